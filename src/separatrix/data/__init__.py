@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where rows live."""
+
+from separatrix.data.block import Block
+from separatrix.data.labels import encode_labels
+from separatrix.data.memory import InMemory, as_source
+from separatrix.data.source import Source, ThroughBasis
+
+__all__ = ["Block", "InMemory", "Source", "ThroughBasis", "as_source", "encode_labels"]

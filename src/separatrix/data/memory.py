@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows in memory: NumPy arrays, SciPy sparse matrices, and data frames of any library.
+
+Nothing here copies the table: a block is a view of some rows, or those rows alone converted.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from separatrix._array import Array, Float, Rows
+from separatrix._threads import map_in_order
+from separatrix.data.block import Block
+from separatrix.data.reader import Reader, open_reader
+from separatrix.data.source import Stat
+
+__all__ = ["InMemory", "as_source"]
+
+State = TypeVar("State")
+
+BLOCK_BYTES = 2**21  # about what one core keeps in its second-level cache
+MIN_ROWS, MAX_ROWS = 256, 2**16
+MAP_BLOCKS = 8  # a row function reads each number once, so its blocks need not fit the cache
+
+
+def block_rows(width: float) -> int:
+    """Rows per block for ``width`` float64 numbers per row.
+
+    As many as fit the cache, but where rows are long at least as many as there are columns (up to
+    4096): a pass returns M x M numbers per block, which should not outweigh the block itself.
+    """
+    fit = int(BLOCK_BYTES / (8 * max(width, 1)))
+    return max(MIN_ROWS, min(fit, MAX_ROWS), min(int(width), 4096))
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """A table in memory with its targets and weights, read block by block."""
+
+    reader: Reader
+    t: Array | None
+    weight: Float | None
+    rows_per_block: int
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self.reader.n_rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names."""
+        return self.reader.columns
+
+    def sized_for(self, width: int) -> InMemory:
+        """The same rows in blocks that suit ``width`` numbers per row."""
+        return replace(self, rows_per_block=block_rows(width))
+
+    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
+        """One pass. Blocks and the order of additions are fixed, so equal runs give equal bits."""
+        results = map_in_order(lambda span: statistic(self._block(span)), self._spans())
+        return functools.reduce(operator.add, results)
+
+    def fold(
+        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
+    ) -> State:
+        """Thread ``state`` through the blocks in order, or shuffled: first blocks, then rows within."""
+        spans = self._spans()
+        for i in range(len(spans)) if rng is None else rng.permutation(len(spans)):
+            block = self._block(spans[i])
+            state = step(state, block if rng is None else _shuffled(block, rng))
+        return state
+
+    def map(self, row_function: Callable[[Rows], Array]) -> Array:
+        """``row_function`` of every row, in order."""
+        spans = self._spans(MAP_BLOCKS * self.rows_per_block)
+        parts = list(map_in_order(lambda span: row_function(self.reader.read(span)), spans))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _spans(self, rows: int | None = None) -> list[slice]:
+        rows = rows or self.rows_per_block
+        return [slice(start, min(start + rows, self.n_rows)) for start in range(0, self.n_rows, rows)]
+
+    def _block(self, span: slice) -> Block:
+        return Block(
+            X=self.reader.read(span),
+            t=None if self.t is None else self.t[span],
+            weight=None if self.weight is None else self.weight[span],
+            row=range(span.start, span.stop),
+        )
+
+
+def _shuffled(block: Block, rng: np.random.Generator) -> Block:
+    order = rng.permutation(len(block))
+    return Block(
+        X=block.X[order],
+        t=None if block.t is None else block.t[order],
+        weight=None if block.weight is None else block.weight[order],
+        row=np.asarray(block.row)[order],
+    )
+
+
+def as_source(X: Any, t: Array | None = None, weight: Float | None = None) -> InMemory:
+    """Rows of any in-memory table, with class codes (or real targets) and weights if there are any."""
+    reader = open_reader(X)
+    return InMemory(reader, t, weight, block_rows(reader.row_numbers))

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a span of rows is read from each kind of table. A new kind of table is one class here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from separatrix._array import Array, Rows, is_sparse, working_dtype
+from separatrix.exceptions import DataError
+
+__all__ = ["Reader", "open_reader"]
+
+
+class Reader(Protocol):
+    """A table of N rows with named columns."""
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """D names."""
+
+    @property
+    def row_numbers(self) -> float:
+        """Numbers stored per row, on average: D unless sparse."""
+
+    def read(self, span: slice) -> Rows:
+        """The rows of the span, float32 or float64."""
+
+
+def open_reader(X: Any) -> Reader:
+    """The reader for a NumPy array, sparse matrix, data frame, Arrow table or nested list."""
+    if nw.dependencies.is_into_dataframe(X):
+        return _open_frame(nw.from_native(X, eager_only=True))
+    if not isinstance(X, np.ndarray) and not is_sparse(X) and "__arrow_c_stream__" in dir(X):
+        return _open_frame(nw.from_arrow(X, backend="pyarrow"))
+    return _open_array(np.ma.filled(X.astype(float), np.nan) if np.ma.isMaskedArray(X) else X)
+
+
+@dataclass(frozen=True)
+class _Dense:
+    array: Array
+    columns: tuple[str, ...]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.array.shape[0])
+
+    @property
+    def row_numbers(self) -> float:
+        return float(self.array.shape[1])
+
+    def read(self, span: slice) -> Rows:
+        return np.asarray(self.array[span], dtype=working_dtype(self.array.dtype))
+
+
+@dataclass(frozen=True)
+class _Sparse:
+    array: Any
+    columns: tuple[str, ...]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.array.shape[0])
+
+    @property
+    def row_numbers(self) -> float:
+        return float(1.5 * self.array.nnz / self.array.shape[0])  # a value and half as much for its index
+
+    def read(self, span: slice) -> Rows:
+        return self.array[span].astype(working_dtype(self.array.dtype), copy=False)
+
+
+@dataclass(frozen=True)
+class _Frame:
+    frame: Any
+    dtype: Any  # None where every column already has one working precision
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.frame.shape[0])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(map(str, self.frame.columns))
+
+    @property
+    def row_numbers(self) -> float:
+        return float(self.frame.shape[1])
+
+    def read(self, span: slice) -> Rows:
+        part = self.frame[span]
+        if self.dtype is not None:
+            part = part.select(nw.all().cast(self.dtype))
+        values = part.to_numpy()
+        return np.asarray(values, dtype=working_dtype(values.dtype))
+
+
+def _open_frame(frame: Any) -> Reader:
+    kinds = frame.schema.dtypes()
+    if any(kind == nw.Object for kind in kinds):  # a pandas column of Python objects: numbers, perhaps
+        return _open_array(frame.to_numpy(), tuple(map(str, frame.columns)))
+    wrong = [
+        f"{name!r} ({kind})"
+        for name, kind in zip(frame.columns, kinds, strict=True)
+        if not (kind.is_numeric() or kind == nw.Boolean)
+    ]
+    if wrong:
+        raise DataError(
+            f"Columns that are not numbers: {', '.join(wrong)}. Encode them (for example with "
+            "sklearn.preprocessing.OneHotEncoder) or drop them before fitting."
+        )
+    _check_shape(frame.shape)
+    uniform = len(set(kinds)) == 1 and kinds[0] in (nw.Float32, nw.Float64)
+    return _Frame(frame, None if uniform else nw.Float64)
+
+
+def _open_array(X: Any, columns: tuple[str, ...] | None = None) -> Reader:
+    array = _numbers(X, columns)
+    columns = columns or tuple(f"x{d}" for d in range(array.shape[1]))
+    return _Sparse(sparse.csr_array(array), columns) if is_sparse(array) else _Dense(array, columns)
+
+
+def _numbers(X: Any, columns: tuple[str, ...] | None) -> Any:
+    """scikit-learn's own checks of shape and type; NaN and infinity are found during the first pass."""
+    try:
+        return check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+    except (ValueError, TypeError) as error:
+        raise _naming_the_column(error, X, columns) from error
+
+
+def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:
+    """The same error, with the first column and value that is not a number, if that is the trouble."""
+    values = np.asarray(X, dtype=object)
+    if values.ndim != 2:
+        return error
+    for d, column in enumerate(values.T):
+        for n, value in enumerate(column):
+            try:
+                float(value)
+            except (TypeError, ValueError) as why:
+                name = columns[d] if columns else f"x{d}"
+                return type(why)(
+                    f"Column {name!r} holds {value!r} at row {n}, which is not a number ({why}). "
+                    "Encode the column (for example with sklearn.preprocessing.OneHotEncoder) or drop it."
+                )
+    return error
+
+
+def _check_shape(shape: tuple[int, int]) -> None:
+    for count, what in zip(shape, ("sample(s)", "feature(s)"), strict=True):
+        if count == 0:
+            raise DataError(f"Found a table with 0 {what} (shape={shape}) while a minimum of 1 is required.")

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Errors and warnings: each names the value, the column and the next thing to try."""
+
+from __future__ import annotations
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["CollinearError", "CollinearWarning", "ConvergenceWarning", "DataError", "NotSeparableWarning"]
+
+
+class DataError(ValueError):
+    """The table cannot be used as it is; the message says which column and what to do."""
+
+
+class CollinearError(DataError):
+    """A scatter matrix is singular and the model needs its inverse; the message names the columns."""
+
+
+class CollinearWarning(UserWarning):
+    """Some columns are combinations of others: predictions are unique, coefficients are not."""
+
+
+class NotSeparableWarning(ConvergenceWarning):
+    """A perceptron stopped at its limit: no hyperplane was found that separates the classes."""

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The scikit-learn shell: the contract with the user, and no mathematics.
+
+A model's ``fit`` opens its data here (names, labels, weights, basis), hands the source to pure functions and
+stores what they return under names that end in ``_``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix._array import Array, Float, Rows
+from separatrix.basis import fit_basis
+from separatrix.data import Source, ThroughBasis, as_source, encode_labels
+from separatrix.exceptions import DataError
+from separatrix.stats import nonfinite
+
+__all__ = ["Classifier", "LinearClassifier", "Training", "check_option", "require_finite"]
+
+
+class Training(NamedTuple):
+    """Rows with class codes and weights, and what the codes stand for."""
+
+    source: Source
+    classes: Array
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """What every classifier shares: opening data for fitting and for prediction."""
+
+    basis: Any = None
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse rows are welcome everywhere."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _open_training(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Check and open a training table; sets ``classes_``, ``n_features_in_`` and ``basis_``."""
+        raw = as_source(X)
+        validate_data(self, X, skip_check_array=True, reset=True)
+        classes, codes = encode_labels(y)
+        if len(codes) != raw.n_rows:
+            raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
+        _require_classes(classes)
+        weight = check_weight(sample_weight, raw.n_rows)
+        _require_weight(weight, codes, classes)
+        self.classes_ = classes
+        source = as_source(X, codes, weight)
+        self.basis_ = fit_basis(self.basis, source)
+        return Training(source if self.basis_ is None else ThroughBasis(source, self.basis_), classes)
+
+    def _open_rows(self, X: Any) -> Source:
+        """Check and open rows for prediction."""
+        check_is_fitted(self)
+        source = as_source(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return source if self.basis_ is None else ThroughBasis(source, self.basis_)
+
+    def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:
+        """``row_function`` of every row; an answer that is not finite is traced to its column."""
+        source = self._open_rows(X)
+        with np.errstate(invalid="ignore", over="ignore"):
+            answer = source.map(row_function)
+        if not np.isfinite(answer).all():
+            require_finite(as_source(X), "X")
+        return answer
+
+
+class LinearClassifier(Classifier):
+    """A classifier with ``coef_`` (K, M) and ``intercept_`` (K,); one row of each for two classes."""
+
+    coef_: Float
+    intercept_: Float
+
+    def decision_function(self, X: Any) -> Array:
+        """Activations a(x) = w'φ(x) + w0: (N,) for two classes, positive for ``classes_[1]``; else (N, K)."""
+        return self._map_rows(X, self._activation)
+
+    def predict(self, X: Any) -> Array:
+        """The class of the largest activation, for each row."""
+        a = self.decision_function(X)
+        codes = (a > 0).astype(np.intp) if a.ndim == 1 else a.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def _activation(self, X: Rows) -> Array:
+        a = X @ self.coef_.T.astype(X.dtype, copy=False) + self.intercept_
+        return np.asarray(a[:, 0] if a.shape[1] == 1 else a)
+
+
+def require_finite(source: Source, what: str) -> None:
+    """Raise, naming columns and counts, if any value is NaN or infinite. One pass, taken only in doubt."""
+    count = source.reduce(nonfinite).count
+    bad = np.flatnonzero(count)
+    if len(bad):
+        listed = ", ".join(f"{source.columns[d]!r} ({count[d]} of {source.n_rows} rows)" for d in bad[:8])
+        more = f" and {len(bad) - 8} more columns" if len(bad) > 8 else ""
+        raise DataError(
+            f"Input {what} contains NaN or infinity in {listed}{more}. "
+            "Drop those rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
+        )
+
+
+def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
+    """Weights as float64, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim != 1:
+        raise DataError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
+    if len(weight) != n_rows:
+        raise DataError(f"X has {n_rows} rows but sample_weight has {len(weight)} (sample_weight.shape == {weight.shape}, expected {(n_rows,)}).")
+    if not np.isfinite(weight).all():
+        raise DataError(f"sample_weight contains NaN or infinity ({int((~np.isfinite(weight)).sum())} of {n_rows}).")
+    if (weight < 0).any():
+        worst = int(weight.argmin())
+        raise DataError(f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. Use 0 to leave a row out.")
+    return None if (weight == 1.0).all() else weight
+
+
+def check_option(owner: object, name: str, options: tuple[Any, ...]) -> None:
+    """Raise unless the constructor argument is one of the options."""
+    value = getattr(owner, name)
+    if not any(value is option or value == option for option in options):
+        raise ValueError(f"{type(owner).__name__}({name}={value!r}): choose one of {', '.join(map(repr, options))}.")
+
+
+def _require_classes(classes: Array) -> None:
+    if len(classes) < 2:
+        raise DataError(
+            f"Classifier can't train when only one class is present: every label is {classes[0]!r}. "
+            "Give rows of at least two classes."
+        )
+
+
+def _require_weight(weight: Float | None, codes: Array, classes: Array) -> None:
+    if weight is None:
+        return
+    empty = classes[np.bincount(codes, weight, minlength=len(classes)) == 0]
+    if len(empty):
+        raise DataError(
+            f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0. "
+            "Leave those rows out, or give them weight."
+        )

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one pass returns: frozen records with ``+``."""
+
+from separatrix.stats.extent import Extent, extent
+from separatrix.stats.moments import ClassMoments, class_moments
+from separatrix.stats.scatter import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter
+from separatrix.stats.tally import Tally, confusion, nonfinite
+
+__all__ = [
+    "ClassMoments",
+    "ClassScatter",
+    "DiagonalScatter",
+    "Extent",
+    "FactoredScatter",
+    "PooledScatter",
+    "Tally",
+    "class_moments",
+    "confusion",
+    "extent",
+    "nonfinite",
+]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Extent: the smallest and largest value of each column, and the longest row. A monoid under min and max."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix._array import Float, is_sparse
+from separatrix.data.block import Block
+
+__all__ = ["Extent", "extent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """``low`` and ``high`` (M,) per column; ``radius`` is R = max_n |x_n|."""
+
+    low: Float
+    high: Float
+    radius: float
+
+    def __add__(self, other: Extent) -> Extent:
+        """The extent of both sets of rows together; NaN stays NaN."""
+        return Extent(
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            float(np.maximum(self.radius, other.radius)),
+        )
+
+
+def extent(block: Block) -> Extent:
+    """The extent of one block."""
+    X = block.X
+    low, high = X.min(axis=0), X.max(axis=0)
+    if is_sparse(X):
+        low, high = low.toarray(), high.toarray()
+        squared = np.asarray(X.multiply(X).sum(axis=1))
+    else:
+        squared = np.einsum("nm,nm->n", X, X)
+    return Extent(low.astype(np.float64), high.astype(np.float64), float(np.sqrt(squared.max())))
