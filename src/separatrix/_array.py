@@ -24,6 +24,11 @@ def working_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return np.dtype(np.float32) if np.dtype(dtype) in (np.float32, np.float16) else np.dtype(np.float64)
 
 
+def bincount(codes: Array, weight: Array | None, length: int) -> Float:
+    """Σ of weights (or of ones) for each code, always float64."""
+    return np.bincount(codes, weight, minlength=length).astype(np.float64, copy=False)
+
+
 def is_sparse(X: Rows) -> bool:
     """Whether the rows are stored as a SciPy sparse matrix or array."""
     return bool(sparse.issparse(X))

@@ -7,6 +7,7 @@ stores what they return under names that end in ``_``.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,13 +15,23 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float, Rows, bincount
 from separatrix.basis import fit_basis
 from separatrix.data import Source, ThroughBasis, as_source, encode_labels
 from separatrix.exceptions import DataError
-from separatrix.stats import nonfinite
+from separatrix.solvers import Solution
+from separatrix.stats import require_finite
 
-__all__ = ["Classifier", "LinearClassifier", "Training", "check_option", "require_finite"]
+__all__ = [
+    "Classifier",
+    "LinearClassifier",
+    "Training",
+    "check_number",
+    "check_option",
+    "check_weight",
+    "require_finite",
+    "require_two_classes",
+]
 
 
 class Training(NamedTuple):
@@ -63,13 +74,18 @@ class Classifier(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         return source if self.basis_ is None else ThroughBasis(source, self.basis_)
 
+    def _keep(self, solution: Solution[Any]) -> None:
+        """Store how the fit went; the pass is the unit of cost."""
+        self.solution_ = solution
+        self.n_steps_, self.n_passes_ = solution.steps, solution.passes
+
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:
         """``row_function`` of every row; an answer that is not finite is traced to its column."""
         source = self._open_rows(X)
         with np.errstate(invalid="ignore", over="ignore"):
             answer = source.map(row_function)
         if not np.isfinite(answer).all():
-            require_finite(as_source(X), "X")
+            require_finite(as_source(X))
         return answer
 
 
@@ -94,19 +110,6 @@ class LinearClassifier(Classifier):
         return np.asarray(a[:, 0] if a.shape[1] == 1 else a)
 
 
-def require_finite(source: Source, what: str) -> None:
-    """Raise, naming columns and counts, if any value is NaN or infinite. One pass, taken only in doubt."""
-    count = source.reduce(nonfinite).count
-    bad = np.flatnonzero(count)
-    if len(bad):
-        listed = ", ".join(f"{source.columns[d]!r} ({count[d]} of {source.n_rows} rows)" for d in bad[:8])
-        more = f" and {len(bad) - 8} more columns" if len(bad) > 8 else ""
-        raise DataError(
-            f"Input {what} contains NaN or infinity in {listed}{more}. "
-            "Drop those rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
-        )
-
-
 def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
     """Weights as float64, or None where every row counts once."""
     if sample_weight is None:
@@ -117,12 +120,19 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
     if weight.ndim != 1:
         raise DataError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
     if len(weight) != n_rows:
-        raise DataError(f"X has {n_rows} rows but sample_weight has {len(weight)} (sample_weight.shape == {weight.shape}, expected {(n_rows,)}).")
+        raise DataError(
+            f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one weight for each row of X."
+        )
     if not np.isfinite(weight).all():
-        raise DataError(f"sample_weight contains NaN or infinity ({int((~np.isfinite(weight)).sum())} of {n_rows}).")
+        raise DataError(
+            f"sample_weight contains NaN or infinity ({int((~np.isfinite(weight)).sum())} of {n_rows})."
+        )
     if (weight < 0).any():
         worst = int(weight.argmin())
-        raise DataError(f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. Use 0 to leave a row out.")
+        raise DataError(
+            f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. "
+            "Use 0 to leave a row out."
+        )
     return None if (weight == 1.0).all() else weight
 
 
@@ -130,7 +140,31 @@ def check_option(owner: object, name: str, options: tuple[Any, ...]) -> None:
     """Raise unless the constructor argument is one of the options."""
     value = getattr(owner, name)
     if not any(value is option or value == option for option in options):
-        raise ValueError(f"{type(owner).__name__}({name}={value!r}): choose one of {', '.join(map(repr, options))}.")
+        raise ValueError(
+            f"{type(owner).__name__}({name}={value!r}): choose one of {', '.join(map(repr, options))}."
+        )
+
+
+def check_number(
+    owner: object, name: str, *, low: float, high: float = np.inf, integer: bool = False
+) -> None:
+    """Raise unless the constructor argument is a number in [low, high]."""
+    value: Any = getattr(owner, name)
+    kind: Any = numbers.Integral if integer else numbers.Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
+        what = "an integer" if integer else "a number"
+        reach = f"at least {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
+        raise ValueError(f"{type(owner).__name__}({name}={value!r}): {name} must be {what}, {reach}.")
+
+
+def require_two_classes(owner: object, classes: Array, why: str) -> None:
+    """Raise, naming the classes found, where a rule is defined for two classes alone."""
+    if len(classes) != 2:
+        raise DataError(
+            f"{type(owner).__name__}({why}) is for two classes, but y has {len(classes)}: "
+            f"{', '.join(map(repr, classes[:6].tolist()))}{', ...' if len(classes) > 6 else ''}. "
+            "Choose another setting, or wrap the model in OneVsRest or OneVsOne."
+        )
 
 
 def _require_classes(classes: Array) -> None:
@@ -144,7 +178,9 @@ def _require_classes(classes: Array) -> None:
 def _require_weight(weight: Float | None, codes: Array, classes: Array) -> None:
     if weight is None:
         return
-    empty = classes[np.bincount(codes, weight, minlength=len(classes)) == 0]
+    if not weight.any():
+        raise DataError("Every sample_weight is zero; give at least one row of each class a positive weight.")
+    empty = classes[bincount(codes, weight, len(classes)) == 0]
     if len(empty):
         raise DataError(
             f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0. "

@@ -48,8 +48,8 @@ def _as_labels(y: Any) -> Array:
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
         raise DataError(
-            f"{int(missing.sum())} of {len(labels)} labels are missing (the first at row {first}; NaN or None). "
-            "Drop those rows, or give them a label."
+            f"{int(missing.sum())} of {len(labels)} labels are missing (NaN or None), the first at row "
+            f"{first}. Drop those rows, or give them a label."
         )
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
         return labels.astype(str)  # strings sort and compare ten times faster than objects

@@ -139,9 +139,9 @@ def _numbers(X: Any, columns: tuple[str, ...] | None) -> Any:
 
 def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:
     """The same error, with the first column and value that is not a number, if that is the trouble."""
-    values = np.asarray(X, dtype=object)
-    if values.ndim != 2:
+    if np.iscomplexobj(X) or np.ndim(X) != 2:
         return error
+    values = np.asarray(X, dtype=object)
     for d, column in enumerate(values.T):
         for n, value in enumerate(column):
             try:

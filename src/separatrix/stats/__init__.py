@@ -2,9 +2,10 @@
 """What one pass returns: frozen records with ``+``."""
 
 from separatrix.stats.extent import Extent, extent
-from separatrix.stats.moments import ClassMoments, class_moments
+from separatrix.stats.finite import nonfinite, require_finite
+from separatrix.stats.moments import ClassMoments, class_moments, collect_moments
 from separatrix.stats.scatter import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter
-from separatrix.stats.tally import Tally, confusion, nonfinite
+from separatrix.stats.tally import Tally, confusion
 
 __all__ = [
     "ClassMoments",
@@ -15,7 +16,9 @@ __all__ = [
     "PooledScatter",
     "Tally",
     "class_moments",
+    "collect_moments",
     "confusion",
     "extent",
     "nonfinite",
+    "require_finite",
 ]

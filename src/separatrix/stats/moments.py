@@ -10,16 +10,19 @@ pairwise rule (Chan, Golub & LeVeque 1979) loses none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Codes, Float, Rows, is_sparse, to_dense
+from separatrix._array import Array, Codes, Float, Rows, bincount, is_sparse, to_dense
 from separatrix.data.block import Block
-from separatrix.stats.scatter import Scatter, segments, squared_sums
+from separatrix.data.source import Source
+from separatrix.stats.finite import require_finite, require_squares
+from separatrix.stats.scatter import FactoredScatter, Scatter, segments, squared_sums
 
-__all__ = ["ClassMoments", "class_moments"]
+__all__ = ["ClassMoments", "class_moments", "collect_moments"]
 
 S = TypeVar("S", bound=Scatter)
 
@@ -54,10 +57,34 @@ class ClassMoments(Generic[S]):
         """m = Σ_k N_k m_k / N."""
         return self.count @ self.mean / self.total
 
+    def is_constant(self, variance: Float) -> Array:
+        """Columns whose variance is only the rounding of their mean."""
+        rounding = 0.01 * np.finfo(np.float64).eps * np.abs(self.mean).max(axis=0)
+        return np.asarray(variance <= rounding**2)
+
     @property
     def between(self) -> Float:
         """Rows √N_k (m_k - m), so that their Gram matrix is S_B of PRML (4.46)."""
         return np.sqrt(self.count)[:, None] * (self.mean - self.grand_mean)
+
+
+def collect_moments(
+    source: Source, n_classes: int, scatter: type[S]
+) -> ClassMoments[S] | ClassMoments[FactoredScatter]:
+    """One pass over the source. Where there are fewer rows than columns, scatter is kept as rows.
+
+    Raises
+    ------
+    DataError
+        Naming columns, where values are NaN, infinite, or too large to square.
+    """
+    kind: type[Scatter] = FactoredScatter if source.n_rows < len(source.columns) else scatter
+    with np.errstate(invalid="ignore", over="ignore"):
+        moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
+    if not (np.isfinite(moments.mean).all() and moments.scatter.is_finite()):
+        require_finite(source)
+        require_squares(source)
+    return moments  # type: ignore[return-value]  # kind is scatter or FactoredScatter
 
 
 def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoments[S]:
@@ -91,17 +118,19 @@ def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[
 def _centre(Z: Array, weight: Float | None) -> tuple[float, Float]:
     """Subtract the mean from Z in place; return the total weight and the mean.
 
-    The first mean carries the rounding of the data's offset. The mean of what remains does not, and
-    gives back the digits that were lost; its square is below the rounding of the scatter.
+    Twice: the first mean carries the rounding of the data's offset, the mean of what remains does not.
+    A constant column comes out as zeros, at any offset.
     """
     total = float(len(Z)) if weight is None else float(weight.sum())
     if total == 0.0:  # every row of the class has weight zero: as if it were not there
         return 0.0, np.zeros(Z.shape[1])
     share = (np.ones(len(Z)) if weight is None else weight) / total
-    share = share.astype(Z.dtype)
-    first = share @ Z
-    Z -= first
-    return total, first.astype(np.float64) + share @ Z
+    mean = np.zeros(Z.shape[1])
+    for _ in range(2):
+        rest = (share @ Z).astype(Z.dtype)  # summed in float64, subtracted in the precision of the rows
+        Z -= rest
+        mean += rest
+    return total, mean
 
 
 def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
@@ -110,13 +139,13 @@ def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[
     That difference is harmless while most of a column is zero. A block where it is not is made dense.
     """
     n = X.shape[0]
-    if X.nnz > DENSE_ABOVE * n * X.shape[1] or scatter.__name__ == "FactoredScatter":
+    if X.nnz > DENSE_ABOVE * n * X.shape[1] or scatter is FactoredScatter:
         return _dense_moments(to_dense(X), weight, bounds, scatter)
     w = np.ones(n) if weight is None else weight
     owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     indicator = sparse.csr_array((w, (owner, np.arange(n))), shape=(len(bounds) - 1, n))
-    count = np.bincount(owner, w, minlength=len(bounds) - 1)
-    mean = np.divide(to_dense(indicator @ X), count[:, None], out=np.zeros((len(count), X.shape[1])), where=count[:, None] > 0)
+    count = bincount(owner, w, len(bounds) - 1)
+    mean = to_dense(indicator @ X) / np.where(count > 0, count, 1.0)[:, None]
     Z = X if weight is None else sparse.csr_array(sparse.diags_array(np.sqrt(weight)) @ X)
     shift = np.sqrt(count)[:, None] * mean
     squares, lost = squared_sums(Z), (shift**2).sum(axis=0)

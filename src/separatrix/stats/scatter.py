@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol, Self
 
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Float, Rows, is_sparse, to_dense
+from separatrix._array import Codes, Float, Rows, bincount, is_sparse, to_dense
 
 __all__ = ["ClassScatter", "DiagonalScatter", "FactoredScatter", "PooledScatter", "Scatter", "segments"]
 
@@ -33,7 +34,7 @@ class Scatter(Protocol):
     """Centred second moments that merge."""
 
     @classmethod
-    def of(cls, Z: Rows, bounds: Float) -> Self:
+    def of(cls, Z: Rows, bounds: Codes) -> Self:
         """Scatter of centred rows Z; class k has the rows ``bounds[k]`` to ``bounds[k + 1]``."""
 
     def merge(self, other: Self, shift: Float) -> Self:
@@ -42,10 +43,13 @@ class Scatter(Protocol):
     def without(self, shift: Float) -> Self:
         """Less ``shift[k] shift[k]'`` for each class: rows that could not be centred first."""
 
+    def is_finite(self) -> bool:
+        """Whether no sum overflowed or met a NaN."""
 
-def segments(bounds: Float) -> Iterator[tuple[int, slice]]:
+
+def segments(bounds: Codes) -> Iterator[tuple[int, slice]]:
     """Each class that has rows, and where they are."""
-    for k, (low, high) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for k, (low, high) in enumerate(pairwise(bounds)):
         if low < high:
             yield k, slice(low, high)
 
@@ -59,7 +63,7 @@ def gram(Z: Rows) -> Float:
 def squared_sums(Z: Rows) -> Float:
     """The diagonal of Z'Z."""
     if is_sparse(Z):
-        return np.bincount(Z.indices, np.square(Z.data), minlength=Z.shape[1])
+        return bincount(Z.indices, np.square(Z.data), Z.shape[1])
     return np.asarray(np.einsum("nm,nm->m", Z, Z), dtype=np.float64)
 
 
@@ -70,13 +74,22 @@ class PooledScatter:
     matrix: Float
 
     @classmethod
-    def of(cls, Z: Rows, bounds: Float) -> PooledScatter:
+    def of(cls, Z: Rows, bounds: Codes) -> PooledScatter:
         """One product for the whole block."""
         return cls(gram(Z))
 
     def merge(self, other: PooledScatter, shift: Float) -> PooledScatter:
         """Rank-K update."""
         return PooledScatter(self.matrix + other.matrix + shift.T @ shift)
+
+    def combined(self, factor: Float) -> Float:
+        """factor S_W; the classes are no longer apart, so they share one factor."""
+        assert np.ptp(factor) == 0, "a pooled scatter cannot weigh classes differently; use ClassScatter"
+        return float(factor[0]) * self.matrix
+
+    def is_finite(self) -> bool:
+        """No NaN, no overflow."""
+        return bool(np.isfinite(self.matrix).all())
 
     def without(self, shift: Float) -> PooledScatter:
         """Rank-K downdate."""
@@ -90,7 +103,7 @@ class ClassScatter:
     matrices: Float
 
     @classmethod
-    def of(cls, Z: Rows, bounds: Float) -> ClassScatter:
+    def of(cls, Z: Rows, bounds: Codes) -> ClassScatter:
         """One product per class: together as many operations as the pooled one."""
         K, M = len(bounds) - 1, Z.shape[1]
         matrices = np.zeros((K, M, M))
@@ -102,14 +115,21 @@ class ClassScatter:
         """Rank-one update of each."""
         return ClassScatter(self.matrices + other.matrices + _outer(shift))
 
+    def is_finite(self) -> bool:
+        """No NaN, no overflow."""
+        return bool(np.isfinite(self.matrices).all())
+
     def without(self, shift: Float) -> ClassScatter:
         """Rank-one downdate of each."""
         return ClassScatter(self.matrices - _outer(shift))
 
-    @property
-    def pooled(self) -> PooledScatter:
-        """S_W."""
-        return PooledScatter(self.matrices.sum(axis=0))
+    def combined(self, factor: Float) -> Float:
+        """Σ_k factor_k S_k."""
+        return np.asarray(np.einsum("k,kml->ml", factor, self.matrices))
+
+    def spread(self, w: Float) -> Float:
+        """w' S_k w for each class."""
+        return np.asarray(np.einsum("m,kml,l->k", w, self.matrices, w, optimize=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +139,7 @@ class DiagonalScatter:
     squares: Float
 
     @classmethod
-    def of(cls, Z: Rows, bounds: Float) -> DiagonalScatter:
+    def of(cls, Z: Rows, bounds: Codes) -> DiagonalScatter:
         """One read of the rows, no product."""
         squares = np.zeros((len(bounds) - 1, Z.shape[1]))
         for k, rows in segments(bounds):
@@ -130,6 +150,10 @@ class DiagonalScatter:
         """Squares add."""
         return DiagonalScatter(self.squares + other.squares + shift**2)
 
+    def is_finite(self) -> bool:
+        """No NaN, no overflow."""
+        return bool(np.isfinite(self.squares).all())
+
     def without(self, shift: Float) -> DiagonalScatter:
         """Squares subtract."""
         return DiagonalScatter(self.squares - shift**2)
@@ -137,33 +161,58 @@ class DiagonalScatter:
 
 @dataclass(frozen=True, slots=True)
 class FactoredScatter:
-    """Rows F (r, M) with F'F = S_W.
+    """Rows F (r, M) with F'F = S_W, and the class each row belongs to.
 
-    For N < M the centred rows are themselves the smallest exact record of their scatter. Should more
-    than 2M rows come together after all, a QR factorisation brings them back to M.
+    For N < M the centred rows are themselves the smallest exact record of their scatter. Should a class
+    gather more than 2M rows after all, a QR factorisation brings them back to M.
     """
 
     rows: Float
+    owner: Codes
 
     @classmethod
-    def of(cls, Z: Rows, bounds: Float) -> FactoredScatter:
+    def of(cls, Z: Rows, bounds: Codes) -> FactoredScatter:
         """The rows as they are."""
-        return cls(np.asarray(to_dense(Z), dtype=np.float64))
+        owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        return cls(np.asarray(to_dense(Z), dtype=np.float64), owner)
 
     def merge(self, other: FactoredScatter, shift: Float) -> FactoredScatter:
-        """Stack, and compress when the stack has grown tall."""
-        moved = shift[np.any(shift != 0, axis=1)]
-        stack = np.concatenate([self.rows, other.rows, moved])
-        return FactoredScatter(linalg.qr(stack, mode="r")[0][: stack.shape[1]] if _is_tall(stack) else stack)
+        """Stack, and compress the classes whose stack has grown tall."""
+        moved = np.flatnonzero(np.any(shift != 0, axis=1))
+        stacked = FactoredScatter(
+            np.concatenate([self.rows, other.rows, shift[moved]]),
+            np.concatenate([self.owner, other.owner, moved]),
+        )
+        return stacked.compressed() if len(stacked.owner) > 2 * shift.size else stacked
+
+    def is_finite(self) -> bool:
+        """No NaN, no overflow."""
+        return bool(np.isfinite(self.rows).all())
 
     def without(self, shift: Float) -> FactoredScatter:
-        """Not defined: rows cannot be taken out of a stack. Blocks for it are made dense and centred."""
+        """Not defined: rows cannot be taken out of a stack, so blocks for it are centred first."""
         raise TypeError("FactoredScatter is built from centred rows only")
 
+    def compressed(self) -> FactoredScatter:
+        """At most M rows per class, with the same scatter."""
+        M = self.rows.shape[1]
+        parts = [linalg.qr(self.of_class(k), mode="r")[0][:M] for k in np.unique(self.owner)]
+        owner = np.repeat(np.unique(self.owner), [len(part) for part in parts])
+        return FactoredScatter(np.concatenate(parts), owner)
 
-def _is_tall(stack: Float) -> bool:
-    return bool(stack.shape[0] > 2 * stack.shape[1])
+    def of_class(self, k: int) -> Float:
+        """The rows of class k."""
+        return self.rows[self.owner == k]
+
+    def combined(self, factor: Float) -> Float:
+        """Rows of Σ_k factor_k S_k."""
+        scale: Float = np.sqrt(factor)[self.owner, None]
+        return self.rows * scale
+
+    def spread(self, w: Float) -> Float:
+        """w' S_k w for each class."""
+        return bincount(self.owner, (self.rows @ w) ** 2, int(self.owner.max()) + 1)
 
 
 def _outer(shift: Float) -> Float:
-    return np.einsum("km,kl->kml", shift, shift)
+    return np.asarray(np.einsum("km,kl->kml", shift, shift))

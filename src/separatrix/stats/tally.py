@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from separatrix._array import Array, Codes
+from separatrix._array import Array, Codes, bincount
 from separatrix.data.block import Block
 
-__all__ = ["Tally", "confusion", "nonfinite"]
+__all__ = ["Tally", "confusion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +22,7 @@ class Tally:
         return Tally(self.count + other.count)
 
 
-def nonfinite(block: Block) -> Tally:
-    """NaN and infinite values per column."""
-    return Tally(block.nonfinite())
-
-
 def confusion(block: Block, predicted: Codes, n_classes: int) -> Tally:
     """Weight of rows by (true class, predicted class), (K, K)."""
     cell = block.codes * n_classes + predicted
-    return Tally(np.bincount(cell, block.weight, minlength=n_classes**2).reshape(n_classes, n_classes))
+    return Tally(bincount(cell, block.weight, n_classes**2).reshape(n_classes, n_classes))

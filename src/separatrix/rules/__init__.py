@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Prediction rules: x -> class, without a probability model (PRML §4.1)."""
+
+from separatrix.rules.fisher import FisherDiscriminant
+from separatrix.rules.least_squares import LeastSquaresClassifier
+from separatrix.rules.perceptron import Perceptron
+
+__all__ = ["FisherDiscriminant", "LeastSquaresClassifier", "Perceptron"]

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The inner loop of the perceptron, compiled. ``perceptron_rows.py_func`` is the same loop in plain Python.
+
+A row costs one dot product and is read once, so an epoch runs at the speed of memory. Import this file
+only where it is used: it pulls in Numba.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+from separatrix._array import Array, Codes, Float, Rows, is_sparse
+
+__all__ = ["Csr", "OnlineState", "perceptron_rows", "start", "storage"]
+
+# Sums may be reordered (that is what makes the loop fast), but NaN and infinity keep their meaning.
+SUMS = {"reassoc", "contract", "nsz"}
+
+
+class Csr(NamedTuple):
+    """The three arrays of a compressed sparse row matrix."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+
+class OnlineState(NamedTuple):
+    """What one row hands to the next. The arrays are updated in place.
+
+    ``w`` (C, M) and ``w0`` (C,): C = 1 for two classes, K otherwise. ``late`` and ``late0`` hold
+    Σ clock · update, so that the average of all weights so far is w - late / clock. ``pocket`` and
+    ``pocket0`` are the weights that survived the longest run of rows. ``clock``: rows seen, current run, longest run.
+    """
+
+    w: Float
+    w0: Float
+    late: Float
+    late0: Float
+    pocket: Float
+    pocket0: Float
+    clock: Codes
+
+
+def start(n_outputs: int, width: int) -> OnlineState:
+    """All weights zero."""
+    w, w0 = np.zeros((n_outputs, width)), np.zeros(n_outputs)
+    return OnlineState(w, w0, w.copy(), w0.copy(), w.copy(), w0.copy(), np.zeros(3, np.int64))
+
+
+def storage(X: Rows) -> Any:
+    """Rows as the compiled loop takes them: C-ordered, or the three arrays of a CSR matrix."""
+    return Csr(X.data, X.indices, X.indptr) if is_sparse(X) else np.ascontiguousarray(X)
+
+
+def row_dot(rows: Any, n: int, w: Float) -> float:
+    """w'x_n."""
+    if isinstance(rows, Csr):
+        low, high = rows.indptr[n], rows.indptr[n + 1]
+        return float(rows.data[low:high] @ w[rows.indices[low:high]])
+    return float(rows[n] @ w)
+
+
+def row_add(rows: Any, n: int, factor: float, w: Float) -> None:
+    """w += factor x_n, in place."""
+    if isinstance(rows, Csr):
+        low, high = rows.indptr[n], rows.indptr[n + 1]
+        w[rows.indices[low:high]] += factor * rows.data[low:high]
+    else:
+        w += factor * rows[n]
+
+
+@overload(row_dot, jit_options={"fastmath": SUMS})
+def _compiled_row_dot(rows: Any, n: Any, w: Any) -> Any:
+    def dense(rows: Any, n: Any, w: Any) -> Any:
+        a = 0.0
+        for m in range(w.shape[0]):
+            a += rows[n, m] * w[m]
+        return a
+
+    def csr(rows: Any, n: Any, w: Any) -> Any:
+        a = 0.0
+        for i in range(rows.indptr[n], rows.indptr[n + 1]):
+            a += rows.data[i] * w[rows.indices[i]]
+        return a
+
+    return dense if isinstance(rows, types.Array) else csr
+
+
+@overload(row_add, jit_options={"fastmath": SUMS})
+def _compiled_row_add(rows: Any, n: Any, factor: Any, w: Any) -> Any:
+    def dense(rows: Any, n: Any, factor: Any, w: Any) -> Any:
+        for m in range(w.shape[0]):
+            w[m] += factor * rows[n, m]
+
+    def csr(rows: Any, n: Any, factor: Any, w: Any) -> Any:
+        for i in range(rows.indptr[n], rows.indptr[n + 1]):
+            w[rows.indices[i]] += factor * rows.data[i]
+
+    return dense if isinstance(rows, types.Array) else csr
+
+
+@njit(cache=True, nogil=True)
+def perceptron_rows(rows: Any, t: Codes, step: Float, bias: float, state: OnlineState) -> int:
+    """Show each row once; return the number of mistakes, or -1 if an activation was not finite.
+
+    Two classes (C = 1): a row is a mistake if s w'φ <= 0 with s = ±1, and then w += step s φ   (PRML 4.55).
+    K classes: a mistake if some other class scores as high as the right one; the right one gains
+    step φ, the highest other one loses it. ``step[n]`` is the learning rate times the row's weight; rows
+    with step 0 are skipped. ``bias`` is φ_0: 1, or 0 for a model without w0.
+    """
+    w, w0, late, late0, pocket, pocket0, clock = state
+    mistakes = 0
+    for n in range(t.shape[0]):
+        if step[n] == 0.0:
+            continue
+        if w.shape[0] == 1:
+            right, other = 0, -1
+            sign = 2.0 * t[n] - 1.0
+            lead = sign * (row_dot(rows, n, w[0]) + w0[0])
+        else:
+            right, other = t[n], -1
+            sign = 1.0
+            own, best = 0.0, -np.inf
+            for k in range(w.shape[0]):
+                a = row_dot(rows, n, w[k]) + w0[k]
+                if k == right:
+                    own = a
+                elif a > best or other < 0:
+                    best, other = a, k
+            lead = own - best
+        if not np.isfinite(lead):
+            return -1
+        if lead > 0.0:
+            clock[1] += 1
+        else:
+            mistakes += 1
+            if clock[1] > clock[2]:
+                clock[2] = clock[1]
+                pocket[:] = w
+                pocket0[:] = w0
+            clock[1] = 0
+            gain = sign * step[n]
+            row_add(rows, n, gain, w[right])
+            row_add(rows, n, gain * clock[0], late[right])
+            w0[right] += gain * bias
+            late0[right] += gain * bias * clock[0]
+            if other >= 0:
+                row_add(rows, n, -gain, w[other])
+                row_add(rows, n, -gain * clock[0], late[other])
+                w0[other] -= gain * bias
+                late0[other] -= gain * bias * clock[0]
+        clock[0] += 1
+    return mistakes

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fisher's linear discriminant.                                                          PRML §4.1.4, §4.1.6
+
+Project onto the directions along which class means lie far apart and classes are narrow:
+
+    J(w) = w' S_B w / w' S_W w                                                                  (4.26)
+
+Two classes: w ∝ S_W⁻¹ (m_1 - m_0)  (4.30). K classes: with √N_k (m_k - m) the rows of B, S_B = B'B, and the
+stationary w of J are S_W⁻¹ B' u / √λ for the eigenvectors u of the small K x K matrix B S_W⁻¹ B'. They are
+at most K - 1, and no M x M eigenproblem is solved.
+
+S_W is here the within-class *covariance*, in one of the two conventions in use:
+
+    "pooled"   Σ_k S_k / N               PRML (4.28), divided by N
+    "mean"     Σ_k (S_k / N_k) / K       each class counts alike, however many rows it has
+
+One pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._array import Array, Float
+from separatrix._linalg import SingularError, solve_factored, solve_positive_definite
+from separatrix.exceptions import CollinearError, DataError
+from separatrix.shell import LinearClassifier, check_number, check_option
+from separatrix.solvers import Solution, Status
+from separatrix.stats import ClassMoments, ClassScatter, FactoredScatter, PooledScatter, collect_moments
+
+__all__ = ["Fisher", "FisherDiscriminant", "fit_fisher"]
+
+Moments = ClassMoments[Any]  # of PooledScatter, ClassScatter or FactoredScatter
+
+
+@dataclass(frozen=True)
+class Fisher:
+    """Discriminant directions as columns V (M, Q), with v' S_W v = 1, and their ratios J (Q,) of (4.26)."""
+
+    V: Float
+    ratio: Float
+
+
+def fit_fisher(
+    moments: Moments, *, convention: str = "pooled", shrinkage: float = 0.0, columns: tuple[str, ...] = ()
+) -> Fisher:
+    """The stationary directions of (4.26), best first; for two classes pointing from class 0 to class 1."""
+    N, K = moments.total, len(moments.count)
+    B = moments.between
+    factor = np.full(K, 1 / N) if convention == "pooled" else 1 / (K * moments.count)
+    SB = _solve_within(moments, factor, B.T, shrinkage, columns)  # S_W⁻¹ B'
+    values, U = np.linalg.eigh(B @ SB)
+    best = np.argsort(values)[::-1][: min(K - 1, len(SB))]
+    kept = best[values[best] > np.finfo(float).eps * K * max(values.max(), np.finfo(float).tiny)]
+    V = SB @ U[:, kept] / np.sqrt(values[kept])
+    return Fisher(V * _orientation(V, moments), values[kept] / N)
+
+
+def _solve_within(
+    moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]
+) -> Float:
+    """S_W⁻¹ B, with S_W shrunk towards its diagonal: (1 - shrinkage) S_W + shrinkage diag S_W."""
+    S = moments.scatter.combined(factor)  # S_W itself, or rows F with F'F = S_W
+    factored = isinstance(moments.scatter, FactoredScatter)
+    variance = np.einsum("rm,rm->m", S, S) if factored else np.diag(S)
+    constant = moments.is_constant(variance)
+    _require_spread(moments, constant, columns)
+    # Shrinkage cannot give a constant column a variance: it gets weight zero. Without, it is an error.
+    live = ~constant if shrinkage > 0 else np.ones(len(B), dtype=bool)
+    answer = np.zeros_like(B)
+    if factored:
+        _require_rows(moments, len(columns), shrinkage)
+        answer[live] = solve_factored(
+            np.sqrt(1 - shrinkage) * S[:, live], B[live], shrinkage * variance[live]
+        )
+        return answer
+    A = (1 - shrinkage) * S[np.ix_(live, live)]
+    A[np.diag_indices_from(A)] = np.where(constant, 0.0, variance)[live]
+    try:
+        answer[live] = solve_positive_definite(A, B[live])
+    except SingularError as singular:
+        names = tuple(name for name, alive in zip(columns, live, strict=True) if alive)
+        raise CollinearError(
+            f"S_W is singular: {singular.describe(names)}. Drop those columns, or set shrinkage (say 0.1)."
+        ) from None
+    return answer
+
+
+def _require_rows(moments: Moments, n_columns: int, shrinkage: float) -> None:
+    if shrinkage == 0:
+        raise CollinearError(
+            f"S_W is singular: {len(moments.scatter.rows)} rows cannot determine a covariance of {n_columns} "
+            "columns. Set shrinkage (say 0.1), or use fewer columns."
+        )
+
+
+def _require_spread(moments: Moments, constant: Array, columns: tuple[str, ...]) -> None:
+    """A column that is constant within every class but differs between them has infinite J."""
+    spread = moments.mean.max(axis=0) - moments.mean.min(axis=0)
+    rounding = 1e-12 * np.abs(moments.mean).max(axis=0)
+    perfect = np.flatnonzero(constant & (spread > rounding))
+    if len(perfect):
+        names = ", ".join(repr(columns[j]) for j in perfect[:8])
+        raise DataError(
+            f"Column {names} is constant within every class and differs between classes, so it alone "
+            "separates them and J(w) is infinite. Use that column as the rule, or drop it."
+        )
+
+
+def _orientation(V: Float, moments: Moments) -> Float:
+    """A sign for each direction: class 0 to the left of the last class, so that equal runs look alike."""
+    sign = np.sign((moments.mean[-1] - moments.mean[0]) @ V)
+    return np.where(sign == 0, 1.0, sign)
+
+
+def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:
+    """Weights and biases of the rule that decides along the directions V.
+
+    S_W⁻¹ δ = V V' δ for any δ between class means, so two classes get w = S_W⁻¹ (m_1 - m_0).
+    """
+    if len(moments.count) == 2:
+        w = V @ (V.T @ (moments.mean[1] - moments.mean[0]))  # (4.30)
+        w0 = mean_threshold(w, moments) if threshold == "mean" else normal_threshold(w, moments)
+        return w[None], np.array([w0])
+    centres = (moments.mean - moments.grand_mean) @ V  # class means where S_W = I
+    W = centres @ V.T
+    w0 = -0.5 * np.einsum("kq,kq->k", centres, centres) - W @ moments.grand_mean
+    return W, w0 + (np.log(moments.count / moments.total) if threshold == "normal" else 0.0)
+
+
+def mean_threshold(w: Float, moments: Moments) -> float:
+    """w0 = -w'm: the boundary passes through the mean of all rows (4.36)."""
+    return float(-w @ moments.grand_mean)
+
+
+def normal_threshold(w: Float, moments: Moments) -> float:
+    """w0 at which the two classes, as normals along w with their priors, are equally likely.
+
+    ln π_0 N(z | μ_0, s_0²) = ln π_1 N(z | μ_1, s_1²) is quadratic in z. The root nearest to the midpoint of
+    the means is taken; where one class wins everywhere along the line there is none, and the midpoint serves.
+    """
+    mu, s2 = moments.mean @ w, moments.scatter.spread(w) / moments.count
+    if not (s2 > 0).all():  # a class of one row has no spread: it borrows the other's
+        s2 = np.full(2, max(s2.max(), np.finfo(float).tiny))
+    middle = mu.mean()
+    mu = mu - middle  # roots are sought near zero, at any offset of the data
+    log_pi = np.log(moments.count / moments.total)
+    c = np.array(
+        [-0.5 / s2, mu / s2, log_pi - 0.5 * np.log(s2) - 0.5 * mu**2 / s2]
+    )  # ln π_k N(z | μ_k, s_k²)
+    roots = np.roots(c[:, 1] - c[:, 0])
+    real = roots.real[np.abs(roots.imag) <= 1e-12 * np.abs(roots.real)]
+    return float(-middle - (real[np.abs(real).argmin()] if len(real) else 0.0))
+
+
+class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, LinearClassifier):
+    """Fisher's linear discriminant: a classifier, and a projection onto at most K - 1 directions.
+
+    The directions maximise J(w) = w' S_B w / w' S_W w (PRML 4.26). Two classes are told apart by a threshold
+    along the one direction; K classes by the nearest class mean in the space of the directions, where S_W is
+    the identity.
+
+    Parameters
+    ----------
+    basis : basis function or transformer, optional
+        φ; see `separatrix.basis`.
+    n_components : int, optional
+        Directions to keep; by default all, at most K - 1.
+    scatter : {"pooled", "mean"}, default "pooled"
+        S_W as Σ_k S_k / N (PRML 4.28), or as the mean of the class covariances S_k / N_k.
+    threshold : {"mean", "normal"}, default "mean"
+        Two classes: the boundary through the mean of all rows, w0 = -w'm, or where the two normals fitted
+        along w, with their priors, cross. K classes: "normal" adds ln π_k to the score of class k.
+    shrinkage : float in [0, 1], default 0
+        (1 - shrinkage) S_W + shrinkage diag S_W: towards uncorrelated columns, in any units.
+        Needed where there are fewer rows than columns.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the linear rule; for two classes ``coef_`` is S_W⁻¹ (m_1 - m_0)
+    scalings_ : ndarray of shape (M, Q), the directions
+    ratio_ : ndarray of shape (Q,), J of each direction
+    means_, priors_ : class means (K, M) and class shares (K,)
+    n_passes_ : int, always 1
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import FisherDiscriminant
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = FisherDiscriminant().fit(X, y)
+    >>> model.score(X, y)
+    0.98
+    >>> model.transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        basis: Any = None,
+        n_components: int | None = None,
+        scatter: str = "pooled",
+        threshold: str = "mean",
+        shrinkage: float = 0.0,
+    ) -> None:
+        self.basis = basis
+        self.n_components = n_components
+        self.scatter = scatter
+        self.threshold = threshold
+        self.shrinkage = shrinkage
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FisherDiscriminant:
+        """Fit in one pass over the rows."""
+        self._check_arguments()
+        source, classes = self._open_training(X, y, sample_weight)
+        # Class scatters cost no more operations than the pooled one, but K times its memory.
+        apart = self.scatter == "mean" or (self.threshold == "normal" and len(classes) == 2)
+        moments = collect_moments(source, len(classes), ClassScatter if apart else PooledScatter)
+        solution = fit_fisher(
+            moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns
+        )
+        self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1))
+        self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
+        self.mean_, self.means_ = moments.grand_mean, moments.mean
+        self.priors_ = moments.count / moments.total
+        self.coef_, self.intercept_ = linear_rule(self.scalings_, moments, self.threshold)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Coordinates V'(φ(x) - m) along the directions, shape (N, Q)."""
+        check_is_fitted(self)
+        V, shift = self.scalings_, self.mean_ @ self.scalings_
+        return self._map_rows(X, lambda Phi: Phi @ V.astype(Phi.dtype, copy=False) - shift)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.scalings_.shape[1])
+
+    def _check_arguments(self) -> None:
+        check_option(self, "scatter", ("pooled", "mean"))
+        check_option(self, "threshold", ("mean", "normal"))
+        check_number(self, "shrinkage", low=0.0, high=1.0)
+        if self.n_components is not None:
+            check_number(self, "n_components", low=1, integer=True)

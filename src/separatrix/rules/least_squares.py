@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Least squares for classification.                                                       PRML §4.1.3
+
+y(x) = W φ(x) + w0, fitted to 1-of-K targets T by minimising ½ Σ_n |y(x_n) - t_n|² + ½ alpha |W|².
+
+Centring removes w0, and everything left is a class moment (N_k, m_k, S_T = S_W + S_B):
+
+    (S_T + alpha I) w_k = N_k (m_k - m),     w_k0 = N_k / N - w_k' m                    (4.16)
+
+One pass. The outputs sum to one for every x (PRML exercise 4.2), yet they are not probabilities: they leave
+[0, 1], rows far on the right side of the boundary pull it towards them as outliers do, and with K > 2 a class
+that lies between two others can lose everywhere ("masking").
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._array import Array, Float
+from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm, solve_positive_definite
+from separatrix.exceptions import CollinearWarning
+from separatrix.shell import LinearClassifier, check_number, check_option, require_two_classes
+from separatrix.solvers import Solution, Status
+from separatrix.stats import ClassMoments, FactoredScatter, PooledScatter, collect_moments
+
+__all__ = ["LeastSquares", "LeastSquaresClassifier", "fit_least_squares"]
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """W (K, M) and w0 (K,): one regression for each class indicator."""
+
+    W: Float
+    w0: Float
+
+
+def fit_least_squares(
+    moments: ClassMoments[PooledScatter] | ClassMoments[FactoredScatter],
+    *,
+    alpha: float = 0.0,
+    fit_intercept: bool = True,
+    columns: tuple[str, ...] = (),
+) -> LeastSquares:
+    """Solve (4.16) from class moments; alpha is the precision of a Gaussian prior on each weight."""
+    N, m = moments.total, moments.grand_mean
+    origin = m if fit_intercept else np.zeros_like(m)
+    B = (moments.count[:, None] * (moments.mean - origin)).T
+    # S_T = S_W + S_B about the mean; about the origin there is one more row, √N m.
+    rows = moments.between if fit_intercept else np.vstack([moments.between, np.sqrt(N) * m])
+    W = _solve(moments, rows, B, alpha, columns).T
+    return LeastSquares(W, moments.count / N - W @ m if fit_intercept else np.zeros(len(W)))
+
+
+def _solve(
+    moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, columns: tuple[str, ...]
+) -> Float:
+    scatter = moments.scatter
+    if isinstance(scatter, FactoredScatter):
+        return solve_factored(np.vstack([scatter.rows, rows]), B, np.full(len(B), alpha))
+    A = scatter.matrix + rows.T @ rows
+    constant = moments.is_constant(np.diag(A) / moments.total)
+    A[constant], A[:, constant] = 0.0, 0.0
+    A[np.diag_indices_from(A)] += alpha
+    try:
+        return solve_positive_definite(A, B)
+    except SingularError as singular:
+        warnings.warn(
+            f"Collinear columns: {singular.describe(columns)}. Predictions are unaffected, but coefficients "
+            "are not unique: the shortest ones (in standard-deviation units) are returned. "
+            "Drop those columns, or set alpha > 0.",
+            CollinearWarning,
+            stacklevel=4,
+        )
+        return solve_minimum_norm(A, B)
+
+
+class LeastSquaresClassifier(LinearClassifier):
+    """Linear regression on class indicators: fast, closed form, one pass; not probabilities.
+
+    y(x) = W φ(x) + w0 minimises ½ Σ_n weight_n |y(x_n) - t_n|² + ½ alpha |W|², with t_n the 1-of-K code of
+    the label (PRML §4.1.3). For two classes the decision function is y_1(x) - y_0(x), which is the
+    regression on targets +1 and -1.
+
+    Parameters
+    ----------
+    basis : basis function or transformer, optional
+        φ; see `separatrix.basis`. The constant φ_0 = 1 is not part of it.
+    alpha : float, default 0
+        Precision of a Gaussian prior on each weight (not on w0); the ridge penalty.
+    fit_intercept : bool, default True
+        Whether there is a w0.
+    targets : {"one-of-K", "fisher"}, default "one-of-K"
+        "fisher" (two classes) codes ``classes_[1]`` as N/N_1 and ``classes_[0]`` as -N/N_0. Then w is
+        Fisher's direction and w0 = -w'm (PRML §4.1.5).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, M) or (K, M)
+    intercept_ : ndarray of shape (1,) or (K,)
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    basis_ : the fitted basis, or None
+    n_passes_, n_steps_ : int, always 1
+    solution_ : status, and the K regressions as ``value.W`` and ``value.w0``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LeastSquaresClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LeastSquaresClassifier().fit(X, y)
+    >>> round(model.score(X, y), 3)
+    0.847
+    >>> model.outputs(X[:1]).sum().round(12)
+    np.float64(1.0)
+    """
+
+    def __init__(
+        self, basis: Any = None, alpha: float = 0.0, fit_intercept: bool = True, targets: str = "one-of-K"
+    ) -> None:
+        self.basis = basis
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.targets = targets
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
+        """Fit in one pass over the rows."""
+        check_number(self, "alpha", low=0.0)
+        check_option(self, "targets", ("one-of-K", "fisher"))
+        source, classes = self._open_training(X, y, sample_weight)
+        moments = collect_moments(source, len(classes), PooledScatter)
+        regressions = fit_least_squares(
+            moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
+        )
+        self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1))
+        code = self._target_code(classes, moments.count)
+        self.coef_, self.intercept_ = code @ regressions.W, code @ regressions.w0
+        return self
+
+    def _target_code(self, classes: Array, count: Float) -> Float:
+        """How the K indicator regressions combine into what `decision_function` returns."""
+        if self.targets == "fisher":
+            require_two_classes(self, classes, "targets='fisher'")
+            scale: Float = count.sum() / count
+            return np.array([[-1.0, 1.0]]) * scale
+        return np.array([[-1.0, 1.0]]) if len(classes) == 2 else np.eye(len(classes))
+
+    def outputs(self, X: Any) -> Array:
+        """y(x), shape (N, K): one regression per class indicator. Rows sum to one if there is a w0."""
+        check_is_fitted(self)
+        W, w0 = self.solution_.value.W, self.solution_.value.w0
+        return self._map_rows(X, lambda Phi: Phi @ W.T.astype(Phi.dtype, copy=False) + w0)

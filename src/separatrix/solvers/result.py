@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Convergence is a value with a reason; the caller decides what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Solution", "Status"]
+
+Value = TypeVar("Value")
+
+
+class Status(Enum):
+    """Why a solver stopped; the value is the sentence a person reads."""
+
+    SOLVED = "solved in closed form"
+    SEPARATED = "an epoch passed without a mistake: the classes are separated"
+    MAX_STEPS = "stopped at the limit of steps"
+
+
+@dataclass(frozen=True)
+class Solution(Generic[Value]):
+    """What was found, why the solver stopped, and what it cost.
+
+    ``trace`` holds one record per step where a trace was asked for.
+    """
+
+    value: Value
+    status: Status
+    steps: int
+    passes: int
+    trace: tuple[Any, ...] = ()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which columns hold NaN, infinity, or numbers too large to square. Asked only when a sum came out wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix._array import Array, Codes
+from separatrix.data.block import Block
+from separatrix.data.source import Source
+from separatrix.exceptions import DataError
+from separatrix.stats.extent import extent
+from separatrix.stats.tally import Tally
+
+__all__ = ["nonfinite", "require_finite", "require_squares"]
+
+
+def nonfinite(block: Block) -> Tally:
+    """NaN and infinite values per column."""
+    return Tally(block.nonfinite())
+
+
+def require_finite(source: Source, what: str = "X") -> None:
+    """Raise, naming columns and counts, if any value is NaN or infinite."""
+    count = source.reduce(nonfinite).count
+    bad = np.flatnonzero(count)
+    if len(bad):
+        said = _listed(source, bad, [f"{count[d]} of {source.n_rows} rows" for d in bad])
+        raise DataError(
+            f"Input {what} contains NaN or infinity in {said}. "
+            "Drop those rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
+        )
+
+
+def require_squares(source: Source) -> None:
+    """Raise, naming columns, if sums of squares overflow although every value is finite."""
+    with np.errstate(over="ignore"):
+        reach = source.reduce(extent)
+    largest = np.maximum(np.abs(reach.low), np.abs(reach.high))
+    bad = np.flatnonzero(largest > np.sqrt(np.finfo(np.float64).max / source.n_rows) / 2)
+    said = _listed(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
+    raise DataError(f"Values too large to square: {said}. Divide those columns by a constant first.")
+
+
+def _listed(source: Source, columns: Codes | Array, remarks: list[str], most: int = 8) -> str:
+    names = [f"column {source.columns[d]!r} ({why})" for d, why in zip(columns[:most], remarks, strict=False)]
+    return ", ".join(names) + (f" and {len(columns) - most} more columns" if len(columns) > most else "")
