@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Every target sets up what it needs in .venv; a second call installs again only if pyproject.toml has changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:  # two targets must not install into the same .venv at the same time
+.PHONY: help demo test lint bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3 ... to choose one."
+
+demo: $(VENV)/.installed-plots ## Fit the models to an embedded data set, compare them, draw a picture
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-test ## Run all tests; ARGS="..." is passed on to pytest
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: $(VENV)/.installed-lint ## Check style, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against other libraries (minutes)
+	$(BIN)/python -m benchmarks.run $(ARGS)
+	@$(BIN)/python -m benchmarks.report > /dev/null
+
+clean: ## Remove .venv, caches and everything that was made
+	rm -rf $(VENV) build dist demo.png report.html benchmarks/results/scratch
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/.created
+	@echo "Installing separatrix[$*] into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+# A stamp and not $(BIN)/python: where venv fails half-way, that file is there all the same.
+$(VENV)/.created:
+	@command -v '$(PYTHON)' > /dev/null || { \
+	  echo "$(PYTHON) was not found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3"; exit 1; }
+	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "separatrix needs Python 3.11 or newer, and $(PYTHON) is $$('$(PYTHON)' --version 2>&1)." \
+	       "Name a newer one: make PYTHON=/path/to/python3"; exit 1; }
+	@'$(PYTHON)' -m venv $(VENV) || { \
+	  echo "$(PYTHON) could not make $(VENV). On Debian and Ubuntu, install the package python3-venv."; exit 1; }
+	@touch $@
