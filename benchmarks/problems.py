@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The problems: tables with labels, made from a fixed seed.
+
+Rows of class k are drawn from N(mu_k, A'A), with one A for all classes. Two classes lie 2 standard
+deviations apart: no rule errs on fewer than Phi(-1) = 16 % of the rows, and none is done early because the
+classes are separated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["PROBLEMS", "Data", "Problem", "row_blocks"]
+
+FITS = ("least_squares", "fisher", "perceptron_epoch", "predict_linear")
+WIDE_FITS = ("least_squares", "perceptron_epoch", "predict_linear")  # for N < M, Fisher's J has no maximum
+DISTANCE = 2.0  # between two class means, in standard deviations; the root mean square for more classes
+BLOCK_ROWS = 8192  # tables are made, and objectives evaluated, block by block: there is never a second table
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows ``X`` (N, M), an ndarray or a CSR array, and class codes ``y`` (N,) from 0 to ``k`` - 1."""
+
+    X: Any
+    y: NDArray[np.intp]
+    k: int
+
+    @property
+    def nbytes(self) -> int:
+        """What the table itself occupies; peak memory is given as a multiple of it."""
+        if sparse.issparse(self.X):
+            return int(self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes)
+        return int(self.X.nbytes)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One table: N x M with K classes, how it is stored, and a smaller shape for tests."""
+
+    name: str
+    n: int
+    m: int
+    k: int = 2
+    dtype: str = "float64"
+    order: Literal["C", "F"] = "C"
+    offset: float = 0.0
+    density: float = 1.0
+    seed: int = 4
+    quick_shape: tuple[int, int] = (600, 8)
+    tasks: tuple[str, ...] = FITS
+
+    def quick(self) -> Problem:
+        """The same kind of table, small enough for a test."""
+        n, m = self.quick_shape
+        return replace(self, n=n, m=m, density=min(1.0, 10 * self.density))
+
+    def data(self) -> Data:
+        """Make the table; equal records give equal bits."""
+        rng = np.random.default_rng(self.seed)
+        y = rng.permutation(np.arange(self.n, dtype=np.intp) % self.k)
+        make = self._dense_rows if self.density == 1.0 else self._sparse_rows
+        return Data(make(rng, y), y, self.k)
+
+    def _dense_rows(self, rng: np.random.Generator, y: NDArray[np.intp]) -> Any:
+        A = np.eye(self.m) + 0.3 * rng.standard_normal((self.m, self.m)) / np.sqrt(self.m)
+        mu = _means(rng, self.k, self.m) @ A + self.offset
+        X = np.empty((self.n, self.m), dtype=self.dtype, order=self.order)
+        for rows in row_blocks(self.n):
+            X[rows] = rng.standard_normal((len(y[rows]), self.m)) @ A + mu[y[rows]]
+        return X
+
+    def _sparse_rows(self, rng: np.random.Generator, y: NDArray[np.intp]) -> Any:
+        """Normal entries at random places. The means are there only where an entry is, hence the root."""
+        places = self.n * self.m
+        filled = rng.choice(places, size=int(self.density * places), replace=False, shuffle=False)
+        row, column = np.divmod(np.sort(filled), self.m)
+        where = (row.astype(np.int32), column.astype(np.int32))  # scikit-learn's perceptron takes no others
+        mu = _means(rng, self.k, self.m) / np.sqrt(self.density)
+        entries = rng.standard_normal(len(filled)) + mu[y[row], column]
+        return sparse.csr_array((entries.astype(self.dtype), where), shape=(self.n, self.m))
+
+
+def row_blocks(n: int) -> Iterator[slice]:
+    """Slices that together cover n rows."""
+    return (slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS))
+
+
+def _means(rng: np.random.Generator, k: int, m: int) -> NDArray[np.float64]:
+    """K random points about the origin, DISTANCE apart."""
+    mu = rng.standard_normal((k, m))
+    mu -= mu.mean(axis=0)
+    distance = np.sqrt(2 * np.square(mu).sum() / (k - 1))  # over pairs, |mu_j - mu_k|² averages this squared
+    return np.asarray(DISTANCE * mu / distance)
+
+
+PROBLEMS = (
+    Problem("default", 500_000, 100),
+    Problem("float32", 500_000, 100, dtype="float32"),
+    Problem("fortran", 500_000, 100, order="F"),
+    Problem("ten classes", 500_000, 100, k=10, quick_shape=(1500, 12)),
+    Problem("offset 1e7", 500_000, 100, offset=1e7),
+    Problem("small", 1_000, 20, quick_shape=(200, 5)),
+    Problem("wide", 200, 5_000, quick_shape=(30, 120), tasks=WIDE_FITS),
+    Problem("sparse", 50_000, 2_000, density=0.005, quick_shape=(800, 40)),
+    Problem("no data", 0, 0, quick_shape=(0, 0), tasks=("import",)),
+)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measure problems x tasks x libraries in one process, keep the result and print it.
+
+python -m benchmarks.run [--quick] [--only TASK ...] [--problems NAME ...] [--libraries NAME ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import joblib
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.libraries import LIBRARIES, Job, Library, load
+from benchmarks.machine import describe
+from benchmarks.measure import Effort, gram, median_seconds, peak_bytes
+from benchmarks.objectives import OBJECTIVES, Answer
+from benchmarks.problems import PROBLEMS, Data, Problem
+from benchmarks.record import RESULTS, SCRATCH, Row, Run, write_run
+from benchmarks.report import text_table
+
+__all__ = ["main", "measure"]
+
+TASKS = tuple(dict.fromkeys(task for problem in PROBLEMS for task in problem.tasks))
+NAMES = tuple(problem.name for problem in PROBLEMS)
+GRAM = "X.T @ X"  # timed among the libraries, under a name that none of them has
+QUICK_EFFORT = Effort(rounds=1, seconds=0.0)
+
+
+def measure(
+    problems: Sequence[Problem], tasks: Sequence[str], libraries: Sequence[Library], effort: Effort
+) -> Iterator[Row]:
+    """Each row as soon as it is known. One table is in memory at a time."""
+    for problem in problems:
+        wanted = [task for task in problem.tasks if task in tasks]
+        if wanted:
+            data = problem.data()
+            for task in wanted:
+                yield from _measure_task(problem, data, task, libraries, effort)
+
+
+def _measure_task(
+    problem: Problem, data: Data, task: str, libraries: Sequence[Library], effort: Effort
+) -> Iterator[Row]:
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # of a perceptron: one epoch is what was asked for
+        jobs = _prepare(data, task, libraries)
+        answers = {name: job.read(job.run()) for name, job in jobs.items()}  # the first run is the warm-up
+        peaks = {name: peak_bytes(job.run) for name, job in jobs.items() if data.nbytes}
+        seconds = _seconds(data, jobs, effort)
+    gaps = _gaps(data, task, answers)
+    for library in libraries:
+        name, answer = library.name, answers.get(library.name)
+        if name in jobs:
+            yield Row(
+                problem=problem.name,
+                task=task,
+                library=name,
+                version=library.version,
+                seconds=seconds[name],
+                grams=seconds[name] / seconds[GRAM] if GRAM in seconds else None,
+                passes=answer.passes if answer else None,
+                peak_mb=peaks[name] / 1e6 if name in peaks else None,
+                peak_ratio=peaks[name] / data.nbytes if name in peaks else None,
+                gap=gaps.get(name),
+                n=problem.n,
+                m=problem.m,
+                k=problem.k,
+                dtype=problem.dtype,
+            )
+
+
+def _prepare(data: Data, task: str, libraries: Sequence[Library]) -> dict[str, Job]:
+    """The job of each library that has the task and can take the data."""
+    prepared = {lib.name: lib.tasks[task](data) for lib in libraries if task in lib.tasks}
+    return {name: job for name, job in prepared.items() if job is not None}
+
+
+def _seconds(data: Data, jobs: Mapping[str, Job], effort: Effort) -> dict[str, float]:
+    actions = {name: job.run for name, job in jobs.items()}
+    unit = gram(data.X)
+    if unit is not None:
+        unit()
+        actions[GRAM] = unit
+    return median_seconds(actions, effort)
+
+
+def _gaps(data: Data, task: str, answers: Mapping[str, Answer | None]) -> dict[str, float]:
+    if task not in OBJECTIVES:
+        return {}
+    objective = OBJECTIVES[task]
+    values = {
+        name: objective.evaluate(data, answer) for name, answer in answers.items() if answer is not None
+    }
+    return {name: objective.gap(value, values) for name, value in values.items()}
+
+
+def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> None:
+    """The command line; results go to a folder of this one."""
+    options = _parser().parse_args(arguments)
+    libraries = load(options.libraries)
+    problems = [problem.quick() if options.quick else problem for problem in PROBLEMS]
+    problems = [problem for problem in problems if problem.name in options.problems]
+    rows = []
+    for row in measure(problems, options.only, libraries, QUICK_EFFORT if options.quick else Effort()):
+        rows.append(row)
+        print(f"{row.problem}: {row.task}, {row.library}: {row.seconds:.3g} s", file=sys.stderr)
+    place = write_run(Run(options.name or _default_name(options), describe(), rows), folder)
+    print(text_table(rows))
+    print(f"\nWritten to {place.parent.name}/{place.name}.", file=sys.stderr)
+
+
+def _default_name(options: argparse.Namespace) -> str:
+    """A whole run is kept under the kind of machine, in place of the one before; any other is scratch."""
+    parts = (options.only, options.problems, options.libraries)
+    whole = not options.quick and parts == (TASKS, NAMES, LIBRARIES)
+    return f"{joblib.cpu_count()}-cores-{platform.machine()}" if whole else SCRATCH
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description="Measure fits in grams.")
+    parser.add_argument("--quick", action="store_true", help="tiny tables: shows that it runs, not how fast")
+    parser.add_argument(
+        "--only", nargs="+", metavar="TASK", choices=TASKS, default=TASKS, help=", ".join(TASKS)
+    )
+    parser.add_argument(
+        "--problems", nargs="+", metavar="NAME", choices=NAMES, default=NAMES, help=", ".join(NAMES)
+    )
+    parser.add_argument(
+        "--libraries",
+        nargs="+",
+        metavar="NAME",
+        choices=LIBRARIES,
+        default=LIBRARIES,
+        help=", ".join(LIBRARIES),
+    )
+    parser.add_argument(
+        "--name", help="folder under benchmarks/results; default: the kind of machine, or scratch for a part"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    main()
