@@ -38,7 +38,7 @@ clean: ## Remove .venv, caches and everything that was made
 
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/.created
 	@echo "Installing separatrix[$*] into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
 # A stamp and not $(BIN)/python: where venv fails half-way, that file is there all the same.
