@@ -170,7 +170,7 @@ def require_two_classes(owner: object, classes: Array, why: str) -> None:
 def _require_classes(classes: Array) -> None:
     if len(classes) < 2:
         raise DataError(
-            f"Classifier can't train when only one class is present: every label is {classes[0]!r}. "
+            f"Classifier can't train when only one class is present: every label is {classes.tolist()[0]!r}. "
             "Give rows of at least two classes."
         )
 

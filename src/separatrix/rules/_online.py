@@ -34,7 +34,8 @@ class OnlineState(NamedTuple):
 
     ``w`` (C, M) and ``w0`` (C,): C = 1 for two classes, K otherwise. ``late`` and ``late0`` hold
     Σ clock · update, so that the average of all weights so far is w - late / clock. ``pocket`` and
-    ``pocket0`` are the weights that survived the longest run of rows. ``clock``: rows seen, current run, longest run.
+    ``pocket0`` are the weights that survived the longest run of rows. ``clock``: rows seen, current run,
+    longest run.
     """
 
     w: Float

@@ -202,12 +202,11 @@ class FactoredScatter:
 
     def of_class(self, k: int) -> Float:
         """The rows of class k."""
-        return self.rows[self.owner == k]
+        return np.compress(self.owner == k, self.rows, axis=0)
 
     def combined(self, factor: Float) -> Float:
         """Rows of Σ_k factor_k S_k."""
-        scale: Float = np.sqrt(factor)[self.owner, None]
-        return self.rows * scale
+        return np.sqrt(factor)[self.owner, None] * self.rows
 
     def spread(self, w: Float) -> Float:
         """w' S_k w for each class."""

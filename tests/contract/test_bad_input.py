@@ -1,0 +1,255 @@
+"""Bad input: each case has a clear error naming value, column and remedy, or a defined answer."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from problems import MODELS, STORAGES, blobs
+from scipy import sparse
+
+import separatrix as sx
+from separatrix.exceptions import CollinearError, CollinearWarning, DataError, NotSeparableWarning
+
+X, Y = blobs(60, n_classes=2, distance=40.0)
+NAMED = pd.DataFrame(X, columns=["age", "income", "height", "weight"])
+
+every_model = pytest.mark.parametrize("model", [make() for make in MODELS.values()], ids=list(MODELS))
+
+
+@every_model
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "csr", "float32"])
+def test_nan_and_infinity_name_the_column_and_the_count(model, value, kind):
+    bad = X.copy()
+    bad[[3, 7, 20], 1] = value
+    table = {
+        "pandas": lambda: pd.DataFrame(bad, columns=NAMED.columns),
+        "polars": lambda: pl.DataFrame(bad, schema=list(NAMED.columns)),
+        "csr": lambda: sparse.csr_array(bad),
+        "float32": lambda: bad.astype(np.float32),
+    }[kind]()
+    name = "income" if kind in ("pandas", "polars") else "x1"
+    with pytest.raises(DataError, match=rf"NaN or infinity in column '{name}' \(3 of 60 rows\)"):
+        model.fit(table, Y)
+
+
+@every_model
+def test_nan_at_predict_is_named_too(model):
+    bad = NAMED.copy()
+    bad.loc[5, "height"] = np.nan
+    with pytest.raises(DataError, match=r"'height' \(1 of 60 rows\)"):
+        model.fit(NAMED, Y).predict(bad)
+
+
+@every_model
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_missing_labels(model, missing):
+    y = np.where(Y == 1, "a", "b").astype(object)
+    y[[4, 9]] = missing
+    with pytest.raises(DataError, match=r"2 of 60 labels are missing \(NaN or None\), the first at row 4"):
+        model.fit(X, y)
+    if missing is not None:
+        with pytest.raises(DataError, match="2 of 60 labels are missing"):
+            model.fit(X, np.where(np.isin(np.arange(60), [4, 9]), np.nan, Y))
+
+
+@every_model
+def test_one_class_only(model):
+    with pytest.raises(DataError, match="only one class is present: every label is 'a'"):
+        model.fit(X, ["a"] * 60)
+
+
+def test_three_classes_where_two_are_meant():
+    with pytest.raises(DataError, match=r"targets='fisher'.*two classes, but y has 3: 0, 1, 2"):
+        sx.LeastSquaresClassifier(targets="fisher").fit(*blobs(60, n_classes=3))
+
+
+@every_model
+def test_lengths_that_do_not_pair_up(model):
+    with pytest.raises(ValueError, match="X has 60 rows but y has 59 labels"):
+        model.fit(X, Y[:-1])
+
+
+@every_model
+def test_an_empty_table(model):
+    for empty in (X[:0], NAMED[:0], pl.DataFrame(NAMED)[:0]):
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            model.fit(empty, Y[:0])
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        model.fit(X[:, :0], Y)
+
+
+@every_model
+def test_weights_that_make_no_sense(model):
+    weight = np.ones(60)
+    for bad, message in [
+        (np.where(np.arange(60) == 7, -2.0, weight), r"sample_weight\[7\] is -2"),
+        (np.zeros(60), "Every sample_weight is zero"),
+        (np.where(Y == 1, 0.0, 1.0), "Every row of class 1 has weight 0"),
+        (np.where(np.arange(60) == 7, np.nan, weight), "NaN or infinity"),
+        (weight[:-1], "one weight for each row"),
+        (np.ones((60, 2)), "must be 1D"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            model.fit(X, Y, sample_weight=bad)
+
+
+@every_model
+def test_zero_weight_is_an_absent_row(model):
+    noise = X + 1e3
+    weight = np.repeat([1.0, 0.0], 60)
+    whole = model.fit(np.vstack([X, noise]), np.append(Y, Y), sample_weight=weight).decision_function(X)
+    assert_allclose(whole, model.fit(X, Y).decision_function(X), rtol=1e-8, atol=1e-8)
+
+
+@every_model
+def test_wrong_width_and_wrong_order_at_predict(model):
+    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
+        model.fit(X, Y).predict(X[:, :3])
+    model.fit(NAMED, Y)
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(NAMED[["income", "age", "height", "weight"]])
+    with pytest.raises(ValueError, match="unseen at fit time"):
+        model.predict(NAMED.rename(columns={"age": "years"}))
+
+
+@every_model
+def test_strings_where_numbers_are_needed(model):
+    frame = NAMED.assign(city="Oslo")
+    with pytest.raises(DataError, match=r"not numbers: 'city' \(.*\)\. Encode them"):
+        model.fit(frame, Y)
+    words = X.astype(object)
+    words[2, 3] = "tall"
+    with pytest.raises(ValueError, match="Column 'x3' holds 'tall' at row 2"):
+        model.fit(words, Y)
+
+
+@every_model
+def test_numbers_as_strings_or_objects_are_numbers(model):
+    a = model.fit(X, Y).decision_function(X)
+    assert_allclose(model.fit(X.astype(object), Y).decision_function(X), a)
+
+
+@every_model
+def test_real_valued_labels(model):
+    with pytest.raises(ValueError, match="Unknown label type"):
+        model.fit(X, X[:, 0])
+
+
+def test_constant_and_duplicate_columns_least_squares_names_them_and_predicts_the_same():
+    table = NAMED.assign(year=2020.0, age_again=NAMED["age"], sum=NAMED["income"] + NAMED["height"])
+    with pytest.warns(CollinearWarning) as caught:
+        model = sx.LeastSquaresClassifier().fit(table, Y)
+    message = str(caught[0].message)
+    assert "'year' is constant" in message
+    assert "is a multiple of" in message
+    assert "is a combination of" in message
+    assert "alpha > 0" in message
+    assert_allclose(
+        model.decision_function(table),
+        sx.LeastSquaresClassifier().fit(NAMED, Y).decision_function(NAMED),
+        rtol=1e-8,
+    )
+    assert model.coef_[0, 4] == 0  # nothing rests on the constant
+    assert_allclose(model.coef_[0, 0], model.coef_[0, 5], rtol=1e-6)  # twins share alike
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.7, 1e7, -1e12])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_constant_is_a_constant_at_any_offset(offset, dtype):
+    table = np.column_stack([X, np.full(60, offset)]).astype(dtype)
+    with pytest.warns(CollinearWarning, match="'x4' is constant"):
+        model = sx.LeastSquaresClassifier().fit(table, Y)
+    assert model.coef_[0, 4] == 0
+
+
+def test_constant_and_duplicate_columns_fisher_refuses_and_says_what_to_do():
+    with pytest.raises(CollinearError, match=r"'year' is constant.*Drop those columns, or set shrinkage"):
+        sx.FisherDiscriminant().fit(NAMED.assign(year=2020.0), Y)
+    with pytest.raises(CollinearError, match=r"'(twin|age)' is a multiple of '(twin|age)'"):
+        sx.FisherDiscriminant().fit(NAMED.assign(twin=2 * NAMED["age"]), Y)
+    shrunk = sx.FisherDiscriminant(shrinkage=0.1).fit(NAMED.assign(twin=2 * NAMED["age"], year=2020.0), Y)
+    assert shrunk.score(NAMED.assign(twin=2 * NAMED["age"], year=2020.0), Y) == 1
+
+
+def test_a_column_that_separates_by_itself_has_no_fisher_direction():
+    with pytest.raises(DataError, match="'label' is constant within every class"):
+        sx.FisherDiscriminant().fit(NAMED.assign(label=1.0 * Y), Y)
+
+
+def test_fewer_rows_than_columns(rng):
+    wide, y = rng.normal(size=(10, 30)), np.arange(10) % 2
+    assert sx.LeastSquaresClassifier().fit(wide, y).score(wide, y) == 1
+    assert sx.Perceptron().fit(wide, y).score(wide, y) == 1
+    with pytest.raises(
+        CollinearError, match=r"10 rows cannot determine a covariance of 30 columns.*shrinkage"
+    ):
+        sx.FisherDiscriminant().fit(wide, y)
+    assert sx.FisherDiscriminant(shrinkage=0.1).fit(wide, y).score(wide, y) == 1
+
+
+@pytest.mark.parametrize("name", ["least_squares", "fisher"])
+def test_huge_values(name):
+    model = MODELS[name]()
+    assert model.fit(X * 1e100, Y).score(X * 1e100, Y) == 1
+    with pytest.raises(DataError, match=r"too large to square: column 'x0' \(up to .*e\+2.*Divide"):
+        model.fit(X * 1e200, Y)
+
+
+def test_not_separable_says_so_and_what_to_use():
+    overlapping, y = blobs(100, n_classes=2, distance=0.1)
+    with pytest.warns(NotSeparableWarning, match="FisherDiscriminant") as caught:
+        model = sx.Perceptron(max_epochs=5).fit(overlapping, y)
+    assert "cannot be separated" in str(caught[0].message)
+    assert model.n_steps_ == 5
+    assert model.solution_.status is sx.solvers.Status.MAX_STEPS
+
+
+def test_separable_but_slow_says_to_go_on():
+    X, y = np.array([[0.0, 1.0], [1e-3, 1.0], [5.0, -3.0]]), np.array([0, 1, 0])
+    with pytest.warns(NotSeparableWarning, match=r"can be separated.*max_epochs"):
+        sx.Perceptron(max_epochs=3).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (sx.LeastSquaresClassifier(alpha=-1), r"alpha=-1\): alpha must be a number, at least 0"),
+        (sx.LeastSquaresClassifier(alpha="big"), "alpha='big'"),
+        (sx.LeastSquaresClassifier(targets="two"), "choose one of 'one-of-K', 'fisher'"),
+        (sx.FisherDiscriminant(shrinkage=1.5), "between 0 and 1"),
+        (sx.FisherDiscriminant(scatter="total"), "choose one of 'pooled', 'mean'"),
+        (sx.FisherDiscriminant(n_components=0), "an integer, at least 1"),
+        (sx.Perceptron(max_epochs=0), "an integer, at least 1"),
+        (sx.Perceptron(learning_rate=0), "learning_rate"),
+        (sx.Perceptron(weights="best"), "choose one of 'last', 'average', 'pocket'"),
+    ],
+)
+def test_arguments_that_make_no_sense(model, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
+
+
+@every_model
+def test_masked_entries_are_missing_values(model):
+    masked = np.ma.array(X, mask=np.zeros_like(X, dtype=bool))
+    masked[3, 2] = np.ma.masked
+    with pytest.raises(DataError, match=r"column 'x2' \(1 of 60 rows\)"):
+        model.fit(masked, Y)
+
+
+@pytest.mark.parametrize("storage", ["pandas", "polars", "pyarrow"])
+def test_nulls_in_frames_are_missing_values(storage):
+    frame = pd.DataFrame({"a": [1.0, None, 3.0, 4.0], "b": [1, 2, 3, 4]})
+    table = {"pandas": frame.convert_dtypes(), "polars": pl.DataFrame(frame, nan_to_null=True)}.get(storage)
+    if table is None:
+        import pyarrow as pa
+
+        table = pa.Table.from_pandas(frame)
+    with pytest.raises(DataError, match=r"column 'a' \(1 of 4 rows\)"):
+        sx.LeastSquaresClassifier().fit(table, [0, 1, 0, 1])
+
+
+def test_storages_are_all_tried():
+    assert len(STORAGES) >= 10

@@ -1,0 +1,109 @@
+"""scikit-learn's own checks on every estimator, and the promises that go beyond them."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from problems import MODELS, blobs
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import separatrix as sx
+
+WITHOUT_SPREAD = "every row of a class is equal, so S_W = 0 and Fisher's J(w) is infinite: an error by design"
+FISHER_DEGENERATE = dict.fromkeys(
+    ["check_sample_weights_shape", "check_sample_weights_not_overwritten"], WITHOUT_SPREAD
+)
+WEIGHT_IS_A_STEP = "a perceptron sees rows in order; a weight scales a row's step and does not repeat the row"
+
+ESTIMATORS = {
+    "least_squares": (sx.LeastSquaresClassifier(), {}),
+    "fisher": (
+        sx.FisherDiscriminant(),
+        FISHER_DEGENERATE
+        | dict.fromkeys(
+            [
+                "check_sample_weight_equivalence_on_dense_data",
+                "check_sample_weight_equivalence_on_sparse_data",
+            ],
+            "15 rows of 30 columns: S_W is singular without shrinkage (checked with shrinkage below)",
+        ),
+    ),
+    "fisher_shrunk": (sx.FisherDiscriminant(shrinkage=0.1), FISHER_DEGENERATE),
+    "perceptron": (
+        sx.Perceptron(),
+        dict.fromkeys(
+            [
+                "check_sample_weight_equivalence_on_dense_data",
+                "check_sample_weight_equivalence_on_sparse_data",
+            ],
+            WEIGHT_IS_A_STEP,
+        ),
+    ),
+}
+
+
+def checks():
+    for name, (estimator, expected) in ESTIMATORS.items():
+        for instance, check in estimator_checks_generator(
+            estimator, legacy=True, expected_failed_checks=expected, mark="skip"
+        ):
+            check_name = getattr(check, "func", check).__name__
+            yield pytest.param(instance, check, id=f"{name}-{check_name}")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.CollinearWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+def test_scikit_learn_check(estimator, check):
+    with np.errstate(all="warn"):
+        check(estimator)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_fitting_reports_its_cost_and_how_it_went(name):
+    X, y = blobs(80, distance=40.0)
+    model = MODELS[name]().fit(X, y)
+    assert model.n_passes_ >= 1
+    assert model.n_steps_ >= 1
+    assert model.solution_.passes == model.n_passes_
+    assert model.solution_.status.value
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_clone_pipe_and_take_frames(name):
+    X, y = blobs(80, distance=40.0)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    labels = np.array(["no", "yes", "maybe"])[y]
+    model = clone(MODELS[name]()).fit(frame, labels)
+    assert list(model.feature_names_in_) == list("abcd")
+    assert set(model.predict(frame)) <= {"no", "yes", "maybe"}
+    assert make_pipeline(StandardScaler(), MODELS[name]()).fit(X, y).score(X, y) > 0.9
+
+
+def test_fisher_is_a_transformer_with_names():
+    X, y = blobs(80)
+    model = sx.FisherDiscriminant().set_output(transform="pandas").fit(X, y)
+    assert list(model.transform(X).columns) == ["fisherdiscriminant0", "fisherdiscriminant1"]
+    assert sx.FisherDiscriminant(n_components=1).fit(X, y).transform(X).shape == (80, 1)
+
+
+def test_importing_is_light():
+    code = (
+        "import sys, separatrix;"
+        "heavy = {'matplotlib', 'dask', 'torch', 'cupy', 'numba', 'pyarrow', 'polars'} & set(sys.modules);"
+        "print(sorted(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_our_warnings_are_scikit_learns_kind():
+    assert issubclass(sx.exceptions.NotSeparableWarning, ConvergenceWarning)
+    assert issubclass(sx.exceptions.DataError, ValueError)

@@ -1,0 +1,108 @@
+"""What must not change the answer: units, offsets, order, repetition, storage, precision, threads."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from problems import STORAGES, SUM_MODELS, blobs
+
+import separatrix as sx
+from separatrix.data import memory
+
+CENTRED = {k: v for k, v in SUM_MODELS.items() if k != "least_squares_no_intercept"}
+UNIT_FREE = {k: v for k, v in CENTRED.items() if k != "ridge"}  # a ridge has units, and says so
+
+
+def scores(model, X):
+    return model.decision_function(X)
+
+
+@pytest.mark.parametrize("name", SUM_MODELS)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_weight_k_is_the_row_k_times(name, n_classes, rng):
+    X, y = blobs(120, n_classes=n_classes)
+    k = rng.integers(0, 4, size=len(y))
+    k[:n_classes] = 2
+    weighted = SUM_MODELS[name]().fit(X, y, sample_weight=k)
+    repeated = SUM_MODELS[name]().fit(np.repeat(X, k, axis=0), np.repeat(y, k))
+    assert_allclose(scores(weighted, X), scores(repeated, X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", UNIT_FREE)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_units_of_a_column_do_not_matter(name, n_classes):
+    X, y = blobs(200, n_classes=n_classes)
+    units = np.array([1e-6, 1e6, 25.4, 1.0])
+    a = UNIT_FREE[name]().fit(X, y)
+    b = UNIT_FREE[name]().fit(X * units, y)
+    assert_allclose(scores(b, X * units), scores(a, X), rtol=1e-8, atol=1e-8)
+    assert_allclose(b.coef_ * units, a.coef_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CENTRED)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_offset_of_ten_million_does_not_matter(name, n_classes):
+    X, y = blobs(200, n_classes=n_classes)
+    offset = np.array([1e7, -1e7, 0.0, 1e7])
+    X = (X + offset) - offset  # rows as they are once the offset has rounded them
+    a = CENTRED[name]().fit(X, y)
+    b = CENTRED[name]().fit(X + offset, y)
+    assert_allclose(b.coef_, a.coef_, rtol=1e-7, atol=1e-9)
+    assert_allclose(scores(b, X + offset), scores(a, X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", SUM_MODELS)
+def test_order_of_rows_and_names_of_classes_do_not_matter(name, rng):
+    X, y = blobs(150, n_classes=3)
+    order = rng.permutation(len(y))
+    a = SUM_MODELS[name]().fit(X, y)
+    b = SUM_MODELS[name]().fit(X[order], np.array(["red", "violet", "blue"])[y][order])
+    assert_allclose(scores(b, X)[:, [1, 2, 0]], scores(a, X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", SUM_MODELS)
+@pytest.mark.parametrize("storage", STORAGES)
+def test_storage_does_not_matter(name, storage):
+    X, y = blobs(150, n_classes=3)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    a = SUM_MODELS[name]().fit(X, y)
+    b = SUM_MODELS[name]().fit(STORAGES[storage](X), y)
+    assert_allclose(scores(b, STORAGES[storage](X)), scores(a, X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", SUM_MODELS)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint16", "bool"])
+def test_precision_changes_the_answer_by_its_rounding_alone(name, dtype):
+    X, y = blobs(400, n_classes=3)
+    X = (
+        (X > 0)
+        if dtype == "bool"
+        else np.round(4 * X) / 4
+        if dtype.startswith("f")
+        else np.abs(np.round(4 * X))
+    )
+    a = SUM_MODELS[name]().fit(X.astype(float), y)
+    b = SUM_MODELS[name]().fit(X.astype(dtype), y)
+    assert_allclose(b.coef_, a.coef_, rtol=1e-4, atol=1e-5 * np.abs(a.coef_).max())
+
+
+@pytest.mark.parametrize("name", SUM_MODELS)
+def test_blocks_do_not_matter_and_runs_repeat_bit_for_bit(name, monkeypatch):
+    X, y = blobs(700, n_classes=3)
+    whole = SUM_MODELS[name]().fit(X, y)
+    monkeypatch.setattr(memory, "block_rows", lambda width: 37)
+    blocked = SUM_MODELS[name]().fit(X, y)
+    assert_allclose(blocked.coef_, whole.coef_, rtol=1e-9)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    one_thread = SUM_MODELS[name]().fit(X, y)
+    assert np.array_equal(one_thread.coef_, blocked.coef_)
+    assert np.array_equal(one_thread.predict(X), blocked.predict(X))
+
+
+@pytest.mark.parametrize("storage", ["csr", "fortran_order", "pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_perceptron_sees_the_same_rows_in_every_storage(storage, n_classes):
+    X, y = blobs(80, n_classes=n_classes, distance=30.0)
+    a = sx.Perceptron().fit(X, y)
+    b = sx.Perceptron().fit(STORAGES[storage](X), y)
+    assert a.mistakes_per_epoch_ == b.mistakes_per_epoch_
+    assert_allclose(b.coef_, a.coef_, rtol=1e-10)

@@ -1,0 +1,103 @@
+"""Where scikit-learn or SciPy minimises the same objective, the answers are the same."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from problems import blobs
+from scipy import linalg, sparse
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import Perceptron as SklearnPerceptron
+from sklearn.linear_model import RidgeClassifier
+
+import separatrix as sx
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_ridge_classifier(n_classes, alpha, fit_intercept, weighted, rng):
+    X, y = blobs(200, n_classes=n_classes)
+    X += 3.0
+    weight = rng.random(200) + 0.1 if weighted else None
+    ours = sx.LeastSquaresClassifier(alpha=alpha, fit_intercept=fit_intercept)
+    ours.fit(X, y, sample_weight=weight)
+    theirs = RidgeClassifier(alpha=alpha, fit_intercept=fit_intercept, solver="cholesky")
+    theirs.fit(X, y, sample_weight=weight)
+    # They code each class as +1 and the rest as -1: twice our indicator, less the regression on 1 = Σ_k t_k.
+    W = ours.coef_ if n_classes == 2 else 2 * ours.coef_ - ours.coef_.sum(axis=0)
+    assert_allclose(W, np.atleast_2d(theirs.coef_), rtol=1e-7, atol=1e-9)
+    if fit_intercept:
+        assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_wide_rows_give_the_minimum_norm_interpolation(weighted, rng):
+    X, y = rng.normal(size=(20, 60)), np.arange(20) % 3
+    weight = rng.random(20) + 0.5 if weighted else np.ones(20)
+    model = sx.LeastSquaresClassifier().fit(X, y, sample_weight=weight)
+    assert_allclose(model.outputs(X), np.eye(3)[y], atol=1e-10)
+    # Least norm in units of each column's standard deviation.
+    m = weight @ X / weight.sum()
+    sd = np.sqrt(weight @ (X - m) ** 2)
+    T = np.eye(3)[y] - weight @ np.eye(3)[y] / weight.sum()
+    root = np.sqrt(weight)[:, None]
+    W = np.linalg.lstsq(root * (X - m) / sd, root * T, rcond=None)[0] / sd[:, None]
+    assert_allclose(model.coef_, W.T, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("alpha", [0.5, 20.0])
+def test_wide_ridge_equals_the_full_normal_equations(storage, alpha, rng):
+    X, y = rng.normal(size=(15, 40)), np.arange(15) % 2
+    model = sx.LeastSquaresClassifier(alpha=alpha).fit(storage(X), y)
+    Xc, t = X - X.mean(axis=0), 2.0 * y - 1
+    w = np.linalg.solve(Xc.T @ Xc + alpha * np.eye(40), Xc.T @ (t - t.mean()))
+    assert_allclose(model.coef_[0], w, rtol=1e-8, atol=1e-10)
+
+
+def test_wide_fisher_with_shrinkage_equals_the_full_matrix(rng):
+    X, y = rng.normal(size=(20, 50)), np.arange(20) % 2
+    X[y == 1, :5] += 1.0
+    model = sx.FisherDiscriminant(shrinkage=0.2).fit(X, y)
+    Xc = X - np.stack([X[y == k].mean(axis=0) for k in (0, 1)])[y]
+    S = Xc.T @ Xc / 20
+    S = 0.8 * S + 0.2 * np.diag(np.diag(S))
+    w = np.linalg.solve(S, X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))
+    assert_allclose(model.coef_[0], w, rtol=1e-8, atol=1e-10)
+
+
+def test_two_class_direction_of_lda():
+    X, y = blobs(200, n_classes=2)
+    theirs = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
+    assert_allclose(sx.FisherDiscriminant().fit(X, y).coef_, theirs.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [3, 5])
+def test_projection_and_labels_of_lda(n_classes):
+    X, y = blobs(400, n_classes=n_classes)
+    theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    ours = sx.FisherDiscriminant(threshold="normal").fit(X, y)
+    Q = min(n_classes - 1, 4)
+    a, b = ours.transform(X), theirs.transform(X)[:, :Q]
+    assert_allclose(np.abs(np.corrcoef(a.T, b.T)[:Q, Q:]), np.eye(Q), atol=1e-6)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_generalised_eigenvalues_of_scipy():
+    X, y = blobs(300, n_features=5, n_classes=4)
+    m = X.mean(axis=0)
+    means = np.stack([X[y == k].mean(axis=0) for k in range(4)])
+    S_W = (X - means[y]).T @ (X - means[y])
+    S_B = sum((y == k).sum() * np.outer(means[k] - m, means[k] - m) for k in range(4))
+    values = linalg.eigh(S_B, S_W, eigvals_only=True)[::-1][:3]
+    assert_allclose(sx.FisherDiscriminant().fit(X, y).ratio_, values, rtol=1e-9)
+
+
+def test_one_perceptron_epoch_makes_the_updates_of_scikit_learn():
+    X, y = blobs(300, n_classes=2, distance=0.5)
+    theirs = SklearnPerceptron(max_iter=1, tol=None, shuffle=False).fit(X, y)
+    with pytest.warns(sx.exceptions.NotSeparableWarning):
+        ours = sx.Perceptron(max_epochs=1).fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
+    assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9)

@@ -1,0 +1,63 @@
+"""The shared lists: which models, which tables, which data. A new model is one line here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from scipy import sparse
+
+import separatrix as sx
+
+#: Every classifier that is a sum over rows: equal for any blocking, any storage, weight k = k times.
+SUM_MODELS = {
+    "least_squares": lambda: sx.LeastSquaresClassifier(),
+    "ridge": lambda: sx.LeastSquaresClassifier(alpha=2.0),
+    "least_squares_no_intercept": lambda: sx.LeastSquaresClassifier(fit_intercept=False),
+    "fisher": lambda: sx.FisherDiscriminant(),
+    "fisher_mean": lambda: sx.FisherDiscriminant(scatter="mean"),
+    "fisher_normal": lambda: sx.FisherDiscriminant(threshold="normal"),
+    "fisher_shrunk": lambda: sx.FisherDiscriminant(shrinkage=0.3),
+}
+
+MODELS = SUM_MODELS | {"perceptron": lambda: sx.Perceptron(max_epochs=200)}
+
+#: Every way to hold a table in memory.
+STORAGES = {
+    "c_order": np.ascontiguousarray,
+    "fortran_order": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "csr": sparse.csr_array,
+    "csc_matrix": sparse.csc_matrix,
+    "pandas": lambda X: pd.DataFrame(X, columns=names(X)),
+    "pandas_nullable": lambda X: pd.DataFrame(X, columns=names(X)).astype("Float64"),
+    "polars": lambda X: pl.DataFrame(X, schema=names(X)),
+    "pyarrow": lambda X: pa.table(dict(zip(names(X), X.T, strict=True))),
+    "list": lambda X: X.tolist(),
+    "object": lambda X: X.astype(object),
+}
+
+
+def names(X) -> list[str]:
+    return [f"c{d}" for d in range(X.shape[1])]
+
+
+def blobs(n=300, n_features=4, n_classes=3, seed=0, distance=1.5):
+    """Correlated normal classes that overlap."""
+    rng = np.random.default_rng(seed)
+    mix = rng.normal(size=(n_features, n_features))
+    y = rng.integers(n_classes, size=n)
+    y[:n_classes] = np.arange(n_classes)
+    X = rng.normal(size=(n, n_features)) @ mix + distance * rng.normal(size=(n_classes, n_features))[y]
+    return X, y
+
+
+def separable(n=100, n_features=3, seed=0, gap=0.2):
+    """Two classes on the two sides of a random plane, with a gap between them."""
+    rng = np.random.default_rng(seed)
+    w = rng.normal(size=n_features)
+    w /= np.linalg.norm(w)
+    X = rng.normal(size=(n, n_features))
+    y = (X @ w > 0).astype(int)
+    return X + np.outer((2 * y - 1) * gap, w), y
