@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From probabilities to decisions.                                                              PRML §1.5
+
+Deciding C_j where C_k is true costs L_kj. The best decision at x is the one of least expected cost,
+
+    R_j(x) = Σ_k L_kj p(C_k | x)                                                                    (1.81)
+
+Under 0-1 loss, L_kj = 1 - I_kj, that is the most probable class. Not to decide is a decision too:
+
+    a last column of L    L_k,K+1 is the cost of rejecting a row of class C_k
+    a threshold θ         reject where max_k p(C_k | x) <= θ                                      (§1.5.3)
+
+Under 0-1 loss the two are one: R_j = 1 - p(C_j | x), so a threshold θ is a rejection that costs 1 - θ.
+Throughout, classes have the codes 0 .. K-1 and reject has the code K.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._array import Array, Codes, Float
+from separatrix.exceptions import DataError
+from separatrix.reductions.wrapper import (
+    AbstractWrapper,
+    choose_reject_label,
+    fit_arguments,
+    labels_with_reject,
+    listed,
+)
+
+__all__ = ["DecisionRule", "decide", "expected_cost"]
+
+ROUNDING = 1e-4  # how far probabilities of one row may sum from one: float32 rounds 1000 classes by less
+
+
+def expected_cost(P: Any, costs: Any) -> Float:
+    """Expected cost of every decision for every row.
+
+    R_nj = Σ_k P_nk L_kj                                                                            (1.81)
+
+    Parameters
+    ----------
+    P : array-like of shape (N, K)
+        Class probabilities p(C_k | x_n).
+    costs : array-like of shape (K, K) or (K, K + 1)
+        L: rows are true classes, columns are decisions; a last column, if any, is the cost of rejecting.
+
+    Returns
+    -------
+    ndarray of shape (N, K) or (N, K + 1)
+
+    Examples
+    --------
+    >>> expected_cost([[0.9, 0.1]], [[0, 1], [1000, 0]])
+    array([[100. ,   0.9]])
+    """
+    P = _check_probabilities(P)
+    return np.asarray(P @ _check_costs(costs, P.shape[1]))
+
+
+def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
+    """The decision of least expected cost for every row, as a code; K stands for reject.
+
+    code_n = argmin_j Σ_k P_nk L_kj,   or K where max_k P_nk <= θ                           (1.81, §1.5.3)
+
+    Equal costs are settled in favour of rejecting, then of the class that comes first.
+
+    Parameters
+    ----------
+    P : array-like of shape (N, K)
+        Class probabilities p(C_k | x_n).
+    costs : array-like of shape (K, K) or (K, K + 1), optional
+        L: rows are true classes, columns are decisions; a last column, if any, is the cost of rejecting.
+        By default every mistake costs 1.
+    reject : float in [0, 1], optional
+        θ. Rows whose largest probability does not exceed it are rejected; below 1/K that is none of them.
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+
+    Examples
+    --------
+    >>> P = [[0.9, 0.1], [0.55, 0.45]]
+    >>> decide(P)
+    array([0, 0])
+    >>> decide(P, costs=[[0, 1], [1000, 0]])
+    array([1, 1])
+    >>> decide(P, reject=0.6)
+    array([0, 2])
+    """
+    P = _check_probabilities(P)
+    K = P.shape[1]
+    L, theta = _check_rule(costs, reject, K)
+    codes: Codes = P.argmax(axis=1) if L is None else _least(P @ L, K)
+    if theta is not None:
+        codes[P.max(axis=1) <= theta] = K
+    return codes
+
+
+class DecisionRule(AbstractWrapper):
+    """A probabilistic classifier that decides by cost, and may decline to decide.
+
+    predict(x) = argmin_j Σ_k L_kj p(C_k | x),   or the reject label                        (1.81, §1.5.3)
+
+    The probabilities are those of the wrapped classifier, untouched. Costs act at prediction alone: they can
+    be changed after fitting, with ``set_params``.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``
+        Where p(C_k | x) comes from.
+    costs : array-like of shape (K, K) or (K, K + 1), or mapping {(true, predicted): cost}, optional
+        L, in the order of ``classes_``; a last column is the cost of rejecting. In a mapping, a pair of
+        labels left out costs 0 where both agree and 1 where they differ, and the reject label may stand
+        second, with every true class or with none.
+    reject : float in [0, 1], optional
+        θ: reject where no class has a probability above it.
+    reject_label : label, optional
+        What ``predict`` says of a rejected row: -1 for numeric classes and "reject" for others by default.
+    prefit : bool, default False
+        Whether ``estimator`` is fitted already and is to be used as it is; ``fit`` is then not needed. Where
+        the rule is cloned (as in cross-validation), wrap ``sklearn.frozen.FrozenEstimator(model)`` instead.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Class labels; never the reject label.
+    estimator_ : classifier
+        The fitted clone of ``estimator``; absent where ``prefit`` is true.
+    n_features_in_ : int
+        Number of columns, as the wrapped classifier counts them.
+    feature_names_in_ : ndarray of str
+        Names of the columns, where the wrapped classifier was given any.
+
+    Examples
+    --------
+    A missed illness costs a thousand needless treatments:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["well", "well", "ill", "ill"]
+    >>> DecisionRule(LogisticRegression()).fit(X, y).predict([[0.0], [1.4]])
+    array(['well', 'well'], dtype='<U4')
+    >>> DecisionRule(LogisticRegression(), costs={("ill", "well"): 1000}).fit(X, y).predict([[0.0], [1.4]])
+    array(['ill', 'ill'], dtype='<U4')
+    >>> DecisionRule(LogisticRegression(), reject=0.8).fit(X, y).predict([[0.0], [1.4]])
+    array(['well', 'reject'], dtype='<U6')
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        costs: Any = None,
+        reject: float | None = None,
+        reject_label: Any = None,
+        prefit: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.costs = costs
+        self.reject = reject
+        self.reject_label = reject_label
+        self.prefit = prefit
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionRule:
+        """Fit a clone of the wrapped classifier, unless it is fitted already; check costs against classes.
+
+        Parameters
+        ----------
+        X : table that the wrapped classifier accepts
+            Rows.
+        y : array-like of shape (N,)
+            Labels.
+        sample_weight : array-like of shape (N,), optional
+            Weights, for a wrapped classifier that takes them.
+
+        Returns
+        -------
+        DecisionRule
+            This object.
+        """
+        _require_probabilities(self.estimator)
+        if not self.prefit:
+            arguments = fit_arguments(self, sample_weight)
+            self.estimator_ = clone(self.estimator).fit(X, y, **arguments)
+        self._rule()
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The label of the cheapest decision for each row."""
+        L, labels = self._rule()
+        return np.asarray(labels[decide(self.predict_proba(X), costs=L, reject=self.reject)])
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(C_k | x), as the wrapped classifier gives it, (N, K)."""
+        return np.asarray(self._fitted().predict_proba(X))
+
+    def expected_cost(self, X: Any) -> Float:
+        """Expected cost of deciding for each class and, last, of rejecting where that has a cost.
+
+        (N, K) or (N, K + 1). Without ``costs`` a mistake costs 1 and a rejection 1 - θ, θ = ``reject``. A
+        threshold beside ``costs`` rejects for a reason that is not a cost, and has no column.
+        """
+        L, _ = self._rule()
+        K = len(self.classes_)
+        if L is None:
+            L = 1.0 - np.eye(K)
+            if self.reject is not None:
+                L = np.column_stack([L, np.full(K, 1.0 - self.reject)])
+        return expected_cost(self.predict_proba(X), L)
+
+    @property
+    def classes_(self) -> Array:
+        """Class labels."""
+        return np.asarray(self._fitted().classes_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.prefit or "estimator_" in vars(self)
+
+    def _fitted(self) -> Any:
+        """The fitted classifier."""
+        check_is_fitted(self)
+        if not self.prefit:
+            return self.estimator_
+        _require_probabilities(self.estimator)
+        check_is_fitted(
+            self.estimator,
+            msg="DecisionRule(prefit=True) needs a fitted estimator and this %(name)s is not fitted: "
+            "fit it first, or leave prefit out.",
+        )
+        return self.estimator
+
+    def _rule(self) -> tuple[Float | None, Array]:
+        """The cost matrix, if any, and the label of each code."""
+        classes, costs = self.classes_, self.costs
+        if isinstance(costs, Mapping):
+            costs = _tabulate(costs, classes, choose_reject_label(classes, self.reject_label))
+        L, theta = _check_rule(costs, self.reject, len(classes))
+        may_reject = theta is not None or (L is not None and L.shape[1] > len(classes))
+        return L, labels_with_reject(classes, self.reject_label) if may_reject else classes
+
+
+def _least(R: Float, K: int) -> Codes:
+    """The code of the least expected cost; equal costs reject."""
+    codes: Codes = R[:, :K].argmin(axis=1)
+    if R.shape[1] > K:
+        codes[R[:, K] <= R[:, :K].min(axis=1)] = K
+    return codes
+
+
+def _tabulate(costs: Mapping[Any, Any], classes: Array, reject_label: Any) -> Float:
+    """{(true, predicted): cost} as a matrix."""
+    codes = {label: k for k, label in enumerate(classes.tolist())}
+    K = len(codes)
+    L = np.column_stack([1.0 - np.eye(K), np.full(K, np.nan)])
+    for pair, cost in costs.items():
+        try:
+            true, predicted = pair
+        except (TypeError, ValueError):
+            raise DataError(f"costs has the key {pair!r}; each key is a pair (true, predicted).") from None
+        if true not in codes or not (predicted in codes or predicted == reject_label):
+            raise DataError(
+                f"costs has the key {pair!r}, but the classes are {listed(list(codes))}"
+                f" and the reject label, which may stand second, is {reject_label!r}."
+            )
+        L[codes[true], codes.get(predicted, K)] = cost
+    unpriced = [label for label, k in codes.items() if np.isnan(L[k, K])]
+    if 0 < len(unpriced) < K:
+        raise DataError(
+            f"costs says what rejecting costs for some classes but not for {listed(unpriced)}. "
+            f"Give (class, {reject_label!r}) for every class, or for none."
+        )
+    return L[:, :K] if unpriced else L
+
+
+def _check_rule(costs: Any, reject: Any, K: int) -> tuple[Float | None, float | None]:
+    """L and θ, each None where it is not given."""
+    L = None if costs is None else _check_costs(costs, K)
+    theta = None if reject is None else _check_threshold(reject)
+    if L is not None and theta is not None and L.shape[1] > K:
+        raise ValueError(
+            f"reject={theta:g} and costs of shape {L.shape}, whose last column is the cost of rejecting, "
+            "are two rules for one decision. Give one of them."
+        )
+    return L, theta
+
+
+def _check_costs(costs: Any, K: int) -> Float:
+    L = np.asarray(costs, dtype=np.float64)
+    if L.shape not in ((K, K), (K, K + 1)):
+        raise DataError(
+            f"costs has shape {L.shape}, but there are K = {K} classes: give ({K}, {K}), true class by "
+            f"predicted class, or ({K}, {K + 1}) whose last column is the cost of rejecting."
+        )
+    bad = np.argwhere(~np.isfinite(L))
+    if len(bad):
+        k, j = bad[0].tolist()
+        raise DataError(
+            f"costs[{k}, {j}] is {L[k, j]}, and costs must be finite. "
+            "For a decision that must not be taken use a large number."
+        )
+    return L
+
+
+def _check_probabilities(probabilities: Any) -> Float:
+    P: Float = np.asarray(probabilities, dtype=np.float64)
+    if P.ndim != 2:
+        raise DataError(
+            f"P has shape {P.shape}; it must be (N, K), with a column for each of the K classes. "
+            "For the probability p of the second of two classes, give np.column_stack([1 - p, p])."
+        )
+    wrong = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(P.sum(axis=1) - 1) <= ROUNDING)))
+    if len(wrong):
+        raise DataError(
+            f"{len(wrong)} of {len(P)} rows of P are not probabilities that sum to one; "
+            f"the first is row {wrong[0]}: {P[wrong[0]]}."
+        )
+    return P
+
+
+def _check_threshold(theta: Any) -> float:
+    if isinstance(theta, bool) or not isinstance(theta, numbers.Real) or not 0 <= float(theta) <= 1:
+        raise ValueError(f"reject={theta!r}: the threshold is a probability, a number between 0 and 1.")
+    return float(theta)
+
+
+def _require_probabilities(estimator: Any) -> None:
+    if getattr(estimator, "predict_proba", None) is None:
+        raise TypeError(
+            f"DecisionRule weighs costs by probability, but {type(estimator).__name__} has no predict_proba. "
+            "Use a generative, discriminative or Bayesian model, or wrap this one in "
+            "sklearn.calibration.CalibratedClassifierCV."
+        )
