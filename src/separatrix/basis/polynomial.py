@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""φ(x) = x, and all products of up to ``degree`` columns. No pass: only the number of columns matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix._array import Rows
+from separatrix.basis.argument import check_count
+from separatrix.basis.base import AbstractBasis
+from separatrix.basis.wrapped import transformed
+from separatrix.data.source import RowMap, Source
+
+__all__ = ["Linear", "Polynomial"]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Φ = X."""
+
+    def evaluate(self, X: Rows) -> Rows:
+        """The rows themselves, dense or sparse."""
+        return X
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """The columns themselves."""
+        return columns
+
+
+class Linear(AbstractBasis):
+    """The columns as they are: φ_d(x) = x_d.
+
+    On its own it changes nothing; in a union it keeps the linear part beside other functions. The
+    constant φ_0 = 1 is the model's ``fit_intercept``.
+
+    Examples
+    --------
+    >>> from separatrix.basis import Linear, RBF
+    >>> (Linear() + RBF()).fit([[0.0], [2.0]]).get_feature_names_out().tolist()
+    ['x0', 'rbf0', 'rbf1']
+    """
+
+    def _functions(self, source: Source) -> RowMap:
+        return Identity()
+
+
+@dataclass(frozen=True)
+class Monomials:
+    """Products of columns, by a fitted ``sklearn.preprocessing.PolynomialFeatures``."""
+
+    transformer: Any
+
+    def evaluate(self, X: Rows) -> Rows:
+        """Sparse where X is: a product is zero where any factor is."""
+        return transformed(self.transformer, X, assume_finite=True)
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """``x0``, ``x0^2``, ``x0 x1`` ..."""
+        return tuple(self.transformer.get_feature_names_out(np.asarray(columns, dtype=object)))
+
+
+class Polynomial(AbstractBasis):
+    """All monomials of degree 1 to ``degree``: φ(x) = Π_d x_d^p_d with 1 <= Σ_d p_d <= degree.
+
+    The constant φ_0 = 1 is the model's ``fit_intercept``. D columns give (D + degree)! / (D! degree!) - 1
+    functions. Powers of columns far from zero are nearly collinear: centre the columns first.
+
+    Parameters
+    ----------
+    degree
+        Largest total degree, at least 1.
+    interaction_only
+        Leave out every power of a single column: p_d <= 1.
+
+    Examples
+    --------
+    >>> from separatrix.basis import Polynomial
+    >>> Polynomial(degree=2).fit_transform([[2.0, 3.0]])
+    array([[2., 3., 4., 6., 9.]])
+    """
+
+    def __init__(self, degree: int = 2, interaction_only: bool = False) -> None:
+        self.degree = degree
+        self.interaction_only = interaction_only
+
+    def _functions(self, source: Source) -> RowMap:
+        from sklearn.preprocessing import PolynomialFeatures
+
+        degree = check_count("Polynomial", "degree", self.degree)
+        features = PolynomialFeatures(
+            degree, interaction_only=bool(self.interaction_only), include_bias=False
+        )
+        return Monomials(features.fit(np.zeros((1, len(source.columns)))))

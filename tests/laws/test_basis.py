@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What holds for every basis, whatever its functions."""
+
+import pickle
+import re
+import threading
+import tracemalloc
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from separatrix.basis import (
+    RBF,
+    Linear,
+    MultiScaleRBF,
+    Polynomial,
+    RandomFourier,
+    Sigmoid,
+    Spline,
+    Union,
+    fit_basis,
+)
+from separatrix.data import ThroughBasis, as_source
+from separatrix.exceptions import DataError
+from separatrix.stats import PooledScatter, class_moments
+
+BASES = [
+    Linear(),
+    Polynomial(degree=3),
+    RBF(),
+    RBF("grid", n_centres=2),
+    RBF("kmeans", n_centres=4),
+    RBF("random", n_centres=4),
+    MultiScaleRBF(n_centres=2, n_scales=3),
+    Sigmoid(),
+    Sigmoid("quantile"),
+    RandomFourier(n_features=20),
+    Spline(),
+    Spline(extrapolation="linear"),
+    Linear() + RBF("grid", n_centres=2) + RBF("random", n_centres=3),
+    Union([MaxAbsScaler(), Sigmoid()]),
+]
+every_basis = pytest.mark.parametrize("basis", BASES, ids=lambda basis: repr(basis).replace(" ", ""))
+
+X = np.random.default_rng(0).normal(size=(120, 3))
+
+
+class CountingSource:
+    """A source that counts its passes."""
+
+    def __init__(self, source):
+        self.source, self.passes = source, 0
+
+    def __getattr__(self, name):
+        return getattr(self.source, name)
+
+    def reduce(self, statistic):
+        self.passes += 1
+        return self.source.reduce(statistic)
+
+
+class Counting:
+    """A row map that notes how many rows it is shown at once."""
+
+    def __init__(self, functions):
+        self.functions, self.names, self.rows = functions, functions.names, []
+
+    def evaluate(self, rows):
+        self.rows.append(len(rows))
+        return self.functions.evaluate(rows)
+
+
+@every_basis
+def test_it_keeps_the_contract_of_a_scikit_learn_transformer(basis):
+    check_estimator(basis, on_skip=None)
+
+
+@every_basis
+def test_each_function_has_a_name_of_its_own(basis):
+    Phi = clone(basis).fit_transform(X)
+    names = clone(basis).fit(X).get_feature_names_out()
+    assert len(set(names)) == len(names) == Phi.shape[1]
+
+
+@settings(max_examples=8, deadline=None)
+@given(cuts=st.sets(st.integers(1, 119), max_size=6))
+@every_basis
+def test_blocks_of_rows_have_the_functions_of_the_whole_table(basis, cuts):
+    functions = fit_basis(basis, as_source(X))
+    blocks = [functions.evaluate(X[a:b]) for a, b in pairwise([0, *sorted(cuts), 120])]
+    np.testing.assert_allclose(np.vstack(blocks), functions.evaluate(X), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("basis", [Linear(), Polynomial(3), Sigmoid(), Spline()], ids=repr)
+def test_without_a_matrix_product_blocks_agree_in_every_bit(basis):
+    functions = fit_basis(basis, as_source(X))
+    blocks = np.vstack([functions.evaluate(X[a : a + 7]) for a in range(0, 120, 7)])
+    np.testing.assert_array_equal(blocks, functions.evaluate(X))
+
+
+@every_basis
+@pytest.mark.parametrize("rows_per_block", [1, 17, 119])
+def test_a_fit_does_not_depend_on_how_rows_are_blocked(basis, rows_per_block):
+    whole, blocked = as_source(X), replace(as_source(X), rows_per_block=rows_per_block)
+    np.testing.assert_array_equal(fit_basis(basis, blocked).evaluate(X), fit_basis(basis, whole).evaluate(X))
+
+
+@every_basis
+def test_targets_and_weights_are_never_looked_at(basis):
+    rng = np.random.default_rng(1)
+    labelled = as_source(X, rng.integers(0, 3, 120), rng.uniform(size=120))
+    np.testing.assert_array_equal(
+        fit_basis(basis, labelled).evaluate(X), fit_basis(basis, as_source(X)).evaluate(X)
+    )
+
+
+@pytest.mark.parametrize("basis", BASES[:-2], ids=repr)
+def test_a_fit_is_at_most_one_pass(basis):
+    source = CountingSource(as_source(X))
+    clone(basis).fit_source(source)
+    assert source.passes <= 1
+
+
+@every_basis
+def test_single_precision_stays_single_and_agrees_with_double(basis):
+    rows = X.astype(np.float32)
+    single = clone(basis).fit(rows).evaluate(rows)
+    double = clone(basis).fit(rows.astype(float)).evaluate(rows.astype(float))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, double, rtol=2e-4, atol=2e-6)
+
+
+@every_basis
+def test_sparse_rows_have_the_functions_of_dense_rows(basis):
+    rows = np.where(X > 0.5, X, 0.0)
+    dense = clone(basis).fit(rows).transform(rows)
+    out = clone(basis).fit(sparse.csr_array(rows)).transform(sparse.csr_array(rows))
+    np.testing.assert_allclose(out.toarray() if sparse.issparse(out) else out, dense, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("basis", BASES[:-1], ids=repr)  # a foreign transformer makes its own checks
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_row_that_is_not_finite_shows_in_phi(basis, value):
+    """So that an estimator that looks only at its answers still notices."""
+    functions = clone(basis).fit(X)
+    rows = X[:5].copy()
+    rows[2, 1] = value
+    Phi = functions.evaluate(rows)
+    assert not np.isfinite(Phi[2]).all()
+    assert np.isfinite(np.delete(Phi, 2, axis=0)).all()
+
+
+@every_basis
+def test_the_constant_is_never_a_function(basis):
+    assert np.ptp(clone(basis).fit_transform(X), axis=0).min() > 0
+
+
+@every_basis
+def test_evaluation_is_pure_and_threads_may_share_it(basis):
+    functions = fit_basis(basis, as_source(X))
+    before, expected = X.copy(), functions.evaluate(X)
+    answers = [None] * 4
+
+    def work(i):
+        answers[i] = functions.evaluate(X)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(X, before)
+    for answer in answers:
+        np.testing.assert_allclose(answer, expected, rtol=1e-13, atol=1e-15)
+
+
+@every_basis
+def test_a_fitted_basis_survives_pickling(basis):
+    fitted = clone(basis).fit(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(X), fitted.transform(X))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@every_basis
+def test_memory_order_changes_nothing(basis, order):
+    rows = np.asarray(X, order=order)
+    np.testing.assert_allclose(
+        clone(basis).fit(X).transform(rows), clone(basis).fit(X).transform(X), rtol=1e-12, atol=1e-14
+    )
+
+
+@pytest.mark.parametrize(
+    "basis",
+    [RBF("grid", 5), MultiScaleRBF(5, 3), Sigmoid(), Spline(), RandomFourier(50)],
+    ids=lambda basis: type(basis).__name__,
+)
+def test_every_basis_that_spreads_over_the_range_follows_a_shift(basis):
+    """Numbers of few bits, so that adding 2^23, about 1e7, is exact."""
+    rows = np.round(X[:, :2] * 8) / 8
+    here, there = (clone(basis).fit_transform(rows + shift) for shift in (0.0, 2.0**23))
+    np.testing.assert_allclose(there, here, atol=1e-6)
+
+
+@every_basis
+def test_the_design_matrix_is_never_whole(basis, monkeypatch):
+    monkeypatch.setattr("separatrix.data.memory.BLOCK_BYTES", 2**14)  # a small cache, for a small table
+    rows = np.random.default_rng(2).normal(size=(9000, 3))
+    few = clone(basis).fit_source(as_source(rows[:200]))
+    seen = Counting(few)
+    source = ThroughBasis(as_source(rows, np.arange(9000) % 2), seen)
+    moments = source.reduce(partial(class_moments, n_classes=2, scatter=PooledScatter))
+    assert sum(seen.rows) == 9000
+    assert max(seen.rows) < 9000
+    np.testing.assert_allclose(
+        moments.grand_mean, np.asarray(few.transform(rows)).mean(axis=0), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_a_pass_over_many_functions_needs_the_memory_of_a_few_blocks():
+    rows = np.random.default_rng(3).normal(size=(60_000, 2))
+    functions = fit_basis(RBF("grid", n_centres=10), as_source(rows))
+    source = ThroughBasis(as_source(rows, np.arange(60_000) % 2), functions)
+    tracemalloc.start()
+    source.reduce(partial(class_moments, n_classes=2, scatter=PooledScatter))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60_000 * 100 * 8 / 2  # half of Φ; blocks in flight on every thread take what there is
+
+
+def test_the_documented_example_prints_what_it_says(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "basis.md").read_text(encoding="utf-8")
+    program, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()
+    exec(program, {})
+    for said, done in zip(printed.splitlines(), capsys.readouterr().out.splitlines(), strict=True):
+        (score, rest), (expected, text) = done.split(" ", 1), said.split(" ", 1)
+        assert rest == text
+        assert float(score) == pytest.approx(float(expected), abs=0.02)  # k-means moves between versions
+
+
+@given(
+    rows=st.lists(
+        st.tuples(*[st.floats(-1e6, 1e6)] * 2), min_size=3, max_size=12, unique_by=lambda row: row[0]
+    ),
+    n=st.integers(1, 4),
+)
+@settings(max_examples=40, deadline=None)
+def test_radial_functions_of_any_rows_lie_between_zero_and_one(rows, n):
+    try:
+        Phi = MultiScaleRBF(n_centres=n).fit_transform(rows)
+    except DataError as error:
+        assert "constant" in str(error)  # noqa: PT017  (drawn rows may share their second value)
+        return
+    assert Phi.min() >= 0
+    assert Phi.max() <= 1
