@@ -1,11 +1,8 @@
 """One floating-point policy and one random generator for every test."""
 
 import os
-import sys
-from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import pytest

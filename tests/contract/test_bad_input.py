@@ -5,10 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
-from problems import MODELS, STORAGES, blobs
 from scipy import sparse
 
 import separatrix as sx
+from problems import MODELS, STORAGES, blobs
 from separatrix.exceptions import CollinearError, CollinearWarning, DataError, NotSeparableWarning
 
 X, Y = blobs(60, n_classes=2, distance=40.0)
@@ -47,7 +47,9 @@ def test_nan_at_predict_is_named_too(model):
 def test_missing_labels(model, missing):
     y = np.where(Y == 1, "a", "b").astype(object)
     y[[4, 9]] = missing
-    with pytest.raises(DataError, match=r"2 of 60 labels are missing \(NaN or None\), the first at row 4"):
+    with pytest.raises(
+        DataError, match=r"2 of 60 labels are missing .*, the first at row 4"
+    ):
         model.fit(X, y)
     if missing is not None:
         with pytest.raises(DataError, match="2 of 60 labels are missing"):
@@ -105,7 +107,7 @@ def test_zero_weight_is_an_absent_row(model):
 
 @every_model
 def test_wrong_width_and_wrong_order_at_predict(model):
-    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
         model.fit(X, Y).predict(X[:, :3])
     model.fit(NAMED, Y)
     with pytest.raises(ValueError, match="same order"):

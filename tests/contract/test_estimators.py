@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from problems import MODELS, blobs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -14,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import separatrix as sx
+from problems import MODELS, blobs
 
 WITHOUT_SPREAD = "every row of a class is equal, so S_W = 0 and Fisher's J(w) is infinite: an error by design"
 FISHER_DEGENERATE = dict.fromkeys(
@@ -97,7 +97,7 @@ def test_fisher_is_a_transformer_with_names():
 def test_importing_is_light():
     code = (
         "import sys, separatrix;"
-        "heavy = {'matplotlib', 'dask', 'torch', 'cupy', 'numba', 'pyarrow', 'polars'} & set(sys.modules);"
+        "heavy = {'matplotlib', 'dask', 'torch', 'cupy', 'numba', 'duckdb', 'polars'} & set(sys.modules);"
         "print(sorted(heavy))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -40,15 +40,15 @@ def _as_labels(y: Any) -> Array:
         raise ValueError("This classifier requires y to be passed, but the target y is None.")
     labels = np.asarray(column_or_1d(np.asarray(y), warn=True))
     if labels.dtype.kind == "O":
-        missing = np.fromiter((v is None or v != v or _is_na(v) for v in labels), bool, len(labels))  # noqa: PLR0124
+        missing = np.fromiter(map(_is_missing, labels), bool, len(labels))
     elif labels.dtype.kind in "fM":
-        missing = np.isnan(labels)
+        missing = ~np.isfinite(labels)
     else:
         return labels
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
         raise DataError(
-            f"{int(missing.sum())} of {len(labels)} labels are missing (NaN or None), the first at row "
+            f"{int(missing.sum())} of {len(labels)} labels are missing (NaN, None or infinite), the first at row "
             f"{first}. Drop those rows, or give them a label."
         )
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
@@ -56,9 +56,9 @@ def _as_labels(y: Any) -> Array:
     return labels
 
 
-def _is_na(value: object) -> bool:
-    """``pandas.NA`` answers neither True nor False to ``v != v``."""
-    return type(value).__name__ == "NAType"
+def _is_missing(value: object) -> bool:
+    """None, NaN, NaT, or pandas' NA, which answers neither True nor False to ``value != value``."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
 
 
 def _guess(labels: Array) -> tuple[Array, Codes | None]:

@@ -31,10 +31,12 @@ from separatrix._array import Codes, Float, Rows
 from separatrix.data import Block, Source
 from separatrix.exceptions import NotSeparableWarning
 from separatrix.shell import LinearClassifier, check_number, check_option
-from separatrix.solvers import Solution, Status
+from separatrix.solvers import Solution, Status, separability
 from separatrix.stats import confusion, require_finite
 
 __all__ = ["Perceptron", "PerceptronOptions", "Update", "Weights", "fit_perceptron"]
+
+PROOF_SIZE = 1_000_000  # numbers in the table up to which a failure is explained by a linear program
 
 
 class Weights(NamedTuple):
@@ -245,7 +247,8 @@ class Perceptron(LinearClassifier):
         self.mistakes_per_epoch_ = solution.value.per_epoch
         self.n_mistakes_ = sum(self.mistakes_per_epoch_)
         if solution.status is Status.MAX_STEPS:
-            warnings.warn(_not_separated(solution, source), NotSeparableWarning, stacklevel=2)
+            said = _not_separated(solution, source, len(classes), self.fit_intercept)
+            warnings.warn(said, NotSeparableWarning, stacklevel=2)
         return self
 
     def _options(self) -> PerceptronOptions:
@@ -255,10 +258,20 @@ class Perceptron(LinearClassifier):
         )
 
 
-def _not_separated(solution: Solution[Mistakes], source: Source) -> str:
-    """What to tell the user when the limit was reached."""
+def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int, fit_intercept: bool) -> str:
+    """What to tell the user when the limit was reached; on small data, after deciding by linear program."""
     last, fewest = solution.value.per_epoch[-1], min(solution.value.per_epoch)
-    return (
+    made = (
         f"The perceptron made {last} mistakes in the last of its {solution.steps} epochs (at best {fewest} "
-        f"of {source.n_rows} rows): no hyperplane was found that separates the classes."
+        f"of {source.n_rows} rows)"
+    )
+    if source.n_rows * len(source.columns) <= PROOF_SIZE:
+        if separability(source, n_classes, fit_intercept=fit_intercept).status == "complete":
+            return f"{made}, yet the classes can be separated. Raise max_epochs, or rescale the columns."
+        found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
+    else:
+        found = "the classes, as it seems, cannot be separated by a hyperplane (is_separable decides)"
+    return (
+        f"{made}: {found}. Use a model for classes that overlap, such as FisherDiscriminant, a richer "
+        "basis=, or keep better weights with weights='average' or 'pocket'."
     )

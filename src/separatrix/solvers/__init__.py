@@ -2,5 +2,6 @@
 """From statistics to parameters, and how it went."""
 
 from separatrix.solvers.result import Solution, Status
+from separatrix.solvers.separation import Separability, separability
 
-__all__ = ["Solution", "Status"]
+__all__ = ["Separability", "Solution", "Status", "separability"]

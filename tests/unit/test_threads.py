@@ -1,0 +1,81 @@
+import threading
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from separatrix._threads import map_in_order, n_threads, single_thread_blas
+
+
+def blas_threads():
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+
+def test_results_come_in_the_order_of_the_items(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+    def slow_first(i):
+        time.sleep(0.01 if i == 0 else 0)
+        return i
+
+    assert list(map_in_order(slow_first, range(50))) == list(range(50))
+
+
+def test_an_error_in_a_block_reaches_the_caller_and_stops_the_rest():
+    seen = []
+
+    def fails(i):
+        seen.append(i)
+        if i == 3:
+            raise RuntimeError("block 3")
+        return i
+
+    with pytest.raises(RuntimeError, match="block 3"):
+        list(map_in_order(fails, range(10_000)))
+    assert len(seen) < 100
+
+
+def test_at_most_a_few_results_wait_in_memory(monkeypatch):
+    monkeypatch.setattr("separatrix._threads.n_threads", lambda: 2)
+    done = []
+    consumed = map_in_order(lambda i: done.append(i), range(1000))
+    next(consumed)
+    time.sleep(0.05)
+    assert len(done) <= 8
+    consumed.close()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", 1), ("1000000", None), ("", None), ("two", None), ("0", 1)]
+)
+def test_omp_num_threads_lowers_the_count(monkeypatch, value, expected):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = n_threads()
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert n_threads() == (expected or cores)
+
+
+def test_blas_is_held_to_one_thread_and_given_back_when_the_last_pass_ends():
+    np.ones((2, 2)) @ np.ones((2, 2))
+    before = blas_threads()
+    first, second = single_thread_blas(), single_thread_blas()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)  # the first to come is the first to go: the hold must outlast it
+    assert blas_threads() == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_passes_in_several_threads_of_the_user_restore_blas():
+    before = blas_threads()
+    workers = [
+        threading.Thread(target=lambda: list(map_in_order(lambda i: np.ones((9, 9)) @ np.ones(9), range(40))))
+        for _ in range(6)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert blas_threads() == before
