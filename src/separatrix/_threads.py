@@ -26,15 +26,15 @@ Out = TypeVar("Out")
 
 def n_threads() -> int:
     """Cores this process may use; ``OMP_NUM_THREADS`` lowers it, as it does for BLAS."""
-    cores = int(joblib.cpu_count())
+    cores = _cores()
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
 
 
 def map_in_order(function: Callable[[In], Out], items: Sequence[In]) -> Iterator[Out]:
     """``map(function, items)`` on threads, in order, with at most two results per thread in flight."""
-    threads = min(n_threads(), len(items))
-    if threads <= 1:
+    threads = min(n_threads(), len(items)) if len(items) > 1 else 1
+    if threads == 1:
         yield from map(function, items)
         return
     with single_thread_blas(), ThreadPoolExecutor(threads) as pool:
@@ -49,6 +49,12 @@ def map_in_order(function: Callable[[In], Out], items: Sequence[In]) -> Iterator
         finally:
             for future in pending:
                 future.cancel()
+
+
+@cache
+def _cores() -> int:
+    """Counting them reads the limits of the process group from files; they do not change."""
+    return int(joblib.cpu_count())
 
 
 @cache

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import STORAGES, SUM_MODELS, blobs
 
 import separatrix as sx
+from problems import STORAGES, SUM_MODELS, blobs
 from separatrix.data import memory
 
 CENTRED = {k: v for k, v in SUM_MODELS.items() if k != "least_squares_no_intercept"}

@@ -1,5 +1,6 @@
 """Statistics add: any partition of the rows, in any order, with empty blocks, gives the whole."""
 
+import itertools
 from functools import partial, reduce
 from operator import add
 
@@ -63,7 +64,7 @@ def partitioned_rows(draw, allow_empty=True):
     w = {None: None, "integer": rng.integers(0, 4, size=n) * 1.0, "real": rng.random(n)}[weight]
     cuts = sorted(draw(st.lists(st.integers(0, n), max_size=5)))
     bounds = [0, *cuts, n]
-    spans = [slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False) if allow_empty or a < b]
+    spans = [slice(a, b) for a, b in itertools.pairwise(bounds) if allow_empty or a < b]
     order = draw(st.permutations(range(len(spans))))
     return X, t, w, [spans[i] for i in order]
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import blobs
 from scipy import linalg, sparse
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Perceptron as SklearnPerceptron
 from sklearn.linear_model import RidgeClassifier
 
 import separatrix as sx
+from problems import blobs
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

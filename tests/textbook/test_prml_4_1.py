@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from problems import blobs, separable
 
 import separatrix as sx
+from problems import blobs, separable
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])

@@ -38,11 +38,15 @@ class Reader(Protocol):
 
 def open_reader(X: Any) -> Reader:
     """The reader for a NumPy array, sparse matrix, data frame, Arrow table or nested list."""
+    if np.ma.isMaskedArray(X):
+        return _open_array(np.ma.filled(X.astype(float), np.nan))
+    if isinstance(X, np.ndarray | list) or is_sparse(X):
+        return _open_array(X)
     if nw.dependencies.is_into_dataframe(X):
         return _open_frame(nw.from_native(X, eager_only=True))
-    if not isinstance(X, np.ndarray) and not is_sparse(X) and "__arrow_c_stream__" in dir(X):
+    if "__arrow_c_stream__" in dir(X):
         return _open_frame(nw.from_arrow(X, backend="pyarrow"))
-    return _open_array(np.ma.filled(X.astype(float), np.nan) if np.ma.isMaskedArray(X) else X)
+    return _open_array(X)
 
 
 @dataclass(frozen=True)

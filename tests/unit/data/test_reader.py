@@ -72,7 +72,7 @@ def test_columns_that_are_not_numbers_are_named_with_their_type(library):
     columns = {
         "ok": [1.0, 2.0],
         "city": ["Oslo", "Rome"],
-        "when": np.array(["2020-01-01"] * 2, "datetime64[s]"),
+        "when": np.array(["2020-01-01"] * 2, "datetime64[us]"),
     }
     table = {
         "pandas": lambda: pd.DataFrame(columns),
