@@ -1,0 +1,291 @@
+"""Decisions against brute force, against scikit-learn's threshold, and the theorems about them."""
+
+import doctest
+from pathlib import Path
+from unittest import SkipTest
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import FixedThresholdClassifier, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from problems import blobs
+from separatrix.decisions import DecisionRule, decide, expected_cost
+from separatrix.exceptions import DataError
+from separatrix.reductions import OneVsOne
+
+newton = LogisticRegression(solver="newton-cholesky")
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def draw(seed, K, columns=None, N=40):
+    """Random probabilities (N, K) and costs (K, columns); no two decisions cost the same."""
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(K, 0.7), size=N), rng.normal(size=(K, columns or K))
+
+
+# --- the functions ------------------------------------------------------------------------------------------
+
+
+@given(seed=SEEDS, K=st.integers(2, 5), extra=st.booleans())
+@settings(max_examples=30)
+def test_the_decision_is_the_cheapest_of_all_tried(seed, K, extra):
+    P, L = draw(seed, K, K + extra)
+    R = [[sum(p[k] * L[k, j] for k in range(K)) for j in range(K + extra)] for p in P]
+    assert_allclose(expected_cost(P, L), R, rtol=1e-12, atol=1e-14)
+    assert_array_equal(decide(P, costs=L), [min(range(K + extra), key=row.__getitem__) for row in R])
+
+
+@given(seed=SEEDS, K=st.integers(2, 5))
+@settings(max_examples=30)
+def test_without_costs_it_is_the_most_probable_class(seed, K):
+    P, _ = draw(seed, K)
+    assert_array_equal(decide(P), P.argmax(axis=1))
+    assert_array_equal(decide(P, costs=1 - np.eye(K)), P.argmax(axis=1))
+
+
+@given(seed=SEEDS, K=st.integers(2, 5), extra=st.booleans())
+@settings(max_examples=30)
+def test_a_factor_and_a_constant_per_true_class_change_no_decision(seed, K, extra):
+    P, L = draw(seed, K, K + extra)
+    sunk = np.random.default_rng(seed + 1).normal(size=(K, 1))
+    assert_array_equal(decide(P, costs=3.5 * L + sunk), decide(P, costs=L))
+
+
+@given(seed=SEEDS, K=st.integers(2, 5), theta=st.floats(0, 1))
+@settings(max_examples=50)
+def test_a_threshold_is_a_rejection_that_costs_one_less_it(seed, K, theta):
+    P, _ = draw(seed, K)
+    P = P[np.abs(P.max(axis=1) - theta) > 1e-12]  # elsewhere rounding decides
+    L = np.column_stack([1 - np.eye(K), np.full(K, 1 - theta)])
+    assert_array_equal(decide(P, reject=theta), decide(P, costs=L))
+    assert_array_equal(decide(P, reject=theta) == K, P.max(axis=1) <= theta)
+
+
+def test_on_the_threshold_itself_both_reject():
+    P, theta = [[0.75, 0.25], [0.5, 0.5], [0.875, 0.125]], 0.75  # exact in binary
+    assert_array_equal(decide(P, reject=theta), [2, 2, 0])
+    assert_array_equal(decide(P, costs=[[0, 1, 0.25], [1, 0, 0.25]]), [2, 2, 0])
+
+
+def test_equal_costs_go_to_the_class_that_comes_first():
+    assert_array_equal(decide([[0.25, 0.25, 0.5], [0.5, 0.5, 0]], costs=np.ones((3, 3))), [0, 0])
+    assert_array_equal(decide([[0.5, 0.5]]), [0])
+
+
+@given(seed=SEEDS, K=st.integers(2, 5))
+@settings(max_examples=20)
+def test_one_rejects_all_and_less_than_one_in_k_none(seed, K):
+    P, _ = draw(seed, K)
+    assert (decide(P, reject=1) == K).all()
+    assert_array_equal(decide(P, reject=0.99 / K), decide(P))
+
+
+def test_a_threshold_beside_costs_rejects_and_leaves_the_rest_to_the_costs():
+    P = np.array([[0.9, 0.1], [0.55, 0.45]])
+    assert_array_equal(decide(P, costs=[[0, 1], [1000, 0]], reject=0.6), [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("P", "options", "match"),
+    [
+        ([0.2, 0.8], {}, r"P has shape \(2,\).*np.column_stack\(\[1 - p, p\]\)"),
+        ([[0.5, 0.5], [0.7, 0.7]], {}, r"1 of 2 rows of P are not probabilities .* row 1: \[0.7 0.7\]"),
+        ([[1.5, -0.5]], {}, "not probabilities"),
+        ([[np.nan, 1.0]], {}, "not probabilities"),
+        ([[0.2, 0.8]], {"costs": np.zeros((3, 2))}, r"shape \(3, 2\).*K = 2.*\(2, 2\).*\(2, 3\)"),
+        ([[0.2, 0.8]], {"costs": [[0, 1], [np.nan, 0]]}, r"costs\[1, 0\] is nan"),
+        ([[0.2, 0.8]], {"costs": [[0, np.inf], [1, 0]]}, r"costs\[0, 1\] is inf"),
+        ([[0.2, 0.8]], {"reject": 1.2}, r"reject=1.2: .* between 0 and 1"),
+        ([[0.2, 0.8]], {"reject": -0.1}, r"reject=-0.1"),
+        ([[0.2, 0.8]], {"reject": "half"}, r"reject='half'"),
+        ([[0.2, 0.8]], {"reject": 0.5, "costs": np.ones((2, 3))}, r"two rules for one decision"),
+    ],
+)
+def test_what_is_not_a_rule_or_a_probability_is_refused(P, options, match):
+    with pytest.raises(ValueError, match=match):
+        decide(P, **options)
+
+
+# --- the estimator ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize(
+    "rule",
+    [DecisionRule(newton), DecisionRule(GaussianNB(), reject=0.2, reject_label=99)],
+    ids=["plain", "threshold"],
+)
+def test_scikit_learn_contract(rule):
+    with np.errstate(all="warn"):
+        for estimator, check in estimator_checks_generator(rule):
+            try:
+                check(estimator)
+            except SkipTest:
+                continue
+
+
+@pytest.mark.parametrize(("c01", "c10"), [(1, 1), (1, 9), (5, 1), (0.3, 0.1)])
+def test_two_classes_are_a_threshold_as_scikit_learn_sets_it(c01, c10):
+    X, y = blobs(400, n_classes=2, distance=0.5)
+    ours = DecisionRule(newton, costs=[[0, c01], [c10, 0]]).fit(X, y)
+    theirs = FixedThresholdClassifier(newton, threshold=c01 / (c01 + c10), response_method="predict_proba")
+    assert_array_equal(ours.predict(X), theirs.fit(X, y).predict(X))
+    assert 0 < ours.predict(X).mean() < 1
+
+
+def named(n=150, K=3):
+    X, t = blobs(n, n_classes=K, distance=0.7)
+    return X, np.array(["air", "earth", "fire", "water"])[t]
+
+
+def test_a_mapping_is_a_matrix_by_label():
+    X, y = named()
+    by_label = DecisionRule(
+        newton, costs={("fire", "air"): 20, ("air", "earth"): 0.5, ("air", "air"): 0.1}
+    ).fit(X, y)
+    by_code = DecisionRule(newton, costs=[[0.1, 0.5, 1], [1, 0, 1], [20, 1, 0]]).fit(X, y)
+    assert_array_equal(by_label.predict(X), by_code.predict(X))
+    assert_allclose(by_label.expected_cost(X), by_code.expected_cost(X))
+    assert (by_label.predict(X) != DecisionRule(newton).fit(X, y).predict(X)).any()
+
+
+def test_a_mapping_may_price_rejection():
+    X, y = named()
+    price = {(c, "reject"): 0.3 for c in ("air", "earth", "fire")}
+    by_label = DecisionRule(newton, costs=price).fit(X, y)
+    by_code = DecisionRule(newton, costs=np.column_stack([1 - np.eye(3), np.full(3, 0.3)])).fit(X, y)
+    assert_array_equal(by_label.predict(X), by_code.predict(X))
+    assert {"air", "reject"} <= set(by_label.predict(X))
+    assert_array_equal(by_label.predict(X), DecisionRule(newton, reject=0.7).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"costs": np.ones((2, 2))}, DataError, r"shape \(2, 2\).*K = 3.*\(3, 3\).*\(3, 4\)"),
+        ({"costs": {("air", "ice"): 2}}, DataError, r"\('air', 'ice'\).*'air', 'earth', 'fire'.*'reject'"),
+        ({"costs": {("reject", "air"): 2}}, DataError, r"\('reject', 'air'\)"),
+        ({"costs": {"air": 2}}, DataError, r"the key 'air'; each key is a pair"),
+        ({"costs": {("air", "fire"): np.nan}}, DataError, r"costs\[0, 2\] is nan"),
+        ({"costs": {("air", "reject"): 0.1}}, DataError, r"but not for 'earth', 'fire'"),
+        ({"reject": 2}, ValueError, r"reject=2"),
+        ({"reject": 0.5, "reject_label": "air"}, DataError, r"'air' is also a class"),
+    ],
+)
+def test_a_rule_that_does_not_fit_the_classes_is_refused_at_fit(options, error, match):
+    X, y = named()
+    with pytest.raises(error, match=match):
+        DecisionRule(newton, **options).fit(X, y)
+
+
+def test_a_reject_label_matters_only_where_rows_can_be_rejected():
+    X, t = blobs(60, n_classes=2)
+    y = 2 * t - 1
+    assert set(DecisionRule(newton).fit(X, y).predict(X)) == {-1, 1}
+    with pytest.raises(DataError, match="reject label -1 is also a class"):
+        DecisionRule(newton, reject=0.9).fit(X, y)
+    assert set(DecisionRule(newton, reject=0.9, reject_label=0).fit(X, y).predict(X)) == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("prefit", [False, True])
+def test_a_classifier_without_probabilities_is_refused_with_a_way_out(prefit):
+    X, y = blobs(60)
+    with pytest.raises(TypeError, match="RidgeClassifier has no predict_proba.*CalibratedClassifierCV"):
+        DecisionRule(RidgeClassifier().fit(X, y), prefit=prefit).fit(X, y)
+    with pytest.raises(TypeError, match="RidgeClassifier has no predict_proba"):
+        DecisionRule(RidgeClassifier().fit(X, y), prefit=True).predict(X)
+    calibrated = CalibratedClassifierCV(RidgeClassifier(), ensemble=False)
+    assert_allclose(DecisionRule(calibrated).fit(X, y).predict_proba(X).sum(axis=1), 1)
+
+
+def test_probabilities_pass_through_untouched_and_costs_act_afterwards():
+    X, y = named()
+    rule = DecisionRule(newton, reject=0.6).fit(X, y)
+    P = LogisticRegression(solver="newton-cholesky").fit(X, y).predict_proba(X)
+    assert_array_equal(rule.predict_proba(X), P)
+    assert_array_equal(rule.predict(X), np.array(["air", "earth", "fire", "reject"])[decide(P, reject=0.6)])
+    rule.set_params(reject=None, costs={("fire", "air"): 9})
+    assert_array_equal(rule.predict(X), DecisionRule(newton, costs={("fire", "air"): 9}).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("options", [{}, {"reject": 0.6}, {"costs": np.arange(12).reshape(3, 4) % 5}])
+def test_predict_is_the_cheapest_column_of_expected_cost(options):
+    X, y = named()
+    rule = DecisionRule(newton, **options).fit(X, y)
+    labels = np.array(["air", "earth", "fire", "reject"])
+    assert_array_equal(rule.predict(X), labels[rule.expected_cost(X).argmin(axis=1)])
+    assert rule.expected_cost(X).shape == (len(X), 4 if options else 3)
+
+
+def test_a_fitted_classifier_is_used_as_it_is():
+    X, y = named()
+    model = GaussianNB().fit(X, y)
+    before = model.theta_.copy()
+    rule = DecisionRule(model, reject=0.6, prefit=True)
+    expected = DecisionRule(GaussianNB(), reject=0.6).fit(X, y).predict(X)
+    assert_array_equal(rule.predict(X), expected)
+    assert_array_equal(rule.fit(X[:5], y[:5]).predict(X), expected)
+    assert_array_equal(model.theta_, before)
+    assert_array_equal(rule.classes_, model.classes_)
+    frozen = DecisionRule(FrozenEstimator(model), reject=0.6)
+    assert_array_equal(sklearn.base.clone(frozen).fit(X[:5], y[:5]).predict(X), expected)
+
+
+def test_an_unfitted_classifier_cannot_be_used_as_it_is():
+    with pytest.raises(NotFittedError, match=r"prefit=True.*GaussianNB is not fitted"):
+        DecisionRule(GaussianNB(), prefit=True).predict([[0.0]])
+    with pytest.raises(NotFittedError):
+        DecisionRule(GaussianNB()).predict([[0.0]])
+
+
+def test_weights_reach_the_wrapped_classifier_or_are_refused(rng):
+    X, y = named()
+    k = rng.integers(1, 4, size=len(y))
+    weighted = DecisionRule(newton).fit(X, y, sample_weight=k)
+    repeated = DecisionRule(newton).fit(np.repeat(X, k, axis=0), np.repeat(y, k))
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-5)
+    with pytest.raises(TypeError, match=r"KNeighborsClassifier\.fit takes none"):
+        DecisionRule(KNeighborsClassifier()).fit(X, y, sample_weight=k)
+    with sklearn.config_context(enable_metadata_routing=True):
+        rule = DecisionRule(LogisticRegression().set_fit_request(sample_weight=True))
+        cross_val_score(rule.set_score_request(sample_weight=True), X, y, params={"sample_weight": k})
+
+
+def test_columns_are_known_by_name():
+    X, y = named()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    rule = DecisionRule(newton).fit(frame, y)
+    assert rule.n_features_in_ == 4
+    assert rule.feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match="feature names should match"):
+        rule.predict(frame[list("dcba")])
+
+
+def test_costs_of_many_classes_go_around_a_reduction():
+    X, y = named(K=4)
+    rule = DecisionRule(OneVsOne(newton), costs={("water", "fire"): 30}, reject=0.3).fit(X, y)
+    P = OneVsOne(newton).fit(X, y).predict_proba(X)
+    L = 1 - np.eye(4)
+    L[3, 2] = 30
+    assert_array_equal(rule.predict(X), np.append(rule.classes_, "reject")[decide(P, costs=L, reject=0.3)])
+
+
+def test_the_page_about_decisions_runs():
+    page = Path(__file__).parents[2] / "docs" / "decisions.md"
+    failed, tried = doctest.testfile(
+        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert tried > 20
+    assert failed == 0
