@@ -36,10 +36,10 @@ class Cosines:
             A = np.asarray(X @ omega)
             A += (self.phases - self.offset @ self.frequencies).astype(X.dtype)
         else:
-            A = (
-                np.subtract(X, self.offset, out=np.empty_like(X), dtype=np.float64, casting="same_kind")
-                @ omega
-            )
+            Z = np.subtract(
+                X, self.offset, out=np.empty_like(X)
+            )  # in float64, then rounded where X is float32
+            A = Z @ omega
             A += self.phases.astype(X.dtype)
         np.cos(A, out=A)
         A *= float(np.sqrt(2 / len(self.phases)))

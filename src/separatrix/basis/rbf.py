@@ -41,8 +41,8 @@ class Gaussians:
         return Phi.reshape(n, S * C)
 
     def _squared_distances(self, X: Array, out: Array) -> Array:
-        """|x_n - c_m|², never negative. The offset goes in float64 even where the rows are float32."""
-        Z = np.subtract(X, self._offset, out=np.empty_like(X), dtype=np.float64, casting="same_kind")
+        """|x_n - c_m|², never negative."""
+        Z = np.subtract(X, self._offset, out=np.empty_like(X))  # in float64, then rounded where X is float32
         C = self._about_offset.astype(X.dtype, copy=False)
         np.matmul(Z, C.T, out=out)
         out *= -2

@@ -30,7 +30,7 @@ class Sigmoids:
         X = to_dense(X)
         X = X + (X - X)  # infinity becomes NaN here: σ would answer 0 or 1 and hide it
         A = X[:, self.column]
-        np.subtract(A, self.centre, out=A, dtype=np.float64, casting="same_kind")
+        np.subtract(A, self.centre, out=A)  # in float64, then rounded where X is float32
         A /= self.width.astype(X.dtype, copy=False)
         return np.asarray(expit(A, out=A))
 

@@ -102,9 +102,7 @@ def whole(source: Source, functions: RowMap | None = None) -> Rows:
 
 def _survey_block(block: Block, wanted: Codes) -> Survey:
     here = _positions(block.row, wanted)
-    with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity are looked for after the pass
-        reach = extent(block)
-    return Survey(reach, Excerpt(((_numbers(block.row)[here], block.X[here]),) if len(here) else ()))
+    return Survey(extent(block), Excerpt(((_numbers(block.row)[here], block.X[here]),) if len(here) else ()))
 
 
 def _whole_block(block: Block, functions: RowMap | None) -> Excerpt:

@@ -69,8 +69,9 @@ def test_a_value_that_is_not_finite_is_traced_to_its_column(value):
         survey(replace(as_source(X), rows_per_block=16))
 
 
-def test_the_largest_finite_numbers_are_no_infinity():
-    X = np.array([[1.7e308], [1.6e308]])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_the_largest_finite_numbers_are_no_infinity(make):
+    X = make(np.array([[1.7e308], [1.6e308]]))
     assert survey(as_source(X)).extent.high == 1.7e308
 
 

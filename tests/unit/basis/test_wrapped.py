@@ -25,6 +25,13 @@ def test_sparse_answers_come_as_csr_arrays_in_working_precision():
     assert Phi.dtype == np.float64
 
 
+def test_sparse_answers_stay_sparse_where_the_user_wants_data_frames():
+    codes = np.array([[0], [1], [1]])
+    encoder = OneHotEncoder().fit(codes)
+    with sklearn.config_context(transform_output="pandas"):  # pandas itself would refuse them
+        assert isinstance(transformed(encoder, codes), sparse.csr_array)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_precision_is_kept(dtype):
     assert transformed(StandardScaler().fit(X), X.astype(dtype)).dtype == dtype
