@@ -1,10 +1,54 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""separatrix: linear classification with honest probabilities."""
+"""separatrix: linear classification with honest probabilities.
 
-from separatrix import exceptions as exceptions
-from separatrix import solvers as solvers
-from separatrix.rules import FisherDiscriminant as FisherDiscriminant
-from separatrix.rules import LeastSquaresClassifier as LeastSquaresClassifier
-from separatrix.rules import Perceptron as Perceptron
+Names are imported on first use, so ``import separatrix`` is immediate and pulls in only what is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from separatrix import basis as basis
+    from separatrix import exceptions as exceptions
+    from separatrix import geometry as geometry
+    from separatrix import plots as plots
+    from separatrix import solvers as solvers
+    from separatrix.decisions import DecisionRule as DecisionRule
+    from separatrix.decisions import decide as decide
+    from separatrix.geometry import is_separable as is_separable
+    from separatrix.reductions import OneVsOne as OneVsOne
+    from separatrix.reductions import OneVsRest as OneVsRest
+    from separatrix.rules import FisherDiscriminant as FisherDiscriminant
+    from separatrix.rules import LeastSquaresClassifier as LeastSquaresClassifier
+    from separatrix.rules import Perceptron as Perceptron
 
 __version__ = "0.1.0"
+
+# The public names, in the order of the layers; the list above says the same to type checkers.
+_HOME = {
+    "LeastSquaresClassifier": "rules",
+    "FisherDiscriminant": "rules",
+    "Perceptron": "rules",
+    "OneVsRest": "reductions",
+    "OneVsOne": "reductions",
+    "DecisionRule": "decisions",
+    "decide": "decisions",
+    "is_separable": "geometry",
+}
+_MODULES = ("basis", "exceptions", "geometry", "plots", "solvers")
+
+__all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(import_module(f"separatrix.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"separatrix.{name}")
+    raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,7 +7,6 @@ stores what they return under names that end in ``_``.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,8 +25,6 @@ __all__ = [
     "Classifier",
     "LinearClassifier",
     "Training",
-    "check_number",
-    "check_option",
     "check_weight",
     "require_finite",
     "require_two_classes",
@@ -134,27 +131,6 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
             "Use 0 to leave a row out."
         )
     return None if (weight == 1.0).all() else weight
-
-
-def check_option(owner: object, name: str, options: tuple[Any, ...]) -> None:
-    """Raise unless the constructor argument is one of the options."""
-    value = getattr(owner, name)
-    if not any(value is option or value == option for option in options):
-        raise ValueError(
-            f"{type(owner).__name__}({name}={value!r}): choose one of {', '.join(map(repr, options))}."
-        )
-
-
-def check_number(
-    owner: object, name: str, *, low: float, high: float = np.inf, integer: bool = False
-) -> None:
-    """Raise unless the constructor argument is a number in [low, high]."""
-    value: Any = getattr(owner, name)
-    kind: Any = numbers.Integral if integer else numbers.Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
-        what = "an integer" if integer else "a number"
-        reach = f"at least {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
-        raise ValueError(f"{type(owner).__name__}({name}={value!r}): {name} must be {what}, {reach}.")
 
 
 def require_two_classes(owner: object, classes: Array, why: str) -> None:

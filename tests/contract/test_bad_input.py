@@ -217,7 +217,7 @@ def test_separable_but_slow_says_to_go_on():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (sx.LeastSquaresClassifier(alpha=-1), r"alpha=-1\): alpha must be a number, at least 0"),
+        (sx.LeastSquaresClassifier(alpha=-1), r"alpha=-1\): alpha must be a finite number, at least 0"),
         (sx.LeastSquaresClassifier(alpha="big"), "alpha='big'"),
         (sx.LeastSquaresClassifier(targets="two"), "choose one of 'one-of-K', 'fisher'"),
         (sx.FisherDiscriminant(shrinkage=1.5), "between 0 and 1"),

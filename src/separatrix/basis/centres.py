@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import threadpoolctl
 
+from separatrix._arguments import generator
 from separatrix._array import Float
-from separatrix.basis.argument import generator
 from separatrix.basis.survey import require_varying, survey
 from separatrix.data.source import Source
 from separatrix.exceptions import DataError

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix._arguments import check_count, check_positive, generator
 from separatrix._array import Array, Float, Rows, is_sparse
-from separatrix.basis.argument import check_count, check_positive, generator
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.centres import PAIRS, median_width
 from separatrix.basis.survey import survey

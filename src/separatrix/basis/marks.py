@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from separatrix._arguments import generator
 from separatrix._array import Float
-from separatrix.basis.argument import generator
 from separatrix.basis.survey import require_varying, survey
 from separatrix.data.source import Source
 

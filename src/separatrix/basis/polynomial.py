@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._arguments import check_count
 from separatrix._array import Rows
-from separatrix.basis.argument import check_count
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.wrapped import transformed
 from separatrix.data.source import RowMap, Source

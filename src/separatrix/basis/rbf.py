@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._arguments import check_count, check_option, check_positive, generator
 from separatrix._array import Array, Float, Rows, to_dense
-from separatrix.basis.argument import check_count, check_option, check_positive, generator
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.centres import PLACEMENTS, given, grid
 from separatrix.data.source import RowMap, Source

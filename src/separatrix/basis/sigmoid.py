@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from separatrix._arguments import check_count, check_option, check_positive
 from separatrix._array import Array, Codes, Float, Rows, to_dense
-from separatrix.basis.argument import check_count, check_option, check_positive
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.marks import MARKS
 from separatrix.data.source import RowMap, Source

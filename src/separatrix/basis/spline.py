@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._arguments import check_count, check_option
 from separatrix._array import Array, Float, Rows, to_dense
-from separatrix.basis.argument import check_count, check_option
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.marks import MARKS
 from separatrix.basis.wrapped import transformed

@@ -74,9 +74,11 @@ class ThroughBasis:
     The (N, M) design matrix is never whole in memory, and the source underneath never hears of φ.
     """
 
-    def __init__(self, source: Source, basis: RowMap) -> None:
+    def __init__(self, source: Source, basis: RowMap, width: int = 0) -> None:
         self.columns = basis.names(source.columns)
-        self._source, self._basis = source.sized_for(max(len(self.columns), len(source.columns))), basis
+        # A block of rows must suit its basis functions too: a hundred columns of φ may come from two of x.
+        width = max(width, len(self.columns), len(source.columns))
+        self._source, self._basis = source.sized_for(width), basis
 
     @property
     def n_rows(self) -> int:
@@ -85,7 +87,7 @@ class ThroughBasis:
 
     def sized_for(self, width: int) -> ThroughBasis:
         """The same functions over larger or smaller blocks."""
-        return ThroughBasis(self._source.sized_for(width), self._basis)
+        return ThroughBasis(self._source, self._basis, width)
 
     def _phi(self, block: Block) -> Block:
         return replace(block, X=self._basis.evaluate(block.X))

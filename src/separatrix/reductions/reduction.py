@@ -18,12 +18,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix.data import encode_labels
 from separatrix.exceptions import DataError
 from separatrix.reductions.rows import readable, take_rows
 from separatrix.reductions.wrapper import AbstractWrapper, fit_arguments, labels_with_reject
-from separatrix.shell import check_option, check_weight
+from separatrix.shell import check_weight
 
 __all__ = ["AbstractReduction", "Problem", "discriminant"]
 
@@ -77,7 +78,7 @@ class AbstractReduction(AbstractWrapper):
         self
             This object.
         """
-        check_option(self, "ambiguous", ("resolve", "reject"))
+        check_option(type(self).__name__, "ambiguous", self.ambiguous, ("resolve", "reject"))
         _require_discriminant(self.estimator)
         classes, codes = encode_labels(y)
         _require_classes(classes)

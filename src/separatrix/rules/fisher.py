@@ -26,10 +26,11 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix._arguments import check_count, check_number, check_option
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_positive_definite
 from separatrix.exceptions import CollinearError, DataError
-from separatrix.shell import LinearClassifier, check_number, check_option
+from separatrix.shell import LinearClassifier
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, ClassScatter, FactoredScatter, PooledScatter, collect_moments
 
@@ -242,8 +243,8 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         return int(self.scalings_.shape[1])
 
     def _check_arguments(self) -> None:
-        check_option(self, "scatter", ("pooled", "mean"))
-        check_option(self, "threshold", ("mean", "normal"))
-        check_number(self, "shrinkage", low=0.0, high=1.0)
+        check_option("FisherDiscriminant", "scatter", self.scatter, ("pooled", "mean"))
+        check_option("FisherDiscriminant", "threshold", self.threshold, ("mean", "normal"))
+        check_number("FisherDiscriminant", "shrinkage", self.shrinkage, low=0.0, high=1.0)
         if self.n_components is not None:
-            check_number(self, "n_components", low=1, integer=True)
+            check_count("FisherDiscriminant", "n_components", self.n_components)

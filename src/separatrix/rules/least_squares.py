@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix._arguments import check_number, check_option
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm, solve_positive_definite
 from separatrix.exceptions import CollinearWarning
-from separatrix.shell import LinearClassifier, check_number, check_option, require_two_classes
+from separatrix.shell import LinearClassifier, require_two_classes
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, FactoredScatter, PooledScatter, collect_moments
 
@@ -129,8 +130,8 @@ class LeastSquaresClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
         """Fit in one pass over the rows."""
-        check_number(self, "alpha", low=0.0)
-        check_option(self, "targets", ("one-of-K", "fisher"))
+        check_number("LeastSquaresClassifier", "alpha", self.alpha, low=0.0)
+        check_option("LeastSquaresClassifier", "targets", self.targets, ("one-of-K", "fisher"))
         source, classes = self._open_training(X, y, sample_weight)
         moments = collect_moments(source, len(classes), PooledScatter)
         regressions = fit_least_squares(

@@ -27,10 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix._arguments import check_count, check_option, check_positive, generator
 from separatrix._array import Codes, Float, Rows
 from separatrix.data import Block, Source
 from separatrix.exceptions import NotSeparableWarning
-from separatrix.shell import LinearClassifier, check_number, check_option
+from separatrix.shell import LinearClassifier
 from separatrix.solvers import Solution, Status, separability
 from separatrix.stats import confusion, require_finite
 
@@ -237,9 +238,9 @@ class Perceptron(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
         """Show the rows, epoch after epoch, until none is a mistake."""
-        check_number(self, "learning_rate", low=np.finfo(float).tiny)
-        check_number(self, "max_epochs", low=1, integer=True)
-        check_option(self, "weights", ("last", "average", "pocket"))
+        check_positive("Perceptron", "learning_rate", self.learning_rate)
+        check_count("Perceptron", "max_epochs", self.max_epochs)
+        check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
         source, classes = self._open_training(X, y, sample_weight)
         solution = fit_perceptron(source, len(classes), self._options())
         self._keep(solution)
@@ -252,7 +253,7 @@ class Perceptron(LinearClassifier):
         return self
 
     def _options(self) -> PerceptronOptions:
-        rng = np.random.default_rng(0 if self.rng is None else self.rng) if self.shuffle else None
+        rng = generator(self.rng) if self.shuffle else None
         return PerceptronOptions(
             self.learning_rate, self.fit_intercept, self.max_epochs, self.weights, rng, self.trace
         )

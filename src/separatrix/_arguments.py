@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constructor arguments of a basis: the value is named when it is wrong, and so is what would be right."""
+"""Constructor arguments: the value is named when it is wrong, and so is what would be right."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_count", "check_option", "check_positive", "generator"]
+__all__ = ["check_count", "check_number", "check_option", "check_positive", "generator"]
 
 SEED = 0  # where the user names no seed: equal fits give equal numbers
 
@@ -20,6 +20,15 @@ def check_count(owner: str, name: str, value: Any, *, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise ValueError(f"{owner}({name}={value!r}): {name} must be an integer, at least {least}.")
     return int(value)
+
+
+def check_number(owner: str, name: str, value: Any, *, low: float, high: float = math.inf) -> float:
+    """The value, if it is a finite number from ``low`` to ``high``."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not low <= float(value) <= high or math.isinf(float(value)):
+        reach = f"at least {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
+        raise ValueError(f"{owner}({name}={value!r}): {name} must be a finite number, {reach}.")
+    return float(value)
 
 
 def check_positive(owner: str, name: str, value: Any) -> float:

@@ -1,0 +1,60 @@
+"""Three ways to draw a line between three kinds of iris: what `make demo` runs.
+
+Least squares masks the middle class, Fisher's discriminant does not, and the perceptron finds out that no line
+separates the last two. The numbers are printed, the picture is saved as demo.png.
+"""
+
+import time
+import warnings
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_iris
+from sklearn.model_selection import train_test_split
+
+import separatrix as sx
+
+RULES = {
+    "least squares": sx.LeastSquaresClassifier(),
+    "Fisher": sx.FisherDiscriminant(),
+    "perceptron (pocket)": sx.Perceptron(weights="pocket"),
+}
+
+
+def main() -> None:
+    iris = load_iris(as_frame=True)
+    X = iris.data[["petal length (cm)", "petal width (cm)"]]
+    y = iris.target_names[iris.target]
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
+
+    print(f"{len(X_train)} flowers to learn from, {len(X_test)} to test on, 2 columns, 3 classes\n")
+    print(f"{'rule':<20} {'train':>6} {'test':>6} {'passes':>7} {'ms':>6}  how it ended")
+    figure, axes = plt.subplots(1, 3, figsize=(12, 4), sharex=True, sharey=True, layout="constrained")
+    said = []
+    for (name, rule), ax in zip(RULES.items(), axes, strict=True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rule.fit(X_train, y_train)  # once to warm up the compiler, once to time
+            start = time.perf_counter()
+            rule.fit(X_train, y_train)
+            seconds = time.perf_counter() - start
+        said += [f"{name}: {w.message}" for w in caught[:1]]
+        train, test = rule.score(X_train, y_train), rule.score(X_test, y_test)
+        print(
+            f"{name:<20} {train:>6.1%} {test:>6.1%} {rule.n_passes_:>7} {1e3 * seconds:>6.1f}  "
+            f"{rule.solution_.status.value}"
+        )
+        sx.plots.DecisionBoundaryDisplay.from_estimator(rule, X, y, ax=ax, title=f"{name}: {test:.0%} of test rows")
+    axes[0].legend(loc="upper left", frameon=False)
+    figure.savefig("demo.png", dpi=120)
+    print("\n" + "\n".join(said))
+    pair = y != "setosa"
+    print(f"\nversicolor against virginica: {sx.is_separable(X[pair], y[pair])}")
+    print("\nPicture: demo.png")
+
+
+if __name__ == "__main__":
+    main()
