@@ -16,7 +16,6 @@ Throughout, classes have the codes 0 .. K-1 and reject has the code K.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix._arguments import check_number
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.reductions.wrapper import (
@@ -97,7 +97,7 @@ def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
     """
     P = _check_probabilities(P)
     K = P.shape[1]
-    L, theta = _check_rule(costs, reject, K)
+    L, theta = _check_rule("decide", costs, reject, K)
     codes: Codes = P.argmax(axis=1) if L is None else _least(P @ L, K)
     if theta is not None:
         codes[P.max(axis=1) <= theta] = K
@@ -241,7 +241,7 @@ class DecisionRule(AbstractWrapper):
         classes, costs = self.classes_, self.costs
         if isinstance(costs, Mapping):
             costs = _tabulate(costs, classes, choose_reject_label(classes, self.reject_label))
-        L, theta = _check_rule(costs, self.reject, len(classes))
+        L, theta = _check_rule("DecisionRule", costs, self.reject, len(classes))
         may_reject = theta is not None or (L is not None and L.shape[1] > len(classes))
         return L, labels_with_reject(classes, self.reject_label) if may_reject else classes
 
@@ -279,14 +279,14 @@ def _tabulate(costs: Mapping[Any, Any], classes: Array, reject_label: Any) -> Fl
     return L[:, :K] if unpriced else L
 
 
-def _check_rule(costs: Any, reject: Any, K: int) -> tuple[Float | None, float | None]:
+def _check_rule(owner: str, costs: Any, reject: Any, K: int) -> tuple[Float | None, float | None]:
     """L and θ, each None where it is not given."""
     L = None if costs is None else _check_costs(costs, K)
-    theta = None if reject is None else _check_threshold(reject)
+    theta = None if reject is None else check_number(owner, "reject", reject, low=0, high=1)
     if L is not None and theta is not None and L.shape[1] > K:
         raise ValueError(
-            f"reject={theta:g} and costs of shape {L.shape}, whose last column is the cost of rejecting, "
-            "are two rules for one decision. Give one of them."
+            f"{owner}: reject={theta:g} and costs of shape {L.shape}, whose last column is the cost of "
+            "rejecting, are two rules for one decision. Give one of them."
         )
     return L, theta
 
@@ -322,12 +322,6 @@ def _check_probabilities(probabilities: Any) -> Float:
             f"the first is row {wrong[0]}: {P[wrong[0]]}."
         )
     return P
-
-
-def _check_threshold(theta: Any) -> float:
-    if isinstance(theta, bool) or not isinstance(theta, numbers.Real) or not 0 <= float(theta) <= 1:
-        raise ValueError(f"reject={theta!r}: the threshold is a probability, a number between 0 and 1.")
-    return float(theta)
 
 
 def _require_probabilities(estimator: Any) -> None:

@@ -107,7 +107,7 @@ def test_a_threshold_beside_costs_rejects_and_leaves_the_rest_to_the_costs():
         ([[0.2, 0.8]], {"costs": np.zeros((3, 2))}, r"shape \(3, 2\).*K = 2.*\(2, 2\).*\(2, 3\)"),
         ([[0.2, 0.8]], {"costs": [[0, 1], [np.nan, 0]]}, r"costs\[1, 0\] is nan"),
         ([[0.2, 0.8]], {"costs": [[0, np.inf], [1, 0]]}, r"costs\[0, 1\] is inf"),
-        ([[0.2, 0.8]], {"reject": 1.2}, r"reject=1.2: .* between 0 and 1"),
+        ([[0.2, 0.8]], {"reject": 1.2}, r"decide\(reject=1.2\).* between 0 and 1"),
         ([[0.2, 0.8]], {"reject": -0.1}, r"reject=-0.1"),
         ([[0.2, 0.8]], {"reject": "half"}, r"reject='half'"),
         ([[0.2, 0.8]], {"reject": 0.5, "costs": np.ones((2, 3))}, r"two rules for one decision"),
@@ -180,7 +180,7 @@ def test_a_mapping_may_price_rejection():
         ({"costs": {"air": 2}}, DataError, r"the key 'air'; each key is a pair"),
         ({"costs": {("air", "fire"): np.nan}}, DataError, r"costs\[0, 2\] is nan"),
         ({"costs": {("air", "reject"): 0.1}}, DataError, r"but not for 'earth', 'fire'"),
-        ({"reject": 2}, ValueError, r"reject=2"),
+        ({"reject": 2}, ValueError, r"DecisionRule\(reject=2\)"),
         ({"reject": 0.5, "reject_label": "air"}, DataError, r"'air' is also a class"),
     ],
 )
@@ -238,6 +238,7 @@ def test_a_fitted_classifier_is_used_as_it_is():
     assert_array_equal(rule.predict(X), expected)
     assert_array_equal(rule.fit(X[:5], y[:5]).predict(X), expected)
     assert_array_equal(model.theta_, before)
+    assert "estimator_" not in vars(rule)
     assert_array_equal(rule.classes_, model.classes_)
     frozen = DecisionRule(FrozenEstimator(model), reject=0.6)
     assert_array_equal(sklearn.base.clone(frozen).fit(X[:5], y[:5]).predict(X), expected)

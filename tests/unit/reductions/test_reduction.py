@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -102,15 +102,57 @@ def test_weight_k_is_the_row_k_times(reduction, rng):
 
 
 @BOTH
-def test_weights_are_routed_to_fit_and_to_score(reduction):
-    X, y = blobs(90, n_classes=3)
-    w = np.where(np.arange(90) < 45, 1.0, 1e-9)
+def test_weights_are_routed_to_fit_and_to_score(reduction, rng):
+    X, y = blobs(90, n_classes=3, distance=0.3)
+    w, train, test = rng.uniform(size=90), np.arange(60), np.arange(60, 90)
+    by_hand = reduction(RidgeClassifier()).fit(X[train], y[train], sample_weight=w[train])
     with sklearn.config_context(enable_metadata_routing=True):
         model = reduction(RidgeClassifier().set_fit_request(sample_weight=True))
-        fitted = model.fit(X, y, sample_weight=w)
-        cross_val_score(model.set_score_request(sample_weight=True), X, y, params={"sample_weight": w})
-    first = reduction(RidgeClassifier()).fit(X[:45], y[:45])
-    assert_allclose(fitted.decision_function(X), first.decision_function(X), rtol=1e-4, atol=1e-5)
+        model.set_score_request(sample_weight=True)
+        (score,) = cross_val_score(model, X, y, cv=[(train, test)], params={"sample_weight": w})
+        assert_allclose(
+            model.fit(X[train], y[train], sample_weight=w[train]).decision_function(X),
+            by_hand.decision_function(X),
+        )
+    assert_allclose(score, (w[test] * (by_hand.predict(X[test]) == y[test])).sum() / w[test].sum())
+
+
+class Stream:
+    """Arrow data that can be read once, as a database cursor's."""
+
+    def __init__(self, X):
+        self.reader = STORAGES["pyarrow"](X).to_reader()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+
+@BOTH
+def test_a_stream_that_can_be_read_once_serves_every_classifier(reduction):
+    X, y = blobs(60, n_classes=3)
+    plain = reduction(newton).fit(X, y)
+    streamed = reduction(newton).fit(Stream(X), y)
+    assert_allclose(streamed.decision_function(Stream(X)), plain.decision_function(X), rtol=1e-9)
+    assert_allclose(streamed.predict_proba(Stream(X)), plain.predict_proba(X), rtol=1e-9)
+
+
+class Memory(ClassifierMixin, BaseEstimator):
+    """Remembers the rows in the order it was given them."""
+
+    def fit(self, X, y):
+        self.classes_, self.seen_ = np.unique(y), X[:, 0]
+        return self
+
+    def decision_function(self, X):
+        return np.zeros(len(X))
+
+
+@BOTH
+def test_rows_are_fitted_in_the_order_of_the_table(reduction):
+    """Online rules depend on it."""
+    model = reduction(Memory()).fit(np.arange(30)[:, None], np.arange(30)[::-1] % 3)
+    for inner in model.estimators_:
+        assert_array_equal(inner.seen_, np.sort(inner.seen_))
 
 
 @BOTH
