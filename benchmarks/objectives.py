@@ -120,7 +120,6 @@ def _activations(data: Data, answer: Answer) -> Iterator[tuple[Float, NDArray[np
 
 def _codes(data: Data, answer: Answer) -> NDArray[np.intp]:
     parts = [
-        a.argmax(axis=1) if a.shape[1] > 1 else (a[:, 0] > 0).astype(np.intp)
-        for a, _ in _activations(data, answer)
+        a.argmax(axis=1) if a.shape[1] > 1 else (a[:, 0] > 0).astype(np.intp) for a, _ in _activations(data, answer)
     ]
     return np.concatenate(parts)

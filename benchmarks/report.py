@@ -35,8 +35,7 @@ def ratio_to_best_peer(row: Row, rows: Iterable[Row]) -> float | None:
     peers = [
         other.seconds
         for other in rows
-        if (other.problem, other.task) == (row.problem, row.task)
-        and other.library not in {row.library, *BASELINES}
+        if (other.problem, other.task) == (row.problem, row.task) and other.library not in {row.library, *BASELINES}
     ]
     return row.seconds / min(peers) if peers and row.library not in BASELINES else None
 

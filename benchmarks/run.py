@@ -48,9 +48,7 @@ def _measure_task(
     problem: Problem, data: Data, task: str, libraries: Sequence[Library], effort: Effort
 ) -> Iterator[Row]:
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # of a perceptron: one epoch is what was asked for
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of a perceptron: one epoch is what was asked for
         jobs = _prepare(data, task, libraries)
         answers = {name: job.read(job.run()) for name, job in jobs.items()}  # the first run is the warm-up
         peaks = {name: peak_bytes(job.run) for name, job in jobs.items() if data.nbytes}
@@ -96,9 +94,7 @@ def _gaps(data: Data, task: str, answers: Mapping[str, Answer | None]) -> dict[s
     if task not in OBJECTIVES:
         return {}
     objective = OBJECTIVES[task]
-    values = {
-        name: objective.evaluate(data, answer) for name, answer in answers.items() if answer is not None
-    }
+    values = {name: objective.evaluate(data, answer) for name, answer in answers.items() if answer is not None}
     return {name: objective.gap(value, values) for name, value in values.items()}
 
 
@@ -127,12 +123,8 @@ def _default_name(options: argparse.Namespace) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description="Measure fits in grams.")
     parser.add_argument("--quick", action="store_true", help="tiny tables: shows that it runs, not how fast")
-    parser.add_argument(
-        "--only", nargs="+", metavar="TASK", choices=TASKS, default=TASKS, help=", ".join(TASKS)
-    )
-    parser.add_argument(
-        "--problems", nargs="+", metavar="NAME", choices=NAMES, default=NAMES, help=", ".join(NAMES)
-    )
+    parser.add_argument("--only", nargs="+", metavar="TASK", choices=TASKS, default=TASKS, help=", ".join(TASKS))
+    parser.add_argument("--problems", nargs="+", metavar="NAME", choices=NAMES, default=NAMES, help=", ".join(NAMES))
     parser.add_argument(
         "--libraries",
         nargs="+",

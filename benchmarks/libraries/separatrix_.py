@@ -33,9 +33,7 @@ def perceptron_epoch(data: Data) -> Job:
 def predict_linear(data: Data) -> Job:
     """The fit is part of the preparation."""
     model = sx.LeastSquaresClassifier().fit(data.X, data.y)
-    return Job(
-        lambda: model.predict(data.X), lambda codes: Answer(model.coef_, model.intercept_, codes=codes)
-    )
+    return Job(lambda: model.predict(data.X), lambda codes: Answer(model.coef_, model.intercept_, codes=codes))
 
 
 def _read(model: Any) -> Answer:

@@ -18,9 +18,7 @@ from benchmarks.problems import Data
 NAME = "sklearn"
 VERSION = sklearn.__version__
 
-ALPHA = (
-    1e-10  # RidgeClassifier's fast solvers need a positive penalty; this one moves no digit that is reported
-)
+ALPHA = 1e-10  # RidgeClassifier's fast solvers need a positive penalty; this one moves no digit that is reported
 
 
 def least_squares(data: Data) -> Job:

@@ -42,9 +42,7 @@ def check_option(owner: str, name: str, value: Any, options: Iterable[str], *, o
     """The value, if it is one of the options; ``otherwise`` tells what else the argument may be."""
     known = tuple(options)
     if not isinstance(value, str) or value not in known:
-        raise ValueError(
-            f"{owner}({name}={value!r}): choose one of {', '.join(map(repr, known))}{otherwise}."
-        )
+        raise ValueError(f"{owner}({name}={value!r}): choose one of {', '.join(map(repr, known))}{otherwise}.")
     return value
 
 

@@ -97,9 +97,7 @@ def _diagnose(A: Float) -> SingularError:
     basis = np.tril(L)[:rank, :rank]
     weights = linalg.solve_triangular(basis, np.tril(L)[rank:, :rank].T, lower=True, trans="T")
     combination = {
-        int(live[order[rank + i]]): sorted(
-            int(live[order[j]]) for j in np.flatnonzero(np.abs(weights[:, i]) > 1e-6)
-        )
+        int(live[order[rank + i]]): sorted(int(live[order[j]]) for j in np.flatnonzero(np.abs(weights[:, i]) > 1e-6))
         for i in range(len(live) - rank)
     }
     return SingularError([int(j) for j in np.flatnonzero(scale == 0)], dict(sorted(combination.items())))

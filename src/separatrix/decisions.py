@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_number
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
-from separatrix.reductions.wrapper import (
+from separatrix.meta import (
     AbstractWrapper,
     choose_reject_label,
     fit_arguments,

@@ -117,18 +117,13 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
     if weight.ndim != 1:
         raise DataError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
     if len(weight) != n_rows:
-        raise DataError(
-            f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one weight for each row of X."
-        )
+        raise DataError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one weight for each row of X.")
     if not np.isfinite(weight).all():
-        raise DataError(
-            f"sample_weight contains NaN or infinity ({int((~np.isfinite(weight)).sum())} of {n_rows})."
-        )
+        raise DataError(f"sample_weight contains NaN or infinity ({int((~np.isfinite(weight)).sum())} of {n_rows}).")
     if (weight < 0).any():
         worst = int(weight.argmin())
         raise DataError(
-            f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. "
-            "Use 0 to leave a row out."
+            f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. Use 0 to leave a row out."
         )
     return None if (weight == 1.0).all() else weight
 

@@ -47,9 +47,7 @@ def test_nan_at_predict_is_named_too(model):
 def test_missing_labels(model, missing):
     y = np.where(Y == 1, "a", "b").astype(object)
     y[[4, 9]] = missing
-    with pytest.raises(
-        DataError, match=r"2 of 60 labels are missing .*, the first at row 4"
-    ):
+    with pytest.raises(DataError, match=r"2 of 60 labels are missing .*, the first at row 4"):
         model.fit(X, y)
     if missing is not None:
         with pytest.raises(DataError, match="2 of 60 labels are missing"):
@@ -184,9 +182,7 @@ def test_fewer_rows_than_columns(rng):
     wide, y = rng.normal(size=(10, 30)), np.arange(10) % 2
     assert sx.LeastSquaresClassifier().fit(wide, y).score(wide, y) == 1
     assert sx.Perceptron().fit(wide, y).score(wide, y) == 1
-    with pytest.raises(
-        CollinearError, match=r"10 rows cannot determine a covariance of 30 columns.*shrinkage"
-    ):
+    with pytest.raises(CollinearError, match=r"10 rows cannot determine a covariance of 30 columns.*shrinkage"):
         sx.FisherDiscriminant().fit(wide, y)
     assert sx.FisherDiscriminant(shrinkage=0.1).fit(wide, y).score(wide, y) == 1
 

@@ -119,9 +119,7 @@ def test_a_fit_does_not_depend_on_how_rows_are_blocked(basis, rows_per_block):
 def test_targets_and_weights_are_never_looked_at(basis):
     rng = np.random.default_rng(1)
     labelled = as_source(X, rng.integers(0, 3, 120), rng.uniform(size=120))
-    np.testing.assert_array_equal(
-        fit_basis(basis, labelled).evaluate(X), fit_basis(basis, as_source(X)).evaluate(X)
-    )
+    np.testing.assert_array_equal(fit_basis(basis, labelled).evaluate(X), fit_basis(basis, as_source(X)).evaluate(X))
 
 
 @pytest.mark.parametrize("basis", BASES[:-2], ids=repr)
@@ -221,9 +219,7 @@ def test_the_design_matrix_is_never_whole(basis, monkeypatch):
     moments = source.reduce(partial(class_moments, n_classes=2, scatter=PooledScatter))
     assert sum(seen.rows) == 9000
     assert max(seen.rows) < 9000
-    np.testing.assert_allclose(
-        moments.grand_mean, np.asarray(few.transform(rows)).mean(axis=0), rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(moments.grand_mean, np.asarray(few.transform(rows)).mean(axis=0), rtol=1e-9, atol=1e-12)
 
 
 def test_a_pass_over_many_functions_needs_the_memory_of_a_few_blocks():
@@ -248,9 +244,7 @@ def test_the_documented_example_prints_what_it_says(capsys):
 
 
 @given(
-    rows=st.lists(
-        st.tuples(*[st.floats(-1e6, 1e6)] * 2), min_size=3, max_size=12, unique_by=lambda row: row[0]
-    ),
+    rows=st.lists(st.tuples(*[st.floats(-1e6, 1e6)] * 2), min_size=3, max_size=12, unique_by=lambda row: row[0]),
     n=st.integers(1, 4),
 )
 @settings(max_examples=40, deadline=None)

@@ -73,13 +73,7 @@ def test_storage_does_not_matter(name, storage):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint16", "bool"])
 def test_precision_changes_the_answer_by_its_rounding_alone(name, dtype):
     X, y = blobs(400, n_classes=3)
-    X = (
-        (X > 0)
-        if dtype == "bool"
-        else np.round(4 * X) / 4
-        if dtype.startswith("f")
-        else np.abs(np.round(4 * X))
-    )
+    X = (X > 0) if dtype == "bool" else np.round(4 * X) / 4 if dtype.startswith("f") else np.abs(np.round(4 * X))
     a = SUM_MODELS[name]().fit(X.astype(float), y)
     b = SUM_MODELS[name]().fit(X.astype(dtype), y)
     assert_allclose(b.coef_, a.coef_, rtol=1e-4, atol=1e-5 * np.abs(a.coef_).max())

@@ -31,9 +31,7 @@ def dense_scatter(moments):
     scatter = moments.scatter
     if isinstance(scatter, FactoredScatter):
         return np.stack([scatter.of_class(k).T @ scatter.of_class(k) for k in range(K)])
-    return next(
-        getattr(scatter, name) for name in ("matrix", "matrices", "squares") if name in scatter.__slots__
-    )
+    return next(getattr(scatter, name) for name in ("matrix", "matrices", "squares") if name in scatter.__slots__)
 
 
 def numbers(stat):
@@ -144,9 +142,7 @@ def test_extents_and_tallies_do_not_depend_on_the_partition(rows):
 def test_addition_is_associative_and_commutative(rows):
     X, t, w, _ = rows
     thirds = np.array_split(np.arange(len(t)), 3)
-    a, b, c = (
-        class_moments(Block(X[i], t[i], None if w is None else w[i], i), K, ClassScatter) for i in thirds
-    )
+    a, b, c = (class_moments(Block(X[i], t[i], None if w is None else w[i], i), K, ClassScatter) for i in thirds)
     assert_same((a + b) + c, a + (b + c), rtol=1e-7)
     assert_same(a + b, b + a, rtol=1e-7)
 

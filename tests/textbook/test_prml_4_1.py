@@ -111,9 +111,7 @@ def test_the_normal_threshold_is_where_the_two_fitted_normals_cross(n0, rng):
     model = sx.FisherDiscriminant(threshold="normal").fit(X, y)
     z = X @ model.coef_[0]
     at = -model.intercept_[0]
-    log_density = [
-        np.log((y == k).mean()) + stats.norm(z[y == k].mean(), z[y == k].std()).logpdf(at) for k in (0, 1)
-    ]
+    log_density = [np.log((y == k).mean()) + stats.norm(z[y == k].mean(), z[y == k].std()).logpdf(at) for k in (0, 1)]
     assert log_density[0] == pytest.approx(log_density[1], rel=1e-9)
     assert z[y == 0].mean() < at < z[y == 1].mean()
 
@@ -143,9 +141,7 @@ def test_figure_4_5_least_squares_masks_the_middle_class(rng):
     shuffle=st.booleans(),
     intercept=st.booleans(),
 )
-def test_novikoff_the_perceptron_makes_at_most_R_over_gamma_squared_mistakes(
-    seed, n, gap, shuffle, intercept
-):
+def test_novikoff_the_perceptron_makes_at_most_R_over_gamma_squared_mistakes(seed, n, gap, shuffle, intercept):
     X, y = separable(n, seed=seed, gap=gap)
     y[0], y[1] = 0, 1
     X[0], X[1] = -np.abs(X[0]), np.abs(X[1])

@@ -152,9 +152,7 @@ def named(n=150, K=3):
 
 def test_a_mapping_is_a_matrix_by_label():
     X, y = named()
-    by_label = DecisionRule(
-        newton, costs={("fire", "air"): 20, ("air", "earth"): 0.5, ("air", "air"): 0.1}
-    ).fit(X, y)
+    by_label = DecisionRule(newton, costs={("fire", "air"): 20, ("air", "earth"): 0.5, ("air", "air"): 0.1}).fit(X, y)
     by_code = DecisionRule(newton, costs=[[0.1, 0.5, 1], [1, 0, 1], [20, 1, 0]]).fit(X, y)
     assert_array_equal(by_label.predict(X), by_code.predict(X))
     assert_allclose(by_label.expected_cost(X), by_code.expected_cost(X))
@@ -285,8 +283,6 @@ def test_costs_of_many_classes_go_around_a_reduction():
 
 def test_the_page_about_decisions_runs():
     page = Path(__file__).parents[2] / "docs" / "decisions.md"
-    failed, tried = doctest.testfile(
-        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
-    )
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert tried > 20
     assert failed == 0

@@ -57,13 +57,9 @@ def test_minimum_norm_is_the_pseudo_inverse_in_equilibrated_units(rng):
     A, B = F.T @ F, F.T @ rng.normal(size=(5, 2))
     d = np.sqrt(np.diag(A))
     inverse = np.divide(1, d, out=np.zeros(8), where=d > 0)
-    expected = inverse[:, None] * (
-        np.linalg.pinv(A * np.outer(inverse, inverse), rcond=1e-10) @ (inverse[:, None] * B)
-    )
+    expected = inverse[:, None] * (np.linalg.pinv(A * np.outer(inverse, inverse), rcond=1e-10) @ (inverse[:, None] * B))
     assert_allclose(solve_minimum_norm(A, B), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
-    assert_allclose(
-        solve_factored(F, B, np.zeros(8)), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max()
-    )
+    assert_allclose(solve_factored(F, B, np.zeros(8)), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
 
 
 def test_factored_ridge_is_woodbury(rng):

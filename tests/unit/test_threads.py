@@ -46,9 +46,7 @@ def test_at_most_a_few_results_wait_in_memory(monkeypatch):
     consumed.close()
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [("1", 1), ("1000000", None), ("", None), ("two", None), ("0", 1)]
-)
+@pytest.mark.parametrize(("value", "expected"), [("1", 1), ("1000000", None), ("", None), ("two", None), ("0", 1)])
 def test_omp_num_threads_lowers_the_count(monkeypatch, value, expected):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     cores = n_threads()

@@ -89,9 +89,7 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
                 f"input_features is not equal to feature_names_in_: got {columns}, fitted on {tuple(known)}."
             )
         if len(columns) != D:
-            raise ValueError(
-                f"input_features should have length equal to number of features ({D}), got {len(columns)}"
-            )
+            raise ValueError(f"input_features should have length equal to number of features ({D}), got {len(columns)}")
         return columns
 
     def __add__(self, other: AbstractBasis) -> Union:

@@ -136,7 +136,5 @@ def _at_most_rows(n: int | None, n_rows: int) -> int:
     if n is None:
         return min(CENTRES, n_rows)
     if n > n_rows:
-        raise DataError(
-            f"RBF(n_centres={n}): the table has n_samples = {n_rows}. Ask for at most that many centres."
-        )
+        raise DataError(f"RBF(n_centres={n}): the table has n_samples = {n_rows}. Ask for at most that many centres.")
     return n

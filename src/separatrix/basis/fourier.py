@@ -36,9 +36,7 @@ class Cosines:
             A = np.asarray(X @ omega)
             A += (self.phases - self.offset @ self.frequencies).astype(X.dtype)
         else:
-            Z = np.subtract(
-                X, self.offset, out=np.empty_like(X)
-            )  # in float64, then rounded where X is float32
+            Z = np.subtract(X, self.offset, out=np.empty_like(X))  # in float64, then rounded where X is float32
             A = Z @ omega
             A += self.phases.astype(X.dtype)
         np.cos(A, out=A)

@@ -90,7 +90,5 @@ class Polynomial(AbstractBasis):
         from sklearn.preprocessing import PolynomialFeatures
 
         degree = check_count("Polynomial", "degree", self.degree)
-        features = PolynomialFeatures(
-            degree, interaction_only=bool(self.interaction_only), include_bias=False
-        )
+        features = PolynomialFeatures(degree, interaction_only=bool(self.interaction_only), include_bias=False)
         return Monomials(features.fit(np.zeros((1, len(source.columns)))))

@@ -168,9 +168,7 @@ class MultiScaleRBF(AbstractBasis):
     ((25, 2), [2.0, 1.414, 1.0], 75)
     """
 
-    def __init__(
-        self, n_centres: int = 5, n_scales: int = 3, width: float | None = None, decay: float = 0.5
-    ) -> None:
+    def __init__(self, n_centres: int = 5, n_scales: int = 3, width: float | None = None, decay: float = 0.5) -> None:
         self.n_centres = n_centres
         self.n_scales = n_scales
         self.width = width
@@ -194,9 +192,7 @@ class MultiScaleRBF(AbstractBasis):
         S = check_count(owner, "n_scales", self.n_scales)
         decay = check_positive(owner, "decay", self.decay)
         if decay >= 1:
-            raise ValueError(
-                f"{owner}(decay={self.decay!r}): decay must be below 1, or widths do not shrink."
-            )
+            raise ValueError(f"{owner}(decay={self.decay!r}): decay must be below 1, or widths do not shrink.")
         width = None if self.width is None else check_positive(owner, "width", self.width)
         found = grid(source, n, generator(None))
         return Gaussians(found.points, (width or 2 * found.width) * decay ** (np.arange(S) / 2))

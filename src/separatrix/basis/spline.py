@@ -75,9 +75,7 @@ class Spline(AbstractBasis):
            [0. , 0. ]])
     """
 
-    def __init__(
-        self, n_knots: int = 5, degree: int = 3, knots: str = "grid", extrapolation: str = "constant"
-    ) -> None:
+    def __init__(self, n_knots: int = 5, degree: int = 3, knots: str = "grid", extrapolation: str = "constant") -> None:
         self.n_knots = n_knots
         self.degree = degree
         self.knots = knots
@@ -97,9 +95,7 @@ class Spline(AbstractBasis):
         mark = MARKS[check_option("Spline", "knots", self.knots, MARKS)]
         check_option("Spline", "extrapolation", self.extrapolation, EXTRAPOLATION)
         knots = _distinct(mark(source, n), source.columns)
-        splines = SplineTransformer(
-            degree=degree, knots=knots, extrapolation=self.extrapolation, include_bias=False
-        )
+        splines = SplineTransformer(degree=degree, knots=knots, extrapolation=self.extrapolation, include_bias=False)
         return BSplines(splines.fit(knots), knots)  # with knots given, rows are asked for their width alone
 
     def _sizes(self) -> tuple[int, int]:

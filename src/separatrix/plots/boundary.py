@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array
+from separatrix._array import Array, to_dense
 from separatrix.data import as_source, encode_labels
 from separatrix.geometry import Grid, grid_predictions
 from separatrix.plots.style import COLOURS, MARKERS, new_axes
@@ -47,7 +47,8 @@ class DecisionBoundaryDisplay:
 
         Parameters
         ----------
-        model : a fitted classifier of two columns
+        model : classifier
+            Fitted, of two columns.
         X : table of shape (N, 2)
             Sets the extent; drawn on top if ``y`` is given.
         y : array-like of shape (N,), optional
@@ -55,19 +56,19 @@ class DecisionBoundaryDisplay:
         resolution : int, default 300
             Points along each axis.
         ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
         title : str, optional
+            Above the picture.
         """
-        source = as_source(X)
         if len(model.classes_) > MOST_CLASSES:
             raise ValueError(f"{len(model.classes_)} classes; only {MOST_CLASSES} can be told apart by colour.")
-        known = y is not None
-        display = cls(
-            grid=grid_predictions(model, X, resolution=resolution),
-            classes=model.classes_,
-            points=source.map(lambda rows: rows) if known else None,
-            codes=np.searchsorted(model.classes_, encode_labels(y)[0])[encode_labels(y)[1]] if known else None,
-            columns=(source.columns[0], source.columns[1]),
-        )
+        source = as_source(X)
+        points, codes = None, None
+        if y is not None:
+            classes, own = encode_labels(y)
+            points, codes = source.map(to_dense), np.searchsorted(model.classes_, classes)[own]
+        grid = grid_predictions(model, X, resolution=resolution)
+        display = cls(grid, model.classes_, points, codes, (source.columns[0], source.columns[1]))
         return display.plot(ax, title=title)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> DecisionBoundaryDisplay:
@@ -77,10 +78,11 @@ class DecisionBoundaryDisplay:
         levels = np.arange(K + 1) - 0.5
         ax.contourf(self.grid.x, self.grid.y, self.grid.codes, levels=levels, colors=COLOURS[:K], alpha=0.25)
         ax.contour(self.grid.x, self.grid.y, self.grid.codes, levels=levels[1:-1], colors="black", linewidths=0.8)
-        for k in range(K) if self.points is not None else ():
-            rows = self.points[self.codes == k]
-            ax.scatter(*rows.T, s=18, c=COLOURS[k], marker=MARKERS[k], edgecolors="white", linewidths=0.4,
-                       label=str(self.classes[k]))
+        if self.points is not None:
+            look = {"s": 18, "edgecolors": "white", "linewidths": 0.4}
+            for k, (colour, marker) in enumerate(zip(COLOURS[:K], MARKERS[:K], strict=True)):
+                x, y = self.points[self.codes == k].T
+                ax.scatter(x, y, color=colour, marker=marker, label=str(self.classes[k]), **look)
         ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
         self.ax_, self.figure_ = ax, ax.figure
         return self

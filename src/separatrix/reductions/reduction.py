@@ -22,8 +22,8 @@ from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix.data import encode_labels
 from separatrix.exceptions import DataError
+from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
 from separatrix.reductions.rows import readable, take_rows
-from separatrix.reductions.wrapper import AbstractWrapper, fit_arguments, labels_with_reject
 from separatrix.shell import check_weight
 
 __all__ = ["AbstractReduction", "Problem", "discriminant"]

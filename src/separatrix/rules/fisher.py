@@ -62,9 +62,7 @@ def fit_fisher(
     return Fisher(V * _orientation(V, moments), values[kept] / N)
 
 
-def _solve_within(
-    moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]
-) -> Float:
+def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]) -> Float:
     """S_W⁻¹ B, with S_W shrunk towards its diagonal: (1 - shrinkage) S_W + shrinkage diag S_W."""
     S = moments.scatter.combined(factor)  # S_W itself, or rows F with F'F = S_W
     factored = isinstance(moments.scatter, FactoredScatter)
@@ -76,9 +74,7 @@ def _solve_within(
     answer = np.zeros_like(B)
     if factored:
         _require_rows(moments, len(columns), shrinkage)
-        answer[live] = solve_factored(
-            np.sqrt(1 - shrinkage) * S[:, live], B[live], shrinkage * variance[live]
-        )
+        answer[live] = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B[live], shrinkage * variance[live])
         return answer
     A = (1 - shrinkage) * S[np.ix_(live, live)]
     A[np.diag_indices_from(A)] = np.where(constant, 0.0, variance)[live]
@@ -151,9 +147,7 @@ def normal_threshold(w: Float, moments: Moments) -> float:
     middle = mu.mean()
     mu = mu - middle  # roots are sought near zero, at any offset of the data
     log_pi = np.log(moments.count / moments.total)
-    c = np.array(
-        [-0.5 / s2, mu / s2, log_pi - 0.5 * np.log(s2) - 0.5 * mu**2 / s2]
-    )  # ln π_k N(z | μ_k, s_k²)
+    c = np.array([-0.5 / s2, mu / s2, log_pi - 0.5 * np.log(s2) - 0.5 * mu**2 / s2])  # ln π_k N(z | μ_k, s_k²)
     roots = np.roots(c[:, 1] - c[:, 0])
     real = roots.real[np.abs(roots.imag) <= 1e-12 * np.abs(roots.real)]
     return float(-middle - (real[np.abs(real).argmin()] if len(real) else 0.0))
@@ -222,9 +216,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         # Class scatters cost no more operations than the pooled one, but K times its memory.
         apart = self.scatter == "mean" or (self.threshold == "normal" and len(classes) == 2)
         moments = collect_moments(source, len(classes), ClassScatter if apart else PooledScatter)
-        solution = fit_fisher(
-            moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns
-        )
+        solution = fit_fisher(moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns)
         self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1))
         self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
         self.mean_, self.means_ = moments.grand_mean, moments.mean

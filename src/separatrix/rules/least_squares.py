@@ -57,9 +57,7 @@ def fit_least_squares(
     return LeastSquares(W, moments.count / N - W @ m if fit_intercept else np.zeros(len(W)))
 
 
-def _solve(
-    moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, columns: tuple[str, ...]
-) -> Float:
+def _solve(moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, columns: tuple[str, ...]) -> Float:
     scatter = moments.scatter
     if isinstance(scatter, FactoredScatter):
         return solve_factored(np.vstack([scatter.rows, rows]), B, np.full(len(B), alpha))

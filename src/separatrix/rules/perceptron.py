@@ -93,9 +93,7 @@ def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -
     separated = per_epoch[-1] == 0
     weights = run.kept(state, separated, pocket)
     status = Status.SEPARATED if separated else Status.MAX_STEPS
-    return Solution(
-        Mistakes(weights, tuple(per_epoch)), status, len(per_epoch), run.passes, tuple(run.updates)
-    )
+    return Solution(Mistakes(weights, tuple(per_epoch)), status, len(per_epoch), run.passes, tuple(run.updates))
 
 
 class _Run:
@@ -111,9 +109,7 @@ class _Run:
         self.passes += 1
 
         def step(mistakes: int, block: Block) -> int:
-            return mistakes + (
-                self._traced(block, state, number) if self.options.trace else self._show(block, state)
-            )
+            return mistakes + (self._traced(block, state, number) if self.options.trace else self._show(block, state))
 
         return self.source.fold(step, 0, self.options.rng)
 
@@ -140,9 +136,7 @@ class _Run:
 
         step = np.ones(len(block)) if block.weight is None else block.weight
         bias = 1.0 if self.options.fit_intercept else 0.0
-        mistakes = perceptron_rows(
-            storage(block.X), block.codes, self.options.learning_rate * step, bias, state
-        )
+        mistakes = perceptron_rows(storage(block.X), block.codes, self.options.learning_rate * step, bias, state)
         if mistakes < 0:
             require_finite(self.source)
             raise OverflowError("The weights overflowed. Lower learning_rate, or rescale the columns.")
@@ -254,9 +248,7 @@ class Perceptron(LinearClassifier):
 
     def _options(self) -> PerceptronOptions:
         rng = generator(self.rng) if self.shuffle else None
-        return PerceptronOptions(
-            self.learning_rate, self.fit_intercept, self.max_epochs, self.weights, rng, self.trace
-        )
+        return PerceptronOptions(self.learning_rate, self.fit_intercept, self.max_epochs, self.weights, rng, self.trace)
 
 
 def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int, fit_intercept: bool) -> str:

@@ -71,9 +71,7 @@ def test_names_asked_for_must_be_those_of_the_fit():
     pd = pytest.importorskip("pandas")
     basis = Linear().fit(pd.DataFrame({"age": X[:, 0], "dose": X[:, 1]}))
     assert basis.get_feature_names_out(["age", "dose"]).tolist() == ["age", "dose"]
-    with pytest.raises(
-        ValueError, match=r"input_features is not equal to feature_names_in_: got \('age', 'x'\)"
-    ):
+    with pytest.raises(ValueError, match=r"input_features is not equal to feature_names_in_: got \('age', 'x'\)"):
         basis.get_feature_names_out(["age", "x"])
     with pytest.raises(ValueError, match=r"length equal to number of features \(2\), got 1"):
         Linear().fit(X).get_feature_names_out(["age"])

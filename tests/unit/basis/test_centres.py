@@ -48,9 +48,7 @@ def test_data_makes_every_row_a_centre_in_order():
 def test_data_refuses_a_number_of_centres_and_too_many_rows():
     with pytest.raises(ValueError, match=r"'data' makes every row a centre.*'random' or 'kmeans'"):
         PLACEMENTS["data"](as_source(X), 5, rng())
-    with pytest.raises(
-        DataError, match=r"each of 20001 rows a centre; the most is 20000.*'random' or 'kmeans'"
-    ):
+    with pytest.raises(DataError, match=r"each of 20001 rows a centre; the most is 20000.*'random' or 'kmeans'"):
         PLACEMENTS["data"](as_source(np.zeros((MOST_ROWS + 1, 1))), None, rng())
 
 
@@ -94,9 +92,7 @@ def test_kmeans_cannot_have_more_centres_than_there_are_distinct_rows():
 
 @pytest.mark.parametrize("centres", [[[1.0]], [[1.0, 2.0, 3.0]], [1.0, 2.0], np.empty((0, 2)), 4.0])
 def test_centres_of_the_wrong_width_are_answered_with_the_right_one(centres):
-    with pytest.raises(
-        ValueError, match=r"the table has 2 columns, so centres must have shape \(n_centres, 2\)"
-    ):
+    with pytest.raises(ValueError, match=r"the table has 2 columns, so centres must have shape \(n_centres, 2\)"):
         given(as_source(X), centres, rng())
 
 

@@ -95,9 +95,7 @@ def test_anything_else_is_refused_with_what_would_do(basis):
 
 @pytest.mark.parametrize("kind", [Polynomial, StandardScaler])
 def test_a_class_in_place_of_an_object_is_noticed(kind):
-    with pytest.raises(
-        TypeError, match=rf"basis={kind.__name__} is a class; write basis={kind.__name__}\(\)"
-    ):
+    with pytest.raises(TypeError, match=rf"basis={kind.__name__} is a class; write basis={kind.__name__}\(\)"):
         fit_basis(kind, SOURCE)
 
 

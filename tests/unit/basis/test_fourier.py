@@ -60,9 +60,7 @@ def test_without_a_width_a_typical_pair_of_rows_has_kernel_one_over_e():
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"), [({"n_features": 0}, "at least 1"), ({"width": -1}, "width=-1")]
-)
+@pytest.mark.parametrize(("arguments", "message"), [({"n_features": 0}, "at least 1"), ({"width": -1}, "width=-1")])
 def test_arguments_that_make_no_sense_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         RandomFourier(**arguments).fit(X)

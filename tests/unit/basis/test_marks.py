@@ -14,9 +14,7 @@ def test_even_marks_run_from_the_smallest_to_the_largest_value():
 
 
 def test_quantile_marks_are_the_quantiles_of_the_rows():
-    np.testing.assert_array_equal(
-        quantile_marks(as_source(X), 5), np.quantile(X, [0, 0.25, 0.5, 0.75, 1], axis=0)
-    )
+    np.testing.assert_array_equal(quantile_marks(as_source(X), 5), np.quantile(X, [0, 0.25, 0.5, 0.75, 1], axis=0))
 
 
 def test_quantiles_of_many_rows_come_from_a_sample_but_their_ends_are_exact():

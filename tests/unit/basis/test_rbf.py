@@ -92,9 +92,7 @@ def test_a_block_allocates_phi_and_a_copy_of_its_rows_and_no_more(scales):
 def test_a_seed_fixes_the_draw_and_a_generator_moves_on():
     assert np.array_equal(*(RBF("random", 5).fit(X).centres_ for _ in range(2)))
     assert np.array_equal(*(RBF("random", 5, rng=3).fit(X).centres_ for _ in range(2)))
-    assert not np.array_equal(
-        RBF("random", 5, rng=3).fit(X).centres_, RBF("random", 5, rng=4).fit(X).centres_
-    )
+    assert not np.array_equal(RBF("random", 5, rng=3).fit(X).centres_, RBF("random", 5, rng=4).fit(X).centres_)
     moving = RBF("random", 5, rng=np.random.default_rng(3))
     assert not np.array_equal(moving.fit(X).centres_.copy(), moving.fit(X).centres_)
 

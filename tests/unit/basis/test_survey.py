@@ -77,9 +77,7 @@ def test_the_largest_finite_numbers_are_no_infinity(make):
 
 def test_a_constant_column_is_named_with_its_value():
     X = np.column_stack([ROWS[:, 0], np.full(60, 3.5)])
-    with pytest.raises(
-        DataError, match=r"Column 'x1' is constant \(3.5 in every row; n_samples = 60\).*Drop"
-    ):
+    with pytest.raises(DataError, match=r"Column 'x1' is constant \(3.5 in every row; n_samples = 60\).*Drop"):
         require_varying(survey(as_source(X)).extent, as_source(X))
 
 

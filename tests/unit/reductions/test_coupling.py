@@ -75,9 +75,7 @@ def test_certain_pairs_of_every_kind_have_a_solution(K):
     assert np.isfinite(P).all()
     assert (P >= 0).all()
     assert_allclose(P.sum(axis=1), 1)
-    undefeated = np.array(
-        [[all(matrix(r, K)[i, j] for j in range(K) if j != i) for i in range(K)] for r in outcomes]
-    )
+    undefeated = np.array([[all(matrix(r, K)[i, j] for j in range(K) if j != i) for i in range(K)] for r in outcomes])
     assert_allclose(P[undefeated], 1)
 
 

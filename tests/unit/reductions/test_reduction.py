@@ -30,9 +30,7 @@ newton = LogisticRegression(solver="newton-cholesky")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.parametrize(
-    "inner", [newton, RidgeClassifier(), GaussianNB(), sx.LeastSquaresClassifier()], ids=repr
-)
+@pytest.mark.parametrize("inner", [newton, RidgeClassifier(), GaussianNB(), sx.LeastSquaresClassifier()], ids=repr)
 @BOTH
 def test_scikit_learn_contract(reduction, inner):
     with np.errstate(all="warn"):
@@ -43,9 +41,7 @@ def test_scikit_learn_contract(reduction, inner):
                 continue
 
 
-@pytest.mark.parametrize(
-    "inner", [newton, RidgeClassifier(), GaussianNB(), DecisionTreeClassifier(random_state=0)]
-)
+@pytest.mark.parametrize("inner", [newton, RidgeClassifier(), GaussianNB(), DecisionTreeClassifier(random_state=0)])
 @BOTH
 def test_two_classes_are_the_wrapped_classifier(reduction, inner):
     X, t = blobs(100, n_classes=2)
@@ -74,9 +70,7 @@ def test_storage_does_not_matter(reduction, storage):
     X, y = blobs(90, n_classes=3)
     plain = reduction(sx.LeastSquaresClassifier()).fit(X, y)
     stored = reduction(sx.LeastSquaresClassifier()).fit(STORAGES[storage](X), y)
-    assert_allclose(
-        stored.decision_function(STORAGES[storage](X)), plain.decision_function(X), rtol=1e-8, atol=1e-10
-    )
+    assert_allclose(stored.decision_function(STORAGES[storage](X)), plain.decision_function(X), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", [list, pd.Series, np.array])
@@ -96,9 +90,7 @@ def test_weight_k_is_the_row_k_times(reduction, rng):
     weighted = reduction(RidgeClassifier()).fit(X, y, sample_weight=k)
     repeated = reduction(RidgeClassifier()).fit(np.repeat(X, k, axis=0), np.repeat(y, k))
     assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-8, atol=1e-10)
-    assert not np.allclose(
-        weighted.decision_function(X), reduction(RidgeClassifier()).fit(X, y).decision_function(X)
-    )
+    assert not np.allclose(weighted.decision_function(X), reduction(RidgeClassifier()).fit(X, y).decision_function(X))
 
 
 @BOTH

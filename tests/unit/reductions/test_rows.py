@@ -41,9 +41,7 @@ def test_one_dimensional_rows_such_as_texts(kind):
 
 
 def test_a_pandas_frame_keeps_its_index_and_dtypes():
-    frame = pd.DataFrame(
-        {"a": [1, 2, 3, 4], "b": pd.array([1, None, 3, 4], dtype="Int64")}, index=list("wxyz")
-    )
+    frame = pd.DataFrame({"a": [1, 2, 3, 4], "b": pd.array([1, None, 3, 4], dtype="Int64")}, index=list("wxyz"))
     pd.testing.assert_frame_equal(take_rows(frame, ROWS), frame.iloc[ROWS])
 
 

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.exceptions import DataError
+from separatrix.meta import fit_arguments, labels_with_reject, listed
 from separatrix.reductions import OneVsRest
-from separatrix.reductions.wrapper import fit_arguments, labels_with_reject, listed
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,7 @@ def test_no_label_is_changed_by_the_reject_label(classes, label, expected):
     assert [isinstance(v, str) for v in labels.tolist()] == [isinstance(v, str) for v in expected]
 
 
-@pytest.mark.parametrize(
-    ("classes", "label"), [([-1, 1], None), (["a", "reject"], None), ([0, 1, 2], 2), (["a"], "a")]
-)
+@pytest.mark.parametrize(("classes", "label"), [([-1, 1], None), (["a", "reject"], None), ([0, 1, 2], 2), (["a"], "a")])
 def test_a_reject_label_that_is_a_class_is_refused(classes, label):
     with pytest.raises(DataError, match=r"is also a class .* Set reject_label"):
         labels_with_reject(np.array(classes), label)
@@ -47,9 +45,7 @@ def test_weights_are_passed_as_they_are():
     assert fit_arguments(OneVsRest(LogisticRegression()), w)["sample_weight"] is w
 
 
-@pytest.mark.parametrize(
-    "inner", [KNeighborsClassifier(), make_pipeline(StandardScaler(), LogisticRegression())]
-)
+@pytest.mark.parametrize("inner", [KNeighborsClassifier(), make_pipeline(StandardScaler(), LogisticRegression())])
 def test_weights_that_would_be_lost_are_refused_with_a_remedy(inner):
     with pytest.raises(TypeError, match=f"{type(inner).__name__}.fit takes none.*set_fit_request"):
         fit_arguments(OneVsRest(inner), np.ones(3))

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from separatrix.basis.argument import check_count, check_option, check_positive, generator
+from separatrix._arguments import check_count, check_option, check_positive, generator
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, "3", True, None])
@@ -26,9 +26,7 @@ def test_a_width_is_finite_and_above_zero(value):
 
 
 def test_an_unknown_option_is_answered_with_the_known_ones():
-    with pytest.raises(
-        ValueError, match=r"RBF\(centres='gird'\): choose one of 'data', 'grid', or an array\."
-    ):
+    with pytest.raises(ValueError, match=r"RBF\(centres='gird'\): choose one of 'data', 'grid', or an array\."):
         check_option("RBF", "centres", "gird", ["data", "grid"], otherwise=", or an array")
 
 
