@@ -1,8 +1,5 @@
 """scikit-learn's own checks on every estimator, and the promises that go beyond them."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,16 +89,6 @@ def test_fisher_is_a_transformer_with_names():
     model = sx.FisherDiscriminant().set_output(transform="pandas").fit(X, y)
     assert list(model.transform(X).columns) == ["fisherdiscriminant0", "fisherdiscriminant1"]
     assert sx.FisherDiscriminant(n_components=1).fit(X, y).transform(X).shape == (80, 1)
-
-
-def test_importing_is_light():
-    code = (
-        "import sys, separatrix;"
-        "heavy = {'matplotlib', 'dask', 'torch', 'cupy', 'numba', 'duckdb', 'polars'} & set(sys.modules);"
-        "print(sorted(heavy))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_our_warnings_are_scikit_learns_kind():

@@ -1,0 +1,75 @@
+"""The public names: fixed, documented, typed the same as they run, and cheap to import."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import separatrix as sx
+
+ROOT = Path(sx.__file__).parent
+
+
+def typed_names():
+    """Names that type checkers see: imported under TYPE_CHECKING."""
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    return {alias.asname for node in block.body for alias in node.names}
+
+
+def test_type_checkers_and_python_see_the_same_names():
+    assert typed_names() == set(sx.__all__) - {"__version__"}
+    assert set(sx.__all__) <= set(dir(sx))
+
+
+@pytest.mark.parametrize("name", [n for n in sx.__all__ if n != "__version__"])
+def test_every_public_name_is_there_and_documented(name):
+    assert inspect.getdoc(getattr(sx, name))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'LogisticRegresion'"):
+        _ = sx.LogisticRegresion
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_module_says_what_it_is_for(path):
+    source = path.read_text()
+    assert source.startswith("# SPDX-License-Identifier: BSD-3-Clause\n")
+    assert ast.get_docstring(ast.parse(source))
+
+
+def test_every_module_has_its_unit_test():
+    units = Path(__file__).parents[1] / "unit"
+    missing = [
+        str(path.relative_to(ROOT))
+        for path in ROOT.rglob("*.py")
+        if path.name != "__init__.py"
+        and not (units / path.relative_to(ROOT).parent / f"test_{path.stem.lstrip('_')}.py").exists()
+    ]
+    assert missing == []
+
+
+def test_importing_takes_no_heavy_library():
+    code = "import sys, separatrix; print(sorted({'sklearn', 'scipy', 'numpy', 'matplotlib'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_using_a_model_takes_no_plotting_cluster_or_gpu_library():
+    code = (
+        "import sys, separatrix as sx; sx.LeastSquaresClassifier().fit([[0.], [1.], [3.]], [0, 1, 0]);"
+        "print(sorted({'matplotlib', 'dask', 'torch', 'cupy', 'numba', 'duckdb', 'polars'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_readme_runs():
+    readme = ROOT.parents[1] / "README.md"
+    code = readme.read_text().split("```python\n")[1].split("```")[0]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["0.98 1", "(150, 2)", "complete", "4"]
