@@ -16,7 +16,7 @@ from scipy import linalg
 
 from separatrix._array import Float
 
-__all__ = ["SingularError", "solve_factored", "solve_minimum_norm", "solve_positive_definite"]
+__all__ = ["SingularError", "cholesky_of_correlation", "solve_factored", "solve_minimum_norm", "solve_positive_definite"]
 
 
 @dataclass
@@ -39,17 +39,23 @@ class SingularError(Exception):
 
 def solve_positive_definite(A: Float, B: Float) -> Float:
     """A⁻¹ B through a Cholesky factor, or `SingularError` naming the columns."""
+    scale, L = cholesky_of_correlation(A)
+    return np.asarray(linalg.cho_solve((L, True), B / scale[:, None]) / scale[:, None])
+
+
+def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
+    """Scales d and lower triangular L with A = D L L' D, or `SingularError` naming the columns."""
     scale = np.sqrt(np.diag(A))
     if not (scale > 0).all():
         raise _diagnose(A)
     C = A / np.outer(scale, scale)
     try:
-        factor = linalg.cho_factor(C, lower=True)
+        L = linalg.cholesky(C, lower=True)
     except linalg.LinAlgError:
         raise _diagnose(A) from None
-    if np.diag(factor[0]).min() ** 2 <= _tolerance(len(A)):
+    if np.diag(L).min() ** 2 <= _tolerance(len(A)):
         raise _diagnose(A)
-    return np.asarray(linalg.cho_solve(factor, B / scale[:, None]) / scale[:, None])
+    return scale, L
 
 
 def solve_minimum_norm(A: Float, B: Float) -> Float:

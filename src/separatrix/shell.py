@@ -49,19 +49,32 @@ class Classifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _open_training(self, X: Any, y: Any, sample_weight: Any) -> Training:
-        """Check and open a training table; sets ``classes_``, ``n_features_in_`` and ``basis_``."""
+    def _open_training(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        unlabelled: Any = "error",
+        reset: bool = True,
+        least_classes: int = 2,
+    ) -> Training:
+        """Check and open a training table; sets ``classes_``, ``n_features_in_`` and ``basis_``.
+
+        Without ``reset`` the table must match the one seen before, whose classes and basis stay.
+        """
         raw = as_source(X)
-        validate_data(self, X, skip_check_array=True, reset=True)
-        classes, codes = encode_labels(y)
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        classes, codes = encode_labels(y, unlabelled=unlabelled)
         if len(codes) != raw.n_rows:
             raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
-        _require_classes(classes)
+        _require_classes(classes, least_classes)
         weight = check_weight(sample_weight, raw.n_rows)
         _require_weight(weight, codes, classes)
-        self.classes_ = classes
         source = as_source(X, codes, weight)
-        self.basis_ = fit_basis(self.basis, source)
+        if reset:
+            self.classes_ = classes
+            self.basis_ = fit_basis(self.basis, source)
         return Training(source if self.basis_ is None else ThroughBasis(source, self.basis_), classes)
 
     def _open_rows(self, X: Any) -> Source:
@@ -76,13 +89,16 @@ class Classifier(ClassifierMixin, BaseEstimator):
         self.solution_ = solution
         self.n_steps_, self.n_passes_ = solution.steps, solution.passes
 
-    def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:
-        """``row_function`` of every row; an answer that is not finite is traced to its column."""
+    def _map_rows(self, X: Any, row_function: Callable[[Rows], Array], *, allow_nan: bool = False) -> Array:
+        """``row_function`` of every row; an answer that makes no sense is traced to the column that caused it.
+
+        With ``allow_nan`` a NaN in X is a missing value, and only infinity is refused.
+        """
         source = self._open_rows(X)
         with np.errstate(invalid="ignore", over="ignore"):
             answer = source.map(row_function)
         if not np.isfinite(answer).all():
-            require_finite(as_source(X))
+            require_finite(as_source(X), allow_nan=allow_nan)
         return answer
 
 
@@ -138,8 +154,8 @@ def require_two_classes(owner: object, classes: Array, why: str) -> None:
         )
 
 
-def _require_classes(classes: Array) -> None:
-    if len(classes) < 2:
+def _require_classes(classes: Array, least: int) -> None:
+    if len(classes) < least:
         raise DataError(
             f"Classifier can't train when only one class is present: every label is {classes.tolist()[0]!r}. "
             "Give rows of at least two classes."
@@ -151,7 +167,8 @@ def _require_weight(weight: Float | None, codes: Array, classes: Array) -> None:
         return
     if not weight.any():
         raise DataError("Every sample_weight is zero; give at least one row of each class a positive weight.")
-    empty = classes[bincount(codes, weight, len(classes)) == 0]
+    labelled = codes >= 0
+    empty = classes[bincount(codes[labelled], weight[labelled], len(classes)) == 0]
     if len(empty):
         raise DataError(
             f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0. "

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,15 @@ class Block:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
+    def take(self, rows: Array) -> Block:
+        """Some of the rows, by position or mask."""
+        return Block(
+            X=self.X[rows],
+            t=None if self.t is None else self.t[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            row=np.asarray(self.row)[rows],
+        )
+
     @property
     def codes(self) -> Codes:
         """The class codes, where the caller knows that there are some."""
@@ -34,7 +44,14 @@ class Block:
 
     def nonfinite(self) -> Codes:
         """Number of NaN or infinite values per column."""
+        return self._count(lambda values: ~np.isfinite(values))
+
+    def missing(self) -> Codes:
+        """Number of NaN per column."""
+        return self._count(np.isnan)
+
+    def _count(self, is_so: Callable[[Array], Array]) -> Codes:
+        """Number of values per column of which something is so; it must not be so of zero."""
         if is_sparse(self.X):
-            bad = self.X.indices[~np.isfinite(self.X.data)]
-            return np.bincount(bad, minlength=self.X.shape[1])
-        return np.asarray((~np.isfinite(self.X)).sum(axis=0), dtype=np.intp)
+            return np.bincount(self.X.indices[is_so(self.X.data)], minlength=self.X.shape[1])
+        return np.asarray(is_so(self.X).sum(axis=0), dtype=np.intp)

@@ -17,8 +17,14 @@ __all__ = ["encode_labels"]
 HEAD = 2_000  # rows from which the set of classes is guessed before the rest is checked
 
 
-def encode_labels(y: Any) -> tuple[Array, Codes]:
+UNLABELLED = -1  # the code of a row without a label
+
+
+def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     """The sorted classes and, for each row, the position of its label among them.
+
+    ``unlabelled`` says which rows have no label, code -1: "missing" for None and NaN, or the label that marks them.
+    With "error" there are none, and a missing label is one.
 
     Raises
     ------
@@ -27,7 +33,30 @@ def encode_labels(y: Any) -> tuple[Array, Codes]:
     ValueError
         Where ``y`` is real-valued (scikit-learn's own message).
     """
-    labels = _as_labels(y)
+    if y is None:
+        raise ValueError("This classifier requires y to be passed, but the target y is None.")
+    labels = np.asarray(column_or_1d(np.asarray(y), warn=True))
+    open_rows = _marked(labels, unlabelled)
+    if not open_rows.any():
+        return _encode(labels)
+    if open_rows.all():
+        raise DataError(f"Not one of {len(labels)} rows has a label (unlabelled={unlabelled!r}).")
+    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
+    classes, codes[~open_rows] = _encode(labels[~open_rows])
+    return classes, codes
+
+
+def _marked(labels: Array, unlabelled: Any) -> Array:
+    """Which rows are said to have no label."""
+    if isinstance(unlabelled, str) and unlabelled == "error":
+        return np.zeros(len(labels), dtype=bool)
+    if isinstance(unlabelled, str) and unlabelled == "missing":
+        return _missing(labels)
+    return np.asarray(labels == unlabelled, dtype=bool)
+
+
+def _encode(labels: Array) -> tuple[Array, Codes]:
+    labels = _checked(labels)
     classes, codes = _guess(labels)
     if codes is None:
         classes, codes = np.unique(labels, return_inverse=True)
@@ -35,16 +64,16 @@ def encode_labels(y: Any) -> tuple[Array, Codes]:
     return classes, codes
 
 
-def _as_labels(y: Any) -> Array:
-    if y is None:
-        raise ValueError("This classifier requires y to be passed, but the target y is None.")
-    labels = np.asarray(column_or_1d(np.asarray(y), warn=True))
+def _missing(labels: Array) -> Array:
+    """None, NaN, NA, NaT, or infinite."""
     if labels.dtype.kind == "O":
-        missing = np.fromiter(map(_is_missing, labels), bool, len(labels))
-    elif labels.dtype.kind in "fM":
-        missing = ~np.isfinite(labels)
-    else:
-        return labels
+        return np.fromiter(map(_is_missing, labels), bool, len(labels))
+    return ~np.isfinite(labels) if labels.dtype.kind in "fM" else np.zeros(len(labels), dtype=bool)
+
+
+def _checked(labels: Array) -> Array:
+    """Labels without gaps; strings as NumPy strings."""
+    missing = _missing(labels)
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
         raise DataError(

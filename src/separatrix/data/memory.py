@@ -74,7 +74,7 @@ class InMemory:
         spans = self._spans()
         for i in range(len(spans)) if rng is None else rng.permutation(len(spans)):
             block = self._block(spans[i])
-            state = step(state, block if rng is None else _shuffled(block, rng))
+            state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
         return state
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
@@ -94,16 +94,6 @@ class InMemory:
             weight=None if self.weight is None else self.weight[span],
             row=range(span.start, span.stop),
         )
-
-
-def _shuffled(block: Block, rng: np.random.Generator) -> Block:
-    order = rng.permutation(len(block))
-    return Block(
-        X=block.X[order],
-        t=None if block.t is None else block.t[order],
-        weight=None if block.weight is None else block.weight[order],
-        row=np.asarray(block.row)[order],
-    )
 
 
 def as_source(X: Any, t: Array | None = None, weight: Float | None = None) -> InMemory:

@@ -17,6 +17,7 @@ class Status(Enum):
 
     SOLVED = "solved in closed form"
     SEPARATED = "an epoch passed without a mistake: the classes are separated"
+    LIKELIHOOD = "converged: the likelihood no longer rises"
     MAX_STEPS = "stopped at the limit of steps"
 
 

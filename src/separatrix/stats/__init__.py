@@ -2,7 +2,7 @@
 """What one pass returns: frozen records with ``+``."""
 
 from separatrix.stats.extent import Extent, extent
-from separatrix.stats.finite import nonfinite, require_finite
+from separatrix.stats.finite import nonfinite, require_finite, require_squares
 from separatrix.stats.moments import ClassMoments, class_moments, collect_moments
 from separatrix.stats.scatter import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter
 from separatrix.stats.tally import Tally, confusion
@@ -21,4 +21,5 @@ __all__ = [
     "extent",
     "nonfinite",
     "require_finite",
+    "require_squares",
 ]

@@ -20,14 +20,19 @@ def nonfinite(block: Block) -> Tally:
     return Tally(block.nonfinite())
 
 
-def require_finite(source: Source, what: str = "X") -> None:
-    """Raise, naming columns and counts, if any value is NaN or infinite."""
-    count = source.reduce(nonfinite).count
+def infinite(block: Block) -> Tally:
+    """Infinite values per column, NaN apart."""
+    return Tally(block.nonfinite() - block.missing())
+
+
+def require_finite(source: Source, *, allow_nan: bool = False) -> None:
+    """Raise, naming columns and counts, if any value is infinite, or NaN where that is not a missing value."""
+    count = source.reduce(infinite if allow_nan else nonfinite).count
     bad = np.flatnonzero(count)
     if len(bad):
         said = _listed(source, bad, [f"{count[d]} of {source.n_rows} rows" for d in bad])
         raise DataError(
-            f"Input {what} contains NaN or infinity in {said}. "
+            f"Input X contains {'infinity' if allow_nan else 'NaN or infinity'} in {said}. "
             "Drop those rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
         )
 

@@ -20,7 +20,7 @@ from separatrix._array import Array, Codes, Float, Rows, bincount, is_sparse, to
 from separatrix.data.block import Block
 from separatrix.data.source import Source
 from separatrix.stats.finite import require_finite, require_squares
-from separatrix.stats.scatter import FactoredScatter, Scatter, segments, squared_sums
+from separatrix.stats.scatter import FactoredScatter, Scatter, segments, spread_out, squared_sums
 
 __all__ = ["ClassMoments", "class_moments", "collect_moments"]
 
@@ -56,6 +56,15 @@ class ClassMoments(Generic[S]):
     def grand_mean(self) -> Float:
         """m = Σ_k N_k m_k / N."""
         return self.count @ self.mean / self.total
+
+    def plus_scatter(self, k: int, matrix: Float) -> ClassMoments[S]:
+        """With a matrix added to the scatter of class k."""
+        return ClassMoments(self.count, self.mean, self.scatter.plus(k, matrix))
+
+    def on_classes(self, position: Codes, n_classes: int) -> ClassMoments[S]:
+        """The same moments among ``n_classes`` classes, those of class k now at ``position[k]``."""
+        moved = partial(spread_out, position=position, n_classes=n_classes)
+        return ClassMoments(moved(self.count), moved(self.mean), self.scatter.on_classes(position, n_classes))
 
     def is_constant(self, variance: Float) -> Array:
         """Columns whose variance is only the rounding of their mean."""

@@ -43,6 +43,9 @@ class Scatter(Protocol):
     def without(self, shift: Float) -> Self:
         """Less ``shift[k] shift[k]'`` for each class: rows that could not be centred first."""
 
+    def on_classes(self, position: Codes, n_classes: int) -> Self:
+        """The same scatter among ``n_classes`` classes, that of class k now at ``position[k]``."""
+
     def is_finite(self) -> bool:
         """Whether no sum overflowed or met a NaN."""
 
@@ -52,6 +55,13 @@ def segments(bounds: Codes) -> Iterator[tuple[int, slice]]:
     for k, (low, high) in enumerate(pairwise(bounds)):
         if low < high:
             yield k, slice(low, high)
+
+
+def spread_out(array: Float, position: Codes, n_classes: int) -> Float:
+    """Entries k of the first axis moved to ``position[k]`` among ``n_classes``; zero elsewhere."""
+    wide = np.zeros((n_classes, *array.shape[1:]))
+    wide[position] = array
+    return wide
 
 
 def gram(Z: Rows) -> Float:
@@ -87,6 +97,14 @@ class PooledScatter:
         assert np.ptp(factor) == 0, "a pooled scatter cannot weigh classes differently; use ClassScatter"
         return float(factor[0]) * self.matrix
 
+    def plus(self, k: int, matrix: Float) -> PooledScatter:
+        """With a matrix (M, M) added for class k."""
+        return PooledScatter(self.matrix + matrix)
+
+    def on_classes(self, position: Codes, n_classes: int) -> PooledScatter:
+        """Classes move, numbers do not."""
+        return self  # the classes are no longer apart
+
     def is_finite(self) -> bool:
         """No NaN, no overflow."""
         return bool(np.isfinite(self.matrix).all())
@@ -114,6 +132,15 @@ class ClassScatter:
     def merge(self, other: ClassScatter, shift: Float) -> ClassScatter:
         """Rank-one update of each."""
         return ClassScatter(self.matrices + other.matrices + _outer(shift))
+
+    def plus(self, k: int, matrix: Float) -> ClassScatter:
+        """With a matrix (M, M) added for class k."""
+        position = np.array([k])
+        return ClassScatter(self.matrices + spread_out(matrix[None], position, len(self.matrices)))
+
+    def on_classes(self, position: Codes, n_classes: int) -> ClassScatter:
+        """Classes move, numbers do not."""
+        return ClassScatter(spread_out(self.matrices, position, n_classes))
 
     def is_finite(self) -> bool:
         """No NaN, no overflow."""
@@ -150,6 +177,10 @@ class DiagonalScatter:
         """Squares add."""
         return DiagonalScatter(self.squares + other.squares + shift**2)
 
+    def on_classes(self, position: Codes, n_classes: int) -> DiagonalScatter:
+        """Classes move, numbers do not."""
+        return DiagonalScatter(spread_out(self.squares, position, n_classes))
+
     def is_finite(self) -> bool:
         """No NaN, no overflow."""
         return bool(np.isfinite(self.squares).all())
@@ -184,6 +215,10 @@ class FactoredScatter:
             np.concatenate([self.owner, other.owner, moved]),
         )
         return stacked.compressed() if len(stacked.owner) > 2 * shift.size else stacked
+
+    def on_classes(self, position: Codes, n_classes: int) -> FactoredScatter:
+        """Classes move, numbers do not."""
+        return FactoredScatter(self.rows, position[self.owner])
 
     def is_finite(self) -> bool:
         """No NaN, no overflow."""

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Generative models: p(x | C_k) p(C_k) (PRML §4.2)."""
+
+from separatrix.generative.lda import LinearDiscriminantAnalysis
+from separatrix.generative.qda import QuadraticDiscriminantAnalysis
+
+__all__ = ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]

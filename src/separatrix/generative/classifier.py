@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every generative classifier shares: p(C_k | x) ∝ p(x | C_k) p(C_k).                    PRML §4.2
+
+A model keeps its *facts*, sums over the rows of each class. Parameters are computed from facts, so facts are all that
+`partial_fit`, `merge` and `add_class` have to touch. A model says how facts are collected, how parameters follow from
+them, and what ln p(x | C_k) is; everything else is here.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from copy import copy
+from typing import Any, Protocol, Self
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._arguments import generator
+from separatrix._array import Array, Codes, Float, Rows, bincount
+from separatrix.data import Source
+from separatrix.exceptions import DataError
+from separatrix.shell import Classifier
+from separatrix.solvers import Solution
+
+__all__ = ["ClassFacts", "GenerativeClassifier", "class_priors"]
+
+
+class ClassFacts(Protocol):
+    """Sums over the rows of each of K classes: what a generative model remembers of its data."""
+
+    @property
+    def count(self) -> Float:
+        """N_k, the weight of each class, (K,)."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """The facts of both sets of rows."""
+
+    def on_classes(self, position: Codes, n_classes: int) -> Self:
+        """The same facts among ``n_classes`` classes, those of class k now at ``position[k]``; the rest are empty."""
+
+
+class GenerativeClassifier(Classifier):
+    """A classifier that models p(x | C_k), and so can sample, score densities, and take classes one at a time."""
+
+    priors: Any = None
+    unlabelled: Any = "error"
+
+    def __sklearn_tags__(self) -> Any:
+        """NaN is a missing value."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # -- what a model provides -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _collect(self, source: Source, n_classes: int) -> Solution[Any]:
+        """The facts of the rows, and how they were found (one pass; several where EM is needed)."""
+
+    @abstractmethod
+    def _estimate(self, facts: Any) -> None:
+        """Set the parameters that follow from the facts."""
+
+    @abstractmethod
+    def _log_likelihood(self, X: Rows) -> Float:
+        """ln p(x | C_k), (n, K); NaN entries are marginalised."""
+
+    @abstractmethod
+    def _draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
+        """``size`` rows from p(x | C_k)."""
+
+    def _check_arguments(self) -> None:
+        """Raise where a constructor argument makes no sense."""
+
+    def _require_mergeable(self) -> None:
+        """Raise where the model needs more than facts that add."""
+
+    # -- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn p(x | C_k) and p(C_k).
+
+        Parameters
+        ----------
+        X : table of shape (N, D)
+            Rows; NaN is a missing value.
+        y : array-like of shape (N,)
+            Labels. Which value marks a row without one is said by ``unlabelled``.
+        sample_weight : array-like of shape (N,), optional
+            A weight of k counts as the row k times.
+
+        Returns
+        -------
+        self
+            This object.
+        """
+        self._check_arguments()
+        source, classes = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
+        self._learn(self._collect(source, len(classes)), classes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what was learnt before: the same result as one fit of all rows, to rounding.
+
+        Labels not seen before become new classes. ``classes``, which scikit-learn asks for at the first call, may name
+        classes still to come; until they do, they have probability zero.
+        """
+        self._check_arguments()
+        self._require_mergeable()
+        fresh = "facts_" not in vars(self)
+        source, seen = self._open_training(X, y, sample_weight, reset=fresh, least_classes=1)
+        solution = self._collect(source, len(seen))
+        if solution.steps > 1:
+            raise DataError(
+                f"{type(self).__name__}.partial_fit met missing values, which take EM over all rows at once. "
+                "Fill them in, or give all rows to fit."
+            )
+        known = np.unique(seen if classes is None else np.concatenate([seen, np.asarray(classes)]))
+        facts = solution.value.on_classes(np.searchsorted(known, seen), len(known))
+        if not fresh:
+            facts, known = _united(self.facts_, self.classes_, facts, known)
+        self._learn(Solution(facts, solution.status, 1, 1), known)
+        return self
+
+    def add_class(self, X: Any, label: Any, sample_weight: Any = None) -> Self:
+        """Teach one more class from its rows alone; what is known of the other classes does not change.
+
+        Class shares p(C_k) are recomputed from all rows seen, unless ``priors`` fixes them.
+        """
+        check_is_fitted(self)
+        if label in self.classes_:
+            raise DataError(f"{label!r} is already a class. To add rows to it, use partial_fit.")
+        return self.partial_fit(X, np.full(_n_rows(X), label), sample_weight=sample_weight)
+
+    def merge(self, other: Self) -> Self:
+        """A new model that knows the rows of both: what one fit on all of them would give."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        self._require_mergeable()
+        _require_alike(self, other)
+        merged = copy(self)
+        facts, classes = _united(self.facts_, self.classes_, other.facts_, other.classes_)
+        solution = self.solution_
+        merged._learn(Solution(facts, solution.status, 1, self.n_passes_ + other.n_passes_), classes)
+        return merged
+
+    def _learn(self, solution: Solution[Any], classes: Array) -> None:
+        """Keep the facts, and compute everything else from them."""
+        self.classes_, self.facts_ = classes, solution.value
+        self.class_count_ = self.facts_.count
+        self.priors_ = class_priors(self.priors, classes, self.class_count_)
+        self._keep(solution)
+        self._estimate(self.facts_)
+
+    # -- using -----------------------------------------------------------------------------------------------------
+
+    def _scores(self, X: Rows) -> Float:
+        """ln p(x, C_k), up to a term that is the same for all classes; (n, K)."""
+        return self._log_joint(X)
+
+    def _log_joint(self, X: Rows) -> Float:
+        """ln p(x, C_k) = ln p(x | C_k) + ln p(C_k), (n, K)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self._log_likelihood(X) + np.log(self.priors_))
+
+    def predict_log_proba(self, X: Any) -> Float:
+        """ln p(C_k | x), (N, K): right far out in the tails, where probabilities are 0 or 1 to rounding."""
+        check_is_fitted(self)
+        return self._map_rows(X, lambda rows: _normalised(self._scores(rows)), allow_nan=True)
+
+    def predict_proba(self, X: Any) -> Float:
+        """p(C_k | x), (N, K)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        log_proba = self.predict_log_proba(X)
+        return np.asarray(self.classes_[log_proba.argmax(axis=1)])
+
+    def decision_function(self, X: Any) -> Float:
+        """The log-odds ln p(C_1 | x) / p(C_0 | x) for two classes, (N,); else ln p(C_k | x), (N, K)."""
+        check_is_fitted(self)
+        if len(self.classes_) != 2:
+            return self.predict_log_proba(X)
+
+        def log_odds(rows: Rows) -> Float:
+            joint = self._scores(rows)
+            return np.asarray(joint[:, 1] - joint[:, 0])
+
+        return self._map_rows(X, log_odds, allow_nan=True)
+
+    def log_density(self, X: Any) -> Float:
+        """ln p(x) = ln Σ_k p(x | C_k) p(C_k), (N,): low for rows unlike any that were seen."""
+        check_is_fitted(self)
+        return self._map_rows(X, lambda rows: logsumexp(self._log_joint(rows), axis=1), allow_nan=True)
+
+    def sample(self, n: int, y: Any = None, rng: Any = None) -> tuple[Float, Array]:
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n : int
+            How many rows.
+        y : label, optional
+            The class to draw from; by default classes are drawn from p(C_k).
+        rng : None, int or numpy Generator
+            None is a fixed seed.
+
+        Returns
+        -------
+        X : ndarray of shape (n, D)
+        y : ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        _require_no_basis(self)
+        rng = generator(rng)
+        if y is None:
+            codes = np.sort(rng.choice(len(self.classes_), size=n, p=self.priors_))
+        else:
+            codes = np.full(n, _position(self.classes_, y))
+        parts = [self._draw(k, int(size), rng) for k, size in enumerate(bincount(codes, None, len(self.classes_)))]
+        order = rng.permutation(n)
+        return np.concatenate(parts)[order], np.asarray(self.classes_[codes[order]])
+
+
+def _normalised(log_joint: Float) -> Float:
+    """ln p(C_k | x); rows that no class can have made stay undecided between the classes there are."""
+    total = logsumexp(log_joint, axis=1, keepdims=True)
+    hopeless = np.isneginf(total)
+    safe = np.where(hopeless, 0.0, log_joint) - np.where(hopeless, np.log(log_joint.shape[1]), total)
+    return np.asarray(safe)
+
+
+def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Array]:
+    """The facts of both, over the classes of both."""
+    classes = np.unique(np.concatenate([a_classes, b_classes]))
+    K = len(classes)
+    left = a.on_classes(np.searchsorted(classes, a_classes), K)
+    return left + b.on_classes(np.searchsorted(classes, b_classes), K), classes
+
+
+def class_priors(priors: Any, classes: Array, count: Float) -> Float:
+    """p(C_k): the shares of the rows, or those given, as a sequence in the order of ``classes`` or a mapping."""
+    if priors is None:
+        return np.asarray(count / count.sum())
+    if isinstance(priors, Mapping):
+        missing = [label for label in classes.tolist() if label not in priors]
+        if missing:
+            raise DataError(f"priors has no entry for class {missing[0]!r}; the classes are {classes.tolist()}.")
+        priors = [priors[label] for label in classes.tolist()]
+    pi = np.asarray(priors, dtype=np.float64)
+    if pi.shape != (len(classes),) or not (np.isfinite(pi).all() and (pi >= 0).all()):
+        raise DataError(f"priors={priors!r}: give one probability for each of the {len(classes)} classes.")
+    if abs(pi.sum() - 1) > 1e-6:
+        raise DataError(f"priors={priors!r} sum to {pi.sum():g}, not to 1.")
+    return pi / pi.sum()
+
+
+def _position(classes: Array, label: Any) -> int:
+    found = np.flatnonzero(classes == label)
+    if not len(found):
+        raise DataError(f"{label!r} is not a class of this model; its classes are {classes.tolist()}.")
+    return int(found[0])
+
+
+def _require_alike(a: GenerativeClassifier, b: GenerativeClassifier) -> None:
+    if type(a) is not type(b):
+        raise TypeError(f"Cannot merge {type(a).__name__} with {type(b).__name__}: they hold different facts.")
+    if a.n_features_in_ != b.n_features_in_:
+        raise DataError(f"Cannot merge models of {a.n_features_in_} and {b.n_features_in_} columns.")
+    names = [getattr(model, "feature_names_in_", None) for model in (a, b)]
+    if all(n is not None for n in names) and list(names[0]) != list(names[1]):
+        raise DataError(
+            f"Cannot merge: the columns are {list(names[0])} in one model and {list(names[1])} in the other."
+        )
+    for model in (a, b):
+        if model.n_steps_ > 1:
+            raise DataError("Cannot merge a model fitted by EM: its facts are expectations under its own parameters.")
+
+
+def _require_no_basis(model: GenerativeClassifier) -> None:
+    if model.basis_ is not None:
+        raise DataError(
+            "This model describes basis functions φ(x), not x itself, so it cannot draw x. Fit without basis=."
+        )
+
+
+def _n_rows(X: Any) -> int:
+    from separatrix.data import as_source
+
+    return as_source(X).n_rows
