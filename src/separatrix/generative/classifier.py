@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, Rows, bincount
 from separatrix.data import Source
-from separatrix.exceptions import DataError
+from separatrix.exceptions import CollinearError, DataError
 from separatrix.shell import Classifier
 from separatrix.solvers import Solution
 
@@ -121,7 +121,10 @@ class GenerativeClassifier(Classifier):
         facts = solution.value.on_classes(np.searchsorted(known, seen), len(known))
         if not fresh:
             facts, known = _united(self.facts_, self.classes_, facts, known)
-        self._learn(Solution(facts, solution.status, 1, 1), known)
+        try:
+            self._learn(Solution(facts, solution.status, 1, 1), known)
+        except CollinearError as too_early:  # the next rows may settle it; until then, asking is the error
+            self._not_yet = too_early
         return self
 
     def add_class(self, X: Any, label: Any, sample_weight: Any = None) -> Self:
@@ -149,12 +152,18 @@ class GenerativeClassifier(Classifier):
     def _learn(self, solution: Solution[Any], classes: Array) -> None:
         """Keep the facts, and compute everything else from them."""
         self.classes_, self.facts_ = classes, solution.value
+        self._not_yet: CollinearError | None = None
         self.class_count_ = self.facts_.count
         self.priors_ = class_priors(self.priors, classes, self.class_count_)
         self._keep(solution)
         self._estimate(self.facts_)
 
     # -- using -----------------------------------------------------------------------------------------------------
+
+    def _require_parameters(self) -> None:
+        check_is_fitted(self)
+        if self._not_yet is not None:
+            raise self._not_yet
 
     def _scores(self, X: Rows) -> Float:
         """ln p(x, C_k), up to a term that is the same for all classes; (n, K)."""
@@ -167,7 +176,7 @@ class GenerativeClassifier(Classifier):
 
     def predict_log_proba(self, X: Any) -> Float:
         """ln p(C_k | x), (N, K): right far out in the tails, where probabilities are 0 or 1 to rounding."""
-        check_is_fitted(self)
+        self._require_parameters()
         return self._map_rows(X, lambda rows: _normalised(self._scores(rows)), allow_nan=True)
 
     def predict_proba(self, X: Any) -> Float:
@@ -181,7 +190,7 @@ class GenerativeClassifier(Classifier):
 
     def decision_function(self, X: Any) -> Float:
         """The log-odds ln p(C_1 | x) / p(C_0 | x) for two classes, (N,); else ln p(C_k | x), (N, K)."""
-        check_is_fitted(self)
+        self._require_parameters()
         if len(self.classes_) != 2:
             return self.predict_log_proba(X)
 
@@ -193,7 +202,7 @@ class GenerativeClassifier(Classifier):
 
     def log_density(self, X: Any) -> Float:
         """ln p(x) = ln Σ_k p(x | C_k) p(C_k), (N,): low for rows unlike any that were seen."""
-        check_is_fitted(self)
+        self._require_parameters()
         return self._map_rows(X, lambda rows: logsumexp(self._log_joint(rows), axis=1), allow_nan=True)
 
     def sample(self, n: int, y: Any = None, rng: Any = None) -> tuple[Float, Array]:
@@ -213,7 +222,7 @@ class GenerativeClassifier(Classifier):
         X : ndarray of shape (n, D)
         y : ndarray of shape (n,)
         """
-        check_is_fitted(self)
+        self._require_parameters()
         _require_no_basis(self)
         rng = generator(rng)
         if y is None:
@@ -255,7 +264,7 @@ def class_priors(priors: Any, classes: Array, count: Float) -> Float:
         raise DataError(f"priors={priors!r}: give one probability for each of the {len(classes)} classes.")
     if abs(pi.sum() - 1) > 1e-6:
         raise DataError(f"priors={priors!r} sum to {pi.sum():g}, not to 1.")
-    return pi / pi.sum()
+    return np.asarray(pi / pi.sum())
 
 
 def _position(classes: Array, label: Any) -> int:
@@ -270,11 +279,9 @@ def _require_alike(a: GenerativeClassifier, b: GenerativeClassifier) -> None:
         raise TypeError(f"Cannot merge {type(a).__name__} with {type(b).__name__}: they hold different facts.")
     if a.n_features_in_ != b.n_features_in_:
         raise DataError(f"Cannot merge models of {a.n_features_in_} and {b.n_features_in_} columns.")
-    names = [getattr(model, "feature_names_in_", None) for model in (a, b)]
-    if all(n is not None for n in names) and list(names[0]) != list(names[1]):
-        raise DataError(
-            f"Cannot merge: the columns are {list(names[0])} in one model and {list(names[1])} in the other."
-        )
+    names = [list(vars(model).get("feature_names_in_", ())) for model in (a, b)]
+    if all(names) and names[0] != names[1]:
+        raise DataError(f"Cannot merge: the columns are {names[0]} in one model and {names[1]} in the other.")
     for model in (a, b):
         if model.n_steps_ > 1:
             raise DataError("Cannot merge a model fitted by EM: its facts are expectations under its own parameters.")

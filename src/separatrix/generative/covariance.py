@@ -73,7 +73,7 @@ class DenseCovariance:
         """|(x - mean) U|²: one product for all rows."""
         Z = to_dense(X) - mean.astype(X.dtype, copy=False)
         Z = Z @ self.whitener.astype(X.dtype, copy=False)
-        return np.einsum("nm,nm->n", Z, Z, dtype=np.float64)
+        return np.asarray(np.einsum("nm,nm->n", Z, Z, dtype=np.float64))
 
     def draw(self, size: int, rng: np.random.Generator) -> Float:
         """ε L' D."""

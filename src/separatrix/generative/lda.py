@@ -92,25 +92,22 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     def _chosen_shrinkage(self, facts: ClassMoments[Any]) -> Float:
         if not isinstance(self.shrinkage, str):
             return np.full(len(facts.count), float(self.shrinkage))
-        N, n = facts.total, facts.total - len(facts.count)
+        N, n = facts.total, facts.total - np.count_nonzero(facts.count)
         e = scaled_spectrum(facts, np.ones(len(facts.count)), self._columns)
         chosen = most_evident(e, n) if self.shrinkage == "evidence" else ledoit_wolf(e, N, self._fourth.sum())
         return np.full(len(facts.count), chosen)
 
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
         K, M = facts.mean.shape
-        N = facts.total
-        how = Weighting.of(estimate, N, N - K, M, float(shrinkage[0]))
+        N, n = facts.total, facts.total - np.count_nonzero(facts.count)
+        how = Weighting.of(estimate, N, n, M, float(shrinkage[0]))
         D = require_spread(facts, self._columns, how)
-        Sigma = checked(
-            covariance_of(facts.scatter, np.full(K, how.share), how.diagonal * D), self._columns, "the classes"
-        )
+        Sigma = covariance_of(facts.scatter, np.full(K, how.share), how.diagonal * D)
         widening = np.ones(K)
         if estimate == "predictive":
             widening += 1 / np.where(facts.count > 0, facts.count, 1.0)
-        return NormalClasses(
-            facts.mean, (checked(Sigma, self._columns, "the classes"),), np.full(K, how.freedom), widening
-        )
+        shared = (checked(Sigma, self._columns, "the classes"),)
+        return NormalClasses(facts.mean, shared, np.full(K, how.freedom), widening)
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)

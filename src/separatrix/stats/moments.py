@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -39,7 +39,9 @@ class ClassMoments(Generic[S]):
     scatter: S
 
     def __add__(self, other: ClassMoments[S]) -> ClassMoments[S]:
-        """Moments of both sets of rows together."""
+        """Moments of both sets of rows together; one kept as rows becomes as dense as the other."""
+        if type(self.scatter) is not type(other.scatter):
+            return _as_dense(self, other) + _as_dense(other, self)
         count = self.count + other.count
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
         delta = other.mean - self.mean
@@ -75,6 +77,13 @@ class ClassMoments(Generic[S]):
     def between(self) -> Float:
         """Rows √N_k (m_k - m), so that their Gram matrix is S_B of PRML (4.46)."""
         return np.sqrt(self.count)[:, None] * (self.mean - self.grand_mean)
+
+
+def _as_dense(moments: ClassMoments[Any], like: ClassMoments[Any]) -> ClassMoments[Any]:
+    if not isinstance(moments.scatter, FactoredScatter):
+        return moments
+    scatter = moments.scatter.dense(type(like.scatter), len(moments.count))
+    return ClassMoments(moments.count, moments.mean, scatter)
 
 
 def collect_moments(

@@ -43,6 +43,9 @@ class Scatter(Protocol):
     def without(self, shift: Float) -> Self:
         """Less ``shift[k] shift[k]'`` for each class: rows that could not be centred first."""
 
+    def plus(self, k: int, matrix: Float) -> Self:
+        """With a matrix (M, M) added for class k."""
+
     def on_classes(self, position: Codes, n_classes: int) -> Self:
         """The same scatter among ``n_classes`` classes, that of class k now at ``position[k]``."""
 
@@ -177,6 +180,11 @@ class DiagonalScatter:
         """Squares add."""
         return DiagonalScatter(self.squares + other.squares + shift**2)
 
+    def plus(self, k: int, matrix: Float) -> DiagonalScatter:
+        """With a matrix (M, M) added for class k."""
+        squares = np.diag(matrix)[None]
+        return DiagonalScatter(self.squares + spread_out(squares, np.array([k]), len(self.squares)))
+
     def on_classes(self, position: Codes, n_classes: int) -> DiagonalScatter:
         """Classes move, numbers do not."""
         return DiagonalScatter(spread_out(self.squares, position, n_classes))
@@ -216,6 +224,12 @@ class FactoredScatter:
         )
         return stacked.compressed() if len(stacked.owner) > 2 * shift.size else stacked
 
+    def plus(self, k: int, matrix: Float) -> FactoredScatter:
+        """With a matrix (M, M) added for class k."""
+        L = linalg.cholesky(matrix, lower=True)
+        owner = np.full(len(L), k)
+        return FactoredScatter(np.concatenate([self.rows, L.T]), np.concatenate([self.owner, owner]))
+
     def on_classes(self, position: Codes, n_classes: int) -> FactoredScatter:
         """Classes move, numbers do not."""
         return FactoredScatter(self.rows, position[self.owner])
@@ -234,6 +248,12 @@ class FactoredScatter:
         parts = [linalg.qr(self.of_class(k), mode="r")[0][:M] for k in np.unique(self.owner)]
         owner = np.repeat(np.unique(self.owner), [len(part) for part in parts])
         return FactoredScatter(np.concatenate(parts), owner)
+
+    def dense(self, kind: type[Scatter], n_classes: int) -> Scatter:
+        """The same scatter as another kind, M x M after all."""
+        order = np.argsort(self.owner, kind="stable")
+        bounds = np.searchsorted(self.owner[order], np.arange(n_classes + 1))
+        return kind.of(self.rows[order], bounds)
 
     def of_class(self, k: int) -> Float:
         """The rows of class k."""
