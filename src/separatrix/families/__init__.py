@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""p(x | C_k): exponential families, one per file, one table.
+
+Each family is a distribution with parameters for K classes and D columns at once, the *facts* (sums over rows)
+that determine it, and its conjugate prior with posterior, predictive and marginal likelihood.
+
+>>> import numpy as np
+>>> from separatrix import families
+>>> x, R = np.array([[0.0], [1.0], [1.0], [4.0]]), np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+>>> Poisson = families.FAMILIES["poisson"]
+>>> facts = Poisson.facts(x[:2], R[:2]) + Poisson.facts(x[2:], R[2:])  # facts add: any blocks, any order
+>>> Poisson.ml(facts).rate.ravel().tolist()
+[0.5, 2.5]
+>>> posterior = Poisson.weak_prior(facts).updated(facts)
+>>> posterior.predictive().log_density_sum([[0.0], [3.0]]).round(3).tolist()
+[[-0.69, -1.841], [-3.06, -1.806]]
+"""
+
+from typing import Any
+
+from separatrix.families.bernoulli import Bernoulli, BetaBernoulli
+from separatrix.families.beta import Beta, ConjugateBeta
+from separatrix.families.categorical import Categorical, DirichletCategorical
+from separatrix.families.dirichlet import ConjugateDirichlet, Dirichlet
+from separatrix.families.exponential import Exponential, GammaExponential, Lomax
+from separatrix.families.facts import Facts, LevelCounts, LogMoments, Moments, Sums, VectorMoments
+from separatrix.families.family import Density, Family, Prior
+from separatrix.families.gamma import ConjugateGamma, Gamma
+from separatrix.families.multinomial import DirichletMultinomial, DirichletMultinomialPredictive, Multinomial
+from separatrix.families.multivariate_normal import (
+    MultivariateNormal,
+    MultivariateT,
+    NormalWishart,
+    SingularFactsError,
+)
+from separatrix.families.normal import Normal, NormalGamma, StudentT
+from separatrix.families.normal_known_variance import NormalKnownVariance, NormalNormal
+from separatrix.families.poisson import GammaPoisson, NegativeBinomial, Poisson
+from separatrix.families.record import FactsError
+
+#: The table: a name, as users write it, and its family.
+FAMILIES: dict[str, type[Family[Any]]] = {
+    "bernoulli": Bernoulli,
+    "categorical": Categorical,
+    "multinomial": Multinomial,
+    "poisson": Poisson,
+    "exponential": Exponential,
+    "gamma": Gamma,
+    "beta": Beta,
+    "dirichlet": Dirichlet,
+    "normal": Normal,
+    "normal_known_variance": NormalKnownVariance,
+    "multivariate_normal": MultivariateNormal,
+}
+
+__all__ = [
+    "FAMILIES",
+    "Bernoulli",
+    "Beta",
+    "BetaBernoulli",
+    "Categorical",
+    "ConjugateBeta",
+    "ConjugateDirichlet",
+    "ConjugateGamma",
+    "Density",
+    "Dirichlet",
+    "DirichletCategorical",
+    "DirichletMultinomial",
+    "DirichletMultinomialPredictive",
+    "Exponential",
+    "Facts",
+    "FactsError",
+    "Family",
+    "Gamma",
+    "GammaExponential",
+    "GammaPoisson",
+    "LevelCounts",
+    "LogMoments",
+    "Lomax",
+    "Moments",
+    "Multinomial",
+    "MultivariateNormal",
+    "MultivariateT",
+    "NegativeBinomial",
+    "Normal",
+    "NormalGamma",
+    "NormalKnownVariance",
+    "NormalNormal",
+    "NormalWishart",
+    "Poisson",
+    "Prior",
+    "SingularFactsError",
+    "StudentT",
+    "Sums",
+    "VectorMoments",
+]

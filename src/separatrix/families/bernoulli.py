@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bernoulli: x in {0, 1}, one when the coin falls heads.                             PRML §2.1, (2.2)
+
+    p(x | μ) = μ^x (1 - μ)^(1-x)
+    u(x) = x,   h(x) = 1,   η = ln μ/(1-μ),   A = ln(1 + e^η),   E[u] = μ = σ(η)
+
+The parameter kept is η, because 1 - μ has no digits left where μ is near one.
+
+Conjugate prior    μ ~ Beta(a, b):  ν = a + b,  χ = a/(a + b)                              (2.13)
+Posterior          Beta(a + Σx, b + n - Σx)                                                (2.17)
+Predictive         Bernoulli with μ = a/(a + b); with a = b = 1 it is Laplace's (n_1 + 1)/(n + 2)
+Marginal           B(a + Σx, b + n - Σx) / B(a, b)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from separatrix._array import Array, Float
+from separatrix._special import log_rising
+from separatrix.families.facts import Sums
+from separatrix.families.family import Family, Prior, Size, reject, shape_of, weigh
+from separatrix.families.record import require
+
+__all__ = ["Bernoulli", "BetaBernoulli"]
+
+
+@dataclass(frozen=True)
+class Bernoulli(Family[Sums]):
+    """p(x) = μ^x (1 - μ)^(1-x).
+
+    Parameters
+    ----------
+    log_odds
+        η = ln μ/(1-μ); -inf and inf are the coins that never change. See `of_probability`.
+
+    Examples
+    --------
+    >>> Bernoulli.of_probability(0.25).log_density([0, 1]).round(4).tolist()
+    [-0.2877, -1.3863]
+    """
+
+    log_odds: Float
+
+    @classmethod
+    def of_probability(cls, probability: Any) -> Self:
+        """The distribution with P(x = 1) = μ."""
+        return cls(special.logit(probability))
+
+    @property
+    def probability(self) -> Float:
+        """μ."""
+        return np.asarray(special.expit(self.log_odds))
+
+    @staticmethod
+    def u(x: Any) -> Float:
+        """x."""
+        return np.asarray(x, dtype=np.float64)[..., None]
+
+    def log_h(self, x: Any) -> Float:
+        """Zero."""
+        return np.zeros(np.shape(x))
+
+    @property
+    def natural(self) -> Float:
+        """η."""
+        return self.log_odds[..., None]
+
+    @property
+    def log_normaliser(self) -> Float:
+        """ln(1 + e^η)."""
+        return -np.asarray(special.log_expit(-self.log_odds))
+
+    @property
+    def mean_u(self) -> Float:
+        """μ."""
+        return self.probability[..., None]
+
+    @property
+    def mean(self) -> Float:
+        """μ."""
+        return self.probability
+
+    @property
+    def variance(self) -> Float:
+        """μ (1 - μ)."""
+        return np.asarray(self.probability * special.expit(-self.log_odds))
+
+    @classmethod
+    def of_natural(cls, eta: Float) -> Self:
+        """η is the parameter."""
+        return cls(np.asarray(eta)[..., 0])
+
+    @classmethod
+    def of_mean_u(cls, mean_u: Float) -> Self:
+        """μ = mean of x."""
+        return cls.of_probability(np.asarray(mean_u)[..., 0])
+
+    def log_density(self, x: Any) -> Float:
+        """ln σ(η) at one, ln σ(-η) at zero."""
+        x = np.asarray(x, dtype=np.float64)
+        heads, tails = special.log_expit(self.log_odds), special.log_expit(-self.log_odds)
+        return np.where(x == 1, heads, np.where(x == 0, tails, -np.inf))
+
+    def log_density_sum(self, x: Array) -> Float:
+        """x ln μ + (1 - x) ln(1 - μ), one product."""
+        x = np.asarray(x, dtype=np.float64)
+        missing = np.isnan(x)
+        ones = np.where(missing, 0.0, x)
+        zeros = np.where(missing, 0.0, 1.0 - x)
+        heads, tails = special.log_expit(self.log_odds), special.log_expit(-self.log_odds)
+        return weigh(np.hstack([ones, zeros]), np.hstack([heads, tails]))
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """Zeros and ones."""
+        return (rng.random(shape_of(size, self.batch)) < self.probability).astype(np.float64)
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Zeros and ones only."""
+        bad = ~(np.isnan(x) | (x == 0) | (x == 1))
+        remedy = "Recode the column as 0 and 1, or use another family for it."
+        reject(bad, x, columns, want="only 0 and 1 are possible", remedy=remedy)
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> Sums:
+        """n and Σx."""
+        return Sums.of_columns(x, R, cls.u, None)
+
+    @classmethod
+    def ml(cls, facts: Sums) -> Self:
+        """η = ln(ones / zeros)."""
+        facts.require_some()
+        return cls(_log_ratio(facts.total_u[..., 0], facts.count - facts.total_u[..., 0]))
+
+    @classmethod
+    def weak_prior(cls, facts: Sums) -> BetaBernoulli:
+        """Beta(1, 1)."""
+        return BetaBernoulli.weak(facts)
+
+
+@dataclass(frozen=True)
+class BetaBernoulli(Prior[Bernoulli, Sums]):
+    """μ ~ Beta(a, b): a earlier ones and b earlier zeros, both > 0.
+
+    Examples
+    --------
+    Laplace's rule of succession, after 3 ones in 10:
+
+    >>> facts = Bernoulli.facts([[1.0]] * 3 + [[0.0]] * 7, [[1.0]] * 10)
+    >>> BetaBernoulli(1.0, 1.0).updated(facts).mode.probability
+    array([[0.33333333]])
+    """
+
+    a: Float
+    b: Float
+
+    def _check(self) -> None:
+        require(self, "a", self.a > 0, "positive")
+        require(self, "b", self.b > 0, "positive")
+
+    @classmethod
+    def weak(cls, facts: Sums) -> Self:
+        """Beta(1, 1), one of each, whatever the facts."""
+        one = np.ones_like(facts.overall().count)
+        return cls(one, one)
+
+    def updated(self, facts: Sums) -> Self:
+        """Count the ones and the zeros."""
+        ones = facts.total_u[..., 0]
+        return type(self)(self.a + ones, self.b + (facts.count - ones))
+
+    @property
+    def mode(self) -> Bernoulli:
+        """μ = a/(a + b), also the mean of μ."""
+        return Bernoulli(_log_ratio(self.a, self.b))
+
+    def predictive(self) -> Bernoulli:
+        """The next x: the same."""
+        return self.mode
+
+    def log_marginal(self, facts: Sums) -> Float:
+        """ln B(a + ones, b + zeros) - ln B(a, b), as rising factorials."""
+        ones = facts.total_u[..., 0]
+        zeros = facts.count - ones
+        return log_rising(self.a, ones) + log_rising(self.b, zeros) - log_rising(self.a + self.b, ones + zeros)
+
+
+def _log_ratio(a: Float, b: Float) -> Float:
+    """ln a - ln b; ∓inf where one of them is zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(a) - np.log(b)

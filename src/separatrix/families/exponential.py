@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exponential: x >= 0 is a waiting time without memory.
+
+    p(x | b) = b e^(-b x)
+    u(x) = x,   h(x) = 1,   η = -b,   A = -ln b,   E[u] = 1/b
+
+Conjugate prior    b ~ Gamma(a0, b0):  ν = a0 - 1,  χ = b0/(a0 - 1)
+Posterior          Gamma(a0 + n, b0 + Σx)
+Predictive         Lomax, a0 b0^a0 / (b0 + x)^(a0 + 1)
+Marginal           Γ(a0 + n)/Γ(a0) · b0^a0/(b0 + Σx)^(a0 + n)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix._special import log1p_ratio, log_rising
+from separatrix.families.facts import Sums
+from separatrix.families.family import Density, Family, Prior, Size, linear_log_density_sum, reject, shape_of
+from separatrix.families.record import FactsError, require
+
+__all__ = ["Exponential", "GammaExponential", "Lomax"]
+
+
+@dataclass(frozen=True)
+class Exponential(Family[Sums]):
+    """p(x) = b e^(-b x) for x >= 0.
+
+    Parameters
+    ----------
+    rate
+        b > 0, one over the mean.
+
+    Examples
+    --------
+    >>> Exponential(2.0).log_density([0.0, 3.0]).round(4).tolist()
+    [0.6931, -5.3069]
+    """
+
+    rate: Float
+
+    def _check(self) -> None:
+        require(self, "rate", self.rate > 0, "positive")
+
+    @staticmethod
+    def u(x: Any) -> Float:
+        """x."""
+        return np.asarray(x, dtype=np.float64)[..., None]
+
+    def log_h(self, x: Any) -> Float:
+        """Zero."""
+        return np.zeros(np.shape(x))
+
+    @property
+    def natural(self) -> Float:
+        """-b."""
+        return -self.rate[..., None]
+
+    @property
+    def log_normaliser(self) -> Float:
+        """-ln b."""
+        return -np.log(self.rate)
+
+    @property
+    def mean_u(self) -> Float:
+        """1/b."""
+        return self.mean[..., None]
+
+    @property
+    def mean(self) -> Float:
+        """1/b."""
+        return 1.0 / self.rate
+
+    @property
+    def variance(self) -> Float:
+        """1/b²."""
+        return self.rate**-2.0
+
+    @classmethod
+    def of_natural(cls, eta: Float) -> Self:
+        """b = -η."""
+        return cls(-np.asarray(eta)[..., 0])
+
+    @classmethod
+    def of_mean_u(cls, mean_u: Float) -> Self:
+        """b = 1/mean."""
+        return cls(1.0 / np.asarray(mean_u)[..., 0])
+
+    def log_density(self, x: Any) -> Float:
+        """ln b - b x."""
+        x = np.asarray(x, dtype=np.float64)
+        return np.where(x >= 0, np.log(self.rate) - self.rate * x, -np.inf)
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Matrix products."""
+        return linear_log_density_sum(self, x)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """Waiting times."""
+        return rng.exponential(self.mean, shape_of(size, self.batch))
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Zero or positive."""
+        bad = ~(np.isnan(x) | ((x >= 0) & np.isfinite(x)))
+        remedy = "Correct the value, or use another family for it (normal)."
+        reject(bad, x, columns, want="amounts are finite and not negative", remedy=remedy)
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> Sums:
+        """n and Σx."""
+        return Sums.of_columns(x, R, cls.u, None)
+
+    @classmethod
+    def ml(cls, facts: Sums) -> Self:
+        """One over the mean."""
+        facts.require_some()
+        _require_scale(facts)
+        return cls.of_mean_u(facts.mean_u)
+
+    @classmethod
+    def weak_prior(cls, facts: Sums) -> GammaExponential:
+        """One observation at the overall mean."""
+        return GammaExponential.weak(facts)
+
+
+@dataclass(frozen=True)
+class GammaExponential(Prior[Exponential, Sums]):
+    """b ~ Gamma(a0, b0): ``shape`` a0 = 1 + earlier observations, ``rate`` b0 = the sum of them."""
+
+    shape: Float
+    rate: Float
+
+    def _check(self) -> None:
+        require(self, "shape", self.shape > 0, "positive")
+        require(self, "rate", self.rate > 0, "positive")
+
+    @classmethod
+    def weak(cls, facts: Sums) -> Self:
+        """One observation at the mean of all classes: Gamma(2, mean). Free of units."""
+        pooled = facts.overall()
+        _require_scale(pooled, overall=True)
+        return cls(np.asarray(2.0), pooled.mean_u[..., 0])
+
+    def updated(self, facts: Sums) -> Self:
+        """Add observations and their sum."""
+        return type(self)(self.shape + facts.count, self.rate + facts.total_u[..., 0])
+
+    @property
+    def mode(self) -> Exponential:
+        """b = (a0 - 1)/b0, where the mean 1/b has its posterior mean; needs a0 > 1."""
+        require(self, "shape", self.shape > 1, "above 1 for a mode")
+        return Exponential((self.shape - 1) / self.rate)
+
+    def predictive(self) -> Lomax:
+        """A power law in the tail."""
+        return Lomax(self.shape, self.rate)
+
+    def log_marginal(self, facts: Sums) -> Float:
+        """In closed form."""
+        a, b, n, total = self.shape, self.rate, facts.count, facts.total_u[..., 0]
+        return log_rising(a, n) - a * log1p_ratio(total, b) - n * np.log(b + total)
+
+
+@dataclass(frozen=True)
+class Lomax(Density):
+    """p(x) = a b^a / (b + x)^(a + 1) for x >= 0: an exponential whose rate is Gamma(a, b)."""
+
+    shape: Float
+    rate: Float
+
+    def log_density(self, x: Any) -> Float:
+        """ln a - ln b - (a + 1) ln(1 + x/b)."""
+        x = np.asarray(x, dtype=np.float64)
+        inside = np.log(self.shape) - np.log(self.rate)
+        inside = inside - (self.shape + 1) * log1p_ratio(np.where(x >= 0, x, 0.0), self.rate)
+        return np.where(x >= 0, inside, -np.inf)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """By inverting the distribution function: b (U^(-1/a) - 1)."""
+        return self.rate * np.expm1(rng.exponential(size=shape_of(size, self.batch)) / self.shape)
+
+
+def _require_scale(facts: Sums, *, overall: bool = False) -> None:
+    remedy = "drop the column, or use another family"
+    FactsError.unless(facts.total_u[..., 0] > 0, "only zeros", remedy, overall=overall)

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Facts: the sums over rows that a fit needs, for K classes at once. Frozen records with ``+``.
+
+R (n, K) >= 0 says how much row n counts for class k: a one-hot row times its weight, or the responsibilities
+of EM. A missing value (NaN) counts nowhere.
+
+=================== ================================== ============================================
+`Sums`              Σ R, Σ R u(x), Σ R ln h(x)         Bernoulli, Poisson, exponential, multinomial
+`Moments`           Σ R, mean, Σ R (x - mean)²         normal
+`VectorMoments`     the same with a matrix             multivariate normal
+`LogMoments`        Σ R, mean, Σ R ln(mean / x)        gamma, beta, Dirichlet
+`LevelCounts`       Σ R [x = l]                        categorical
+=================== ================================== ============================================
+
+Where raw sums would cancel, facts are *centred*. For a convex f with Bregman divergence d, the information
+I = Σ R d(x, mean) merges by
+
+    I(a and b) = I(a) + I(b) + n_a d(m_a, m) + n_b d(m_b, m),
+
+a sum of terms that are never negative. f(x) = x² makes it the rule of Chan, Golub & LeVeque (1979) for
+variances; f(x) = -ln x makes it the same rule for ln(mean) - mean(ln x), which is all that a gamma, beta or
+Dirichlet distribution needs to know besides the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from separatrix._array import Array, Float
+from separatrix._special import divergence
+from separatrix.families.record import FactsError, Record
+
+__all__ = ["Facts", "LevelCounts", "LogMoments", "Moments", "Sums", "VectorMoments"]
+
+
+class Facts(Record):
+    """What every record of facts has: the count of each batch entry, and ``+``."""
+
+    @property
+    def total(self) -> Float:
+        """How many observations each entry has seen, (K, D) or (K,)."""
+        return self.arrays[0]
+
+    def __add__(self, other: Self) -> Self:
+        """The facts of both sets of rows."""
+        return type(self)(*(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
+
+    def pooled(self) -> Self:
+        """The facts of all classes together, as one class: the leading axis has length 1."""
+        parts = [self[k : k + 1] for k in range(self.batch[0])]
+        return sum(parts[1:], start=parts[0])
+
+    def overall(self) -> Self:
+        """`pooled`, or `FactsError` where no class has any value: what a weak prior is scaled by."""
+        pooled = self.pooled()
+        FactsError.unless(pooled.total > 0, "no values at all", "drop the column", overall=True)
+        return pooled
+
+    def require_some(self) -> None:
+        """Raise `FactsError` where an entry has seen nothing."""
+        FactsError.unless(self.total > 0, "no values", "drop the column or the class, or use a prior")
+
+
+@dataclass(frozen=True)
+class Sums(Facts):
+    """Weighted counts, Σ R u(x) with the U statistics last, and Σ R ln h(x)."""
+
+    count: Float
+    total_u: Float
+    log_h: Float
+    event: ClassVar[tuple[int, ...]] = (0, 1, 0)
+
+    @property
+    def mean_u(self) -> Float:
+        """The mean of u(x); zero where nothing was seen."""
+        return self.total_u / np.where(self.count > 0, self.count, 1.0)[..., None]
+
+    @classmethod
+    def of_columns(
+        cls, x: Array, R: Array, u: Callable[[Array], Float], log_h: Callable[[Array], Float] | None
+    ) -> Self:
+        """One matrix product for each thing summed. ``log_h`` None means h = 1."""
+        x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
+        n, D = x.shape
+        missing = np.isnan(x)
+        holes = bool(missing.any())
+        filled = np.where(missing, 0.5, x) if holes else x  # 0.5 lies in every support
+        U = u(filled)
+        if holes:
+            U = np.where(missing[..., None], 0.0, U)
+        count = R.T @ (~missing).astype(np.float64) if holes else np.tile(R.sum(axis=0)[:, None], D)
+        total_u = (R.T @ U.reshape(n, -1)).reshape(R.shape[1], D, U.shape[-1])
+        if log_h is None:
+            return cls(count, total_u, np.zeros_like(count))
+        return cls(count, total_u, R.T @ np.where(missing, 0.0, log_h(filled)))
+
+
+@dataclass(frozen=True)
+class Moments(Facts):
+    """Weighted count, mean and scatter Σ R (x - mean)², one of each for every class and column."""
+
+    count: Float
+    mean: Float
+    scatter: Float
+
+    @classmethod
+    def of(cls, x: Array, R: Array) -> Self:
+        """Centred class by class, on the rows that count for it."""
+        return cls(*_by_class(x, R, _centred_squares))
+
+    def __add__(self, other: Self) -> Self:
+        """Chan's rule."""
+        count, share = _shares(self.count, other.count)
+        delta = other.mean - self.mean
+        scatter = self.scatter + other.scatter + self.count * share * delta**2
+        return type(self)(count, _merged_mean(self, other, share), scatter)
+
+    @property
+    def variance(self) -> Float:
+        """The scatter over the count: maximum likelihood, no N - 1."""
+        return self.scatter / np.where(self.count > 0, self.count, 1.0)
+
+    @property
+    def is_constant(self) -> Array:
+        """Whether the values differ by no more than the rounding of their mean."""
+        return np.asarray(self.variance <= (0.5 * np.finfo(np.float64).eps * self.mean) ** 2)
+
+
+@dataclass(frozen=True)
+class VectorMoments(Facts):
+    """Weighted count (K,), mean (K, D) and scatter matrix (K, D, D) of complete rows."""
+
+    count: Float
+    mean: Float
+    scatter: Float
+    event: ClassVar[tuple[int, ...]] = (0, 1, 2)
+
+    @classmethod
+    def of(cls, x: Array, R: Array) -> Self:
+        """One Gram matrix for each class, of its own rows."""
+        x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
+        K, D = R.shape[1], x.shape[1]
+        count, mean, scatter = np.zeros(K), np.zeros((K, D)), np.zeros((K, D, D))
+        for k in range(K):
+            z, r = _rows_of(x, R[:, k])
+            if len(z):
+                count[k] = r.sum()
+                mean[k], z = _centre(z, r, np.ones(z.shape), np.full(D, count[k]))
+                z *= np.sqrt(r)[:, None]
+                scatter[k] = z.T @ z
+        return cls(count, mean, scatter)
+
+    def __add__(self, other: Self) -> Self:
+        """Chan's rule."""
+        count, share = _shares(self.count, other.count)
+        shift = np.sqrt(self.count * share)[..., None] * (other.mean - self.mean)
+        outer = shift[..., :, None] * shift[..., None, :]
+        mean = _merged_mean(self, other, share[..., None], self.count[..., None])
+        return type(self)(count, mean, self.scatter + other.scatter + outer)
+
+
+@dataclass(frozen=True)
+class LogMoments(Facts):
+    """Weighted count, mean and gap = Σ R ln(mean / x) >= 0 of positive numbers, C components of each."""
+
+    count: Float
+    mean: Float
+    gap: Float
+    event: ClassVar[tuple[int, ...]] = (0, 1, 1)
+
+    @classmethod
+    def of(cls, x: Array, R: Array) -> Self:
+        """x (n, D, C): D columns of C components that are missing together."""
+        x = np.asarray(x, dtype=np.float64)
+        count, mean, gap = _by_class(x.reshape(len(x), -1), R, _log_gaps)
+        shape = (len(count), *x.shape[1:])
+        return cls(count.reshape(shape)[..., 0], mean.reshape(shape), gap.reshape(shape))
+
+    @classmethod
+    def of_one(cls, x: Float) -> Self:
+        """A single observation each, x (..., C)."""
+        return cls(np.ones(x.shape[:-1]), x, np.zeros_like(x))
+
+    def __add__(self, other: Self) -> Self:
+        """The rule of Chan with the divergence of -ln."""
+        count, share = _shares(self.count, other.count)
+        mean = _merged_mean(self, other, share[..., None], self.count[..., None])
+        gap = self.gap + other.gap + _moved(self, mean) + _moved(other, mean)
+        return type(self)(count, mean, gap)
+
+    @property
+    def mean_gap(self) -> Float:
+        """ln(mean) - mean(ln x)."""
+        return self.gap / np.where(self.count > 0, self.count, 1.0)[..., None]
+
+    @property
+    def is_constant(self) -> Array:
+        """Whether no component varies by more than the rounding of its mean."""
+        rounding = 4 * float(np.finfo(np.float64).eps) ** 2
+        return np.asarray((self.mean_gap <= rounding).all(axis=-1))
+
+    @property
+    def total_log(self) -> Float:
+        """Σ R ln x, (..., C)."""
+        return self.count[..., None] * np.log(np.where(self.mean > 0, self.mean, 1.0)) - self.gap
+
+
+@dataclass(frozen=True)
+class LevelCounts(Facts):
+    """Weighted counts (K, D, L) of the codes 0 .. L-1; columns with fewer levels are padded with zeros."""
+
+    counts: Float
+    event: ClassVar[tuple[int, ...]] = (1,)
+
+    @classmethod
+    def of(cls, x: Array, R: Array) -> Self:
+        """L is one more than the largest code in these rows."""
+        x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
+        L = 1 + int(np.nanmax(x, initial=0.0, where=~np.isnan(x)))
+        product = (one_hot(x, L).T @ R).T
+        return cls(product.reshape(R.shape[1], x.shape[1], L))
+
+    def __add__(self, other: Self) -> Self:
+        """Codes that only one side has seen count zero on the other."""
+        L = max(self.counts.shape[-1], other.counts.shape[-1])
+        return type(self)(self.padded(L) + other.padded(L))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """The classes of all parts, padded to the same levels."""
+        L = max(part.counts.shape[-1] for part in parts)
+        return cls(np.concatenate([part.padded(L) for part in parts]))
+
+    def padded(self, L: int) -> Float:
+        """The counts with zeros up to L levels."""
+        extra = L - self.counts.shape[-1]
+        return np.pad(self.counts, [(0, 0)] * (self.counts.ndim - 1) + [(0, extra)])
+
+    @property
+    def total(self) -> Float:
+        """Observations per class and column."""
+        return np.asarray(self.counts.sum(axis=-1))
+
+    @property
+    def levels(self) -> Array:
+        """One more than the largest code seen in any class, for each column."""
+        seen = self.counts.sum(axis=0) > 0
+        return np.asarray(np.where(seen, np.arange(1, seen.shape[-1] + 1), 0).max(axis=-1))
+
+
+def one_hot(x: Array, L: int) -> sparse.csr_array:
+    """Codes (n, D) as n sparse rows of D·L indicators; codes from L-1 on share the last, missing ones have none."""
+    n, D = x.shape
+    seen = ~np.isnan(x)
+    codes = np.minimum(np.where(seen, x, 0.0), L - 1).astype(np.intp) + L * np.arange(D)
+    starts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
+    indices = codes[seen]
+    return sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(n, D * L))
+
+
+def _by_class(
+    x: Array, R: Array, summary: Callable[[Array, Array, Array, Float], tuple[Float, Float]]
+) -> tuple[Float, Float, Float]:
+    """Counts, means and information (K, M) of the columns of x, each class from its own rows."""
+    x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
+    K, M = R.shape[1], x.shape[1]
+    count, mean, information = np.zeros((K, M)), np.zeros((K, M)), np.zeros((K, M))
+    for k in range(K):
+        z, r = _rows_of(x, R[:, k])
+        seen = (~np.isnan(z)).astype(np.float64)
+        count[k] = r @ seen
+        mean[k], information[k] = summary(z, r, seen, count[k])
+    return count, mean, information
+
+
+def _rows_of(x: Array, r: Array) -> tuple[Array, Array]:
+    """The rows that count for a class, as a copy, and how much: with one label each, x is read once."""
+    rows = np.flatnonzero(r)
+    return np.take(x, rows, axis=0), np.take(r, rows)
+
+
+def _centre(z: Array, r: Array, seen: Array, count: Float) -> tuple[Float, Float]:
+    """The mean, and z less its mean (zero where missing).
+
+    Twice: the first mean carries the rounding of the data's offset, the mean of what remains does not.
+    """
+    safe = np.where(count > 0, count, 1.0)
+    z = np.where(seen > 0, z, 0.0)
+    mean = (r @ z) / safe
+    z = (z - mean) * seen
+    rest = (r @ z) / safe
+    return mean + rest, (z - rest) * seen
+
+
+def _centred_squares(z: Array, r: Array, seen: Array, count: Float) -> tuple[Float, Float]:
+    mean, z = _centre(z, r, seen, count)
+    return mean, r @ np.square(z)
+
+
+def _log_gaps(z: Array, r: Array, seen: Array, count: Float) -> tuple[Float, Float]:
+    """ln(mean / x) summed as x/mean - 1 - ln(x/mean): the added part sums to zero, and each term is >= 0."""
+    mean, _ = _centre(z, r, seen, count)
+    safe = np.where(count > 0, mean, 1.0)
+    return mean, r @ (divergence(safe, np.where(seen > 0, z, safe)) / safe)
+
+
+def _shares(n: Float, m: Float) -> tuple[Float, Float]:
+    """n + m, and m's share of it (zero where there is nothing)."""
+    count = n + m
+    return count, np.divide(m, count, out=np.zeros_like(count), where=count > 0)
+
+
+def _merged_mean(
+    a: Moments | VectorMoments | LogMoments,
+    b: Moments | VectorMoments | LogMoments,
+    share: Float,
+    count: Float | None = None,
+) -> Float:
+    """The weighted mean of two means; that of b alone, exactly, where a has seen nothing."""
+    n = a.count if count is None else count
+    return np.where(n > 0, a.mean + share * (b.mean - a.mean), b.mean)
+
+
+def _moved(part: LogMoments, mean: Float) -> Float:
+    """n_a d(m_a, m) with d(x, m) = x/m - 1 - ln(x/m)."""
+    own = np.where(part.count[..., None] > 0, part.mean, mean)
+    safe = np.where(mean > 0, mean, 1.0)
+    return part.count[..., None] * divergence(safe, np.where(mean > 0, own, 1.0)) / safe

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every family is: p(x | η) = h(x) exp(η'u(x) - A(η)), with A = -ln g.          PRML (2.194)
+
+Three kinds of object. A *distribution* (`Family`) holds parameters for K classes and D columns. A *prior*
+(`Prior`) is conjugate, p(η | χ, ν) ∝ exp(ν η'χ - ν A(η)) (2.229): ν earlier observations whose u had mean χ;
+each one says how its familiar parameters read as ν and χ. A *predictive* (`Density`) is what is left when
+the parameters are integrated out.
+
+Two theorems about conjugate priors are used throughout (Diaconis & Ylvisaker 1979). The mode of p(η | χ, ν)
+is where E[u | η] = χ: maximum likelihood with the earlier observations counted in. And the posterior mean of
+E[u | η] is χ too. So there is one point estimate, `Prior.mode`, and for Bernoulli it is Laplace's correction.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix.exceptions import DataError
+from separatrix.families.facts import Facts
+from separatrix.families.record import Record
+
+__all__ = ["Density", "Family", "Prior", "Size"]
+
+Size = int | tuple[int, ...]
+FAR_APART = 1e4  # nats between classes beyond which densities are not expanded about a common centre
+F = TypeVar("F", bound=Facts)
+
+
+class Density(Record, ABC):
+    """Something with a density and a sampler, for K classes and D columns at once."""
+
+    #: Whether a whole row of D columns is one observation.
+    vector: ClassVar[bool] = False
+
+    @abstractmethod
+    def log_density(self, x: Any) -> Float:
+        """ln p(x), elementwise; x broadcasts against the parameters. -inf outside the support."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """Independent draws, of shape ``size`` followed by that of the parameters."""
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Σ_d ln p(x_nd | class k), (n, K), for rows x (n, D) in the support; NaN is marginalised."""
+        x = np.asarray(x, dtype=np.float64)
+        seen = ~np.isnan(x)
+        filled = np.where(seen, x, 0.5)  # 0.5 lies in every support
+        total = np.empty((len(x), self.batch[0]))
+        for k in range(self.batch[0]):
+            density = self[k].log_density(filled)
+            total[:, k] = density if self.vector else np.where(seen, density, 0.0).sum(axis=1)
+        return total
+
+
+class Family(Density, Generic[F]):
+    """A distribution of an exponential family: parameters, and the laws they obey."""
+
+    @staticmethod
+    @abstractmethod
+    def u(x: Any) -> Float:
+        """The sufficient statistics, on a new last axis of length U."""
+
+    @abstractmethod
+    def log_h(self, x: Any) -> Float:
+        """ln h(x), the part of the density without parameters."""
+
+    @property
+    @abstractmethod
+    def natural(self) -> Float:
+        """η, with the U components last."""
+
+    @property
+    @abstractmethod
+    def log_normaliser(self) -> Float:
+        """A(η) = -ln g(η)."""
+
+    @property
+    @abstractmethod
+    def mean_u(self) -> Float:
+        """E[u(x)] = ∇A(η), the mean map (2.226)."""
+
+    if TYPE_CHECKING:  # a parameter may have this name, and a dataclass would take a property for its default
+
+        @property
+        def mean(self) -> Float:
+            """E[x]."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> Float:
+        """var[x]; the covariance matrix where x is a vector."""
+
+    @classmethod
+    @abstractmethod
+    def of_natural(cls, eta: Float) -> Self:
+        """The distribution with these natural parameters."""
+
+    @classmethod
+    @abstractmethod
+    def of_mean_u(cls, mean_u: Float) -> Self:
+        """The inverse of the mean map: maximum likelihood where u has this mean (2.228)."""
+
+    @staticmethod
+    @abstractmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Raise DataError naming a column of x (n, D), a value outside the support, and the remedy."""
+
+    @classmethod
+    @abstractmethod
+    def facts(cls, x: Array, R: Array) -> F:
+        """The sums of rows x (n, D), for classes with responsibilities R (n, K)."""
+
+    @classmethod
+    @abstractmethod
+    def ml(cls, facts: F) -> Self:
+        """Maximum likelihood. `FactsError` where a class and column have no answer."""
+
+    @classmethod
+    @abstractmethod
+    def weak_prior(cls, facts: F) -> Prior[Self, F]:
+        """The conjugate prior that is worth one observation, in the units of these facts."""
+
+
+D = TypeVar("D", bound=Density)
+
+
+class Prior(Record, ABC, Generic[D, F]):
+    """A conjugate prior, or the posterior that it becomes."""
+
+    @abstractmethod
+    def updated(self, facts: F) -> Self:
+        """The posterior: ν + n observations, χ moved towards the mean of u."""
+
+    @abstractmethod
+    def predictive(self) -> Density:
+        """p(x) with the parameters integrated out."""
+
+    @abstractmethod
+    def log_marginal(self, facts: F) -> Float:
+        """ln p(x_1 .. x_n), the parameters integrated out; weights are powers of single densities."""
+
+    @property
+    @abstractmethod
+    def mode(self) -> D:
+        """The distribution at the mode over η, which is where E[u] = χ."""
+
+    @classmethod
+    @abstractmethod
+    def weak(cls, facts: F) -> Self:
+        """Worth one observation, placed by the facts of all classes together."""
+
+
+def linear_log_density_sum(distribution: Family[Any], x: Array) -> Float:
+    """`Density.log_density_sum` as matrix products: Σ_d η_kd'u(x_nd) - A_kd + ln h(x_nd).
+
+    Taken relative to the mean parameters over classes, so that only differences between classes are summed
+    with the rounding of u and A: ln p_k = ln p_mean + (η_k - η_mean)'u - (A_k - A_mean). Where classes are so
+    far apart that this rounding shows, the densities are taken one by one.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    centre = type(distribution)(*(array.mean(axis=0) for array in distribution.arrays))
+    normaliser = distribution.log_normaliser - centre.log_normaliser
+    if np.abs(normaliser).max(initial=0.0) > FAR_APART:
+        return Density.log_density_sum(distribution, x)
+    seen = ~np.isnan(x)
+    filled = np.where(seen, x, 0.5)
+    eta, K = distribution.natural, distribution.batch[0]
+    moved = np.where(np.isneginf(eta), eta, eta - np.where(np.isneginf(eta), 0.0, centre.natural))
+    U = np.where(seen[..., None], centre.u(filled), 0.0)
+    base = np.where(seen, centre.log_density(filled), 0.0).sum(axis=1)
+    weighed = weigh(U.reshape(len(x), -1), moved.reshape(K, -1))
+    return np.asarray(base[:, None] + weighed - seen @ normaliser.T)
+
+
+def weigh(U: Array, c: Float) -> Float:
+    """Σ_j U_nj c_kj with 0 · (-inf) = 0; U >= 0 wherever c is -inf."""
+    forbidden = np.isneginf(c)
+    if not forbidden.any():
+        return np.asarray(U @ c.T)
+    total = U @ np.where(forbidden, 0.0, c).T
+    return np.where(U @ forbidden.T.astype(np.float64) > 0, -np.inf, total)
+
+
+def reject(bad: Array, x: Array, columns: Sequence[str], *, want: str, remedy: str) -> None:
+    """Raise DataError for the first column with a bad value, naming the value."""
+    count = bad.sum(axis=0)
+    if not count.any():
+        return
+    d = int(np.flatnonzero(count)[0])
+    value = float(np.asarray(x)[bad[:, d], d][0])
+    others = np.count_nonzero(count) - 1
+    also = f" (and {others} more column{'s' if others > 1 else ''})" if others else ""
+    raise DataError(f"Column {columns[d]!r}{also} holds {value:g} where {want}. {remedy}")
+
+
+def shape_of(size: Size, batch: tuple[int, ...]) -> tuple[int, ...]:
+    """``size`` followed by the shape of the parameters."""
+    return ((size,) if isinstance(size, int) else tuple(size)) + batch

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gamma: x > 0, an amount whose spread grows with its size.                          PRML (2.146)
+
+    p(x | a, b) = b^a x^(a-1) e^(-b x) / Γ(a)
+    u(x) = (ln x, x),   h(x) = 1/x,   η = (a, -b),   A = lnΓ(a) - a ln b,   E[u] = (ψ(a) - ln b, a/b)
+
+Maximum likelihood: ln a - ψ(a) = ln(mean) - mean(ln x), the gap of the facts; b = a/mean.
+
+Conjugate prior    exp(ν a χ_1 - ν b χ_2) (b^a/Γ(a))^ν: ν observations with mean χ_2 and mean log χ_1
+Posterior          the same with the observations added
+Predictive, marginal: ratios of the normaliser Z(ν, χ). b integrates in closed form, a by quadrature:
+
+    Z = ∫ exp(ν a χ_1 - ν lnΓ(a)) Γ(νa + 1)/(ν χ_2)^(νa+1) da
+      = 1/χ_2 (2π)^((1-ν)/2) ν^-½ ∫ exp(-ν a gap - ν δ(a) + δ(νa)) a^((ν+1)/2) da
+
+to 1e-10 by the trapezoidal rule in ln a on a sinh-spaced grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import special
+
+from separatrix._array import Array, Float
+from separatrix._special import (
+    LOG_SQRT_2PI,
+    divergence,
+    inverse_log_minus_digamma,
+    log_minus_digamma,
+    root_of_decreasing,
+    stirling_error,
+    trigamma_excess,
+)
+from separatrix.families.facts import LogMoments
+from separatrix.families.family import Family, Size, linear_log_density_sum, reject, shape_of
+from separatrix.families.pseudo import PseudoObservations, metropolis
+from separatrix.families.record import FactsError, require
+from separatrix.families.simplex import sinh_grid
+
+__all__ = ["ConjugateGamma", "Gamma"]
+
+CHUNK = 4096  # normalisers integrated together
+
+
+@dataclass(frozen=True)
+class Gamma(Family[LogMoments]):
+    """p(x) = b^a x^(a-1) e^(-b x) / Γ(a).
+
+    Parameters
+    ----------
+    shape
+        a > 0; 1/√a is the standard deviation over the mean.
+    rate
+        b > 0; the mean is a/b.
+
+    Examples
+    --------
+    >>> float(Gamma(1e8, 1e8).log_density(1.0))
+    8.2914018...
+    """
+
+    shape: Float
+    rate: Float
+
+    def _check(self) -> None:
+        require(self, "shape", self.shape > 0, "positive")
+        require(self, "rate", self.rate > 0, "positive")
+
+    @staticmethod
+    def u(x: Any) -> Float:
+        """ln x and x."""
+        x = np.asarray(x, dtype=np.float64)
+        return np.stack([np.log(x), x], axis=-1)
+
+    def log_h(self, x: Any) -> Float:
+        """-ln x."""
+        return -np.log(np.asarray(x, dtype=np.float64))
+
+    @property
+    def natural(self) -> Float:
+        """(a, -b)."""
+        return np.stack([self.shape, -self.rate], axis=-1)
+
+    @property
+    def log_normaliser(self) -> Float:
+        """lnΓ(a) - a ln b."""
+        return np.asarray(special.gammaln(self.shape) - self.shape * np.log(self.rate))
+
+    @property
+    def mean_u(self) -> Float:
+        """ψ(a) - ln b and a/b."""
+        log_mean = np.log(self.shape) - np.log(self.rate)
+        return np.stack([log_mean - log_minus_digamma(self.shape), self.mean], axis=-1)
+
+    @property
+    def mean(self) -> Float:
+        """a/b."""
+        return self.shape / self.rate
+
+    @property
+    def variance(self) -> Float:
+        """a/b²."""
+        return self.shape / self.rate / self.rate
+
+    @classmethod
+    def of_natural(cls, eta: Float) -> Self:
+        """a = η_1, b = -η_2."""
+        eta = np.asarray(eta)
+        return cls(eta[..., 0], -eta[..., 1])
+
+    @classmethod
+    def of_mean_u(cls, mean_u: Float) -> Self:
+        """From the mean log and the mean. Where they nearly agree, `ml` keeps more digits."""
+        mean_u = np.asarray(mean_u, dtype=np.float64)
+        shape = inverse_log_minus_digamma(np.log(mean_u[..., 1]) - mean_u[..., 0])
+        return cls(shape, shape / mean_u[..., 1])
+
+    def log_density(self, x: Any) -> Float:
+        """-ln x - D(a, bx) + ½ ln a - ½ ln 2π - δ(a), D the divergence."""
+        x = np.asarray(x, dtype=np.float64)
+        some, a = np.where(x > 0, x, 1.0), self.shape
+        inside = 0.5 * np.log(a) - LOG_SQRT_2PI - stirling_error(a)
+        return np.where(x > 0, inside - divergence(a, self.rate * some) - np.log(some), -np.inf)
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Matrix products."""
+        return linear_log_density_sum(self, x)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """Amounts; what is too small for a float becomes the smallest."""
+        draw = rng.standard_gamma(self.shape, shape_of(size, self.batch)) / self.rate
+        return np.maximum(draw, np.finfo(np.float64).tiny)
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Positive."""
+        bad = ~(np.isnan(x) | ((x > 0) & np.isfinite(x)))
+        remedy = "Use another family for it (normal; exponential if zeros are real), or mark the value missing."
+        reject(bad, x, columns, want="amounts are finite and above 0", remedy=remedy)
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> LogMoments:
+        """Count, mean and gap."""
+        return LogMoments.of(np.asarray(x)[..., None], R)
+
+    @classmethod
+    def ml(cls, facts: LogMoments) -> Self:
+        """ln a - ψ(a) = gap."""
+        facts.require_some()
+        remedy = "drop the column or the class, or use a prior"
+        FactsError.unless(~facts.is_constant, "all values are equal", remedy)
+        shape = inverse_log_minus_digamma(facts.mean_gap[..., 0])
+        return cls(shape, shape / facts.mean[..., 0])
+
+    @classmethod
+    def weak_prior(cls, facts: LogMoments) -> ConjugateGamma:
+        """One observation with the overall mean and gap."""
+        return ConjugateGamma.weak(facts)
+
+
+@dataclass(frozen=True)
+class ConjugateGamma(PseudoObservations[Gamma]):
+    """p(a, b) ∝ (b^a/Γ(a))^ν exp(ν a χ_1 - ν b χ_2): ``count`` ν observations, ``mean`` χ_2 (..., 1), ``gap``
+    ν (ln χ_2 - χ_1) (..., 1).
+    """
+
+    count: Float
+    mean: Float
+    gap: Float
+    event: ClassVar[tuple[int, ...]] = (0, 1, 1)
+
+    @classmethod
+    def weak(cls, facts: LogMoments) -> Self:
+        """One observation with the mean and gap of all classes. Free of units."""
+        overall = facts.overall()
+        FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
+        return cls.of_facts(overall, worth=1.0)
+
+    @staticmethod
+    def parts(x: Any) -> Float:
+        """x alone."""
+        return np.asarray(x)[..., None]
+
+    @property
+    def mode(self) -> Gamma:
+        """Maximum likelihood of the (pseudo-)observations."""
+        return Gamma.ml(self.facts)
+
+    @property
+    def log_partition(self) -> Float:
+        """ln Z by quadrature over ln a."""
+        nu, gap = self.count.ravel(), self.gap[..., 0].ravel()
+        slices = [slice(i, i + CHUNK) for i in range(0, nu.size, CHUNK)]
+        integral = np.concatenate([np.zeros(0), *(_log_integral(nu[i], gap[i]) for i in slices)])
+        constant = (nu - 1) * LOG_SQRT_2PI + 0.5 * np.log(nu)
+        return (integral - constant).reshape(self.batch) - np.log(self.mean[..., 0])
+
+    def draw(self, rng: np.random.Generator, size: Size = ()) -> Gamma:
+        """a by Metropolis steps, then b ~ Gamma(νa + 1, ν χ_2)."""
+        shape = shape_of(size, self.batch)
+        gap = self.gap[..., 0]
+        mode, precision = _mode_of_log(self.count.ravel(), gap.ravel())
+        t = metropolis(
+            lambda theta: _log_integrand(theta[..., 0], self.count, gap),
+            mode.reshape(*self.batch, 1),
+            (precision**-0.5).reshape(*self.batch, 1, 1),
+            rng,
+            shape,
+        )
+        a = np.exp(t[..., 0])
+        return Gamma(a, rng.standard_gamma(self.count * a + 1) / (self.count * self.mean[..., 0]))
+
+
+def _log_integrand(t: Float, nu: Float, gap: Float) -> Float:
+    """The integrand over t = ln a; ``gap`` is ν times the mean gap."""
+    a = np.exp(t)
+    return 0.5 * (nu + 3) * t - a * gap - nu * stirling_error(a) + stirling_error(nu * a)
+
+
+def _mode_of_log(nu: Float, gap: Float) -> tuple[Float, Float]:
+    """The mode over t = ln a, and minus the second derivative there."""
+
+    def slope(t: Float) -> tuple[Float, Float]:
+        a = np.exp(t)
+        one, many = a * log_minus_digamma(a), nu * a * log_minus_digamma(nu * a)
+        bend = nu * (one - a * trigamma_excess(a)) - (many - nu * a * trigamma_excess(nu * a))
+        return 2 - a * gap + nu * one - many, bend - a * gap
+
+    t = root_of_decreasing(slope, np.log(0.5 * (nu + 3) / gap))
+    return t, -slope(t)[1]
+
+
+def _log_integral(nu: Float, gap: Float) -> Float:
+    t, precision = _mode_of_log(nu, gap)
+    z, log_weight = sinh_grid(nu)
+    at = np.minimum(t[:, None] + z / np.sqrt(precision)[:, None], 700.0)
+    value = _log_integrand(at, nu[:, None], gap[:, None]) + log_weight
+    return np.asarray(special.logsumexp(value, axis=-1) - 0.5 * np.log(precision))

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Multinomial: a row of D counts that share T trials, such as the words of a text.   PRML §2.2, (2.34)
+
+    p(x | μ) = T!/Π_d x_d! · Π_d μ_d^x_d,   T = Σ_d x_d,   Σ_d μ_d = 1
+    u(x) = x,   h(x) = T!/Π x_d!,   η = ln μ,   A = T ln Σ_d e^η_d,   E[u] = T μ
+
+The density is that of x *given* its total T, which differs from row to row. μ from the mean of u is a share:
+totals cancel.
+
+Conjugate prior    μ ~ Dirichlet(α), Σα trials seen before:  χ = α/Σα                      (2.38)
+Posterior          Dirichlet(α + Σ_n x_n)                                                  (2.41)
+Predictive         Dirichlet-multinomial, Γ(Σα)/Γ(Σα + T) Π_d Γ(α_d + x_d)/Γ(α_d) · h(x)
+Marginal           the same with Σ_n x_n for x, times Π_n h(x_n)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import special
+
+from separatrix._array import Array, Float
+from separatrix._special import log_rising
+from separatrix.exceptions import DataError
+from separatrix.families.facts import Sums
+from separatrix.families.family import Density, Family, Prior, Size, reject, shape_of, weigh
+from separatrix.families.record import FactsError, require
+
+__all__ = ["DirichletMultinomial", "DirichletMultinomialPredictive", "Multinomial"]
+
+
+@dataclass(frozen=True)
+class Multinomial(Family[Sums]):
+    """p(x | T) = T!/Π x_d! Π μ_d^x_d for a row x of D counts.
+
+    Parameters
+    ----------
+    log_probability
+        ln μ (..., D).
+    trials
+        T of the rows that `sample` draws; the density takes T from x.
+
+    Examples
+    --------
+    >>> Multinomial.of_mean_u([3.0, 1.0]).log_density([2, 0]).round(4)
+    np.float64(-0.5754)
+    """
+
+    log_probability: Float
+    trials: Float = field(default_factory=lambda: np.asarray(1.0))
+    event: ClassVar[tuple[int, ...]] = (1, 0)
+    vector: ClassVar[bool] = True
+
+    @property
+    def probability(self) -> Float:
+        """μ (..., D)."""
+        return np.exp(self.log_probability)
+
+    @staticmethod
+    def u(x: Any) -> Float:
+        """x."""
+        return np.asarray(x, dtype=np.float64)
+
+    def log_h(self, x: Any) -> Float:
+        """ln T! - Σ ln x_d!."""
+        return _log_h(x)
+
+    @property
+    def natural(self) -> Float:
+        """ln μ."""
+        return self.log_probability
+
+    @property
+    def log_normaliser(self) -> Float:
+        """Zero: ln μ is already normalised."""
+        return np.asarray(self.trials * special.logsumexp(self.log_probability, axis=-1))
+
+    @property
+    def mean_u(self) -> Float:
+        """T μ."""
+        return self.trials[..., None] * self.probability
+
+    @property
+    def mean(self) -> Float:
+        """T μ."""
+        return self.mean_u
+
+    @property
+    def variance(self) -> Float:
+        """T (diag μ - μμ')."""
+        mu = self.probability
+        covariance = mu[..., :, None] * (np.eye(mu.shape[-1]) - mu[..., None, :])
+        return self.trials[..., None, None] * covariance
+
+    @classmethod
+    def of_natural(cls, eta: Float) -> Self:
+        """Normalise."""
+        return cls(special.log_softmax(eta, axis=-1))
+
+    @classmethod
+    def of_mean_u(cls, mean_u: Float) -> Self:
+        """μ is the share of each count, T their sum."""
+        mean_u = np.asarray(mean_u, dtype=np.float64)
+        total = mean_u.sum(axis=-1)
+        with np.errstate(divide="ignore"):
+            return cls(np.log(mean_u / total[..., None]), total)
+
+    def log_density(self, x: Any) -> Float:
+        """Σ x ln μ + ln h."""
+        x = np.asarray(x, dtype=np.float64)
+        ok = ((x >= 0) & (x == np.floor(x))).all(axis=-1)
+        x = np.where(ok[..., None], x, 0.0)
+        terms = np.where(x > 0, x * np.where(x > 0, self.log_probability, 0.0), 0.0)
+        return np.where(ok, terms.sum(axis=-1) + _log_h(x), -np.inf)
+
+    def log_density_sum(self, x: Array) -> Float:
+        """One product."""
+        x = np.asarray(x, dtype=np.float64)
+        return weigh(x, self.log_probability) + _log_h(x)[:, None]
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """Rows with ``trials`` trials (rounded) each."""
+        trials = np.rint(self.trials).astype(np.int64)
+        mu = self.probability / self.probability.sum(axis=-1, keepdims=True)
+        return rng.multinomial(trials, mu, size=shape_of(size, self.batch)).astype(np.float64)
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Whole numbers from zero, none missing."""
+        reject_missing(x, columns)
+        with np.errstate(invalid="ignore"):
+            bad = ~((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
+        remedy = "Count whole occurrences, or use another family for it."
+        reject(bad, x, columns, want="counts are whole numbers from 0", remedy=remedy)
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> Sums:
+        """Rows, Σx and Σ ln h."""
+        x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
+        reject_missing(x, [str(d) for d in range(x.shape[1])])
+        return Sums(R.sum(axis=0), R.T @ x, R.T @ _log_h(x))
+
+    @classmethod
+    def ml(cls, facts: Sums) -> Self:
+        """Shares of the total; sampling gets the mean number of trials."""
+        facts.require_some()
+        remedy = "drop the class, or use a prior"
+        FactsError.unless(facts.total_u.sum(axis=-1) > 0, "no counts above zero", remedy)
+        return cls.of_mean_u(facts.mean_u)
+
+    @classmethod
+    def weak_prior(cls, facts: Sums) -> DirichletMultinomial:
+        """One of each."""
+        return DirichletMultinomial.weak(facts)
+
+
+@dataclass(frozen=True)
+class DirichletMultinomial(Prior[Multinomial, Sums]):
+    """μ ~ Dirichlet(α): α_d earlier counts in column d, all > 0. ``trials`` is the T of rows it samples."""
+
+    alpha: Float
+    trials: Float = field(default_factory=lambda: np.asarray(1.0))
+    event: ClassVar[tuple[int, ...]] = (1, 0)
+
+    def _check(self) -> None:
+        require(self, "alpha", self.alpha > 0, "positive")
+
+    @classmethod
+    def weak(cls, facts: Sums) -> Self:
+        """One count of each, whatever the facts: the multinomial form of Laplace's correction."""
+        pooled = facts.overall()
+        return cls(np.ones_like(pooled.total_u), pooled.mean_u.sum(axis=-1))
+
+    def updated(self, facts: Sums) -> Self:
+        """Add the counts; rows to be sampled get the mean number of trials seen."""
+        seen = facts.count > 0
+        return type(self)(self.alpha + facts.total_u, np.where(seen, facts.mean_u.sum(axis=-1), self.trials))
+
+    @property
+    def mode(self) -> Multinomial:
+        """μ = α/Σα, also the mean of μ."""
+        return Multinomial(Multinomial.of_mean_u(self.alpha).log_probability, self.trials)
+
+    def predictive(self) -> DirichletMultinomialPredictive:
+        """Counts that cluster more than a multinomial's."""
+        return DirichletMultinomialPredictive(self.alpha, self.trials)
+
+    def log_marginal(self, facts: Sums) -> Float:
+        """Rising factorials, column by column."""
+        return _log_polya(self.alpha, facts.total_u) + facts.log_h
+
+
+@dataclass(frozen=True)
+class DirichletMultinomialPredictive(Density):
+    """The Dirichlet-multinomial (Pólya) distribution of a row given its total."""
+
+    alpha: Float
+    trials: Float
+    event: ClassVar[tuple[int, ...]] = (1, 0)
+    vector: ClassVar[bool] = True
+
+    def log_density(self, x: Any) -> Float:
+        """Rising factorials and ln h."""
+        x = np.asarray(x, dtype=np.float64)
+        ok = ((x >= 0) & (x == np.floor(x))).all(axis=-1)
+        x = np.where(ok[..., None], x, 0.0)
+        return np.where(ok, _log_polya(self.alpha, x) + _log_h(x), -np.inf)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """μ from the Dirichlet, then counts."""
+        from separatrix.families.dirichlet import Dirichlet
+
+        mu = Dirichlet(self.alpha).sample(rng, size)
+        return Multinomial(np.log(mu), self.trials).sample(rng)
+
+
+def _log_h(x: Any) -> Float:
+    x = np.asarray(x, dtype=np.float64)
+    return np.asarray(special.gammaln(x.sum(axis=-1) + 1) - special.gammaln(x + 1).sum(axis=-1))
+
+
+def _log_polya(alpha: Float, x: Float) -> Float:
+    return np.asarray(log_rising(alpha, x).sum(axis=-1) - log_rising(alpha.sum(axis=-1), x.sum(axis=-1)))
+
+
+def reject_missing(x: Array, columns: Sequence[str]) -> None:
+    """Raise DataError where a value is missing: the parts of a whole cannot be marginalised one by one."""
+    missing = np.isnan(x).sum(axis=0)
+    if missing.any():
+        d = int(np.flatnonzero(missing)[0])
+        raise DataError(
+            f"Column {columns[d]!r} has {int(missing[d])} missing values, but the columns are parts of one whole. "
+            "Drop those rows, or give each column a family of its own."
+        )

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Multivariate normal: a row of D columns with mean μ and covariance Σ.              PRML §2.3, (2.43)
+
+    p(x | μ, Σ) = |2πΣ|^-½ exp(-½ (x - μ)'Σ^-1 (x - μ))
+    u(x) = (x, xx'),   h(x) = (2π)^(-D/2),   η = (Σ^-1 μ, -½ Σ^-1),   A = ½ μ'Σ^-1 μ + ½ ln|Σ|,
+    E[u] = (μ, Σ + μμ')
+
+Facts are centred, and densities go through the Cholesky factor of the correlations: no answer depends on units.
+
+Conjugate prior    Λ = Σ^-1 ~ Wishart(Ψ^-1, dof),  μ | Λ ~ N(m, (βΛ)^-1)                  (2.157)
+                   ν = β = dof - D - 2,  Ψ = ν (covariance of the pseudo-observations)
+Posterior          β + n,  m + (x̄ - m) n/(β + n),  dof + n,  Ψ + S + (x̄ - m)(x̄ - m)' βn/(β + n)
+Predictive         multivariate t, dof - D + 1 degrees of freedom, centre m, shape Ψ (β + 1)/(β (dof - D + 1))
+Marginal           π^(-nD/2) Γ_D(dof_n/2)/Γ_D(dof/2) |Ψ|^(dof/2)/|Ψ_n|^(dof_n/2) (β/β_n)^(D/2)
+
+A row with a missing value needs the marginal of the rest: its own concern, not done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix._linalg import SingularError, cholesky_of_correlation
+from separatrix._special import LOG_SQRT_2PI, log1p_ratio, log_rising
+from separatrix.exceptions import DataError
+from separatrix.families.facts import VectorMoments
+from separatrix.families.family import Density, Family, Prior, Size, shape_of
+from separatrix.families.normal import Normal, log1p_square
+from separatrix.families.record import FactsError, require
+
+__all__ = ["MultivariateNormal", "MultivariateT", "NormalWishart", "SingularFactsError"]
+
+
+class SingularFactsError(FactsError):
+    """The covariance of a class is singular; `describe` names the columns that depend on others."""
+
+    def __init__(self, k: int, singular: SingularError, n_columns: int) -> None:
+        self.singular = singular
+        self.n_columns = n_columns
+        super().__init__([(k,)], "the covariance is singular", "drop those columns, or use a prior")
+
+    def describe(self, classes: Sequence[Any] | None = None, columns: Sequence[str] | None = None) -> str:
+        """Which columns, by name if names are given."""
+        names = tuple(str(d) for d in range(self.n_columns)) if columns is None else tuple(columns)
+        place = self._place(self.where[0], classes, columns)
+        return f"{self.what} in {place}: {self.singular.describe(names)}; {self.remedy}."
+
+
+@dataclass(frozen=True)
+class Whitener:
+    """W with W Σ W' = I (lower triangular), and ½ ln|Σ|, for each covariance Σ."""
+
+    W: Float
+    half_log_det: Float
+
+    @classmethod
+    def of(cls, covariance: Float) -> Self:
+        """Through the Cholesky factor of the correlations."""
+        scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+        L = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
+        log_det = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1) + np.log(scale).sum(axis=-1)
+        return cls(np.tril(np.linalg.inv(L)) / scale[..., None, :], np.asarray(log_det))
+
+    def white(self, x: Float) -> Float:
+        """W x, row by row."""
+        if self.W.ndim == 2:
+            return np.asarray(x @ self.W.T)
+        return np.asarray(np.einsum("...ij,...j->...i", self.W, x))
+
+
+@dataclass(frozen=True)
+class MultivariateNormal(Family[VectorMoments]):
+    """N(x | μ, Σ).
+
+    Parameters
+    ----------
+    mean
+        μ (..., D).
+    covariance
+        Σ (..., D, D), positive definite.
+
+    Examples
+    --------
+    >>> MultivariateNormal([0.0, 0.0], [[1.0, 0.5], [0.5, 1.0]]).log_density([1.0, 1.0]).round(4)
+    np.float64(-2.3607)
+    """
+
+    mean: Float
+    covariance: Float
+    event: ClassVar[tuple[int, ...]] = (1, 2)
+    vector: ClassVar[bool] = True
+
+    @cached_property
+    def _whitener(self) -> Whitener:
+        return Whitener.of(self.covariance)
+
+    @staticmethod
+    def u(x: Any) -> Float:
+        """x and the D² products, flat."""
+        x = np.asarray(x, dtype=np.float64)
+        return _flat(x, x[..., :, None] * x[..., None, :])
+
+    def log_h(self, x: Any) -> Float:
+        """-½ D ln 2π."""
+        return np.full(np.shape(x)[:-1], -self.mean.shape[-1] * LOG_SQRT_2PI)
+
+    @property
+    def natural(self) -> Float:
+        """Σ^-1 μ and -½ Σ^-1, flat."""
+        W = self._whitener.W
+        precision = np.swapaxes(W, -1, -2) @ W
+        return _flat((precision @ self.mean[..., None])[..., 0], -0.5 * precision)
+
+    @property
+    def log_normaliser(self) -> Float:
+        """½ μ'Σ^-1 μ + ½ ln|Σ|."""
+        return np.asarray(0.5 * (self._whitener.white(self.mean) ** 2).sum(axis=-1) + self._whitener.half_log_det)
+
+    @property
+    def mean_u(self) -> Float:
+        """μ and Σ + μμ', flat."""
+        return _flat(self.mean, self.covariance + self.mean[..., :, None] * self.mean[..., None, :])
+
+    @property
+    def variance(self) -> Float:
+        """Σ."""
+        return self.covariance
+
+    @classmethod
+    def of_natural(cls, eta: Float) -> Self:
+        """Σ = (-2 η_2)^-1, μ = Σ η_1."""
+        first, second = _unflat(np.asarray(eta, dtype=np.float64))
+        covariance = np.asarray(np.linalg.inv(-2.0 * second), dtype=np.float64)
+        return cls((covariance @ first[..., None])[..., 0], covariance)
+
+    @classmethod
+    def of_mean_u(cls, mean_u: Float) -> Self:
+        """From the means of x and xx'; `ml` does not subtract large products."""
+        mean, second = _unflat(np.asarray(mean_u, dtype=np.float64))
+        return cls(mean, second - mean[..., :, None] * mean[..., None, :])
+
+    def log_density(self, x: Any) -> Float:
+        """-½ |W (x - μ)|² - ½ ln|2πΣ|."""
+        z = self._whitener.white(np.asarray(x, dtype=np.float64) - self.mean)
+        constant = self._whitener.half_log_det + self.mean.shape[-1] * LOG_SQRT_2PI
+        return np.asarray(-0.5 * np.einsum("...d,...d->...", z, z) - constant)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """μ + W^-1 z."""
+        z = rng.standard_normal(shape_of(size, self.mean.shape))
+        return self.mean + np.linalg.solve(self._whitener.W, z[..., None])[..., 0]
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Finite, none missing."""
+        Normal.check_support(x, columns)
+        missing = np.isnan(x).sum(axis=0)
+        if missing.any():
+            d = int(np.flatnonzero(missing)[0])
+            raise DataError(
+                f"Column {columns[d]!r} has {int(missing[d])} missing values. "
+                "Drop those rows, or use a model that fits incomplete rows by EM."
+            )
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> VectorMoments:
+        """Count, mean, scatter of complete rows."""
+        return VectorMoments.of(x, R)
+
+    @classmethod
+    def ml(cls, facts: VectorMoments) -> Self:
+        """The mean, and scatter over count."""
+        facts.require_some()
+        covariance = facts.scatter / facts.count[..., None, None]
+        rounding = (0.5 * np.finfo(np.float64).eps * facts.mean) ** 2
+        for k, each in enumerate(covariance):
+            varies = np.diag(each) > rounding[k]
+            try:
+                cholesky_of_correlation(each * np.outer(varies, varies))
+            except SingularError as singular:
+                raise SingularFactsError(k, singular, len(each)) from None
+        return cls(facts.mean, covariance)
+
+    @classmethod
+    def weak_prior(cls, facts: VectorMoments) -> NormalWishart:
+        """One observation with the overall means and variances, no correlation."""
+        return NormalWishart.weak(facts)
+
+
+@dataclass(frozen=True)
+class NormalWishart(Prior[MultivariateNormal, VectorMoments]):
+    """Λ ~ Wishart(Ψ^-1, dof), μ | Λ ~ N(m, (βΛ)^-1).
+
+    Parameters
+    ----------
+    mean, count
+        m (..., D), and β > 0, how many observations it is worth.
+    dof
+        Degrees of freedom, > D - 1.
+    scatter
+        Ψ (..., D, D), positive definite, in the units of x².
+    """
+
+    mean: Float
+    count: Float
+    dof: Float
+    scatter: Float
+    event: ClassVar[tuple[int, ...]] = (1, 0, 0, 2)
+
+    def _check(self) -> None:
+        require(self, "count", self.count > 0, "positive")
+        require(self, "dof", self.dof > self.mean.shape[-1] - 1, "above D - 1")
+
+    @classmethod
+    def weak(cls, facts: VectorMoments) -> Self:
+        """`of_covariance` with the means and variances over all classes, and no correlation."""
+        overall = facts.overall()
+        variance = np.diagonal(overall.scatter, axis1=-2, axis2=-1) / overall.count[..., None]
+        constant = variance <= (0.5 * np.finfo(np.float64).eps * overall.mean) ** 2
+        FactsError.unless(~constant, "all values are equal", "drop the column", overall=True)
+        return cls.of_covariance(overall.mean, np.eye(variance.shape[-1]) * variance[..., None])
+
+    @classmethod
+    def of_covariance(cls, mean: Any, covariance: Any, *, worth: float = 1.0) -> Self:
+        """``worth`` observations with this mean and covariance; follows any change of units."""
+        nu = np.asarray(worth)
+        return cls(mean, nu, nu + np.shape(mean)[-1] + 2, nu * np.asarray(covariance))
+
+    def updated(self, facts: VectorMoments) -> Self:
+        """Count, centre, degrees of freedom and scatter all move on."""
+        count = self.count + facts.count
+        share = (facts.count / count)[..., None]
+        delta = facts.mean - self.mean
+        outer = delta[..., :, None] * delta[..., None, :] * (self.count[..., None] * share)[..., None]
+        mean = self.mean + share * delta
+        return type(self)(mean, count, self.dof + facts.count, self.scatter + facts.scatter + outer)
+
+    @property
+    def mode(self) -> MultivariateNormal:
+        """N(m, Ψ/(dof - D - 2)), the mode over η; needs dof > D + 2."""
+        free = self.dof - self.mean.shape[-1] - 2
+        require(self, "dof", free > 0, "above D + 2 for a mode")
+        return MultivariateNormal(self.mean, self.scatter / free[..., None, None])
+
+    def predictive(self) -> MultivariateT:
+        """Multivariate t."""
+        dof = self.dof - self.mean.shape[-1] + 1
+        return MultivariateT(dof, self.mean, self.scatter * ((1 + 1 / self.count) / dof)[..., None, None])
+
+    def log_marginal(self, facts: VectorMoments) -> Float:
+        """In closed form; Γ_D is a product over D gamma functions, π factors cancel."""
+        D, n = self.mean.shape[-1], facts.count
+        half = 0.5 * self.dof[..., None] - 0.5 * np.arange(D)
+        gammas = log_rising(half, 0.5 * n[..., None]).sum(axis=-1)
+        before, after = Whitener.of(self.scatter).half_log_det, Whitener.of(self.updated(facts).scatter).half_log_det
+        dets = self.dof * before - (self.dof + n) * after
+        return np.asarray(gammas + dets - 0.5 * D * (log1p_ratio(n, self.count) + n * np.log(np.pi)))
+
+
+@dataclass(frozen=True)
+class MultivariateT(Density):
+    """Student's t in D dimensions: ``dof`` degrees of freedom, ``location`` (..., D), ``scale`` matrix."""
+
+    dof: Float
+    location: Float
+    scale: Float
+    event: ClassVar[tuple[int, ...]] = (0, 1, 2)
+    vector: ClassVar[bool] = True
+
+    @cached_property
+    def _whitener(self) -> Whitener:
+        return Whitener.of(self.scale)
+
+    def log_density(self, x: Any) -> Float:
+        """-(ν+D)/2 ln(1 + |z|²/ν) + lnΓ((ν+D)/2) - lnΓ(ν/2) - D/2 ln νπ - ½ ln|S|."""
+        D = self.location.shape[-1]
+        z = self._whitener.white(np.asarray(x, dtype=np.float64) - self.location)
+        length = np.linalg.norm(z / np.sqrt(self.dof)[..., None], axis=-1)
+        constant = log_rising(0.5 * self.dof, 0.5 * D) - 0.5 * D * np.log(np.pi * self.dof)
+        return np.asarray(constant - self._whitener.half_log_det - 0.5 * (self.dof + D) * log1p_square(length))
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """A normal draw over the root of an independent χ²/ν."""
+        z = MultivariateNormal(np.zeros_like(self.location), self.scale).sample(rng, size)
+        chi2 = rng.chisquare(self.dof, z.shape[:-1])
+        return self.location + z * np.sqrt(self.dof / chi2)[..., None]
+
+
+def _flat(first: Float, second: Float) -> Float:
+    return np.concatenate([first, second.reshape(*first.shape[:-1], -1)], axis=-1)
+
+
+def _unflat(both: Float) -> tuple[Float, Float]:
+    """Undo `_flat`: D + D² numbers are a vector and a matrix."""
+    D = round((np.sqrt(1 + 4 * both.shape[-1]) - 1) / 2)
+    return both[..., :D], both[..., D:].reshape(*both.shape[:-1], D, D)

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Normal: x on the line, mean and variance both unknown.                             PRML §2.3, (2.42)
+
+    p(x | μ, σ²) = (2πσ²)^-½ exp(-(x - μ)²/2σ²)
+    u(x) = (x, x²),   h(x) = (2π)^-½,   η = (μ/σ², -1/2σ²),   A = μ²/2σ² + ln σ,   E[u] = (μ, μ² + σ²)
+
+Sums of x² lose every digit once |μ| exceeds 1e8 σ, so facts are centred: count, mean, scatter.
+
+Conjugate prior    λ = 1/σ² ~ Gamma(a, b),  μ | λ ~ N(m, 1/(βλ))                          (2.154)
+                   ν = β = 2a - 3,  χ = (m, m² + 2b/ν); other a and β are conjugate too
+Posterior          β + n,  m + (x̄ - m) n/(β + n),  a + n/2,  b + ½ S + ½ (x̄ - m)² βn/(β + n)
+Predictive         Student-t, 2a degrees of freedom, centre m, scale² = b (β + 1)/(aβ)
+Marginal           Γ(a_n)/Γ(a) · b^a/b_n^a_n · (β/β_n)^½ (2π)^(-n/2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix._special import LOG_SQRT_2PI, log1p_ratio, log_rising
+from separatrix.families.facts import Moments
+from separatrix.families.family import FAR_APART, Density, Family, Prior, Size, reject, shape_of
+from separatrix.families.record import FactsError, require
+
+__all__ = ["Normal", "NormalGamma", "StudentT"]
+
+
+@dataclass(frozen=True)
+class Normal(Family[Moments]):
+    """N(x | μ, σ²).
+
+    Parameters
+    ----------
+    mean
+        μ.
+    sd
+        σ > 0, the standard deviation.
+
+    Examples
+    --------
+    >>> Normal(1e7, 1e-3).log_density(1e7 + 2e-3).round(4)
+    np.float64(3.9888)
+    """
+
+    mean: Float
+    sd: Float
+
+    def _check(self) -> None:
+        require(self, "sd", self.sd > 0, "positive")
+
+    @staticmethod
+    def u(x: Any) -> Float:
+        """x and x²."""
+        x = np.asarray(x, dtype=np.float64)
+        return np.stack([x, x**2], axis=-1)
+
+    def log_h(self, x: Any) -> Float:
+        """-½ ln 2π."""
+        return np.full(np.shape(x), -LOG_SQRT_2PI)
+
+    @property
+    def natural(self) -> Float:
+        """μ/σ² and -1/2σ²."""
+        return np.stack([self.mean / self.variance, -0.5 / self.variance], axis=-1)
+
+    @property
+    def log_normaliser(self) -> Float:
+        """μ²/2σ² + ln σ."""
+        return 0.5 * (self.mean / self.sd) ** 2 + np.log(self.sd)
+
+    @property
+    def mean_u(self) -> Float:
+        """μ and μ² + σ²."""
+        return np.stack([self.mean, self.mean**2 + self.variance], axis=-1)
+
+    @property
+    def variance(self) -> Float:
+        """σ²."""
+        return self.sd**2
+
+    @classmethod
+    def of_natural(cls, eta: Float) -> Self:
+        """σ² = -1/2η_2, μ = σ² η_1."""
+        eta = np.asarray(eta, dtype=np.float64)
+        variance = -0.5 / eta[..., 1]
+        return cls(variance * eta[..., 0], np.sqrt(variance))
+
+    @classmethod
+    def of_mean_u(cls, mean_u: Float) -> Self:
+        """From the means of x and x²; `ml` does not subtract large squares."""
+        mean_u = np.asarray(mean_u, dtype=np.float64)
+        return cls(mean_u[..., 0], np.sqrt(mean_u[..., 1] - mean_u[..., 0] ** 2))
+
+    def log_density(self, x: Any) -> Float:
+        """-½ ((x - μ)/σ)² - ln σ - ½ ln 2π."""
+        return log_normal(x, self.mean, self.sd)
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Matrix products about the middle of the classes."""
+        return log_normal_sum(x, self.mean, self.sd)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """μ + σ z."""
+        return self.mean + self.sd * rng.standard_normal(shape_of(size, self.batch))
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Finite."""
+        remedy = "Correct the value, or mark it missing (NaN)."
+        reject(np.isinf(x), x, columns, want="numbers are finite", remedy=remedy)
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> Moments:
+        """Count, mean, scatter."""
+        return Moments.of(x, R)
+
+    @classmethod
+    def ml(cls, facts: Moments) -> Self:
+        """The mean, and the root of scatter over count."""
+        facts.require_some()
+        remedy = "drop the column or the class, or use a prior"
+        FactsError.unless(~facts.is_constant, "all values are equal", remedy)
+        return cls(facts.mean, np.sqrt(facts.variance))
+
+    @classmethod
+    def weak_prior(cls, facts: Moments) -> NormalGamma:
+        """One observation with the overall mean and standard deviation."""
+        return NormalGamma.weak(facts)
+
+
+@dataclass(frozen=True)
+class NormalGamma(Prior[Normal, Moments]):
+    """λ ~ Gamma(a, b), μ | λ ~ N(m, 1/(βλ)).
+
+    Parameters
+    ----------
+    mean, count
+        m, and β > 0, how many observations it is worth.
+    shape, rate
+        a and b, both > 0: λ = 1/σ² has mean a/b.
+    """
+
+    mean: Float
+    count: Float
+    shape: Float
+    rate: Float
+
+    def _check(self) -> None:
+        for name in ("count", "shape", "rate"):
+            require(self, name, getattr(self, name) > 0, "positive")
+
+    @classmethod
+    def weak(cls, facts: Moments) -> Self:
+        """`of_scale` with the mean and standard deviation over all classes."""
+        overall = facts.overall()
+        FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
+        return cls.of_scale(overall.mean, np.sqrt(overall.variance))
+
+    @classmethod
+    def of_scale(cls, mean: Any, sd: Any, *, worth: float = 1.0) -> Self:
+        """``worth`` observations with this mean and standard deviation; follows any change of units."""
+        nu = np.asarray(worth)
+        return cls(mean, nu, 0.5 * (nu + 3), 0.5 * nu * np.square(sd))
+
+    def updated(self, facts: Moments) -> Self:
+        """(2.141) - (2.150), for both parameters together."""
+        count = self.count + facts.count
+        mean = self.mean + (facts.mean - self.mean) * (facts.count / count)
+        return type(self)(mean, count, self.shape + 0.5 * facts.count, self.rate + self._rise(facts))
+
+    def _rise(self, facts: Moments) -> Float:
+        """b_n - b."""
+        shrunk = self.count * facts.count / (self.count + facts.count)
+        return 0.5 * (facts.scatter + shrunk * (facts.mean - self.mean) ** 2)
+
+    @property
+    def mode(self) -> Normal:
+        """N(m, b/(a - 3/2)), the mode over η; needs a > 3/2."""
+        require(self, "shape", self.shape > 1.5, "above 3/2 for a mode")
+        return Normal(self.mean, np.sqrt(self.rate / (self.shape - 1.5)))
+
+    def predictive(self) -> StudentT:
+        """Student-t."""
+        scale = np.sqrt(self.rate / self.shape * (1 + 1 / self.count))
+        return StudentT(2 * self.shape, self.mean, scale)
+
+    def log_marginal(self, facts: Moments) -> Float:
+        """In closed form."""
+        n, rise = facts.count, self._rise(facts)
+        gammas = log_rising(self.shape, 0.5 * n) - self.shape * log1p_ratio(rise, self.rate)
+        scale = -0.5 * n * np.log(self.rate + rise) - 0.5 * log1p_ratio(n, self.count)
+        return gammas + scale - n * LOG_SQRT_2PI
+
+
+@dataclass(frozen=True)
+class StudentT(Density):
+    """Student's t with ``dof`` ν degrees of freedom about ``location`` m with ``scale`` s: a normal whose
+    precision is Gamma(ν/2, ν s²/2).
+    """
+
+    dof: Float
+    location: Float
+    scale: Float
+
+    def log_density(self, x: Any) -> Float:
+        """-(ν+1)/2 ln(1 + z²/ν) + lnΓ((ν+1)/2) - lnΓ(ν/2) - ½ ln νπ - ln s."""
+        z = np.abs(np.asarray(x, dtype=np.float64) - self.location) / (self.scale * np.sqrt(self.dof))
+        constant = log_rising(0.5 * self.dof, 0.5) - 0.5 * np.log(np.pi * self.dof) - np.log(self.scale)
+        return constant - 0.5 * (self.dof + 1) * log1p_square(z)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """t draws."""
+        return self.location + self.scale * rng.standard_t(self.dof, shape_of(size, self.batch))
+
+
+def log1p_square(z: Float) -> Float:
+    """ln(1 + z²) for z >= 0, also where z² overflows."""
+    return np.log1p(np.square(np.minimum(z, 1.0))) + np.where(z > 1, 2 * np.log(np.hypot(1.0, z)) - np.log(2.0), 0.0)
+
+
+def log_normal(x: Any, mean: Float, sd: Float) -> Float:
+    """ln N(x | μ, σ²)."""
+    z = (np.asarray(x, dtype=np.float64) - mean) / sd
+    return np.asarray(-0.5 * z**2 - np.log(sd) - LOG_SQRT_2PI)
+
+
+def log_normal_sum(x: Array, mean: Float, sd: Float) -> Float:
+    """Σ_d ln N(x_nd | μ_kd, σ_kd²), (n, K), missing values left out.
+
+    With z = (x - m0)/s0 about the middle of the classes, ((x - μ)/σ)² = (c z - b)² is expanded into three
+    matrix products. The expansion loses b² units of rounding, so it is not used where b is large.
+    """
+    middle, unit = mean.mean(axis=0), np.exp(np.log(sd).mean(axis=0))
+    c, b = unit / sd, (mean - middle) / sd
+    if np.max(b**2, initial=0.0) > FAR_APART:
+        return Density.log_density_sum(Normal(mean, sd), x)
+    z = (np.asarray(x, dtype=np.float64) - middle) / unit
+    missing = np.isnan(z)
+    constant = 0.5 * b**2 + np.log(sd) + LOG_SQRT_2PI
+    if not missing.any():
+        return np.asarray(np.square(z) @ (-0.5 * c**2).T + z @ (c * b).T - constant.sum(axis=1))
+    z[missing] = 0.0
+    return np.asarray(np.square(z) @ (-0.5 * c**2).T + z @ (c * b).T - ~missing @ constant.T)

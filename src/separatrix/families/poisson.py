@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Poisson: x counts events that come at a steady rate.
+
+    p(x | λ) = λ^x e^-λ / x!
+    u(x) = x,   h(x) = 1/x!,   η = ln λ,   A = e^η,   E[u] = λ
+
+Conjugate prior    λ ~ Gamma(a, b):  ν = b,  χ = a/b       (a earlier events in b earlier observations)
+Posterior          Gamma(a + Σx, b + n)
+Predictive         negative binomial, Γ(a + x)/(Γ(a) x!) · (b/(b+1))^a (1/(b+1))^x
+Marginal           Γ(a + Σx)/Γ(a) · b^a/(b + n)^(a + Σx) · Π 1/x_n!
+
+Densities are written with the divergence D(x, λ) = x ln(x/λ) - x + λ, so that a count of 1e8 at a rate of
+1e8 keeps its digits: ln p = -D(x, λ) - δ(x) - ½ ln 2πx (Loader 2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import special
+
+from separatrix._array import Array, Float
+from separatrix._special import LOG_SQRT_2PI, divergence, log1p_ratio, log_rising, stirling_error
+from separatrix.families.facts import Sums
+from separatrix.families.family import Density, Family, Prior, Size, linear_log_density_sum, reject, shape_of
+from separatrix.families.record import require
+
+__all__ = ["GammaPoisson", "NegativeBinomial", "Poisson"]
+
+
+@dataclass(frozen=True)
+class Poisson(Family[Sums]):
+    """p(x) = λ^x e^-λ / x!.
+
+    Parameters
+    ----------
+    rate
+        λ >= 0, the mean count.
+
+    Examples
+    --------
+    >>> Poisson(2.0).log_density([0, 1, 1e9]).round(4).tolist()
+    [-2.0, -1.3069, -19030118669.667]
+    """
+
+    rate: Float
+
+    def _check(self) -> None:
+        require(self, "rate", self.rate >= 0, "zero or positive")
+
+    @staticmethod
+    def u(x: Any) -> Float:
+        """x."""
+        return np.asarray(x, dtype=np.float64)[..., None]
+
+    def log_h(self, x: Any) -> Float:
+        """-ln x!."""
+        return _log_h(x)
+
+    @property
+    def natural(self) -> Float:
+        """ln λ."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.rate)[..., None]
+
+    @property
+    def log_normaliser(self) -> Float:
+        """λ."""
+        return self.rate
+
+    @property
+    def mean_u(self) -> Float:
+        """λ."""
+        return self.rate[..., None]
+
+    @property
+    def mean(self) -> Float:
+        """λ."""
+        return self.rate
+
+    @property
+    def variance(self) -> Float:
+        """λ."""
+        return self.rate
+
+    @classmethod
+    def of_natural(cls, eta: Float) -> Self:
+        """λ = e^η."""
+        return cls(np.exp(np.asarray(eta)[..., 0]))
+
+    @classmethod
+    def of_mean_u(cls, mean_u: Float) -> Self:
+        """λ = mean count."""
+        return cls(np.asarray(mean_u)[..., 0])
+
+    def log_density(self, x: Any) -> Float:
+        """-D(x, λ) - δ(x) - ½ ln 2πx."""
+        x = np.asarray(x, dtype=np.float64)
+        ok = _is_count(x)
+        x = np.where(ok, x, 0.0)
+        return np.where(ok, -divergence(x, self.rate) - _stirling_factorial(x), -np.inf)
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Matrix products."""
+        return linear_log_density_sum(self, x)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """Counts."""
+        return rng.poisson(self.rate, shape_of(size, self.batch)).astype(np.float64)
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Whole numbers from zero."""
+        remedy = "Correct the value, or use another family for it (normal, or gamma for positive amounts)."
+        reject(~(np.isnan(x) | _is_count(x)), x, columns, want="counts are whole numbers from 0", remedy=remedy)
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> Sums:
+        """n, Σx and -Σ ln x!."""
+        return Sums.of_columns(x, R, cls.u, _log_h)
+
+    @classmethod
+    def ml(cls, facts: Sums) -> Self:
+        """The mean."""
+        facts.require_some()
+        return cls.of_mean_u(facts.mean_u)
+
+    @classmethod
+    def weak_prior(cls, facts: Sums) -> GammaPoisson:
+        """One observation at the overall mean."""
+        return GammaPoisson.weak(facts)
+
+
+@dataclass(frozen=True)
+class GammaPoisson(Prior[Poisson, Sums]):
+    """λ ~ Gamma(a, b): ``shape`` a earlier events in ``rate`` b earlier observations, both > 0."""
+
+    shape: Float
+    rate: Float
+
+    def _check(self) -> None:
+        require(self, "shape", self.shape > 0, "positive")
+        require(self, "rate", self.rate > 0, "positive")
+
+    @classmethod
+    def weak(cls, facts: Sums) -> Self:
+        """One observation at the mean of all classes (one event more, so that it is never zero)."""
+        pooled = facts.overall()
+        return cls((pooled.total_u[..., 0] + 1) / (pooled.count + 1), np.ones(()))
+
+    def updated(self, facts: Sums) -> Self:
+        """Add events and observations."""
+        return type(self)(self.shape + facts.total_u[..., 0], self.rate + facts.count)
+
+    @property
+    def mode(self) -> Poisson:
+        """λ = a/b, also the mean of λ."""
+        return Poisson(self.shape / self.rate)
+
+    def predictive(self) -> NegativeBinomial:
+        """Counts that vary more than a Poisson's."""
+        return NegativeBinomial(self.shape, self.rate)
+
+    def log_marginal(self, facts: Sums) -> Float:
+        """In closed form."""
+        a, b, n, total = self.shape, self.rate, facts.count, facts.total_u[..., 0]
+        return log_rising(a, total) - a * log1p_ratio(n, b) - total * np.log(b + n) + facts.log_h
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(Density):
+    """p(x) = Γ(a + x)/(Γ(a) x!) q^a (1 - q)^x with q = b/(b + 1): a Poisson whose rate is Gamma(a, b)."""
+
+    shape: Float
+    rate: Float
+
+    def log_density(self, x: Any) -> Float:
+        """a/(a + x) times the binomial of a successes in a + x trials, in Loader's form."""
+        x = np.asarray(x, dtype=np.float64)
+        ok = _is_count(x)
+        x = np.where(ok, x, 0.0)
+        a, b, n = self.shape, self.rate, self.shape + x
+        some = np.where(x > 0, x, 1.0)
+        stirling = stirling_error(n) - stirling_error(a) - stirling_error(some)
+        miss = divergence(a, n * (b / (b + 1))) + divergence(x, n / (b + 1))
+        inside = stirling - miss + 0.5 * (np.log(a) - np.log(n) - np.log(some)) - LOG_SQRT_2PI
+        return np.where(ok, np.where(x > 0, inside, -a * log1p_ratio(1.0, b)), -np.inf)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """λ from the gamma, then a count."""
+        rate = rng.gamma(self.shape, 1.0 / self.rate, shape_of(size, self.batch))
+        return rng.poisson(rate).astype(np.float64)
+
+
+def _is_count(x: Array) -> Array:
+    return np.asarray((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
+
+
+def _log_h(x: Any) -> Float:
+    return -np.asarray(special.gammaln(np.asarray(x, dtype=np.float64) + 1))
+
+
+def _stirling_factorial(x: Float) -> Float:
+    """ln x! - x ln x + x, which is zero at zero."""
+    some = np.where(x > 0, x, 1.0)
+    return np.where(x > 0, stirling_error(some) + 0.5 * np.log(some) + LOG_SQRT_2PI, 0.0)
