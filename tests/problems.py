@@ -21,6 +21,21 @@ SUM_MODELS = {
     "fisher_shrunk": lambda: sx.FisherDiscriminant(shrinkage=0.3),
 }
 
+#: Every generative model, on columns that are numbers.
+GENERATIVE = {
+    "lda": lambda: sx.LinearDiscriminantAnalysis(),
+    "lda_shrunk": lambda: sx.LinearDiscriminantAnalysis(shrinkage=0.3),
+    "lda_evidence": lambda: sx.LinearDiscriminantAnalysis(shrinkage="evidence"),
+    "lda_ledoit_wolf": lambda: sx.LinearDiscriminantAnalysis(shrinkage="ledoit-wolf"),
+    "lda_map": lambda: sx.LinearDiscriminantAnalysis(estimate="map"),
+    "lda_predictive": lambda: sx.LinearDiscriminantAnalysis(estimate="predictive"),
+    "qda": lambda: sx.QuadraticDiscriminantAnalysis(),
+    "qda_shrunk": lambda: sx.QuadraticDiscriminantAnalysis(shrinkage=0.3),
+    "qda_evidence": lambda: sx.QuadraticDiscriminantAnalysis(shrinkage="evidence"),
+    "qda_map": lambda: sx.QuadraticDiscriminantAnalysis(estimate="map"),
+    "qda_predictive": lambda: sx.QuadraticDiscriminantAnalysis(estimate="predictive"),
+}
+
 MODELS = SUM_MODELS | {"perceptron": lambda: sx.Perceptron(max_epochs=200)}
 
 #: Every way to hold a table in memory.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from separatrix.decisions import DecisionRule as DecisionRule
     from separatrix.decisions import decide as decide
     from separatrix.geometry import is_separable as is_separable
+    from separatrix.generative import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from separatrix.generative import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from separatrix.reductions import OneVsOne as OneVsOne
     from separatrix.reductions import OneVsRest as OneVsRest
     from separatrix.rules import FisherDiscriminant as FisherDiscriminant
@@ -31,6 +33,8 @@ _HOME = {
     "LeastSquaresClassifier": "rules",
     "FisherDiscriminant": "rules",
     "Perceptron": "rules",
+    "LinearDiscriminantAnalysis": "generative",
+    "QuadraticDiscriminantAnalysis": "generative",
     "OneVsRest": "reductions",
     "OneVsOne": "reductions",
     "DecisionRule": "decisions",

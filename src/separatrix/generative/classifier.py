@@ -46,6 +46,7 @@ class GenerativeClassifier(Classifier):
 
     priors: Any = None
     unlabelled: Any = "error"
+    _not_yet: CollinearError | None = None  # why there are facts but no parameters so far
 
     def __sklearn_tags__(self) -> Any:
         """NaN is a missing value."""
@@ -152,7 +153,7 @@ class GenerativeClassifier(Classifier):
     def _learn(self, solution: Solution[Any], classes: Array) -> None:
         """Keep the facts, and compute everything else from them."""
         self.classes_, self.facts_ = classes, solution.value
-        self._not_yet: CollinearError | None = None
+        self._not_yet = None
         self.class_count_ = self.facts_.count
         self.priors_ = class_priors(self.priors, classes, self.class_count_)
         self._keep(solution)

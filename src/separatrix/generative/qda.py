@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Float
 from separatrix.exceptions import CollinearError
-from separatrix.generative.covariance import Covariance
+from separatrix.generative.covariance import Covariance, DenseCovariance
 from separatrix.generative.gaussian import (
     GaussianClassifier,
     NormalClasses,
@@ -95,7 +95,10 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         K, M = facts.mean.shape
         covariances: list[Covariance] = []
         freedom, widening = np.full(K, np.inf), np.ones(K)
-        for k, N in enumerate(np.maximum(facts.count, np.finfo(float).tiny)):
+        for k, N in enumerate(facts.count):
+            if N == 0:  # a class still to come has probability zero, whatever its density
+                covariances.append(DenseCovariance(np.eye(M)))
+                continue
             how = Weighting.of(estimate, N, max(N - 1, 0.0), M, float(shrinkage[k]))
             D = require_spread(facts, self._columns, how)
             share = how.share * np.eye(K)[k]
@@ -106,8 +109,6 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     def _checked(self, Sigma: Covariance, k: int, facts: ClassMoments[Any]) -> Covariance:
         label, N, M = self.classes_.tolist()[k], facts.count[k], facts.mean.shape[1]
-        if N == 0:
-            return Sigma  # a class still to come: its prior is zero
         try:
             return checked(Sigma, self._columns, f"class {label!r}")
         except CollinearError as error:

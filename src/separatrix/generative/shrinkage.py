@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
-from scipy.special import multigammaln
+from scipy.special import digamma, multigammaln
 
 from separatrix._array import Float, bincount, to_dense
 from separatrix.data import Block
@@ -71,21 +71,29 @@ def most_evident(e: Float, n: float) -> float:
     ``e`` are the eigenvalues of D^-½ S D^-½. With ν = c + M + 1 and up to a constant,
     ln p(S | c) = ln Γ_M((ν+n)/2) - ln Γ_M(ν/2) + ν/2 M ln c - (ν+n)/2 Σ ln(c + e_m).
     """
-    from scipy.optimize import minimize_scalar
+    from scipy.optimize import brentq
 
     if n <= 0:  # nothing was seen but the prior
         return 1.0
     M, e = len(e), np.maximum(e, 0.0)
+    half = np.arange(M) / 2
 
-    def cost(log_c: float) -> float:
+    def evidence(log_c: float) -> float:
         c = np.exp(log_c)
         nu = c + M + 1
         gammas = multigammaln((nu + n) / 2, M) - multigammaln(nu / 2, M)
-        return -float(gammas + nu / 2 * M * log_c - (nu + n) / 2 * np.log(c + e).sum())
+        return float(gammas + nu / 2 * M * log_c - (nu + n) / 2 * np.log(c + e).sum())
 
-    # A grid first: the evidence may have a shoulder, and a bracket search would stop there.
+    def slope(log_c: float) -> float:
+        c = np.exp(log_c)
+        nu = c + M + 1
+        digammas = (digamma((nu + n) / 2 - half) - digamma(nu / 2 - half)).sum()
+        return float(digammas + M * log_c + nu * M / c - np.log(c + e).sum() - (nu + n) * (1 / (c + e)).sum())
+
+    # A grid brackets the highest peak; the root of the slope is then exact, where a search for the top would not be.
     grid = np.log(n) + np.linspace(-14, 14, 57)
-    best = grid[np.argmin([cost(x) for x in grid])]
-    found = minimize_scalar(cost, bounds=(best - 0.5, best + 0.5), method="bounded", options={"xatol": 1e-6})
-    c = float(np.exp(found.x))
+    top = int(np.argmax([evidence(x) for x in grid]))
+    low, high = grid[max(top - 1, 0)], grid[min(top + 1, len(grid) - 1)]
+    inside = slope(low) > 0 > slope(high)
+    c = float(np.exp(brentq(slope, low, high, xtol=1e-14) if inside else grid[top]))
     return c / (c + n)

@@ -1,0 +1,165 @@
+"""What only generative models can do, for every one of them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import separatrix as sx
+from problems import GENERATIVE, blobs
+from separatrix.exceptions import DataError
+
+X, Y = blobs(240, n_classes=3)
+every_model = pytest.mark.parametrize("make", GENERATIVE.values(), ids=list(GENERATIVE))
+exact_model = pytest.mark.parametrize(
+    "make", [v for k, v in GENERATIVE.items() if "ledoit" not in k], ids=[k for k in GENERATIVE if "ledoit" not in k]
+)
+
+
+@every_model
+def test_probabilities_sum_to_one_and_follow_from_densities(make):
+    model = make().fit(X, Y)
+    P = model.predict_proba(X)
+    assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert_allclose(np.exp(model.predict_log_proba(X)), P)
+    assert np.array_equal(model.predict(X), model.classes_[P.argmax(axis=1)])
+    assert model.score(X, Y) > 0.6
+
+
+@every_model
+def test_log_probabilities_are_right_far_out(make):
+    model = make().fit(X, Y)
+    for scale in (1e3, 1e6):
+        log_p = model.predict_log_proba(scale * X[:20])
+        assert np.isfinite(log_p).all()
+        assert (log_p <= 0).all()
+
+
+@exact_model
+def test_batches_equal_one_fit(make):
+    model = make()
+    for rows in np.array_split(np.arange(240), 5):
+        model.partial_fit(X[rows], Y[rows])
+    whole = make().fit(X, Y)
+    assert_allclose(model.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-8, atol=1e-9)
+    assert_allclose(model.log_density(X), whole.log_density(X), rtol=1e-8)
+
+
+@exact_model
+def test_merging_equals_fitting_the_union_and_leaves_both_alone(make):
+    a, b = make().fit(X[:100], Y[:100]), make().fit(X[100:], Y[100:])
+    before = a.predict_proba(X)
+    merged, whole = a.merge(b), make().fit(X, Y)
+    assert_allclose(merged.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-8, atol=1e-9)
+    assert_allclose(a.predict_proba(X), before)
+    assert_allclose(b.merge(a).predict_proba(X), merged.predict_proba(X), rtol=1e-8, atol=1e-10)
+
+
+@exact_model
+def test_merging_models_that_know_different_classes(make):
+    a, b = make().fit(X[Y < 2], Y[Y < 2]), make().fit(X[Y > 0], Y[Y > 0])
+    both = np.concatenate([np.flatnonzero(Y < 2), np.flatnonzero(Y > 0)])
+    whole = make().fit(X[both], Y[both])
+    assert_allclose(a.merge(b).predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-8, atol=1e-9)
+
+
+@exact_model
+def test_a_class_is_added_without_the_rows_of_the_others(make):
+    model = make().fit(X[Y < 2], Y[Y < 2])
+    model.add_class(X[Y == 2], 2)
+    assert_allclose(model.predict_log_proba(X), make().fit(X, Y).predict_log_proba(X), rtol=1e-8, atol=1e-9)
+    with pytest.raises(DataError, match="2 is already a class"):
+        model.add_class(X, 2)
+
+
+@exact_model
+def test_a_class_named_in_advance_has_probability_zero_until_it_comes(make):
+    rows = Y < 2
+    model = make().partial_fit(X[rows], Y[rows], classes=[0, 1, 2])
+    assert_allclose(model.predict_proba(X)[:, 2], 0)
+    model.partial_fit(X[~rows], Y[~rows])
+    assert_allclose(model.predict_log_proba(X), make().fit(X, Y).predict_log_proba(X), rtol=1e-8, atol=1e-9)
+
+
+@every_model
+def test_samples_refitted_give_the_model_back(make):
+    model = make().fit(X, Y)
+    drawn, labels = model.sample(60_000, rng=1)
+    again = make().fit(drawn, labels)
+    assert_allclose(again.priors_, model.priors_, atol=0.01)
+    assert np.abs(again.predict_proba(X) - model.predict_proba(X)).mean() < 0.02
+    assert set(model.sample(10, y=1)[1]) == {1}
+    assert np.array_equal(model.sample(5)[0], model.sample(5)[0])
+
+
+@every_model
+def test_the_density_integrates_to_one_in_one_dimension(make):
+    model = make().fit(X[:, :1], Y)
+    grid = np.linspace(-60, 60, 20_001)[:, None]
+    assert np.trapezoid(np.exp(model.log_density(grid)), grid[:, 0]) == pytest.approx(1.0, abs=0.01)
+
+
+@every_model
+def test_outliers_have_low_density(make):
+    model = make().fit(X, Y)
+    assert model.log_density(X + 100).max() < model.log_density(X).min()
+
+
+@every_model
+def test_given_class_probabilities(make):
+    model = make().set_params(priors=[0.2, 0.3, 0.5]).fit(X, Y)
+    assert model.priors_.tolist() == [0.2, 0.3, 0.5]
+    assert make().set_params(priors={0: 0.2, 1: 0.3, 2: 0.5}).fit(X, Y).priors_.tolist() == [0.2, 0.3, 0.5]
+    for bad, message in [
+        ([0.5, 0.5], "one probability for each of the 3 classes"),
+        ([0.5, 0.5, 0.5], "sum to 1.5"),
+        ({0: 1.0}, "no entry for class 1"),
+        ([1.5, -0.5, 0], "one probability"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            make().set_params(priors=bad).fit(X, Y)
+
+
+@every_model
+def test_missing_entries_are_marginalised(make, rng):
+    """A row without its last column has the density of a model that never had that column."""
+    model = make().fit(X, Y)
+    gaps = X.copy()
+    gaps[:, 3] = np.nan
+    if "shrinkage" in model.get_params() and model.shrinkage != 0:
+        return  # λ is chosen, or worth another number of rows, with fewer columns
+    small = make().fit(X[:, :3], Y)
+    if getattr(model, "estimate", "ml") == "ml":
+        assert_allclose(model.predict_log_proba(gaps), small.predict_log_proba(X[:, :3]), rtol=1e-7, atol=1e-9)
+        assert_allclose(model.log_density(gaps), small.log_density(X[:, :3]), rtol=1e-7)
+    empty = np.full((1, 4), np.nan)
+    assert_allclose(model.predict_proba(empty)[0], model.priors_, rtol=1e-9)
+    assert_allclose(model.log_density(empty), 0, atol=1e-9)
+
+
+@every_model
+def test_infinity_is_refused_where_nan_is_welcome(make):
+    bad = X.copy()
+    bad[3, 1] = np.inf
+    with pytest.raises(DataError, match=r"infinity in column 'x1' \(1 of 240 rows\)"):
+        make().fit(bad, Y)
+    with pytest.raises(DataError, match="infinity in column 'x1'"):
+        make().fit(X, Y).predict_proba(bad)
+
+
+def test_merging_what_does_not_fit_together():
+    lda, qda = sx.LinearDiscriminantAnalysis().fit(X, Y), sx.QuadraticDiscriminantAnalysis().fit(X, Y)
+    with pytest.raises(TypeError, match="Cannot merge LinearDiscriminantAnalysis with QuadraticDiscriminantAnalysis"):
+        lda.merge(qda)
+    with pytest.raises(DataError, match="4 and 3 columns"):
+        lda.merge(sx.LinearDiscriminantAnalysis().fit(X[:, :3], Y))
+
+
+def test_a_model_of_basis_functions_cannot_draw_rows():
+    model = sx.LinearDiscriminantAnalysis(basis=sx.basis.Polynomial(2)).fit(X, Y)
+    with pytest.raises(DataError, match="Fit without basis"):
+        model.sample(3)
+
+
+def test_an_unknown_label_cannot_be_drawn():
+    with pytest.raises(DataError, match=r"'z' is not a class of this model; its classes are \[0, 1, 2\]"):
+        sx.LinearDiscriminantAnalysis().fit(X, Y).sample(3, y="z")
