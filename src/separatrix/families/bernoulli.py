@@ -108,13 +108,12 @@ class Bernoulli(Family[Sums]):
         return np.where(x == 1, heads, np.where(x == 0, tails, -np.inf))
 
     def log_density_sum(self, x: Array) -> Float:
-        """x ln μ + (1 - x) ln(1 - μ), one product."""
+        """x ln μ + (1 - x) ln(1 - μ), two products."""
         x = np.asarray(x, dtype=np.float64)
         missing = np.isnan(x)
-        ones = np.where(missing, 0.0, x)
-        zeros = np.where(missing, 0.0, 1.0 - x)
+        ones, zeros = (np.where(missing, 0.0, x), np.where(missing, 0.0, 1.0 - x)) if missing.any() else (x, 1.0 - x)
         heads, tails = special.log_expit(self.log_odds), special.log_expit(-self.log_odds)
-        return weigh(np.hstack([ones, zeros]), np.hstack([heads, tails]))
+        return weigh(ones, heads) + weigh(zeros, tails)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """Zeros and ones."""

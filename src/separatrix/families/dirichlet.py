@@ -53,7 +53,7 @@ class Dirichlet(Family[LogMoments]):
 
     alpha: Float
     event: ClassVar[tuple[int, ...]] = (1,)
-    vector: ClassVar[bool] = True
+    vector = True
 
     def _check(self) -> None:
         require(self, "alpha", self.alpha > 0, "positive")
@@ -202,7 +202,7 @@ class ConjugateDirichlet(ConjugateSimplex[Dirichlet]):
     mean: Float
     gap: Float
     event: ClassVar[tuple[int, ...]] = (0, 1, 1)
-    is_vector: ClassVar[bool] = True
+    vector = True
 
     @staticmethod
     def parts(x: Any) -> Float:

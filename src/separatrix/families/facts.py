@@ -37,6 +37,9 @@ from separatrix.families.record import FactsError, Record
 
 __all__ = ["Facts", "LevelCounts", "LogMoments", "Moments", "Sums", "VectorMoments"]
 
+#: z, how much each row counts, where z is missing, and the counts, to means and information.
+Summary = Callable[[Array, Array, Array | None, Float], tuple[Float, Float]]
+
 
 class Facts(Record):
     """What every record of facts has: the count of each batch entry, and ``+``."""
@@ -94,7 +97,7 @@ class Sums(Facts):
         if holes:
             U = np.where(missing[..., None], 0.0, U)
         count = R.T @ (~missing).astype(np.float64) if holes else np.tile(R.sum(axis=0)[:, None], D)
-        total_u = (R.T @ U.reshape(n, -1)).reshape(R.shape[1], D, U.shape[-1])
+        total_u = (R.T @ U.reshape(n, D * U.shape[-1])).reshape(R.shape[1], D, U.shape[-1])
         if log_h is None:
             return cls(count, total_u, np.zeros_like(count))
         return cls(count, total_u, R.T @ np.where(missing, 0.0, log_h(filled)))
@@ -118,7 +121,7 @@ class Moments(Facts):
         count, share = _shares(self.count, other.count)
         delta = other.mean - self.mean
         scatter = self.scatter + other.scatter + self.count * share * delta**2
-        return type(self)(count, _merged_mean(self, other, share), scatter)
+        return type(self)(count, _merged_mean(self.mean, other.mean, self.count, share), scatter)
 
     @property
     def variance(self) -> Float:
@@ -150,7 +153,8 @@ class VectorMoments(Facts):
             z, r = _rows_of(x, R[:, k])
             if len(z):
                 count[k] = r.sum()
-                mean[k], z = _centre(z, r, np.ones(z.shape), np.full(D, count[k]))
+                mean[k] = _centre(z, r, None, count[k])
+                mean[k] += _centre(z, r, None, count[k])  # less what the first has of the offset's rounding
                 z *= np.sqrt(r)[:, None]
                 scatter[k] = z.T @ z
         return cls(count, mean, scatter)
@@ -160,7 +164,7 @@ class VectorMoments(Facts):
         count, share = _shares(self.count, other.count)
         shift = np.sqrt(self.count * share)[..., None] * (other.mean - self.mean)
         outer = shift[..., :, None] * shift[..., None, :]
-        mean = _merged_mean(self, other, share[..., None], self.count[..., None])
+        mean = _merged_mean(self.mean, other.mean, self.count[..., None], share[..., None])
         return type(self)(count, mean, self.scatter + other.scatter + outer)
 
 
@@ -177,7 +181,7 @@ class LogMoments(Facts):
     def of(cls, x: Array, R: Array) -> Self:
         """x (n, D, C): D columns of C components that are missing together."""
         x = np.asarray(x, dtype=np.float64)
-        count, mean, gap = _by_class(x.reshape(len(x), -1), R, _log_gaps)
+        count, mean, gap = _by_class(x.reshape(len(x), int(np.prod(x.shape[1:]))), R, _log_gaps)
         shape = (len(count), *x.shape[1:])
         return cls(count.reshape(shape)[..., 0], mean.reshape(shape), gap.reshape(shape))
 
@@ -189,7 +193,7 @@ class LogMoments(Facts):
     def __add__(self, other: Self) -> Self:
         """The rule of Chan with the divergence of -ln."""
         count, share = _shares(self.count, other.count)
-        mean = _merged_mean(self, other, share[..., None], self.count[..., None])
+        mean = _merged_mean(self.mean, other.mean, self.count[..., None], share[..., None])
         gap = self.gap + other.gap + _moved(self, mean) + _moved(other, mean)
         return type(self)(count, mean, gap)
 
@@ -263,18 +267,16 @@ def one_hot(x: Array, L: int) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(n, D * L))
 
 
-def _by_class(
-    x: Array, R: Array, summary: Callable[[Array, Array, Array, Float], tuple[Float, Float]]
-) -> tuple[Float, Float, Float]:
+def _by_class(x: Array, R: Array, summary: Summary) -> tuple[Float, Float, Float]:
     """Counts, means and information (K, M) of the columns of x, each class from its own rows."""
     x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
     K, M = R.shape[1], x.shape[1]
     count, mean, information = np.zeros((K, M)), np.zeros((K, M)), np.zeros((K, M))
     for k in range(K):
         z, r = _rows_of(x, R[:, k])
-        seen = (~np.isnan(z)).astype(np.float64)
-        count[k] = r @ seen
-        mean[k], information[k] = summary(z, r, seen, count[k])
+        holes = np.isnan(z) if np.isnan(r @ z).any() else None
+        count[k] = r.sum() if holes is None else r @ ~holes
+        mean[k], information[k] = summary(z, r, holes, count[k])
     return count, mean, information
 
 
@@ -284,29 +286,33 @@ def _rows_of(x: Array, r: Array) -> tuple[Array, Array]:
     return np.take(x, rows, axis=0), np.take(r, rows)
 
 
-def _centre(z: Array, r: Array, seen: Array, count: Float) -> tuple[Float, Float]:
-    """The mean, and z less its mean (zero where missing).
-
-    Twice: the first mean carries the rounding of the data's offset, the mean of what remains does not.
-    """
-    safe = np.where(count > 0, count, 1.0)
-    z = np.where(seen > 0, z, 0.0)
-    mean = (r @ z) / safe
-    z = (z - mean) * seen
-    rest = (r @ z) / safe
-    return mean + rest, (z - rest) * seen
+def _centre(z: Array, r: Array, holes: Array | None, count: Float) -> Float:
+    """Subtract the mean from z in place, leave zeros in its holes, and return the mean."""
+    if holes is not None:
+        z[holes] = 0.0
+    mean = np.asarray((r @ z) / np.where(count > 0, count, 1.0))
+    z -= mean
+    if holes is not None:
+        z[holes] = 0.0
+    return mean
 
 
-def _centred_squares(z: Array, r: Array, seen: Array, count: Float) -> tuple[Float, Float]:
-    mean, z = _centre(z, r, seen, count)
-    return mean, r @ np.square(z)
+def _centred_squares(z: Array, r: Array, holes: Array | None, count: Float) -> tuple[Float, Float]:
+    """The first mean carries the rounding of the data's offset; the mean of what remains, ``rest``, does not."""
+    mean = _centre(z, r, holes, count)
+    rest = (r @ z) / np.where(count > 0, count, 1.0)
+    squares = r @ np.square(z, out=z)
+    return mean + rest, np.maximum(squares - count * rest**2, 0.0)
 
 
-def _log_gaps(z: Array, r: Array, seen: Array, count: Float) -> tuple[Float, Float]:
+def _log_gaps(z: Array, r: Array, holes: Array | None, count: Float) -> tuple[Float, Float]:
     """ln(mean / x) summed as x/mean - 1 - ln(x/mean): the added part sums to zero, and each term is >= 0."""
-    mean, _ = _centre(z, r, seen, count)
+    centred = z.copy()
+    mean = _centre(centred, r, holes, count)
+    mean += (r @ centred) / np.where(count > 0, count, 1.0)
     safe = np.where(count > 0, mean, 1.0)
-    return mean, r @ (divergence(safe, np.where(seen > 0, z, safe)) / safe)
+    filled = z if holes is None else np.where(holes, safe, z)
+    return mean, r @ (divergence(safe, filled) / safe)
 
 
 def _shares(n: Float, m: Float) -> tuple[Float, Float]:
@@ -315,15 +321,9 @@ def _shares(n: Float, m: Float) -> tuple[Float, Float]:
     return count, np.divide(m, count, out=np.zeros_like(count), where=count > 0)
 
 
-def _merged_mean(
-    a: Moments | VectorMoments | LogMoments,
-    b: Moments | VectorMoments | LogMoments,
-    share: Float,
-    count: Float | None = None,
-) -> Float:
-    """The weighted mean of two means; that of b alone, exactly, where a has seen nothing."""
-    n = a.count if count is None else count
-    return np.where(n > 0, a.mean + share * (b.mean - a.mean), b.mean)
+def _merged_mean(a: Float, b: Float, n: Float, share: Float) -> Float:
+    """The weighted mean of two means; b itself, exactly, where a has seen nothing."""
+    return np.where(n > 0, a + share * (b - a), b)
 
 
 def _moved(part: LogMoments, mean: Float) -> Float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from separatrix.families.record import Record
 __all__ = ["Density", "Family", "Prior", "Size"]
 
 Size = int | tuple[int, ...]
-FAR_APART = 1e4  # nats between classes beyond which densities are not expanded about a common centre
+LARGE = 1e5  # nats; sums of terms beyond this size would show their rounding (1e-11)
 F = TypeVar("F", bound=Facts)
 
 
@@ -35,7 +35,7 @@ class Density(Record, ABC):
     """Something with a density and a sampler, for K classes and D columns at once."""
 
     #: Whether a whole row of D columns is one observation.
-    vector: ClassVar[bool] = False
+    vector: bool = False
 
     @abstractmethod
     def log_density(self, x: Any) -> Float:
@@ -158,23 +158,20 @@ class Prior(Record, ABC, Generic[D, F]):
 def linear_log_density_sum(distribution: Family[Any], x: Array) -> Float:
     """`Density.log_density_sum` as matrix products: Σ_d η_kd'u(x_nd) - A_kd + ln h(x_nd).
 
-    Taken relative to the mean parameters over classes, so that only differences between classes are summed
-    with the rounding of u and A: ln p_k = ln p_mean + (η_k - η_mean)'u - (A_k - A_mean). Where classes are so
-    far apart that this rounding shows, the densities are taken one by one.
+    Each term is as large as A, and so is its rounding: where A is large, densities are taken one by one.
     """
-    x = np.asarray(x, dtype=np.float64)
-    centre = type(distribution)(*(array.mean(axis=0) for array in distribution.arrays))
-    normaliser = distribution.log_normaliser - centre.log_normaliser
-    if np.abs(normaliser).max(initial=0.0) > FAR_APART:
+    x, A = np.asarray(x, dtype=np.float64), distribution.log_normaliser
+    if np.abs(A).max(initial=0.0) > LARGE:
         return Density.log_density_sum(distribution, x)
-    seen = ~np.isnan(x)
-    filled = np.where(seen, x, 0.5)
-    eta, K = distribution.natural, distribution.batch[0]
-    moved = np.where(np.isneginf(eta), eta, eta - np.where(np.isneginf(eta), 0.0, centre.natural))
-    U = np.where(seen[..., None], centre.u(filled), 0.0)
-    base = np.where(seen, centre.log_density(filled), 0.0).sum(axis=1)
-    weighed = weigh(U.reshape(len(x), -1), moved.reshape(K, -1))
-    return np.asarray(base[:, None] + weighed - seen @ normaliser.T)
+    missing, eta = np.isnan(x), distribution.natural
+    holes = bool(missing.any())
+    filled = np.where(missing, 0.5, x) if holes else x
+    U, log_h = distribution.u(filled), distribution.log_h(filled)
+    if holes:
+        U, log_h = np.where(missing[..., None], 0.0, U), np.where(missing, 0.0, log_h)
+    seen = ~missing @ A.T if holes else A.sum(axis=1)
+    weighed = weigh(U.reshape(len(x), eta[0].size), eta.reshape(len(eta), eta[0].size))
+    return np.asarray(weighed + log_h.sum(axis=1, keepdims=True) - seen)
 
 
 def weigh(U: Array, c: Float) -> Float:

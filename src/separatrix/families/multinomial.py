@@ -52,7 +52,7 @@ class Multinomial(Family[Sums]):
     log_probability: Float
     trials: Float = field(default_factory=lambda: np.asarray(1.0))
     event: ClassVar[tuple[int, ...]] = (1, 0)
-    vector: ClassVar[bool] = True
+    vector = True
 
     @property
     def probability(self) -> Float:
@@ -159,11 +159,20 @@ class Multinomial(Family[Sums]):
 
 @dataclass(frozen=True)
 class DirichletMultinomial(Prior[Multinomial, Sums]):
-    """μ ~ Dirichlet(α): α_d earlier counts in column d, all > 0. ``trials`` is the T of rows it samples."""
+    """μ ~ Dirichlet(α).
+
+    Parameters
+    ----------
+    alpha
+        α_d > 0 earlier counts in column d.
+    trials, rows
+        The mean T of so many earlier rows. Only `sample` asks for it.
+    """
 
     alpha: Float
     trials: Float = field(default_factory=lambda: np.asarray(1.0))
-    event: ClassVar[tuple[int, ...]] = (1, 0)
+    rows: Float = field(default_factory=lambda: np.asarray(1.0))
+    event: ClassVar[tuple[int, ...]] = (1, 0, 0)
 
     def _check(self) -> None:
         require(self, "alpha", self.alpha > 0, "positive")
@@ -175,9 +184,10 @@ class DirichletMultinomial(Prior[Multinomial, Sums]):
         return cls(np.ones_like(pooled.total_u), pooled.mean_u.sum(axis=-1))
 
     def updated(self, facts: Sums) -> Self:
-        """Add the counts; rows to be sampled get the mean number of trials seen."""
-        seen = facts.count > 0
-        return type(self)(self.alpha + facts.total_u, np.where(seen, facts.mean_u.sum(axis=-1), self.trials))
+        """Add the counts."""
+        rows = self.rows + facts.count
+        trials = (self.rows * self.trials + facts.total_u.sum(axis=-1)) / rows
+        return type(self)(self.alpha + facts.total_u, trials, rows)
 
     @property
     def mode(self) -> Multinomial:
@@ -200,7 +210,7 @@ class DirichletMultinomialPredictive(Density):
     alpha: Float
     trials: Float
     event: ClassVar[tuple[int, ...]] = (1, 0)
-    vector: ClassVar[bool] = True
+    vector = True
 
     def log_density(self, x: Any) -> Float:
         """Rising factorials and ln h."""

@@ -94,7 +94,7 @@ class MultivariateNormal(Family[VectorMoments]):
     mean: Float
     covariance: Float
     event: ClassVar[tuple[int, ...]] = (1, 2)
-    vector: ClassVar[bool] = True
+    vector = True
 
     @cached_property
     def _whitener(self) -> Whitener:
@@ -271,7 +271,7 @@ class MultivariateT(Density):
     location: Float
     scale: Float
     event: ClassVar[tuple[int, ...]] = (0, 1, 2)
-    vector: ClassVar[bool] = True
+    vector = True
 
     @cached_property
     def _whitener(self) -> Whitener:

@@ -24,7 +24,7 @@ import numpy as np
 from separatrix._array import Array, Float
 from separatrix._special import LOG_SQRT_2PI, log1p_ratio, log_rising
 from separatrix.families.facts import Moments
-from separatrix.families.family import FAR_APART, Density, Family, Prior, Size, reject, shape_of
+from separatrix.families.family import LARGE, Density, Family, Prior, Size, reject, shape_of
 from separatrix.families.record import FactsError, require
 
 __all__ = ["Normal", "NormalGamma", "StudentT"]
@@ -237,7 +237,7 @@ def log_normal_sum(x: Array, mean: Float, sd: Float) -> Float:
     """
     middle, unit = mean.mean(axis=0), np.exp(np.log(sd).mean(axis=0))
     c, b = unit / sd, (mean - middle) / sd
-    if np.max(b**2, initial=0.0) > FAR_APART:
+    if np.max(b**2, initial=0.0) > LARGE:
         return Density.log_density_sum(Normal(mean, sd), x)
     z = (np.asarray(x, dtype=np.float64) - middle) / unit
     missing = np.isnan(z)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class PseudoObservations(Prior[D, LogMoments]):
     count: Float
     mean: Float
     gap: Float
-    is_vector: ClassVar[bool] = False
+    vector: bool = False
 
     def _check(self) -> None:
         require(self, "count", self.count > 0, "positive")
@@ -88,6 +88,7 @@ class PseudoPredictive(Density):
 
     def __post_init__(self) -> None:
         """Nothing to convert: the prior is a record already."""
+        object.__setattr__(self, "vector", self.prior.vector)
 
     @property
     def arrays(self) -> list[Float]:
@@ -109,13 +110,6 @@ class PseudoPredictive(Density):
         ok = np.asarray((parts > 0).all(axis=-1))
         one = LogMoments.of_one(np.where(ok[..., None], parts, self.prior.mean))
         return np.where(ok, self.prior.log_marginal(one), -np.inf)
-
-    def log_density_sum(self, x: Any) -> Float:
-        """Class by class."""
-        if not self.prior.is_vector:
-            return super().log_density_sum(x)
-        x = np.asarray(x, dtype=np.float64)
-        return np.stack([self[k].log_density(x) for k in range(self.batch[0])], axis=1)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """A distribution from the posterior, then x from it."""

@@ -28,7 +28,17 @@ from separatrix._special import (
     trigamma_excess,
 )
 
-__all__ = ["log_kernel", "log_partition", "maximum", "mode_of_log"]
+__all__ = [
+    "by_laplace",
+    "by_quadrature",
+    "centre",
+    "log_kernel",
+    "log_partition",
+    "maximum",
+    "mode_of_log",
+    "sinh_grid",
+    "slack",
+]
 
 CHUNK = 128  # normalisers integrated together: a few ten MB of grid
 
@@ -116,18 +126,20 @@ def log_partition(nu: Float, m: Float, g: Float) -> Float:
     """ln ∫ exp(ν k(α)) dα: by quadrature for two components, by Laplace's method for more."""
     C = m.shape[-1]
     flat = nu.reshape(-1), m.reshape(-1, C), g.reshape(-1, C)
-    method = _quadrature if C == 2 else _laplace
+    method = by_quadrature if C == 2 else by_laplace
     parts = [method(*(a[i : i + CHUNK] for a in flat)) for i in range(0, nu.size, CHUNK)]
     return np.concatenate([np.zeros(0), *parts]).reshape(nu.shape)
 
 
-def _laplace(nu: Float, m: Float, g: Float) -> Float:
+def by_laplace(nu: Float, m: Float, g: Float) -> Float:
+    """`log_partition` of a batch (B,), (B, C), (B, C): the hump taken for a normal density in ln α."""
     theta, precision = mode_of_log(nu, m, g)
     peak = nu * log_kernel(np.exp(theta), m, g) + theta.sum(axis=-1)
     return np.asarray(peak + theta.shape[-1] * LOG_SQRT_2PI - 0.5 * np.asarray(np.linalg.slogdet(precision)[1]))
 
 
-def _quadrature(nu: Float, m: Float, g: Float) -> Float:
+def by_quadrature(nu: Float, m: Float, g: Float) -> Float:
+    """`log_partition` of a batch (B,), (B, 2), (B, 2) on a grid in the hump's own coordinates."""
     theta, precision = mode_of_log(nu, m, g)
     L = np.linalg.cholesky(np.linalg.inv(precision))
     z, log_weight = sinh_grid(nu)

@@ -18,7 +18,7 @@ def test_zero_times_minus_infinity_is_zero():
     assert_allclose(weigh(U, c), [[-2.0, -np.inf], [-np.inf, -3.0]])
 
 
-@pytest.mark.parametrize("far", [0.0, 9e3, 1e8])
+@pytest.mark.parametrize("far", [0.0, 9e4, 1e8])
 def test_matrix_products_say_what_the_elementwise_sum_says(far):
     distribution = Poisson(np.array([[0.0, 3.0], [far, 5.0], [0.0, 1e-9]]))
     x = np.array([[0.0, 4.0], [far + 7, np.nan], [np.nan, np.nan]])
