@@ -72,4 +72,4 @@ def test_the_readme_runs():
     readme = ROOT.parents[1] / "README.md"
     code = readme.read_text().split("```python\n")[1].split("```")[0]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["0.98 1", "(150, 2)", "complete", "4"]
+    assert done.stdout.splitlines() == ["0.98 1", "(150, 2)", "complete", "5"]

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Can hyperplanes separate the classes? The answer in words, with the direction, the margin and Novikoff's bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from separatrix._array import Array, Float, to_dense
+from separatrix.data import Block, Source, as_source, encode_labels
+from separatrix.exceptions import DataError
+from separatrix.shell import check_weight
+from separatrix.solvers import Separability, separability
+from separatrix.solvers.margin import Margin, Novikoff, novikoff, widest_margin
+
+__all__ = ["SeparabilityReport", "is_separable"]
+
+MOST_ROWS = 20_000  # up to which a margin is computed
+
+WORDS = {
+    "complete": "A hyperplane separates the classes completely",
+    "quasi-complete": "A hyperplane separates the classes except for rows on the plane itself (quasi-complete)",
+    "overlapping": "No hyperplane separates the classes: they overlap",
+}
+
+
+@dataclass(frozen=True)
+class SeparabilityReport:
+    """What `is_separable` found; true where the classes are separable.
+
+    Attributes
+    ----------
+    status : "complete", "quasi-complete" or "overlapping"
+    coef, intercept : the separating direction in the user's units; zero where there is none
+    columns : names of the columns with a weight in it
+    classes : the labels
+    n_passes : passes over the rows
+    """
+
+    found: Separability
+    classes: Array
+    _source: Source
+    _fit_intercept: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    @property
+    def status(self) -> str:
+        """Complete, quasi-complete or overlapping."""
+        return self.found.status
+
+    @property
+    def coef(self) -> Float:
+        """w, (1, D) for two classes, (K, D) otherwise."""
+        return self.found.coef
+
+    @property
+    def intercept(self) -> Float:
+        """w0."""
+        return self.found.intercept
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that take part in the separation."""
+        return self.found.columns
+
+    @property
+    def n_passes(self) -> int:
+        """Passes over the rows."""
+        return self.found.n_passes
+
+    @cached_property
+    def _rows(self) -> tuple[Float, Float]:
+        """X and t = ±1 of the rows that count."""
+        if self.status != "complete" or len(self.classes) != 2:
+            raise DataError(f"A margin needs two classes that are completely separable; these are {self.status}.")
+        if self._source.n_rows > MOST_ROWS:
+            raise DataError(f"Margins are computed for at most {MOST_ROWS} rows; there are {self._source.n_rows}.")
+        none: list[Block] = []
+        blocks = self._source.fold(lambda seen, block: [*seen, block], none)
+        keep = [np.ones(len(b), bool) if b.weight is None else b.weight > 0 for b in blocks]
+        X = np.concatenate([to_dense(b.X)[k] for b, k in zip(blocks, keep, strict=True)]).astype(np.float64)
+        return X, 2.0 * np.concatenate([b.codes[k] for b, k in zip(blocks, keep, strict=True)]) - 1
+
+    @cached_property
+    def widest(self) -> Margin:
+        """The maximum-margin hyperplane."""
+        return widest_margin(*self._rows)
+
+    @property
+    def margin(self) -> float:
+        """γ of the maximum-margin hyperplane: half the distance between the classes."""
+        return self.widest.margin
+
+    @cached_property
+    def novikoff(self) -> Novikoff:
+        """γ and R as the perceptron sees them, and (R/γ)²."""
+        return novikoff(*self._rows, fit_intercept=self._fit_intercept)
+
+    @property
+    def novikoff_bound(self) -> float:
+        """(R/γ)²: the perceptron makes no more mistakes than this."""
+        return self.novikoff.bound
+
+    def __str__(self) -> str:
+        said = WORDS[self.status]
+        if not self:
+            return f"{said}."
+        named = ", ".join(map(repr, self.columns[:6])) + (", ..." if len(self.columns) > 6 else "")
+        return (
+            f"{said}, along {named}. Without a prior, a logistic model has no finite maximum here: give it one "
+            "(alpha > 0), or drop or combine those columns."
+        )
+
+
+def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bool = True) -> SeparabilityReport:
+    """Decide by linear programs whether hyperplanes separate the classes, two or more of them.
+
+    Complete: every row lies strictly on its own side. Quasi-complete: some rows lie on the plane, none on the
+    wrong side. Overlapping: neither; only then does the likelihood of a logistic model have a maximum (Albert &
+    Anderson 1984).
+
+    Parameters
+    ----------
+    X : table of shape (N, D)
+        Rows.
+    y : array-like of shape (N,)
+        Labels of K >= 2 classes.
+    sample_weight : array-like of shape (N,), optional
+        Rows of weight 0 are left out.
+    fit_intercept : bool, default True
+        Whether planes need not pass through the origin.
+
+    Returns
+    -------
+    SeparabilityReport
+        True where separable; with ``status``, the direction, and for two classes ``margin`` and ``novikoff_bound``.
+
+    Examples
+    --------
+    >>> from separatrix import is_separable
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [3.0, 1.0], [4.0, 3.0]], ["a", "a", "b", "b"]
+    >>> report = is_separable(X, y)
+    >>> report.status, report.margin
+    ('complete', 1.118...)
+    >>> bool(is_separable([[0.0], [1.0], [2.0]], ["a", "b", "a"]))
+    False
+    """
+    raw = as_source(X)
+    classes, codes = encode_labels(y)
+    if len(codes) != raw.n_rows:
+        raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
+    if len(classes) < 2:
+        raise DataError(f"Only one class is present: every label is {classes.tolist()[0]!r}.")
+    source = as_source(X, codes, check_weight(sample_weight, raw.n_rows))
+    found = separability(source, len(classes), fit_intercept=fit_intercept)
+    return SeparabilityReport(found, classes, source, fit_intercept)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One pass that finds the rows a linear machine serves worst.
+
+A row x of class t is served by a_t(x) - a_j(x), its margin over a rival j. Constraint generation asks each pass for the
+smallest margins of every pair (t, j), measured in a `Frame` where all columns fill [-1, 1], and needs no other row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from separatrix._array import Codes, Float, Rows, is_sparse
+from separatrix.data import Block
+from separatrix.stats import Extent
+
+__all__ = ["Frame", "WorstRows", "counted", "worst_rows"]
+
+GAP = 1e-9  # the narrowest gap that is one, as a share of the range of the columns
+COARSEST = 1e-6  # ... however coarse the rounding of the data
+
+
+def counted(block: Block) -> Block:
+    """The rows of the block that have weight."""
+    if block.weight is None or block.weight.all():
+        return block
+    keep = block.weight > 0
+    return Block(block.X[keep], block.codes[keep], block.weight[keep], np.asarray(block.row)[keep])
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Coordinates z = (x - centre) / scale in [-1, 1], followed by a 1 where there is an intercept.
+
+    A column that holds zero is not moved, so sparse rows stay sparse. One that holds a single value adds nothing to an
+    intercept: its scale is infinite and its coordinate 0. ``rounding`` bounds what the rounding of the data does to an
+    activation with weights in [-1, 1].
+    """
+
+    centre: Float
+    scale: Float
+    fit_intercept: bool
+    rounding: float
+
+    @classmethod
+    def of(cls, extent: Extent, *, fit_intercept: bool) -> Frame:
+        """The frame that rows of this extent fill. Without an intercept the origin has a meaning, and stays."""
+        low, high = extent.low, extent.high
+        reach = np.maximum(np.abs(low), np.abs(high))
+        stays = ((low <= 0) & (high >= 0)) | (not fit_intercept)
+        centre = np.where(stays, 0.0, low / 2 + high / 2)
+        scale = np.where(stays, reach, high / 2 - low / 2)
+        scale[scale < np.finfo(np.float64).tiny] = np.inf
+        rounding = 4 * np.finfo(np.float64).eps * float((reach / scale).sum())
+        return cls(centre, scale, fit_intercept, min(rounding, COARSEST))
+
+    @property
+    def width(self) -> int:
+        """P, the number of coordinates."""
+        return len(self.scale) + self.fit_intercept
+
+    @property
+    def tolerance(self) -> float:
+        """The smallest margin that is more than rounding."""
+        return GAP + self.rounding
+
+    def rows(self, X: Rows) -> Any:
+        """Z (n, P) of the rows X, as a CSR array."""
+        ones = sparse.csr_array(np.ones((X.shape[0], 1)))
+        moved = X - ones @ sparse.csr_array(self.centre[None]) if is_sparse(X) else X - self.centre
+        Z = sparse.csr_array(moved) @ sparse.diags_array(1 / self.scale)
+        return sparse.hstack([Z, ones], format="csr") if self.fit_intercept else Z
+
+    def activations(self, X: Rows, B: Float) -> Float:
+        """a (n, K) of the rows X under the weights B (K, P)."""
+        W, w0 = self._weights(B)
+        if is_sparse(X):
+            return np.asarray(X @ W.T + (w0 - W @ self.centre))
+        return np.asarray((X - self.centre) @ W.T + w0)
+
+    def in_user_units(self, B: Float) -> tuple[Float, Float]:
+        """The same functions as coefficients (K, M) and intercepts (K,) for the rows as they are."""
+        W, w0 = self._weights(B)
+        return W, w0 - W @ self.centre
+
+    def _weights(self, B: Float) -> tuple[Float, Float]:
+        M = len(self.scale)
+        return B[:, :M] / self.scale, B[:, M] if self.fit_intercept else np.zeros(len(B))
+
+
+@dataclass(frozen=True, slots=True)
+class WorstRows:
+    """The smallest margins, at most ``most`` for each pair (class ``t``, ``rival``), and the rows ``X`` that have them.
+
+    ``least`` and ``largest`` are over the margins of all rows; ``n_near`` counts the rows within the frame's tolerance
+    of a boundary, or beyond it.
+    """
+
+    X: Rows
+    t: Codes
+    rival: Codes
+    row: Codes
+    margin: Float
+    most: int
+    least: float
+    largest: float
+    n_near: int
+
+    def __add__(self, other: WorstRows) -> WorstRows:
+        """The worst of both."""
+        X = sparse.vstack([self.X, other.X], format="csr") if is_sparse(self.X) else np.vstack([self.X, other.X])
+        t, rival = np.append(self.t, other.t), np.append(self.rival, other.rival)
+        row, margin = np.append(self.row, other.row), np.append(self.margin, other.margin)
+        keep = _smallest(t, rival, margin, row, self.most)
+        least, largest = min(self.least, other.least), max(self.largest, other.largest)
+        n_near = self.n_near + other.n_near
+        return WorstRows(X[keep], t[keep], rival[keep], row[keep], margin[keep], self.most, least, largest, n_near)
+
+
+def worst_rows(block: Block, B: Float, frame: Frame, *, below: float, most: int) -> WorstRows:
+    """The worst rows of one block among those with a margin under ``below``."""
+    block = counted(block)
+    X, t = block.X.astype(np.float64, copy=False), block.codes
+    a = frame.activations(X, B)
+    margins = np.take_along_axis(a, t[:, None], axis=1) - a
+    is_rival = np.arange(a.shape[1]) != t[:, None]
+    n, rival = np.nonzero((margins < below) & is_rival)
+    row, margin = np.asarray(block.row)[n], margins[n, rival]
+    keep = _smallest(t[n], rival, margin, row, most)
+    n, rival, row, margin = n[keep], rival[keep], row[keep], margin[keep]
+    least = margins.min(axis=1, initial=np.inf, where=is_rival)
+    largest = float(margins.max(initial=-np.inf, where=is_rival))
+    n_near = int((least <= frame.tolerance).sum())
+    return WorstRows(X[n], t[n], rival, row, margin, most, float(least.min(initial=np.inf)), largest, n_near)
+
+
+def _smallest(t: Codes, rival: Codes, margin: Float, row: Codes, most: int) -> Codes:
+    """Positions of the smallest margins of each pair. Rows with one margin are copies, almost surely: one will do."""
+    order = np.lexsort((row, margin, rival, t))
+    t, rival, margin = t[order], rival[order], margin[order]
+    next_pair = np.append(True, (np.diff(t) != 0) | (np.diff(rival) != 0))[: len(order)]
+    fresh = next_pair | np.append(True, np.diff(margin) != 0)[: len(order)]
+    pair = np.cumsum(next_pair)[fresh]
+    rank = np.arange(len(pair)) - np.searchsorted(pair, pair)
+    return np.asarray(order[fresh][rank < most])

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+import separatrix as sx
+from problems import STORAGES, blobs, separable
+from separatrix.exceptions import DataError
+
+
+def test_the_report_reads_as_an_answer():
+    X, y = separable(40)
+    report = sx.is_separable(X, np.where(y, "sick", "well"))
+    assert report
+    assert report.status == "complete"
+    assert "separates the classes completely, along 'x" in str(report)
+    assert "alpha > 0" in str(report)
+    overlapping = sx.is_separable(*blobs(60, distance=0.1))
+    assert not overlapping
+    assert str(overlapping) == "No hyperplane separates the classes: they overlap."
+
+
+def test_the_direction_separates_in_the_users_units():
+    X, y = separable(60)
+    X = 1e4 + 1e3 * X
+    report = sx.is_separable(X, y)
+    a = X @ report.coef[0] + report.intercept[0]
+    assert ((a > 0) == (y == 1)).all()
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_any_table_will_do(storage):
+    X, y = separable(30)
+    assert sx.is_separable(STORAGES[storage](X), y).status == "complete"
+
+
+def test_margin_bound_and_what_they_need():
+    X, y = separable(60, gap=0.3)
+    report = sx.is_separable(X, y)
+    assert report.margin >= 0.3 - 1e-9  # the gap it was made with
+    assert report.novikoff_bound >= (report.novikoff.radius / report.margin) ** 2 * (1 - 1e-9)
+    with pytest.raises(DataError, match="completely separable; these are overlapping"):
+        _ = sx.is_separable(*blobs(60, n_classes=2, distance=0.1)).margin
+
+
+def test_rows_of_weight_zero_do_not_count():
+    X, y = separable(60, gap=0.3)
+    X, y = np.vstack([X, X[:1]]), np.append(y, 1 - y[0])  # one row with both labels
+    weight = np.append(np.ones(60), 0.0)
+    assert not sx.is_separable(X, y)
+    report = sx.is_separable(X, y, sample_weight=weight)
+    assert report.status == "complete"
+    assert report.margin == pytest.approx(sx.is_separable(X[:60], y[:60]).margin, rel=1e-6)
+
+
+def test_bad_input():
+    X, y = separable(20)
+    with pytest.raises(DataError, match="Only one class is present: every label is 0"):
+        sx.is_separable(X, np.zeros(20))
+    with pytest.raises(DataError, match="X has 20 rows but y has 19"):
+        sx.is_separable(X, y[1:])
+    X[3, 1] = np.nan
+    with pytest.raises(DataError, match=r"column 'x1' \(1 of 20 rows\)"):
+        sx.is_separable(X, y)
