@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from separatrix import basis as basis
+    from separatrix import datasets as datasets
     from separatrix import exceptions as exceptions
+    from separatrix import families as families
     from separatrix import geometry as geometry
     from separatrix import plots as plots
     from separatrix import solvers as solvers
@@ -41,7 +43,7 @@ _HOME = {
     "decide": "decisions",
     "is_separable": "geometry",
 }
-_MODULES = ("basis", "exceptions", "geometry", "plots", "solvers")
+_MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "plots", "solvers")
 
 __all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604
 

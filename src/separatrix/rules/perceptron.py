@@ -207,7 +207,7 @@ class Perceptron(LinearClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = Perceptron().fit(X, y == 0)
     >>> model.score(X, y == 0), model.n_mistakes_, model.solution_.status.value
-    (1.0, 4, 'an epoch passed without a mistake: the classes are separated')
+    (1.0, 5, 'an epoch passed without a mistake: the classes are separated')
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class Perceptron(LinearClassifier):
         self.mistakes_per_epoch_ = solution.value.per_epoch
         self.n_mistakes_ = sum(self.mistakes_per_epoch_)
         if solution.status is Status.MAX_STEPS:
-            said = _not_separated(solution, source, len(classes), self.fit_intercept)
+            said = _not_separated(solution, source, len(classes), self._options())
             warnings.warn(said, NotSeparableWarning, stacklevel=2)
         return self
 
@@ -251,7 +251,7 @@ class Perceptron(LinearClassifier):
         return PerceptronOptions(self.learning_rate, self.fit_intercept, self.max_epochs, self.weights, rng, self.trace)
 
 
-def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int, fit_intercept: bool) -> str:
+def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int, options: PerceptronOptions) -> str:
     """What to tell the user when the limit was reached; on small data, after deciding by linear program."""
     last, fewest = solution.value.per_epoch[-1], min(solution.value.per_epoch)
     made = (
@@ -259,12 +259,12 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
         f"of {source.n_rows} rows)"
     )
     if source.n_rows * len(source.columns) <= PROOF_SIZE:
-        if separability(source, n_classes, fit_intercept=fit_intercept).status == "complete":
+        if separability(source, n_classes, fit_intercept=options.fit_intercept).status == "complete":
             return f"{made}, yet the classes can be separated. Raise max_epochs, or rescale the columns."
         found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
     else:
         found = "the classes, as it seems, cannot be separated by a hyperplane (is_separable decides)"
+    better = ", or keep better weights with weights='average' or 'pocket'" if options.keep == "last" else ""
     return (
-        f"{made}: {found}. Use a model for classes that overlap, such as FisherDiscriminant, a richer "
-        "basis=, or keep better weights with weights='average' or 'pocket'."
+        f"{made}: {found}. Use a model for classes that overlap, such as FisherDiscriminant, a richer basis={better}."
     )
