@@ -20,13 +20,14 @@ from separatrix._array import Array, Codes, Float, Rows, bincount, is_sparse, to
 from separatrix.data.block import Block
 from separatrix.data.source import Source
 from separatrix.stats.finite import require_finite, require_squares
-from separatrix.stats.scatter import FactoredScatter, Scatter, segments, spread_out, squared_sums
+from separatrix.stats.scatter import DiagonalScatter, FactoredScatter, Scatter, segments, spread_out, squared_sums
 
 __all__ = ["ClassMoments", "class_moments", "collect_moments"]
 
 S = TypeVar("S", bound=Scatter)
 
 DENSE_ABOVE = 0.1  # a block with more than this share of non-zeros is centred as a dense one
+COMPILED_FROM = 50_000  # numbers in a block from which a compiled loop pays for importing its compiler
 CANCELLATION = 1e4  # ... as is one with a column whose squared mean exceeds this many variances
 
 
@@ -111,9 +112,26 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
     bounds = np.concatenate([[0], np.cumsum(np.bincount(block.codes, minlength=n_classes))])
     weight = None if block.weight is None else block.weight[order]
     with np.errstate(invalid="ignore", over="ignore"):
+        if scatter is DiagonalScatter and not is_sparse(block.X) and block.X.size >= COMPILED_FROM:
+            return diagonal_moments(block, n_classes)  # type: ignore[return-value]  # S is DiagonalScatter
         if is_sparse(block.X):
             return _sparse_moments(block.X[order], weight, bounds, scatter)
         return _dense_moments(_sorted_copy(block.X, order), weight, bounds, scatter)
+
+
+def diagonal_moments(block: Block, n_classes: int) -> ClassMoments[DiagonalScatter]:
+    """Means and squares in two reads of a block in cache, without a sorted copy: half the time of the plain way."""
+    from separatrix.stats._kernels import class_squares, class_sums
+
+    X = np.ascontiguousarray(block.X)
+    weight = np.ones(len(X)) if block.weight is None else block.weight
+    count, mean, rest, squares = (np.zeros(shape) for shape in (n_classes, *[(n_classes, X.shape[1])] * 3))
+    class_sums(X, block.codes, weight, count, mean)
+    safe = np.where(count > 0, count, 1.0)[:, None]
+    mean /= safe
+    class_squares(X, block.codes, weight, mean, rest, squares)
+    rest /= safe  # what the rounding of the first mean left over, as in _centre
+    return ClassMoments(count, mean + rest, DiagonalScatter(squares - safe * rest**2))
 
 
 def _sorted_copy(X: Array, order: Codes) -> Array:
