@@ -16,22 +16,21 @@ WITHOUT_SPREAD = "every row of a class is equal, so S_W = 0 and Fisher's J(w) is
 FISHER_DEGENERATE = dict.fromkeys(
     ["check_sample_weights_shape", "check_sample_weights_not_overwritten"], WITHOUT_SPREAD
 )
+SINGULAR = FISHER_DEGENERATE | dict.fromkeys(
+    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
+    "15 rows of 30 columns: the covariance is singular without shrinkage (checked with shrinkage below)",
+)
 WEIGHT_IS_A_STEP = "a perceptron sees rows in order; a weight scales a row's step and does not repeat the row"
 
 ESTIMATORS = {
     "least_squares": (sx.LeastSquaresClassifier(), {}),
-    "fisher": (
-        sx.FisherDiscriminant(),
-        FISHER_DEGENERATE
-        | dict.fromkeys(
-            [
-                "check_sample_weight_equivalence_on_dense_data",
-                "check_sample_weight_equivalence_on_sparse_data",
-            ],
-            "15 rows of 30 columns: S_W is singular without shrinkage (checked with shrinkage below)",
-        ),
-    ),
+    "fisher": (sx.FisherDiscriminant(), SINGULAR),
     "fisher_shrunk": (sx.FisherDiscriminant(shrinkage=0.1), FISHER_DEGENERATE),
+    "lda": (sx.LinearDiscriminantAnalysis(), SINGULAR),
+    "lda_evidence": (sx.LinearDiscriminantAnalysis(shrinkage="evidence"), FISHER_DEGENERATE),
+    "lda_predictive": (sx.LinearDiscriminantAnalysis(estimate="predictive"), FISHER_DEGENERATE),
+    "qda": (sx.QuadraticDiscriminantAnalysis(), SINGULAR),
+    "qda_shrunk": (sx.QuadraticDiscriminantAnalysis(shrinkage=0.1), FISHER_DEGENERATE),
     "perceptron": (
         sx.Perceptron(),
         dict.fromkeys(

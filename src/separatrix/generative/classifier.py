@@ -296,6 +296,7 @@ def _require_no_basis(model: GenerativeClassifier) -> None:
 
 
 def _n_rows(X: Any) -> int:
+    """Also of a table with text, which only some models can open."""
     from separatrix.data import as_source
 
-    return as_source(X).n_rows
+    return int(X.shape[0]) if "shape" in dir(X) else as_source(X).n_rows

@@ -115,7 +115,7 @@ def _decide(search: _Search) -> tuple[SeparationStatus, Float, int]:
     """The status, a direction B (K, P) in the frame, and the number of rows on its boundaries."""
     tol, slack = search.frame.tolerance, search.frame.rounding
     apart = search.run(partial(some_gap, split=search.split, least=2 * tol), floor=tol)
-    if apart is not None:
+    if apart is not None and apart.worst.least >= tol:
         return "complete", apart.B, 0
     c = search.means.sum(axis=0)
     best = search.run(partial(largest_sum, c=c, slack=slack, least=tol), floor=-tol)
@@ -148,15 +148,19 @@ class _Search:
         self.passes = 0
 
     def run(self, program: Callable[..., Float | None], floor: float) -> _Direction | None:
-        """Add violated rows until every difference is at least ``floor``; None once the program has no solution."""
+        """Add violated rows until every difference is at least ``floor``; None once the program has no solution.
+
+        Where even an exact solution violates rows that it has seen, it is within the accuracy of the program.
+        """
         exact = False
         while (b := program(self.cuts, exact=exact)) is not None:
             B = np.vstack([np.zeros(self.frame.width), b.reshape(self.n_classes - 1, -1)])
             worst = self.source.reduce(partial(worst_rows, B=B, frame=self.frame, below=floor, most=self.most))
             self.passes += 1
-            if worst.least >= floor:
+            has_new = self._add(worst)
+            if worst.least >= floor or (exact and not has_new):
                 return _Direction(b, B, worst)
-            exact = not self._add(worst)
+            exact = not has_new
         return None
 
     def _add(self, worst: WorstRows) -> bool:
