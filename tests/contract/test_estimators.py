@@ -58,7 +58,7 @@ def checks():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_check(estimator, check):
-    with np.errstate(all="warn"):
+    with np.errstate(divide="warn", over="warn", invalid="warn"):
         check(estimator)
 
 
