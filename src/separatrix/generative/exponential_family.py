@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Classes from one exponential family.                                                                    PRML §4.2.4
+
+    p(x | C_k) = h(x) g(λ_k) exp(λ_k'u(x)),  p(C_k) = π_k
+    a_k(x) = λ_k'u(x) + ln g(λ_k) + ln π_k
+
+linear in u(x), and in x itself where u(x) = x: Bernoulli, Poisson, exponential and multinomial, and normal, gamma and
+multivariate normal with a scale that the classes share (`affine`). One pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix._arguments import check_option
+from separatrix.data import Source
+from separatrix.families import FAMILIES, Gamma, MultivariateNormal
+from separatrix.generative.family_classifier import FamilyClassifier, Layout
+from separatrix.generative.groups import Group
+
+__all__ = ["ExponentialFamilyClassifier"]
+
+
+class ExponentialFamilyClassifier(FamilyClassifier):
+    """Classes from one exponential family, for every column or for the row as a whole.
+
+    p(x | C_k) = h(x) g(λ_k) exp(λ_k'u(x)); with u(x) = x and a shared scale s the log-odds of two classes are linear,
+    a(x) = (λ_1 - λ_0)'x/s + ln g(λ_1) - ln g(λ_0) + ln π_1/π_0 (PRML §4.2.4).
+
+    Parameters
+    ----------
+    family : str, default "normal"
+        Columns independent given the class: "normal", "bernoulli", "categorical", "poisson", "exponential", "gamma",
+        "beta", "normal_known_variance". Rows as one vector: "multinomial" (counts that share trials, such as words),
+        "dirichlet" (shares that sum to one), "multivariate_normal".
+    shared_scale : bool, default True
+        One variance (normal), shape (gamma) or covariance (multivariate normal) for all classes, which makes the
+        classifier a linear separator. Other families have no scale of their own.
+    priors : sequence or mapping, optional
+        p(C_k); by default the shares of the rows.
+    estimate : {"map", "ml", "predictive"}, default "map"
+        The mode under a conjugate prior, maximum likelihood, or parameters integrated out.
+    pseudo_count : float, default 1
+        What the prior is worth, in observations; in observations of each outcome for Bernoulli, categorical and
+        multinomial, so that one is Laplace's correction.
+    unlabelled : "error", "missing" or a label, default "error"
+        Which rows of ``y`` have no label: none may, those that are None or NaN, or those marked with this label.
+        They take part through EM. Beware: where the family is wrong, unlabelled rows can make the boundary worse.
+
+    Attributes
+    ----------
+    densities_ : dict
+        The family's name, and p(x | C_k) for all classes at once: a distribution of `separatrix.families`
+    coef_, intercept_ : the linear rule; one row for two classes, whose sigmoid is p(C_1 | x)
+    priors_, class_count_ : p(C_k), and the weight of each class
+    facts_ : what is remembered of the rows
+    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` has the log posteriors of EM
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import ExponentialFamilyClassifier
+    >>> words = np.array([[3, 0, 1], [2, 1, 0], [0, 4, 1], [1, 3, 3]])
+    >>> model = ExponentialFamilyClassifier("multinomial").fit(words, ["sport", "sport", "opera", "opera"])
+    >>> model.predict([[1, 0, 0], [0, 1, 1]]).tolist()
+    ['sport', 'opera']
+    >>> model.coef_.round(2)  # ln μ of "sport" less ln μ of "opera"
+    array([[ 1.25, -1.07, -0.51]])
+    """
+
+    def __init__(
+        self,
+        family: str = "normal",
+        *,
+        shared_scale: bool = True,
+        priors: Any = None,
+        estimate: str = "map",
+        pseudo_count: Any = 1.0,
+        unlabelled: Any = "error",
+    ) -> None:
+        self.family = family
+        self.shared_scale = shared_scale
+        self.priors = priors
+        self.estimate = estimate
+        self.pseudo_count = pseudo_count
+        self.unlabelled = unlabelled
+
+    def __sklearn_tags__(self) -> Any:
+        """A vector is known whole, or not at all."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.family not in FAMILIES or not FAMILIES[self.family].vector
+        return tags
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        check_option(type(self).__name__, "family", self.family, FAMILIES)
+        if self.shared_scale and self.estimate == "predictive" and self.family in _SHARED:
+            raise ValueError(
+                f"ExponentialFamilyClassifier(family={self.family!r}, estimate='predictive'): with a scale that "
+                "classes share, the predictive has no closed form. Set shared_scale=False, or estimate='map'."
+            )
+
+    def _layout(self, source: Source) -> Layout:
+        known_variance = self.family == "normal" and self.shared_scale
+        family = "normal_known_variance" if known_variance else self.family
+        return Layout((Group(family, tuple(range(len(source.columns)))),))
+
+    def _density(self, family: str, facts: Any, estimate: str, prior: Any) -> Any:
+        if self.shared_scale and family in _SHARED:
+            return _SHARED[family](facts, prior)
+        return super()._density(family, facts, estimate, prior)
+
+
+def _shared_gamma(facts: Any, prior: Any) -> Gamma:
+    """ln a - ψ(a) = Σ_k n_k gap_k / Σ_k n_k, b_k = a/mean_k; the prior's observations are counted in."""
+    whole = facts if prior is None else prior.updated(facts).facts
+    together = type(whole)(whole.count.sum(axis=0), np.ones_like(whole.mean[0]), whole.gap.sum(axis=0))
+    shape = Gamma.ml(together[None]).shape
+    return Gamma(shape, shape / whole.mean[..., 0])
+
+
+def _shared_normal(facts: Any, prior: Any) -> MultivariateNormal:
+    """Σ = Σ_k n_k Σ_k / Σ_k n_k, the prior's observations counted in."""
+    if prior is None:
+        together = type(facts)(facts.count.sum(), np.zeros_like(facts.mean[0]), facts.scatter.sum(axis=0))
+        covariance = MultivariateNormal.ml(together[None]).covariance
+        return MultivariateNormal(facts.mean, covariance)
+    each, count = prior.updated(facts), (prior.count + facts.count)[:, None, None]
+    covariance = (count * each.mode.covariance).sum(axis=0, keepdims=True) / count.sum()
+    return MultivariateNormal(each.mean, covariance)
+
+
+_SHARED = {"gamma": _shared_gamma, "multivariate_normal": _shared_normal}

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What classifiers made of exponential families share: columns in groups of one family each.
+
+A model says which groups there are (`Layout`); facts, parameters, EM, the linear form, and columns of text are here.
+
+EM for rows without a label: in the E step a row counts for class k with weight p(C_k | x), in the M step parameters
+follow from facts as ever. With a prior it is the log posterior that never falls, and that is what the trace holds.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from separatrix._arguments import check_option, check_positive
+from separatrix._array import Array, Float, Rows
+from separatrix.data import Block, Source
+from separatrix.data.labels import UNLABELLED
+from separatrix.exceptions import DataError
+from separatrix.families import FactsError, NormalNormal
+from separatrix.generative.affine import Affine, affine_form, why_not_affine
+from separatrix.generative.categories import ValueCounts
+from separatrix.generative.classifier import GenerativeClassifier, class_priors
+from separatrix.generative.conjugate import ESTIMATES, density_of, log_prior, prior_of
+from separatrix.generative.em import Expectation, maximise_expectation
+from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts, labelled_facts
+from separatrix.generative.text import encode_text
+from separatrix.shell import Training
+from separatrix.solvers import Solution, Status
+from separatrix.stats import require_finite, require_squares
+
+__all__ = ["FamilyClassifier", "Layout"]
+
+
+def _as_they_are(facts: GroupedFacts) -> GroupedFacts:
+    return facts
+
+
+class Layout(NamedTuple):
+    """Groups of columns, how many passes it took to find them, and what to keep where they compete for columns."""
+
+    groups: tuple[Group, ...]
+    passes: int = 0
+    settle: Callable[[GroupedFacts], GroupedFacts] = _as_they_are
+
+
+class FamilyClassifier(GenerativeClassifier):
+    """What classifiers made of exponential families share."""
+
+    estimate: str = "map"
+    pseudo_count: Any = 1.0
+
+    # -- what a model provides -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _layout(self, source: Source) -> Layout:
+        """The groups of columns whose facts are to be collected."""
+
+    def _density(self, family: str, facts: Any, estimate: str, prior: Any) -> Any:
+        """p(x | C_k) of one group."""
+        return density_of(family, facts, estimate, prior)
+
+    def _check_arguments(self) -> None:
+        name = type(self).__name__
+        check_option(name, "estimate", self.estimate, ESTIMATES)
+        check_positive(name, "pseudo_count", self.pseudo_count)
+
+    # -- opening tables ------------------------------------------------------------------------------------------
+
+    def _open_training(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        unlabelled: Any = "error",
+        reset: bool = True,
+        least_classes: int = 2,
+    ) -> Training:
+        """As for any classifier, with columns of text as codes."""
+        table, self._text = encode_text(X)
+        self._known = None if reset else self.facts_.groups
+        return super()._open_training(
+            table, y, sample_weight, unlabelled=unlabelled, reset=reset, least_classes=least_classes
+        )
+
+    def _map_rows(self, X: Any, row_function: Any, *, allow_nan: bool = False) -> Array:
+        """As for any classifier, with the texts seen at fit as codes."""
+        table, _ = encode_text(X, self._texts)
+        return super()._map_rows(table, row_function, allow_nan=allow_nan)
+
+    @property
+    def _texts(self) -> dict[int, Array]:
+        """The categories of each column that is text."""
+        return {d: values for d, values in _categories(self.facts_).items() if values.dtype.kind == "U"}
+
+    # -- facts -----------------------------------------------------------------------------------------------------
+
+    def _collect(self, source: Source, n_classes: int) -> Solution[Any]:
+        """One pass (one more to survey the columns where families are to be found); then EM for rows without label."""
+        self._columns = source.columns
+        layout = Layout(self._known) if self._known is not None else self._layout(source)
+        _require_categorical(layout.groups, self._text, self._columns)
+        first = source.reduce(partial(_first_look, groups=layout.groups, n_classes=n_classes, names=self._columns))
+        if not first.is_finite:
+            require_finite(source, allow_nan=True)
+            require_squares(source)
+        facts = layout.settle(first.of_classes(slice(n_classes)))
+        solution = Solution(facts, Status.SOLVED, 1, 1 + layout.passes)
+        if first.count[n_classes] > 0:
+            everyone = first.of_columns(partial(_has, facts.groups))
+            solution = self._run_em(source, facts, everyone, solution.passes)
+        return replace(solution, value=_renamed(solution.value, self._text))
+
+    def _run_em(self, source: Source, start: GroupedFacts, everyone: GroupedFacts, passes: int) -> Solution[Any]:
+        """EM from what the labelled rows say. The prior, made of all rows, is fixed; its log is part of the trace."""
+        priors = tuple(None if isinstance(prior, NormalNormal) else prior for prior in self._priors_of(everyone))
+
+        def parameters(facts: GroupedFacts) -> _Parameters:
+            density = self._densities_of(facts, "map", priors)
+            pairs = zip(priors, density.densities, strict=True)
+            share = sum(log_prior(prior, each) for prior, each in pairs if prior is not None) / source.n_rows
+            with np.errstate(divide="ignore"):
+                log_pi = np.log(class_priors(self.priors, self.classes_, facts.count))
+            return _Parameters(density, log_pi, share, self._columns)
+
+        solution = maximise_expectation(source, start, _expected, parameters)
+        return replace(solution, passes=solution.passes + passes)
+
+    # -- parameters ------------------------------------------------------------------------------------------------
+
+    def _estimate(self, facts: GroupedFacts) -> None:
+        self._density_of_rows = self._densities_of(facts, self.estimate, self._priors_of(facts))
+        self.densities_ = dict(zip((g.family for g in facts.groups), self._density_of_rows.densities, strict=True))
+        self._affine = affine_form(self._density_of_rows)
+
+    def _priors_of(self, facts: GroupedFacts) -> tuple[Any, ...]:
+        """The conjugate prior of each group."""
+        if self.estimate == "ml":
+            return (None,) * len(facts.groups)
+        pairs = zip(facts.groups, facts.parts, strict=True)
+        return tuple(
+            self._named(group, prior_of, group.family, part, float(self.pseudo_count)) for group, part in pairs
+        )
+
+    def _densities_of(self, facts: GroupedFacts, estimate: str, priors: Sequence[Any]) -> GroupedDensity:
+        """One density for each group; by maximum likelihood where it has no prior."""
+        seen = facts.count > 0
+        if None in priors:  # a class still to come has probability zero: any density will do, so it borrows one
+            facts = facts.of_classes(seen)
+        triples = zip(facts.groups, facts.parts, priors, strict=True)
+        densities = tuple(
+            self._named(group, self._density, group.family, part, "ml" if prior is None else estimate, prior)
+            for group, part, prior in triples
+        )
+        if None in priors and not seen.all():
+            lender = np.maximum(np.cumsum(seen) - 1, 0)
+            densities = tuple(density[lender] for density in densities)
+        return GroupedDensity(facts.groups, densities)
+
+    def _named(self, group: Group, function: Any, *arguments: Any) -> Any:
+        """``function(*arguments)``; where facts have no answer, the error names classes and columns."""
+        try:
+            return function(*arguments)
+        except FactsError as error:
+            said = error.describe(self.classes_.tolist(), group.names(self._columns))
+            raise DataError(f"Family {group.family!r}: {said}") from None
+
+    # -- using -----------------------------------------------------------------------------------------------------
+
+    def _log_likelihood(self, X: Rows) -> Float:
+        return self._density_of_rows.log_density(X, self._columns)
+
+    def _scores(self, X: Rows) -> Float:
+        """The linear form where there is one; rows with gaps by the densities of what was seen."""
+        if self._affine is None:
+            return self._log_joint(X)
+        for group in self._density_of_rows.groups:
+            group.checked(X, self._columns)
+        with np.errstate(divide="ignore"):
+            a = self._affine.scores(X) + np.log(self.priors_)
+        gaps = np.isnan(a).any(axis=1)
+        if gaps.any():
+            a[gaps] = self._log_joint(X[gaps])
+        return a
+
+    def _draw(self, k: int, size: int, rng: np.random.Generator) -> Array:
+        rows = self._density_of_rows.draw(k, size, rng)
+        texts = self._texts
+        if texts:
+            rows = rows.astype(object)
+        for d, categories in texts.items():
+            rows[:, d] = categories[rows[:, d].astype(np.intp)]
+        return rows
+
+    def _linear(self) -> Affine:
+        if self._affine is None:
+            why = why_not_affine(self._density_of_rows, self._columns)
+            raise AttributeError(f"This {type(self).__name__} has no linear form: {why}.")
+        return self._affine
+
+    @property
+    def coef_(self) -> Float:
+        """w of the log-odds, (1, D), for two classes; of ln p(x, C_k), up to a term equal for all classes, for more."""
+        W = self._linear().W
+        return W[1:] - W[:1] if len(W) == 2 else W
+
+    @property
+    def intercept_(self) -> Float:
+        """w0, with ln π."""
+        form = self._linear()
+        with np.errstate(divide="ignore"):
+            w0 = form.w0 + np.log(self.priors_)
+        if len(w0) == 2:
+            return np.asarray([w0[1] - w0[0]]) - (form.W[1:] - form.W[:1]) @ form.origin
+        return w0 - form.W @ form.origin
+
+    @property
+    def families_(self) -> tuple[str, ...]:
+        """The family of each column."""
+        families: tuple[str, ...] = self.facts_.families
+        return families
+
+    @property
+    def categories_(self) -> dict[str, Array]:
+        """The values of each categorical column."""
+        return {self._columns[d]: values for d, values in _categories(self.facts_).items()}
+
+
+class _Parameters(NamedTuple):
+    density: GroupedDensity
+    log_pi: Float
+    log_prior: float  # shared out among the rows, so that it adds over blocks as the likelihood does
+    names: Sequence[str]
+
+
+def _first_look(block: Block, groups: tuple[Group, ...], n_classes: int, names: Sequence[str]) -> GroupedFacts:
+    """Facts of each class, and of the rows without a label as one class more."""
+    codes = np.where(block.codes == UNLABELLED, n_classes, block.codes)
+    return labelled_facts(replace(block, t=codes), groups, n_classes + 1, names)
+
+
+def _expected(block: Block, parameters: _Parameters) -> Expectation[GroupedFacts]:
+    """The E step of one block: facts weighed by p(C_k | x), and the log likelihood of what was seen."""
+    density, log_pi, log_prior, names = parameters
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    joint = density.log_density(block.X, names) + log_pi
+    labelled = block.codes != UNLABELLED
+    total = np.where(labelled, joint[np.arange(len(joint)), block.codes], logsumexp(joint, axis=1))
+    hopeless = np.isneginf(total)  # impossible under every class, so far: nothing speaks for one or the other
+    share = np.exp(np.where(hopeless[:, None], log_pi, joint - np.where(hopeless, 0.0, total)[:, None]))
+    one_hot = np.arange(len(log_pi)) == block.codes[:, None]
+    R = weight[:, None] * np.where(labelled[:, None], one_hot, share)
+    parts = tuple(group.facts(group.of(block.X), R) for group in density.groups)
+    facts = GroupedFacts(R.sum(axis=0), density.groups, parts)
+    counted = weight > 0
+    return Expectation(facts, float(weight[counted] @ total[counted]) + log_prior * len(block))
+
+
+def _categories(facts: GroupedFacts) -> dict[int, Array]:
+    pairs = zip(facts.groups, facts.parts, strict=True)
+    counted = [(group, part) for group, part in pairs if isinstance(part, ValueCounts)]
+    return {d: v for group, part in counted for d, v in zip(group.columns, part.values, strict=True)}
+
+
+def _renamed(facts: GroupedFacts, text: dict[int, Array]) -> GroupedFacts:
+    """Counts of codes become counts of texts."""
+    parts = list(facts.parts)
+    for i, group in enumerate(facts.groups):
+        for j, d in enumerate(group.columns):
+            if d in text:
+                parts[i] = parts[i].renamed(j, text[d])
+    return replace(facts, parts=tuple(parts))
+
+
+def _require_categorical(groups: Sequence[Group], text: dict[int, Array], names: Sequence[str]) -> None:
+    for group in groups:
+        wrong = [d for d in group.columns if d in text and group.family != "categorical"]
+        if wrong:
+            raise DataError(
+                f"Column {names[wrong[0]]!r} holds text ({', '.join(map(repr, text[wrong[0]][:3].tolist()))}, ...), so "
+                f"its family can only be 'categorical', not {group.family!r}. Change the family, or give numbers."
+            )
+
+
+def _has(groups: Sequence[Group], family: str, d: int) -> bool:
+    return any(group.family == family and d in group.columns for group in groups)
