@@ -131,7 +131,7 @@ def _united(a: Array, b: Array) -> Array:
     if (a.dtype.kind == "U") != (b.dtype.kind == "U") and len(a) and len(b):
         text, numbers = (a, b) if a.dtype.kind == "U" else (b, a)
         raise DataError(
-            f"A categorical column holds text in one part of the rows ({text[0]!r}) and numbers in another "
+            f"A categorical column holds text in one part of the rows ({str(text[0])!r}) and numbers in another "
             f"({numbers[0]:g}). Give it as one or the other."
         )
     return np.union1d(a, b)

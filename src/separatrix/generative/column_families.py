@@ -183,9 +183,10 @@ def grouped(families: Mapping[int, Sequence[str]]) -> tuple[Group, ...]:
 def choose(facts: GroupedFacts, found: ColumnSurvey, names: Sequence[str]) -> dict[int, Choice]:
     """The most probable candidate of each column that has several, from the facts of all."""
     scores: dict[int, dict[str, float]] = {}
-    for group, part in zip(facts.groups, facts.parts, strict=True):
-        for d, score in zip(group.columns, _evidence(group, part, found), strict=True):
-            scores.setdefault(d, {})[group.family] = float(score)
+    with np.errstate(under="ignore"):  # the tails of an integrand
+        for group, part in zip(facts.groups, facts.parts, strict=True):
+            for d, score in zip(group.columns, _evidence(group, part, found), strict=True):
+                scores.setdefault(d, {})[group.family] = float(score)
     return {d: _most_probable(of_d, found, d, names[d]) for d, of_d in scores.items() if len(of_d) > 1}
 
 
