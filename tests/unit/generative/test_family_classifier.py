@@ -1,0 +1,305 @@
+"""What holds for any classifier made of families: learning in pieces, missing values, rows without labels, text."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from separatrix.exceptions import DataError
+from separatrix.generative import ExponentialFamilyClassifier, NaiveBayes
+
+FAMILIES = {
+    "size": "normal",
+    "visits": "poisson",
+    "member": "bernoulli",
+    "wait": "exponential",
+    "spend": "gamma",
+    "share": "beta",
+    "kind": "categorical",
+    "grade": "categorical",
+    "length": "normal_known_variance",
+}
+
+
+def table(n=300, seed=0, n_classes=3):
+    """Every family at once, some values missing."""
+    rng = np.random.default_rng(seed)
+    t = rng.integers(0, n_classes, n)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(1e3 + t, 1 + t),
+            "visits": rng.poisson(1 + 2 * t).astype(float),
+            "member": (rng.random(n) < 0.2 + 0.2 * t).astype(float),
+            "wait": rng.exponential(1 + t),
+            "spend": rng.gamma(2.0 + t, 3.0),
+            "share": rng.beta(1.0 + t, 2.0),
+            "kind": np.array(["red", "green", "blue", "grey"])[(t + rng.integers(0, 2, n)) % 4],
+            "grade": rng.choice([-1.0, 5.0, 7.0], n),
+            "length": rng.normal(t, 2.0),
+        }
+    )
+    return frame.mask(rng.random(frame.shape) < 0.05), np.array(["a", "b", "c", "d"])[t]
+
+
+X, y = table()
+MODEL = NaiveBayes(FAMILIES)
+
+
+def agree(one, two, rows=X, rtol=1e-9):
+    assert one.classes_.tolist() == two.classes_.tolist()
+    np.testing.assert_allclose(one.predict_log_proba(rows), two.predict_log_proba(rows), rtol=rtol, atol=1e-9)
+    np.testing.assert_allclose(one.log_density(rows), two.log_density(rows), rtol=rtol)
+
+
+@pytest.mark.parametrize("estimate", ["map", "ml"])
+def test_batches_are_one_fit(estimate):
+    model = clone(MODEL).set_params(estimate=estimate)
+    pieces = clone(model)
+    for rows in (slice(0, 90), slice(90, 120), slice(120, 300)):
+        pieces.partial_fit(X[rows], y[rows], classes=["a", "b", "c"])
+    agree(pieces, clone(model).fit(X, y))
+
+
+def test_merging_is_a_fit_on_the_union():
+    parts = [clone(MODEL).fit(X[rows], y[rows]) for rows in (slice(0, 140), slice(140, 300))]
+    agree(parts[0].merge(parts[1]), clone(MODEL).fit(X, y))
+
+
+def test_merging_unites_categories_and_classes():
+    first, second = X.index < 150, X.index >= 150
+    first &= (X["kind"] != "red") & (y != "a")
+    second &= (X["kind"] != "grey") & (y != "c")
+    parts = [clone(MODEL).fit(X[rows], y[rows]) for rows in (first, second)]
+    whole = parts[0].merge(parts[1])
+    agree(whole, clone(MODEL).fit(X[first | second], y[first | second]))
+    assert whole.categories_["kind"].tolist() == ["blue", "green", "grey", "red"]
+    assert parts[0].categories_["kind"].tolist() == ["blue", "green", "grey"]
+
+
+def test_a_class_is_added_without_touching_the_others():
+    old, new = y != "c", y == "c"
+    model = clone(MODEL).fit(X[old], y[old])
+    before = model.facts_
+    model.add_class(X[new], "c")
+    agree(model, clone(MODEL).fit(X, y))
+    np.testing.assert_array_equal(model.facts_.parts[1].arrays[0][:2], before.parts[1].arrays[0])
+
+
+def test_weights_are_repetitions():
+    weight = np.random.default_rng(1).integers(0, 3, len(y))
+    repeated = np.repeat(np.arange(len(y)), weight)
+    for model in (MODEL, NaiveBayes("auto")):
+        weighted = clone(model).fit(X, y, sample_weight=weight)
+        agree(weighted, clone(model).fit(X.iloc[repeated], y[repeated]))
+
+
+def test_a_missing_value_is_a_column_left_out():
+    model = clone(MODEL).fit(X, y)
+    row = X.dropna().head(3).copy()
+    for column in FAMILIES:
+        gap = row.copy()
+        gap[column] = None if column == "kind" else np.nan
+        rest = [c for c in FAMILIES if c != column]
+        small = NaiveBayes({c: FAMILIES[c] for c in rest}).fit(X[rest], y)
+        np.testing.assert_allclose(model.predict_log_proba(gap), small.predict_log_proba(row[rest]), atol=1e-9)
+        np.testing.assert_allclose(model.log_density(gap), small.log_density(row[rest]), rtol=1e-9)
+
+
+def test_at_fit_a_missing_value_counts_nowhere():
+    holed = X.copy()
+    holed.loc[::3, "visits"] = np.nan
+    model = clone(MODEL).fit(holed, y)
+    for k, label in enumerate(model.classes_):
+        seen = holed.loc[y == label, "visits"].dropna()
+        overall = holed["visits"].dropna()
+        prior = (overall.sum() + 1) / (len(overall) + 1)
+        expected = (seen.sum() + prior) / (len(seen) + 1)
+        assert model.densities_["poisson"].rate[k, 0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_row_with_nothing_known_has_the_prior_probabilities():
+    model = clone(MODEL).fit(X, y)
+    nothing = X.head(1).copy()
+    nothing[:] = np.nan
+    nothing["kind"] = pd.Series([None], dtype="str")
+    np.testing.assert_allclose(model.predict_proba(nothing)[0], model.priors_, rtol=1e-12)
+
+
+# -- rows without a label ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimate", ["map", "ml", "predictive"])
+def test_em_never_falls(estimate):
+    few = np.where(np.arange(len(y)) % 4 == 0, y, "?")
+    families = {c: f for c, f in FAMILIES.items() if f != "normal_known_variance"}
+    rows = X[list(families)]
+    model = NaiveBayes(families, estimate=estimate, unlabelled="?").fit(rows, few)
+    trace = np.array(model.solution_.trace)
+    assert len(trace) > 3
+    assert np.diff(trace).min() > -1e-9 * abs(trace[-1])
+    assert model.facts_.count.sum() == pytest.approx(len(y))
+    assert model.n_passes_ == model.n_steps_ + 1
+
+
+@pytest.mark.parametrize("family", ["normal", "gamma", "multivariate_normal"])
+def test_em_never_falls_with_shared_scales(family):
+    rng = np.random.default_rng(4)
+    t = rng.integers(0, 2, 200)
+    rows = rng.gamma(3.0, 1 + t[:, None], (200, 3))
+    few = np.where(rng.random(200) < 0.2, t, -1)
+    for shared in (True, False):
+        trace = ExponentialFamilyClassifier(family, shared_scale=shared, unlabelled=-1).fit(rows, few).solution_.trace
+        assert np.diff(trace).min() > -1e-9 * abs(trace[-1])
+
+
+def test_without_a_prior_the_trace_is_the_likelihood_of_what_was_seen():
+    rows = X[["visits", "wait"]]
+    few = np.where(np.arange(len(y)) % 2 == 0, y, "?")
+    model = NaiveBayes({"visits": "poisson", "wait": "exponential"}, estimate="ml", unlabelled="?").fit(rows, few)
+    joint = model._log_joint(rows.to_numpy())
+    own = joint[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    seen = np.where(few == "?", np.logaddexp.reduce(joint, axis=1), own).sum()
+    assert seen == pytest.approx(model.solution_.trace[-1], abs=1e-4)
+
+
+def test_unlabelled_rows_help_where_the_model_is_right():
+    """Averaged over ten data sets of 12 labelled and 600 unlabelled rows from the model's own family."""
+    gain = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        t = rng.integers(0, 2, 1600)
+        p = rng.uniform(0.2, 0.8, size=(2, 12))
+        rows = (rng.random((1600, 12)) < p[t]).astype(float)
+        few = np.where(np.arange(1600) < 12, t, -1)
+        few[:2] = t[:2] = [0, 1]
+        test = slice(612, 1600)
+        alone = NaiveBayes("bernoulli").fit(rows[:12], t[:12])
+        helped = NaiveBayes("bernoulli", unlabelled=-1).fit(rows[:612], few[:612])
+        gain.append(log_score(helped, rows[test], t[test]) - log_score(alone, rows[test], t[test]))
+    assert np.mean(gain) > 2 * np.std(gain) / np.sqrt(10) > 0
+
+
+def log_score(model, rows, t):
+    return model.predict_log_proba(rows)[np.arange(len(t)), t].mean()
+
+
+def test_labels_that_are_all_there_need_no_em():
+    one = NaiveBayes(FAMILIES, unlabelled="?").fit(X, y)
+    assert one.n_steps_ == one.n_passes_ == 1
+    agree(one, clone(MODEL).fit(X, y))
+
+
+def test_a_model_fitted_by_em_cannot_be_merged():
+    model = NaiveBayes("poisson", unlabelled="?").fit(X[["visits"]], np.where(np.arange(len(y)) % 2, y, "?"))
+    with pytest.raises(DataError, match="Cannot merge a model fitted by EM"):
+        model.merge(model)
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def test_unseen_text_gets_the_mass_of_the_pseudo_count():
+    rows = pd.DataFrame({"kind": ["u", "u", "v", "u"]})
+    model = NaiveBayes(pseudo_count=2.0, priors=[0.5, 0.5]).fit(rows, [0, 0, 0, 1])
+    np.testing.assert_allclose(np.exp(model._log_likelihood(np.array([[2.0]]))), [[2 / (3 + 4), 2 / (1 + 4)]])
+    expected = np.array([2 / 7, 2 / 5]) / (2 / 7 + 2 / 5)
+    np.testing.assert_allclose(model.predict_proba(pd.DataFrame({"kind": ["w"]}))[0], expected)
+
+
+def test_text_may_only_be_categorical():
+    with pytest.raises(
+        DataError, match="Column 'kind' holds text \\('blue', 'green', 'grey', ...\\), so its family can"
+    ):
+        NaiveBayes("normal").fit(X[["kind"]], y)
+
+
+def test_drawn_text_is_text_and_fits_again():
+    model = clone(MODEL).fit(X, y)
+    rows, labels = model.sample(400, rng=0)
+    assert rows.dtype == object
+    assert set(rows[:, 6]) <= {"red", "green", "blue", "grey"}
+    again = NaiveBayes(dict(zip(range(9), FAMILIES.values(), strict=True))).fit(rows, labels)
+    assert again.score(rows, labels) > 0.6
+
+
+@pytest.mark.parametrize("model", [MODEL, NaiveBayes("auto")])
+def test_frames_of_any_library_agree(model):
+    import polars as pl
+    import pyarrow as pa
+
+    reference = clone(model).fit(X, y)
+    for other in (pl.from_pandas(X), pa.Table.from_pandas(X)):
+        agree_across = clone(model).fit(other, y)
+        np.testing.assert_allclose(agree_across.predict_proba(other), reference.predict_proba(X), atol=1e-12)
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+def with_value(column, value):
+    bad = X.copy()
+    bad.loc[3, column] = value
+    return bad
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("visits", -1, "Column 'visits' holds -1 where counts are whole numbers from 0"),
+        ("visits", 1.5, "Column 'visits' holds 1.5 where counts"),
+        ("share", 1.0, "Column 'share' holds 1 where proportions lie between 0 and 1"),
+        ("member", 2, "Column 'member' holds 2 where only 0 and 1 are possible"),
+        ("spend", 0, "Column 'spend' holds 0 where amounts are finite and above 0"),
+        ("size", np.inf, "infinity in column 'size'"),
+        ("grade", np.inf, "infinity in column 'grade'"),
+    ],
+)
+def test_a_value_outside_the_support_is_named_at_fit_and_at_predict(column, value, message):
+    with pytest.raises(DataError, match=message):
+        clone(MODEL).fit(with_value(column, value), y)
+    model = clone(MODEL).fit(X, y)
+    if column != "grade":  # an unseen category is a defined answer
+        with pytest.raises(DataError, match=message):
+            model.predict(with_value(column, value))
+
+
+def test_a_class_and_column_without_an_answer_are_named():
+    rows = pd.DataFrame({"age": [1.0, 1.0, 2.0, 3.0], "height": [1.0, 2.0, 3.0, 4.0]})
+    labels = ["no", "no", "yes", "yes"]
+    with pytest.raises(DataError, match="Family 'normal': all values are equal in class 'no', column 'age'; drop"):
+        NaiveBayes("normal", estimate="ml").fit(rows, labels)
+    assert NaiveBayes("normal").fit(rows, labels).predict(rows).tolist() == labels  # the prior has an answer
+
+
+def test_a_class_of_one_row_has_an_answer_under_a_prior():
+    model = NaiveBayes("normal").fit([[0.0], [1.0], [2.0], [9.0]], [0, 0, 0, 1])
+    assert model.predict([[8.0], [0.5]]).tolist() == [1, 0]
+    with pytest.raises(DataError, match="all values are equal in class 1, column 'x0'"):
+        NaiveBayes("normal", estimate="ml").fit([[0.0], [1.0], [2.0], [9.0]], [0, 0, 0, 1])
+
+
+def test_a_constant_column_is_an_error_if_normal_and_no_matter_if_auto():
+    rows = np.column_stack([np.arange(6.0), np.full(6, 3.5)])
+    with pytest.raises(DataError, match="Family 'normal': all values are equal in column 'x1'; drop the column"):
+        NaiveBayes("normal").fit(rows, [0, 0, 0, 1, 1, 1])
+    one, two = (NaiveBayes().fit(rows[:, :d], [0, 0, 0, 1, 1, 1]) for d in (1, 2))
+    np.testing.assert_allclose(one.predict_proba(rows[:, :1]), two.predict_proba(rows), rtol=1e-12)
+
+
+def test_a_column_without_values_is_named():
+    rows = np.column_stack([np.arange(6.0), np.full(6, np.nan)])
+    for families in ("auto", "normal", "poisson", "categorical"):
+        with pytest.raises(DataError, match="no values at all in column 'x1'; drop the column"):
+            NaiveBayes(families).fit(np.nan_to_num(rows, nan=np.nan), [0, 0, 0, 1, 1, 1])
+
+
+def test_a_class_of_no_weight_is_named():
+    with pytest.raises(DataError, match="Every row of class 'b' has weight 0"):
+        clone(MODEL).fit(X, y, sample_weight=(y != "b").astype(float))
+
+
+def test_classes_still_to_come_have_probability_zero():
+    for estimate in ("map", "ml"):
+        model = clone(MODEL).set_params(estimate=estimate).partial_fit(X, y, classes=["a", "b", "c", "zebra"])
+        assert (model.predict_proba(X)[:, 3] == 0).all()
+        np.testing.assert_allclose(model.predict_proba(X)[:, :3], clone(model).fit(X, y).predict_proba(X), atol=1e-12)
