@@ -95,7 +95,7 @@ def largest_sum(G: Any, c: Float, slack: float, least: float, exact: bool) -> Fl
         b, r = squared_hinge(G)
         if _leaves_only_zero(G, r, least):
             return None
-        if G.shape[0] < ENOUGH * G.shape[1]:
+        if b.any() and G.shape[0] < ENOUGH * G.shape[1]:
             return np.asarray(b / np.abs(b).max())
     b = _linear_program(-c, -G, np.full(G.shape[0], slack), (-1.0, 1.0))
     return b if (G @ b).max() > least else None
@@ -186,6 +186,7 @@ def _leaves_only_zero(G: Any, r: Float, least: float) -> bool:
     S = _packed(G[strong])
     gram = S.T @ S
     smallest = linalg.eigvalsh(gram.toarray() if is_sparse(gram) else gram, subset_by_index=[0, 0])[0]
+    smallest -= 1e-12 * gram.trace()  # its rounding
     return bool(np.abs(G.T @ r).sum() + 2 * least * r.sum() < r[strong].min() * np.sqrt(max(smallest, 0.0)))
 
 

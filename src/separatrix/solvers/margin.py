@@ -1,96 +1,154 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The widest margin: the point of a convex hull that is nearest to the origin.
+"""The largest margin of two classes that can be separated, certified.
 
-For rows z_n = t_n φ_n, max_{|w| = 1} min_n w'z_n is the distance of conv{z_n} from the origin, and w points at the
-nearest point p. Non-negative least squares finds it: min |Z'λ|² + (Σλ - 1)² over λ >= 0 is attained at λ ∝ the weights
-of p, because scaling λ trades the two terms without turning p.
+With a free bias, and without one for rows φ~ = (x, 1) or φ~ = x,
 
-With a free bias the two hulls of the classes take the place of one hull. Giving every row a last coordinate B t_n makes
-the weights of both classes equal as B grows (the error is of order (R/B)²), and then Z'λ is half the shortest vector
-between the hulls.
+    γ  = max_{|w|=1, w0}  min_n t_n (w'x_n + w0)   = ½ min |p|,  p in the hull of the differences x_i - x_j, t_i > t_j
+    γ~ = max_{|w~|=1}     min_n t_n w~'φ~_n        =   min |p|,  p in the hull of the t_n φ~_n,            t_n = ±1
 
-Rows join a small working set only where they are nearer than p: a few rounds, however many rows.
+so both are the length of the shortest vector p of a polytope. γ is half the distance between the hulls of the classes;
+(R/γ~)², R = max_n |φ~_n|, bounds the mistakes of a perceptron (Novikoff 1962).
+
+The shortest p over a few corners d comes from non-negative least squares: u >= 0 with D'u = 0 and 1'u = 1 as nearly as
+can be has D'u along p. One pass then finds the corners with the smallest p'd over all rows; they join, until
+(Wolfe 1976)
+
+    min_d p'd / |p|   <=   γ   <=   |p|
+
+agree: the left-hand side is the margin that p attains, the right-hand side a bound on every margin.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Float
+from separatrix.data import Source
+from separatrix.solvers.worst_rows import Frame, WorstRows, survey, worst_rows
 
-__all__ = ["Margin", "Novikoff", "novikoff", "widest_margin"]
+__all__ = ["MaxMargin", "Novikoff", "max_margin", "novikoff"]
 
-BIAS = 1e4  # the coordinate of the bias, in units of the radius
-GAP = 1e-6  # the largest relative distance accepted between a margin and the bound that proves it
+CLOSE = 1e-9  # stop once both sides agree to this
+CERTIFIED = 1e-6  # a wider gap than this is no answer
+MOST = 64  # rows of each class that a pass brings
+MAX_PASSES = 1000
 
 
-class Margin(NamedTuple):
-    """The maximum-margin hyperplane w'x + w0 = 0 with |w| = 1, and its margin γ = min_n t_n (w'x_n + w0)."""
+class MaxMargin(NamedTuple):
+    """The plane w'x + w0 = 0 with the largest ``margin`` γ, |w| = 1. No plane exceeds ``bound``."""
 
     w: Float
     w0: float
     margin: float
+    bound: float
+    n_passes: int
 
 
 class Novikoff(NamedTuple):
-    """γ and R of the perceptron's rows, and (R/γ)², which its mistakes cannot exceed."""
+    """γ~ as attained, R, and (R/γ~)²: no perceptron of learning rate 1, or any other, makes more ``mistakes``."""
 
     margin: float
     radius: float
+    mistakes: float
+    n_passes: int
+
+
+def max_margin(source: Source) -> MaxMargin:
+    """The separating plane that is farthest from the nearest row; classes 0 and 1 must be separable."""
+    mean = source.reduce(partial(survey, n_classes=2)).moments.mean
+    centre = mean.mean(axis=0)
+    frame = Frame(centre, np.ones_like(centre), fit_intercept=False, rounding=0.0)
+    found = _shortest(source, frame, mean[1:] - mean[:1], _differences)
+    nearest = [found.worst.margin[found.worst.t == k].min() for k in (0, 1)]  # of each class, less the bias
+    w0 = (nearest[0] - nearest[1]) / 2 - found.w @ centre
+    return MaxMargin(found.w, float(w0), found.attained / 2, found.bound / 2, 1 + found.n_passes)
+
+
+def novikoff(source: Source, *, fit_intercept: bool = True) -> Novikoff:
+    """The bound on the mistakes of a perceptron; classes 0 and 1 must be separable."""
+    first = source.reduce(partial(survey, n_classes=2))
+    mean = first.moments.mean
+    frame = Frame(np.zeros(mean.shape[1]), np.ones(mean.shape[1]), fit_intercept, rounding=0.0)
+    start = frame.rows(mean).toarray() * np.array([[-1.0], [1.0]])
+    found = _shortest(source, frame, start, _signed)
+    radius = float(np.hypot(first.extent.radius, float(fit_intercept)))
+    return Novikoff(found.attained, radius, (radius / found.attained) ** 2, 1 + found.n_passes)
+
+
+class _Corners(NamedTuple):
+    """Some corners d of the polytope, among them one with the smallest p'd of all, and that ``least`` p'd."""
+
+    D: Float
+    least: float
+
+
+def _differences(frame: Frame, worst: WorstRows) -> _Corners:
+    """x_i - x_j: the worst of one class against the worst of the other, the second worst against the second, ..."""
+    Z, is_one = frame.rows(worst.X).toarray(), worst.t == 1
+    one, zero = Z[is_one], Z[~is_one]
+    n = min(len(one), len(zero))
+    D = np.vstack([one[:n] - zero[:n], one[1:] - zero[:1], one[:1] - zero[1:]])
+    return _Corners(D, float(worst.margin[is_one].min() + worst.margin[~is_one].min()))
+
+
+def _signed(frame: Frame, worst: WorstRows) -> _Corners:
+    """t_n φ~_n."""
+    return _Corners(frame.rows(worst.X).toarray() * np.where(worst.t == 1, 1.0, -1.0)[:, None], worst.least)
+
+
+class _Found(NamedTuple):
+    """A direction w, |w| = 1, the margin it attains, the bound on all margins, and the pass that showed it."""
+
+    w: Float
+    attained: float
     bound: float
+    worst: WorstRows
+    n_passes: int
 
 
-def novikoff(X: Array, t: Array, *, fit_intercept: bool = True) -> Novikoff:
-    """γ = max_{|w|=1} min_n t_n w'φ_n over rows φ = (x, 1), or x alone. Rows must be separable."""
-    Phi = np.column_stack([X, np.ones(len(X))]) if fit_intercept else np.asarray(X, dtype=np.float64)
-    radius = float(np.sqrt(np.einsum("nm,nm->n", Phi, Phi).max()))
-    Z = t[:, None] * Phi / radius
-    p = Z.T @ _nearest(Z)
-    margin = float((Z @ p).min() / np.linalg.norm(p))  # attained by p itself, so a bound in the safe direction
-    _require_small_gap(margin, float(np.linalg.norm(p)))
-    return Novikoff(margin * radius, radius, 1 / margin**2)
+def _shortest(source: Source, frame: Frame, D: Float, corners: Callable[[Frame, WorstRows], _Corners]) -> _Found:
+    """The shortest vector of a polytope, from some of its points D and passes that find its corners."""
+    previous = np.inf
+    for n_passes in range(1, MAX_PASSES + 1):
+        w, bound, D = _shortest_of(D)
+        B = np.vstack([np.zeros_like(w), w])
+        worst = source.reduce(partial(worst_rows, B=B, frame=frame, below=np.inf, most=MOST))
+        new = corners(frame, worst)
+        found = _Found(w, new.least, bound, worst, n_passes)
+        if found.attained >= (1 - CLOSE) * bound or not bound < previous:
+            break
+        D, previous = np.vstack([D, new.D]), bound
+    return _certified(found)
 
 
-def widest_margin(X: Array, t: Array) -> Margin:
-    """The maximum-margin hyperplane of two separable classes t = ±1, with a free bias."""
-    origin = X.mean(axis=0)
-    radius = float(np.sqrt(np.square(X - origin).sum(axis=1).max()))
-    U = (X - origin) / radius
-    weight = _nearest(np.column_stack([t[:, None] * U, BIAS * t]))
-    upper, lower = t > 0, t < 0
-    between = weight[upper] @ U[upper] / weight[upper].sum() - weight[lower] @ U[lower] / weight[lower].sum()
-    w = between / np.linalg.norm(between)
-    nearest, farthest = (U[upper] @ w).min(), (U[lower] @ w).max()
-    margin = float(nearest - farthest) / 2
-    _require_small_gap(margin, float(np.linalg.norm(between)) / 2)
-    w0 = -radius * float(nearest + farthest) / 2 - w @ origin
-    return Margin(w, float(w0), margin * radius)
+def _shortest_of(D: Float) -> tuple[Float, float, Float]:
+    """The direction w of the shortest p in the hull of the rows of D, its length, and the rows it is a mixture of.
 
-
-def _nearest(Z: Float) -> Float:
-    """Weights λ (n,) >= 0, Σλ = 1, of the point of conv{z_n} nearest to the origin."""
+    Non-negative least squares is exact where its demands, D'u = 0 and 1'u = 1, are of like size. So D is measured in
+    units of the answer, which is known the second time. And p = D'u cancels where the rows are long; the plane that
+    has all of them at one distance does not.
+    """
     from scipy.optimize import nnls
 
-    inside: Codes = np.unique(np.concatenate([Z.argmin(axis=0), Z.argmax(axis=0)]))
-    while True:
-        A = np.vstack([Z[inside].T, np.ones(len(inside))])
-        share, _ = nnls(A, np.append(np.zeros(Z.shape[1]), 1.0), maxiter=100 * len(inside))
-        weight = np.zeros(len(Z))
-        weight[inside] = share / share.sum()
-        p = weight @ Z
-        reach = Z @ p
-        worse = np.flatnonzero(reach < (1 - 1e-10) * (p @ p))
-        new = np.setdiff1d(worse[np.argsort(reach[worse])[: Z.shape[1] + 1]], inside)
-        if not len(new):
-            return weight
-        inside = np.concatenate([inside, new])
+    length = float(np.linalg.norm(D, axis=1).min())
+    for _ in range(2):
+        A = np.vstack([D.T / length, np.ones(len(D))])
+        u, _ = nnls(A, np.append(np.zeros(D.shape[1]), 1.0), maxiter=30 * (len(D) + 10))
+        length = float(np.linalg.norm(u @ D)) / float(u.sum())
+    D = D[u > 0]
+    w = np.linalg.lstsq(D / length, np.ones(len(D)))[0]
+    return w / np.linalg.norm(w), length, D
 
 
-def _require_small_gap(margin: float, bound: float) -> None:
-    if not margin >= (1 - GAP) * bound:
+def _certified(found: _Found) -> _Found:
+    if found.attained < (1 - CERTIFIED) * found.bound:
         raise ArithmeticError(
-            f"The margin {margin:.6g} could not be proved to be the widest (bound {bound:.6g}): it is too small next "
-            "to the spread of the rows. Rescale the columns, or drop rows that almost coincide."
+            f"The largest margin lies between {found.attained:.8g} and {found.bound:.8g} and could not be found more "
+            "closely. Either the classes cannot be separated, or the gap is so narrow beside the columns' offsets and "
+            "scales that rounding hides it: centre the columns and give them similar units."
         )
+    return found

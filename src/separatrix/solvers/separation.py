@@ -41,10 +41,10 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Codes, Float
-from separatrix.data import Block, Source
+from separatrix.data import Source
 from separatrix.solvers.directions import Split, fewest_columns, largest_sum, some_gap
-from separatrix.solvers.worst_rows import Frame, WorstRows, counted, worst_rows
-from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent, require_finite
+from separatrix.solvers.worst_rows import Frame, WorstRows, survey, worst_rows
+from separatrix.stats import require_finite
 
 __all__ = ["Separability", "SeparationStatus", "separability"]
 
@@ -78,11 +78,11 @@ class Separability:
 def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) -> Separability:
     """Decide whether linear functions separate the classes of the rows that have weight."""
     with np.errstate(invalid="ignore", over="ignore"):
-        survey = source.reduce(partial(_survey, n_classes=n_classes))
-    if not np.isfinite(survey.moments.mean).all():
+        first = source.reduce(partial(survey, n_classes=n_classes))
+    if not np.isfinite(first.moments.mean).all():
         require_finite(source)
-    frame = Frame.of(survey.extent, fit_intercept=fit_intercept)
-    search = _Search(source, frame, survey.moments.mean)
+    frame = Frame.of(first.extent, fit_intercept=fit_intercept)
+    search = _Search(source, frame, first.moments.mean)
     status, B, n_on_plane = _decide(search)
     weight = np.abs(B[:, : len(frame.scale)]).max(axis=0)
     return Separability(
@@ -93,22 +93,6 @@ def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) 
         n_cuts=search.cuts.shape[0],
         n_passes=1 + search.passes,
     )
-
-
-class _Survey(NamedTuple):
-    """What the first pass returns."""
-
-    moments: ClassMoments[DiagonalScatter]
-    extent: Extent
-
-    def __add__(self, other: _Survey) -> _Survey:  # type: ignore[override]  # a statistic, not a sequence
-        return _Survey(self.moments + other.moments, self.extent + other.extent)
-
-
-def _survey(block: Block, n_classes: int) -> _Survey:
-    kept, M = counted(block), block.X.shape[1]
-    nothing = Extent(np.full(M, np.inf), np.full(M, -np.inf), 0.0)
-    return _Survey(class_moments(block, n_classes, DiagonalScatter), extent(kept) if len(kept) else nothing)
 
 
 def _decide(search: _Search) -> tuple[SeparationStatus, Float, int]:
@@ -158,7 +142,8 @@ class _Search:
             worst = self.source.reduce(partial(worst_rows, B=B, frame=self.frame, below=floor, most=self.most))
             self.passes += 1
             has_new = self._add(worst)
-            if worst.least >= floor or (exact and not has_new):
+            agrees = worst.least >= max(floor, -self.frame.tolerance * worst.largest)
+            if agrees or (exact and not has_new):
                 return _Direction(b, B, worst)
             exact = not has_new
         return None

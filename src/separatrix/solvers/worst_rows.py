@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One pass that finds the rows a linear machine serves worst.
+"""Passes for constraint generation: a survey of the rows, then again and again the rows served worst.
 
-A row x of class t is served by a_t(x) - a_j(x), its margin over a rival j. Constraint generation asks each pass for the
-smallest margins of every pair (t, j), measured in a `Frame` where all columns fill [-1, 1], and needs no other row.
+A row x of class t is served by a_t(x) - a_j(x), its margin over a rival j. Each pass returns the rows with the smallest
+margins for every pair (t, j), measured in a `Frame`; a solver needs no others. Rows of weight 0 do not count.
 """
 
 from __future__ import annotations
@@ -15,20 +15,31 @@ from scipy import sparse
 
 from separatrix._array import Codes, Float, Rows, is_sparse
 from separatrix.data import Block
-from separatrix.stats import Extent
+from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent
 
-__all__ = ["Frame", "WorstRows", "counted", "worst_rows"]
+__all__ = ["Frame", "Survey", "WorstRows", "survey", "worst_rows"]
 
 GAP = 1e-9  # the narrowest gap that is one, as a share of the range of the columns
 COARSEST = 1e-6  # ... however coarse the rounding of the data
 
 
-def counted(block: Block) -> Block:
-    """The rows of the block that have weight."""
-    if block.weight is None or block.weight.all():
-        return block
-    keep = block.weight > 0
-    return Block(block.X[keep], block.codes[keep], block.weight[keep], np.asarray(block.row)[keep])
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is known after one pass: class means, and the extent of the rows."""
+
+    moments: ClassMoments[DiagonalScatter]
+    extent: Extent
+
+    def __add__(self, other: Survey) -> Survey:
+        """The survey of both sets of rows together."""
+        return Survey(self.moments + other.moments, self.extent + other.extent)
+
+
+def survey(block: Block, n_classes: int) -> Survey:
+    """The survey of one block."""
+    kept, M = _counted(block), block.X.shape[1]
+    nothing = Extent(np.full(M, np.inf), np.full(M, -np.inf), 0.0)
+    return Survey(class_moments(block, n_classes, DiagonalScatter), extent(kept) if len(kept) else nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +57,9 @@ class Frame:
     rounding: float
 
     @classmethod
-    def of(cls, extent: Extent, *, fit_intercept: bool) -> Frame:
+    def of(cls, rows: Extent, *, fit_intercept: bool) -> Frame:
         """The frame that rows of this extent fill. Without an intercept the origin has a meaning, and stays."""
-        low, high = extent.low, extent.high
+        low, high = rows.low, rows.high
         reach = np.maximum(np.abs(low), np.abs(high))
         stays = ((low <= 0) & (high >= 0)) | (not fit_intercept)
         centre = np.where(stays, 0.0, low / 2 + high / 2)
@@ -122,7 +133,7 @@ class WorstRows:
 
 def worst_rows(block: Block, B: Float, frame: Frame, *, below: float, most: int) -> WorstRows:
     """The worst rows of one block among those with a margin under ``below``."""
-    block = counted(block)
+    block = _counted(block)
     X, t = block.X.astype(np.float64, copy=False), block.codes
     a = frame.activations(X, B)
     margins = np.take_along_axis(a, t[:, None], axis=1) - a
@@ -146,3 +157,11 @@ def _smallest(t: Codes, rival: Codes, margin: Float, row: Codes, most: int) -> C
     pair = np.cumsum(next_pair)[fresh]
     rank = np.arange(len(pair)) - np.searchsorted(pair, pair)
     return np.asarray(order[fresh][rank < most])
+
+
+def _counted(block: Block) -> Block:
+    """The rows of the block that have weight."""
+    if block.weight is None or block.weight.all():
+        return block
+    keep = block.weight > 0
+    return Block(block.X[keep], block.codes[keep], block.weight[keep], np.asarray(block.row)[keep])
