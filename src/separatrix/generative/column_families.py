@@ -134,7 +134,11 @@ class _Survey:
         with np.errstate(invalid="ignore"):
             low, high = (extreme.reduce(X, axis=0, initial=np.nan) for extreme in (np.fmin, np.fmax))
             whole = ~(np.floor(X) < X).any(axis=0)  # NaN is not less than NaN
-        values = tuple(self._distinct(X, d) for d in range(X.shape[1]))
+            span = np.where(whole, high - low, np.inf)
+        values = tuple(
+            _distinct_whole(X[:, d], low[d], high[d]) if span[d] < MOST_VALUES else self._distinct(X, d)
+            for d in range(X.shape[1])
+        )
         return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
 
     def _distinct(self, X: Array, d: int) -> Array | None:
@@ -147,6 +151,14 @@ class _Survey:
                 self.crowded[d] = True
                 return None
         return values
+
+
+def _distinct_whole(column: Array, low: float, high: float) -> Array:
+    """Of whole numbers from a short range: nothing lies between neighbours, and the others are counted, not sorted."""
+    if high - low <= 1:
+        return np.array([low, high] if high > low else [low], dtype=np.float64)
+    seen = column[~np.isnan(column)]
+    return np.asarray(low + np.flatnonzero(np.bincount((seen - low).astype(np.intp))), dtype=np.float64)
 
 
 def _united(a: Array | None, b: Array | None) -> Array | None:
