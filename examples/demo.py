@@ -25,9 +25,9 @@ RULES = {
 
 
 def main() -> None:
-    iris = load_iris(as_frame=True)
-    X = iris.data[["petal length (cm)", "petal width (cm)"]]
-    y = iris.target_names[iris.target]
+    iris = load_iris()
+    X, y = iris.data[:, 2:], iris.target_names[iris.target]
+    units = {"xlabel": "petal length (cm)", "ylabel": "petal width (cm)"}
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
 
     print(f"{len(X_train)} flowers to learn from, {len(X_test)} to test on, 2 columns, 3 classes\n")
@@ -48,6 +48,7 @@ def main() -> None:
             f"{rule.solution_.status.value}"
         )
         sx.plots.DecisionBoundaryDisplay.from_estimator(rule, X, y, ax=ax, title=f"{name}: {test:.0%} of test rows")
+        ax.set(**units)
     axes[0].legend(loc="upper left", frameon=False)
     figure.savefig("demo.png", dpi=120)
     print("\n" + "\n".join(said))

@@ -35,7 +35,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     """
     if y is None:
         raise ValueError("This classifier requires y to be passed, but the target y is None.")
-    labels = np.asarray(column_or_1d(np.asarray(y), warn=True))
+    labels = np.asarray(column_or_1d(_as_array(y), warn=True))
     open_rows = _marked(labels, unlabelled)
     if not open_rows.any():
         return _encode(labels)
@@ -44,6 +44,13 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
     classes, codes[~open_rows] = _encode(labels[~open_rows])
     return classes, codes
+
+
+def _as_array(y: Any) -> Array:
+    """Labels as an array; a list that mixes strings with anything else as objects, lest NaN become the word "nan"."""
+    labels = np.asarray(y)
+    mixed = isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y)
+    return np.array(y, dtype=object) if mixed else labels
 
 
 def _marked(labels: Array, unlabelled: Any) -> Array:
@@ -57,10 +64,15 @@ def _marked(labels: Array, unlabelled: Any) -> Array:
 
 def _encode(labels: Array) -> tuple[Array, Codes]:
     labels = _checked(labels)
-    classes, codes = _guess(labels)
-    if codes is None:
-        classes, codes = np.unique(labels, return_inverse=True)
-    check_classification_targets(classes)
+    try:
+        classes, codes = _guess(labels)
+        if codes is None:
+            classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(v).__name__ for v in labels.tolist()})
+        raise DataError(f"Labels of different types cannot be sorted: {', '.join(kinds)}. Make them all one.") from error
+    if classes.dtype.kind == "f" and (broken := classes[classes % 1 != 0]).size:
+        check_classification_targets(np.tile(broken, 3))  # raises, in scikit-learn's own words
     return classes, codes
 
 

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
+from separatrix._array import Float
 from separatrix.data import Block, Source
 from separatrix.exceptions import ConvergenceWarning
 from separatrix.solvers import Solution, Status
 
-__all__ = ["Expectation", "maximise_expectation"]
+__all__ = ["Expectation", "maximise_expectation", "one_hot"]
 
 F = TypeVar("F")
 
@@ -33,6 +36,13 @@ class Expectation(Generic[F]):
         """Both add."""
         facts: Any = self.facts
         return Expectation(facts + other.facts, self.log_likelihood + other.log_likelihood)
+
+
+def one_hot(block: Block, n_classes: int) -> Float:
+    """R (n, K): the weight of each row at its class."""
+    R = np.zeros((len(block), n_classes))
+    R[np.arange(len(block)), block.codes] = 1.0 if block.weight is None else block.weight
+    return R
 
 
 def maximise_expectation(

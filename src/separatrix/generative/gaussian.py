@@ -22,87 +22,28 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
 
 from separatrix._arguments import check_number, check_option
-from separatrix._array import Array, Float, Rows, is_sparse, to_dense
+from separatrix._array import Float, Rows
 from separatrix._linalg import SingularError
-from separatrix.data import Block, Source
+from separatrix.data import Source
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.families.facts import Moments
 from separatrix.generative.classifier import GenerativeClassifier, class_priors
 from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance
-from separatrix.generative.em import Expectation, maximise_expectation
-from separatrix.generative.missing import complete, marginal
+from separatrix.generative.em import maximise_expectation
+from separatrix.generative.expected_moments import available, expected, first_look, require_values, uncorrelated
+from separatrix.generative.normal_classes import NormalClasses
 from separatrix.generative.shrinkage import fourth_moment, spectrum
 from separatrix.solvers import Solution, Status
 from separatrix.stats import (
     ClassMoments,
-    ClassScatter,
     FactoredScatter,
-    PooledScatter,
-    class_moments,
     require_finite,
     require_squares,
 )
 
-__all__ = ["GaussianClassifier", "NormalClasses"]
-
-
-@dataclass(frozen=True)
-class NormalClasses:
-    """p(x | C_k) for K classes: normal, or Student t where ``freedom`` is finite.
-
-    ``covariance`` has one entry, shared, or K. For a Student t it is the scale matrix of class k divided by
-    ``widening[k]``.
-    """
-
-    mean: Float
-    covariance: tuple[Covariance, ...]
-    freedom: Float  # (K,); inf for normal
-    widening: Float  # (K,); 1 for normal
-
-    def log_density(self, X: Rows) -> Float:
-        """ln p(x | C_k), (n, K); rows with gaps by the marginal of what was seen."""
-        answer = np.empty((X.shape[0], len(self.mean)))
-        gaps = np.zeros(X.shape[0], dtype=bool) if is_sparse(X) else np.isnan(X).any(axis=1)
-        if gaps.any():
-            X = to_dense(X)
-            answer[gaps] = self._log_density_seen(np.asarray(X[gaps], dtype=np.float64))
-            answer[~gaps] = self.log_density(X[~gaps])
-            return answer
-        for k, mean in enumerate(self.mean):
-            Sigma = self.of_class(k)
-            squared = Sigma.squared_distance(X, mean)
-            answer[:, k] = self._density(k, squared, Sigma.log_det, float(len(mean)))
-        return answer
-
-    def _log_density_seen(self, X: Array) -> Float:
-        columns = []
-        for k, mean in enumerate(self.mean):
-            part = marginal(X, mean, self.of_class(k).matrix)
-            columns.append(self._density(k, part.squared_distance, part.log_det, part.n_seen))
-        return np.column_stack(columns)
-
-    def _density(self, k: int, squared: Float, log_det: Any, M: Any) -> Float:
-        """Density at a squared distance, for M columns; the marginal of a Student t keeps its degrees of freedom."""
-        nu, widening = self.freedom[k], self.widening[k]
-        if np.isinf(nu):
-            return np.asarray(-0.5 * (M * np.log(2 * np.pi) + log_det + squared))
-        log_scale = log_det + M * np.log(widening)
-        constant = gammaln((nu + M) / 2) - gammaln(nu / 2) - 0.5 * (M * np.log(nu * np.pi) + log_scale)
-        return np.asarray(constant - 0.5 * (nu + M) * np.log1p(squared / (widening * nu)))
-
-    def draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
-        """Rows of class k."""
-        Z = self.of_class(k).draw(size, rng) * np.sqrt(self.widening[k])
-        if np.isfinite(self.freedom[k]):
-            Z /= np.sqrt(rng.chisquare(self.freedom[k], size) / self.freedom[k])[:, None]
-        return np.asarray(self.mean[k] + Z)
-
-    def of_class(self, k: int) -> Covariance:
-        """Σ_k."""
-        return self.covariance[k if len(self.covariance) > 1 else 0]
+__all__ = ["GaussianClassifier", "Weighting", "checked", "covariance_of", "require_spread", "scaled_spectrum"]
 
 
 class GaussianClassifier(GenerativeClassifier):
@@ -134,11 +75,11 @@ class GaussianClassifier(GenerativeClassifier):
         self._columns = source.columns
         kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter
         with np.errstate(invalid="ignore", over="ignore"):
-            first = source.reduce(partial(_first_look, n_classes=n_classes, scatter=kind))
+            first = source.reduce(partial(first_look, n_classes=n_classes, scatter=kind))
         if first.is_whole:
             return self._look_again(source, first.moments)
         require_finite(source, allow_nan=self.basis_ is None)
-        start = source.reduce(partial(_available, n_classes=n_classes))
+        start = source.reduce(partial(available, n_classes=n_classes))
         if not np.isfinite(start.scatter).all():
             require_squares(source)
         return self._run_em(source, start)
@@ -156,11 +97,11 @@ class GaussianClassifier(GenerativeClassifier):
     def _run_em(self, source: Source, start: Moments) -> Solution[Any]:
         if self.shrinkage == "ledoit-wolf":
             raise DataError("shrinkage='ledoit-wolf' needs complete, labelled rows. Use 'evidence', or a number.")
-        _require_values(start, self._columns, self.classes_)
+        require_values(start, self._columns, self.classes_)
         solution = maximise_expectation(
             source,
-            _uncorrelated(start, self._scatter),
-            partial(_expected, scatter=self._scatter),
+            uncorrelated(start, self._scatter),
+            partial(expected, scatter=self._scatter),
             self._em_parameters,
         )
         return Solution(solution.value, solution.status, solution.steps, solution.passes + 2, solution.trace)
@@ -191,80 +132,6 @@ class GaussianClassifier(GenerativeClassifier):
 
     def _draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
         return self._densities.draw(k, size, rng)
-
-
-@dataclass(frozen=True)
-class _FirstLook:
-    """Moments of the labelled rows, and how many rows had no label."""
-
-    moments: ClassMoments[Any]
-    n_open: int
-
-    def __add__(self, other: _FirstLook) -> _FirstLook:
-        return _FirstLook(self.moments + other.moments, self.n_open + other.n_open)
-
-    @property
-    def is_whole(self) -> bool:
-        """Every row had a label and no gap."""
-        return self.n_open == 0 and bool(np.isfinite(self.moments.mean).all()) and self.moments.scatter.is_finite()
-
-
-def _first_look(block: Block, n_classes: int, scatter: type[Any]) -> _FirstLook:
-    labelled = block.codes >= 0
-    if labelled.all():
-        return _FirstLook(class_moments(block, n_classes, scatter), 0)
-    return _FirstLook(class_moments(block.take(labelled), n_classes, scatter), int((~labelled).sum()))
-
-
-def _available(block: Block, n_classes: int) -> Moments:
-    """Count, mean and scatter of whatever was seen, for each class and column of the labelled rows."""
-    labelled = block.take(block.codes >= 0)
-    return Moments.of(to_dense(labelled.X), one_hot(labelled, n_classes))
-
-
-def one_hot(block: Block, n_classes: int) -> Float:
-    """R (n, K): the weight of each row at its class."""
-    R = np.zeros((len(block), n_classes))
-    R[np.arange(len(block)), block.codes] = 1.0 if block.weight is None else block.weight
-    return R
-
-
-def _uncorrelated(start: Moments, scatter: type[Any]) -> ClassMoments[Any]:
-    """Where EM begins: available means, available variances, no correlation."""
-    variance = start.scatter / start.count
-    count = start.count.max(axis=1)
-    diagonals = np.einsum("km,ml->kml", count[:, None] * variance, np.eye(variance.shape[1]))
-    kept = ClassScatter(diagonals) if scatter is ClassScatter else PooledScatter(diagonals.sum(axis=0))
-    return ClassMoments(count, start.mean, kept)
-
-
-def _expected(block: Block, parameters: tuple[NormalClasses, Float], scatter: type[Any]) -> Expectation[Any]:
-    """The E step of one block: expected moments, and the log likelihood of what was seen."""
-    classes, log_pi = parameters
-    K = len(log_pi)
-    X = np.asarray(to_dense(block.X), dtype=np.float64)
-    weight = np.ones(len(block)) if block.weight is None else block.weight
-    joint = classes.log_density(X) + log_pi
-    labelled = block.codes >= 0
-    total = np.where(labelled, joint[np.arange(len(X)), block.codes], logsumexp(joint, axis=1))
-    easy = labelled & ~np.isnan(X).any(axis=1)
-    facts: ClassMoments[Any] = class_moments(block.take(easy), K, scatter)
-    hard = ~easy
-    R = np.where(labelled[:, None], np.arange(K) == block.codes[:, None], np.exp(joint - total[:, None]))
-    for k in range(K) if hard.any() else ():
-        rows = hard & (R[:, k] > 0)
-        r = weight[rows] * R[rows, k]
-        done = complete(X[rows], classes.mean[k], classes.of_class(k).matrix, r)
-        filled = Block(done.X, np.full(len(r), k), r, range(len(r)))
-        facts = facts + class_moments(filled, K, scatter).plus_scatter(k, done.covariance)
-    return Expectation(facts, float(weight @ total))
-
-
-def _require_values(start: Moments, columns: tuple[str, ...], classes: Array) -> None:
-    """A class and column without a single value cannot be learnt."""
-    for k, m in np.argwhere(start.count == 0)[:1]:
-        where = "any class" if (start.count[:, m] == 0).all() else f"class {classes.tolist()[k]!r}"
-        raise DataError(f"Column {columns[m]!r} has no value in {where}. Drop the column, or the class.")
 
 
 def pooled_variance(moments: ClassMoments[Any]) -> Float:

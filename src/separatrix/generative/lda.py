@@ -17,13 +17,13 @@ import numpy as np
 from separatrix._array import Float, Rows, is_sparse
 from separatrix.generative.gaussian import (
     GaussianClassifier,
-    NormalClasses,
     Weighting,
     checked,
     covariance_of,
     require_spread,
     scaled_spectrum,
 )
+from separatrix.generative.normal_classes import NormalClasses
 from separatrix.generative.shrinkage import ledoit_wolf, most_evident
 from separatrix.stats import ClassMoments, PooledScatter
 

@@ -24,13 +24,13 @@ from separatrix.exceptions import CollinearError
 from separatrix.generative.covariance import Covariance, DenseCovariance
 from separatrix.generative.gaussian import (
     GaussianClassifier,
-    NormalClasses,
     Weighting,
     checked,
     covariance_of,
     require_spread,
     scaled_spectrum,
 )
+from separatrix.generative.normal_classes import NormalClasses
 from separatrix.generative.shrinkage import ledoit_wolf, most_evident
 from separatrix.stats import ClassMoments, ClassScatter
 

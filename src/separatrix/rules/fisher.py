@@ -101,6 +101,8 @@ def _require_spread(moments: Moments, constant: Array, columns: tuple[str, ...])
     spread = moments.mean.max(axis=0) - moments.mean.min(axis=0)
     rounding = 1e-12 * np.abs(moments.mean).max(axis=0)
     perfect = np.flatnonzero(constant & (spread > rounding))
+    if len(perfect) and moments.total <= len(moments.count):
+        raise DataError("Every class has one row, so there is no spread within classes to compare with. Give more rows.")
     if len(perfect):
         names = ", ".join(repr(columns[j]) for j in perfect[:8])
         raise DataError(
@@ -138,8 +140,9 @@ def mean_threshold(w: Float, moments: Moments) -> float:
 def normal_threshold(w: Float, moments: Moments) -> float:
     """w0 at which the two classes, as normals along w with their priors, are equally likely.
 
-    ln π_0 N(z | μ_0, s_0²) = ln π_1 N(z | μ_1, s_1²) is quadratic in z. The root nearest to the midpoint of
-    the means is taken; where one class wins everywhere along the line there is none, and the midpoint serves.
+    ln π_0 N(z | μ_0, s_0²) = ln π_1 N(z | μ_1, s_1²) is quadratic in z. The root nearest to the midpoint of the means
+    is taken; where one class wins everywhere along the line there is none, and the point where the other comes closest
+    serves.
     """
     mu, s2 = moments.mean @ w, moments.scatter.spread(w) / moments.count
     if not (s2 > 0).all():  # a class of one row has no spread: it borrows the other's
@@ -148,9 +151,8 @@ def normal_threshold(w: Float, moments: Moments) -> float:
     mu = mu - middle  # roots are sought near zero, at any offset of the data
     log_pi = np.log(moments.count / moments.total)
     c = np.array([-0.5 / s2, mu / s2, log_pi - 0.5 * np.log(s2) - 0.5 * mu**2 / s2])  # ln π_k N(z | μ_k, s_k²)
-    roots = np.roots(c[:, 1] - c[:, 0])
-    real = roots.real[np.abs(roots.imag) <= 1e-12 * np.abs(roots.real)]
-    return float(-middle - (real[np.abs(real).argmin()] if len(real) else 0.0))
+    roots = np.roots(c[:, 1] - c[:, 0]).real  # of a complex pair, the point where the two come closest
+    return float(-middle - (roots[np.abs(roots).argmin()] if len(roots) else 0.0))
 
 
 class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, LinearClassifier):
@@ -170,7 +172,8 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         S_W as Σ_k S_k / N (PRML 4.28), or as the mean of the class covariances S_k / N_k.
     threshold : {"mean", "normal"}, default "mean"
         Two classes: the boundary through the mean of all rows, w0 = -w'm, or where the two normals fitted
-        along w, with their priors, cross. K classes: "normal" adds ln π_k to the score of class k.
+        along w, with their priors, cross; choose "normal" where classes differ much in size. K classes: the nearest
+        class mean, to which "normal" adds ln π_k.
     shrinkage : float in [0, 1], default 0
         (1 - shrinkage) S_W + shrinkage diag S_W: towards uncorrelated columns, in any units.
         Needed where there are fewer rows than columns.

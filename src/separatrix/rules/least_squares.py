@@ -60,7 +60,10 @@ def fit_least_squares(
 def _solve(moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, columns: tuple[str, ...]) -> Float:
     scatter = moments.scatter
     if isinstance(scatter, FactoredScatter):
-        return solve_factored(np.vstack([scatter.rows, rows]), B, np.full(len(B), alpha))
+        F = np.vstack([scatter.rows, rows])
+        constant = moments.is_constant(np.einsum("rm,rm->m", F, F) / moments.total)
+        F[:, constant] = 0.0
+        return solve_factored(F, np.where(constant[:, None], 0.0, B), np.full(len(B), alpha))
     A = scatter.matrix + rows.T @ rows
     constant = moments.is_constant(np.diag(A) / moments.total)
     A[constant], A[:, constant] = 0.0, 0.0

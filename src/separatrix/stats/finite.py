@@ -43,6 +43,10 @@ def require_squares(source: Source) -> None:
         reach = source.reduce(extent)
     largest = np.maximum(np.abs(reach.low), np.abs(reach.high))
     bad = np.flatnonzero(largest > np.sqrt(np.finfo(np.float64).max / source.n_rows) / 2)
+    if not len(bad):
+        bad = np.flatnonzero(largest > np.sqrt(np.finfo(np.float32).max / source.n_rows) / 2)
+        said = _listed(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
+        raise DataError(f"Values too large to square in float32: {said}. Convert the table to float64.")
     said = _listed(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
     raise DataError(f"Values too large to square: {said}. Divide those columns by a constant first.")
 

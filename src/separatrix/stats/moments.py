@@ -70,8 +70,8 @@ class ClassMoments(Generic[S]):
         return ClassMoments(moved(self.count), moved(self.mean), self.scatter.on_classes(position, n_classes))
 
     def is_constant(self, variance: Float) -> Array:
-        """Columns whose variance is only the rounding of their mean."""
-        rounding = 0.01 * np.finfo(np.float64).eps * np.abs(self.mean).max(axis=0)
+        """Columns whose variance is only the rounding of their mean, a few units in its last place."""
+        rounding = 8 * np.finfo(np.float64).eps * np.abs(self.mean).max(axis=0)
         return np.asarray(variance <= rounding**2)
 
     @property

@@ -97,7 +97,8 @@ class PooledScatter:
 
     def combined(self, factor: Float) -> Float:
         """factor S_W; the classes are no longer apart, so they share one factor."""
-        assert np.ptp(factor) == 0, "a pooled scatter cannot weigh classes differently; use ClassScatter"
+        if factor.min() != factor.max():
+            raise TypeError("a pooled scatter cannot weigh classes differently; use ClassScatter")
         return float(factor[0]) * self.matrix
 
     def plus(self, k: int, matrix: Float) -> PooledScatter:
