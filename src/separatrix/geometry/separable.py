@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from separatrix._array import Array, Float, to_dense
-from separatrix.data import Block, Source, as_source, encode_labels
+from separatrix._array import Array, Float
+from separatrix.data import Source, as_source, encode_labels
 from separatrix.exceptions import DataError
 from separatrix.shell import check_weight
 from separatrix.solvers import Separability, separability
@@ -74,22 +72,10 @@ class SeparabilityReport:
         return self.found.n_passes
 
     @cached_property
-    def _rows(self) -> tuple[Float, Float]:
-        """X and t = ±1 of the rows that count."""
-        if self.status != "complete" or len(self.classes) != 2:
-            raise DataError(f"A margin needs two classes that are completely separable; these are {self.status}.")
-        if self._source.n_rows > MOST_ROWS:
-            raise DataError(f"Margins are computed for at most {MOST_ROWS} rows; there are {self._source.n_rows}.")
-        none: list[Block] = []
-        blocks = self._source.fold(lambda seen, block: [*seen, block], none)
-        keep = [np.ones(len(b), bool) if b.weight is None else b.weight > 0 for b in blocks]
-        X = np.concatenate([to_dense(b.X)[k] for b, k in zip(blocks, keep, strict=True)]).astype(np.float64)
-        return X, 2.0 * np.concatenate([b.codes[k] for b, k in zip(blocks, keep, strict=True)]) - 1
-
-    @cached_property
     def widest(self) -> Margin:
         """The maximum-margin hyperplane."""
-        return widest_margin(*self._rows)
+        self._require_margin()
+        return widest_margin(self._source)
 
     @property
     def margin(self) -> float:
@@ -99,12 +85,19 @@ class SeparabilityReport:
     @cached_property
     def novikoff(self) -> Novikoff:
         """γ and R as the perceptron sees them, and (R/γ)²."""
-        return novikoff(*self._rows, fit_intercept=self._fit_intercept)
+        self._require_margin()
+        return novikoff(self._source, fit_intercept=self._fit_intercept)
 
     @property
     def novikoff_bound(self) -> float:
         """(R/γ)²: the perceptron makes no more mistakes than this."""
         return self.novikoff.bound
+
+    def _require_margin(self) -> None:
+        if self.status != "complete" or len(self.classes) != 2:
+            raise DataError(f"A margin needs two classes that are completely separable; these are {self.status}.")
+        if self._source.n_rows > MOST_ROWS:
+            raise DataError(f"Margins are computed for at most {MOST_ROWS} rows; there are {self._source.n_rows}.")
 
     def __str__(self) -> str:
         said = WORDS[self.status]

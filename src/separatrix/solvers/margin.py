@@ -30,7 +30,7 @@ from separatrix._array import Float
 from separatrix.data import Source
 from separatrix.solvers.worst_rows import Frame, WorstRows, survey, worst_rows
 
-__all__ = ["MaxMargin", "Novikoff", "max_margin", "novikoff"]
+__all__ = ["Margin", "Novikoff", "novikoff", "widest_margin"]
 
 CLOSE = 1e-9  # stop once both sides agree to this
 CERTIFIED = 1e-6  # a wider gap than this is no answer
@@ -38,7 +38,7 @@ MOST = 64  # rows of each class that a pass brings
 MAX_PASSES = 1000
 
 
-class MaxMargin(NamedTuple):
+class Margin(NamedTuple):
     """The plane w'x + w0 = 0 with the largest ``margin`` γ, |w| = 1. No plane exceeds ``bound``."""
 
     w: Float
@@ -49,15 +49,15 @@ class MaxMargin(NamedTuple):
 
 
 class Novikoff(NamedTuple):
-    """γ~ as attained, R, and (R/γ~)²: no perceptron of learning rate 1, or any other, makes more ``mistakes``."""
+    """γ~, R, and ``bound`` = (R/γ~)²: the perceptron makes no more mistakes, whatever its learning rate."""
 
     margin: float
     radius: float
-    mistakes: float
+    bound: float
     n_passes: int
 
 
-def max_margin(source: Source) -> MaxMargin:
+def widest_margin(source: Source) -> Margin:
     """The separating plane that is farthest from the nearest row; classes 0 and 1 must be separable."""
     mean = source.reduce(partial(survey, n_classes=2)).moments.mean
     centre = mean.mean(axis=0)
@@ -65,7 +65,7 @@ def max_margin(source: Source) -> MaxMargin:
     found = _shortest(source, frame, mean[1:] - mean[:1], _differences)
     nearest = [found.worst.margin[found.worst.t == k].min() for k in (0, 1)]  # of each class, less the bias
     w0 = (nearest[0] - nearest[1]) / 2 - found.w @ centre
-    return MaxMargin(found.w, float(w0), found.attained / 2, found.bound / 2, 1 + found.n_passes)
+    return Margin(found.w, float(w0), found.attained / 2, found.bound / 2, 1 + found.n_passes)
 
 
 def novikoff(source: Source, *, fit_intercept: bool = True) -> Novikoff:
