@@ -67,7 +67,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     >>> model.predict([[1, 0, 0], [0, 1, 1]]).tolist()
     ['sport', 'opera']
     >>> model.coef_.round(2)  # ln μ of "sport" less ln μ of "opera"
-    array([[ 1.25, -1.07, -0.51]])
+    array([[ 1.5 , -0.98, -0.51]])
     """
 
     def __init__(
