@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -48,8 +48,8 @@ class Union(AbstractBasis):
     ----------
     bases
         Bases of this package or scikit-learn transformers, at least one. Arguments of the first are
-        reached as ``0__width``, of the second as ``1__width``, and so on (in a grid search over an
-        estimator: ``basis__0__width``).
+        reached as ``0__width``, of the second as ``1__width``, and so on; the parts themselves are ``0``, ``1``
+        (in a grid search over an estimator: ``basis__0__width``, ``basis__0``).
 
     Attributes
     ----------
@@ -74,6 +74,19 @@ class Union(AbstractBasis):
             if isinstance(basis, BaseEstimator):
                 params |= {f"{m}__{name}": value for name, value in basis.get_params().items()}
         return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set arguments: the list, then whole parts (``m``), then what belongs to the parts that are now there."""
+        if "bases" in params:
+            self.bases = params.pop("bases")
+        parts = {name for name in params.keys() & self.get_params() if name.isdecimal()}
+        if parts:
+            bases = list(self.bases)  # the list may be the user's own, or shared with another union
+            for m in parts:
+                bases[int(m)] = params.pop(m)
+            self.bases = bases
+        super().set_params(**params)
+        return self
 
     def _functions(self, source: Source) -> RowMap:
         if not isinstance(self.bases, list | tuple) or len(self.bases) == 0:

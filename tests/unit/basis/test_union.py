@@ -3,9 +3,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import StandardScaler
 
+from separatrix import LeastSquaresClassifier
 from separatrix.basis import RBF, Linear, Polynomial, Sigmoid, Union
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -54,6 +56,36 @@ def test_arguments_of_a_part_are_reached_by_its_number():
     assert basis.get_params()["1__width"] == 1.0
     basis.set_params(**{"1__width": 3.0})
     assert basis.fit(X).functions_.maps[1].width_ == 3.0
+
+
+def test_a_whole_part_is_replaced_by_its_number_and_the_users_list_stays_as_it_was():
+    parts = [Linear(), RBF(width=1.0)]
+    basis = clone(Union(parts)).set_params(**{"0": Polynomial(3)})
+    assert basis.get_params()["0__degree"] == 3
+    assert clone(basis).fit_transform(X).shape == (40, 9 + 40)
+    Union(parts).set_params(**{"0": Sigmoid()})
+    assert isinstance(parts[0], Linear)
+
+
+def test_the_list_is_set_before_its_parts_and_a_part_before_its_arguments():
+    basis = Linear() + Linear()
+    basis.set_params(**{"1__width": 2.0, "1": RBF(), "bases": [Sigmoid(), Linear()]})
+    assert isinstance(basis.bases[0], Sigmoid)
+    assert basis.bases[1].width == 2.0
+
+
+def test_a_grid_search_over_a_part_tries_each_of_them():
+    t = (X**2).sum(axis=1) < 1.5  # a disc, for which a plane will not do
+    model = LeastSquaresClassifier(Linear() + Sigmoid(n_centres=1), alpha=1e-3)
+    search = GridSearchCV(model, {"basis__0": [Linear(), Polynomial(2)]}, cv=2).fit(X, t)
+    assert isinstance(search.best_estimator_.basis.bases[0], Polynomial)
+    assert search.cv_results_["mean_test_score"][0] < search.cv_results_["mean_test_score"][1]
+
+
+@pytest.mark.parametrize("name", ["2", "-1", "00", "part"])
+def test_a_part_that_is_not_there_cannot_be_set(name):
+    with pytest.raises(ValueError, match=f"Invalid parameter '{name}'"):
+        (Linear() + RBF()).set_params(**{name: Sigmoid()})
 
 
 @pytest.mark.parametrize("bases", [[], 4, "RBF", RBF()])
