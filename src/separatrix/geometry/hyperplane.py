@@ -4,25 +4,30 @@
 signed distance of x      r = (w'x + w0) / |w|                                                      (4.7)
 distance from the origin  -w0 / |w|                                                                 (4.5)
 foot of the perpendicular x - r w / |w|                                                             (4.6)
+
+Only the ratio of w0 to w matters, so w is divided by its largest entry before anything is squared.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, Rows
 from separatrix.data import as_source, encode_labels
 from separatrix.exceptions import DataError
-from separatrix.stats import extent
+from separatrix.stats import extent, require_finite
 
 __all__ = ["Hyperplane", "margin", "radius"]
 
+SQUARES_FIT = 1e15  # numbers between this and its inverse can be squared and added up, in float32 too
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Hyperplane:
     """The plane w'x + w0 = 0; w points to the side of the second class.
 
@@ -41,11 +46,17 @@ class Hyperplane:
     w0: float
 
     def __post_init__(self) -> None:
-        w = np.asarray(self.w, dtype=np.float64)
+        w, w0 = np.array(self.w, dtype=np.float64), float(self.w0)
         if w.ndim != 1 or not np.isfinite(w).all() or not w.any():
             raise ValueError(f"Hyperplane(w={self.w!r}): w must be a vector of finite numbers, not all zero.")
+        if not np.isfinite(w0 / float(np.abs(w).max())):
+            raise ValueError(
+                f"Hyperplane(w0={self.w0!r}): w0 must be a finite number, and so must w0 / |w|, the distance from the "
+                f"origin; here |w| is {np.abs(w).max():g} or a little more."
+            )
+        w.setflags(write=False)
         object.__setattr__(self, "w", w)
-        object.__setattr__(self, "w0", float(self.w0))
+        object.__setattr__(self, "w0", w0)
 
     @classmethod
     def of(cls, model: Any) -> Hyperplane:
@@ -58,29 +69,51 @@ class Hyperplane:
             raise DataError(f"A model of {len(coef)} classes has no single plane; see LinearRegions.")
         return cls(coef[0], float(np.ravel(model.intercept_)[0]))
 
+    def __eq__(self, other: object) -> bool:
+        """Whether w and w0 are the same numbers; 2w and 2w0 describe the same points, but not the same record."""
+        if not isinstance(other, Hyperplane):
+            return NotImplemented
+        return self.w0 == other.w0 and np.array_equal(self.w, other.w)
+
+    def __hash__(self) -> int:
+        return hash((self.w0, *self.w.tolist()))
+
     @property
     def normal(self) -> Float:
         """w / |w|."""
-        return np.asarray(self.w / np.linalg.norm(self.w))
+        direction = self.w / np.abs(self.w).max()
+        return np.asarray(direction / np.linalg.norm(direction))
 
     @property
     def distance_from_origin(self) -> float:
         """-w0 / |w|, positive where the origin lies on the negative side."""
-        return float(-self.w0 / np.linalg.norm(self.w))
+        largest = float(np.abs(self.w).max())
+        return -self.w0 / largest / float(np.linalg.norm(self.w / largest))
 
     def signed_distance(self, X: Any) -> Float:
         """r (N,), positive on the side that w points to."""
         unit, offset = self.normal, self.distance_from_origin
-        return as_source(X).map(lambda rows: np.asarray(rows @ unit - offset))
+        return self._map(X, lambda rows: np.asarray(rows @ unit - offset))
 
     def foot(self, X: Any) -> Float:
         """The nearest point of the plane to each row, (N, D)."""
         unit, offset = self.normal, self.distance_from_origin
-        return as_source(X).map(lambda rows: np.asarray(rows - np.outer(rows @ unit - offset, unit)))
+        return self._map(X, lambda rows: np.asarray(rows - np.outer(rows @ unit - offset, unit)))
 
     def side(self, X: Any) -> Array:
         """+1, -1, or 0 on the plane itself."""
         return np.sign(self.signed_distance(X)).astype(int)
+
+    def _map(self, X: Any, row_function: Callable[[Rows], Float]) -> Float:
+        """The function of every row, once the rows are known to be as wide as w, and finite."""
+        source = as_source(X)
+        if len(source.columns) != len(self.w):
+            raise DataError(f"X has {len(source.columns)} columns, but the plane has {len(self.w)} weights.")
+        with np.errstate(invalid="ignore", over="ignore"):
+            answer = source.map(row_function)
+        if not np.isfinite(answer).all():
+            require_finite(source)
+        return answer
 
 
 def margin(plane: Hyperplane, X: Any, y: Any) -> float:
@@ -98,9 +131,21 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
     classes, codes = encode_labels(y)
     if len(classes) != 2:
         raise DataError(f"A margin is between two classes, but y has {len(classes)}: {classes[:6].tolist()}.")
-    return float(((2 * codes - 1) * plane.signed_distance(X)).min())
+    r = plane.signed_distance(X)
+    if len(codes) != len(r):
+        raise DataError(f"X has {len(r)} rows but y has {len(codes)} labels; they must pair up.")
+    return float(((2 * codes - 1) * r).min())
 
 
 def radius(X: Any) -> float:
     """R = max_n |x_n|, the radius of the smallest ball about the origin that holds every row."""
-    return as_source(X).reduce(extent).radius
+    source = as_source(X)
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        reach = source.reduce(extent)
+    largest = float(np.maximum(np.abs(reach.low), np.abs(reach.high)).max())
+    if not np.isfinite(largest):
+        require_finite(source)
+    if largest == 0 or 1 / SQUARES_FIT < largest < SQUARES_FIT:
+        return reach.radius
+    scaled = source.reduce(lambda block: extent(replace(block, X=block.X.astype(np.float64) / largest)))
+    return scaled.radius * largest

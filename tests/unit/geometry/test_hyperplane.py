@@ -48,6 +48,41 @@ def test_directions_that_are_none(w):
         Hyperplane(w, 0.0)
 
 
+@pytest.mark.parametrize(("w", "w0"), [(1.0, np.nan), (1.0, -np.inf), (1e-200, 1e200)])
+def test_planes_that_are_nowhere(w, w0):
+    with pytest.raises(ValueError, match="w0 must be a finite number"):
+        Hyperplane([w, 0.0], w0)
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1.0, 1e200, 1e307])
+def test_the_size_of_w_neither_overflows_nor_vanishes(size):
+    plane = Hyperplane([3 * size, 4 * size], -10 * size)
+    assert plane.distance_from_origin == pytest.approx(2.0, rel=1e-3 if size < 1e-307 else 1e-12)
+    assert_allclose(plane.signed_distance([[3.0, 4.0]]), [3.0], rtol=1e-3 if size < 1e-307 else 1e-12)
+
+
+def test_planes_are_records():
+    plane, same, other = Hyperplane([1.0, 0.0], 2.0), Hyperplane(np.array([1.0, -0.0]), 2), Hyperplane([1.0, 0.0], 3.0)
+    assert plane == same
+    assert plane != other
+    assert plane != "plane"
+    assert {plane, same, other} == {plane, other}
+    assert repr(plane) == "Hyperplane(w=array([1., 0.]), w0=2.0)"
+    with pytest.raises(ValueError, match="read-only"):
+        plane.w[0] = 7.0
+
+
+def test_rows_that_do_not_fit_the_plane():
+    plane = Hyperplane([1.0, 2.0], 0.0)
+    for ask in plane.signed_distance, plane.foot, plane.side:
+        with pytest.raises(DataError, match="X has 3 columns, but the plane has 2 weights"):
+            ask(np.ones((4, 3)))
+        with pytest.raises(DataError, match=r"column 'x1' \(1 of 2 rows\)"):
+            ask([[1.0, np.nan], [0.0, 1.0]])
+    with pytest.raises(DataError, match="X has 4 rows but y has 3 labels"):
+        margin(plane, np.ones((4, 2)), [0, 1, 1])
+
+
 def test_margin_and_radius_from_their_definitions():
     X, y = separable(50)
     plane = Hyperplane.of(sx.FisherDiscriminant().fit(X, y))
@@ -57,3 +92,17 @@ def test_margin_and_radius_from_their_definitions():
         margin(plane, X, np.arange(50) % 3)
     for storage in STORAGES.values():
         assert radius(storage(X)) == pytest.approx(np.linalg.norm(X, axis=1).max())
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-20, 1.0, 1e20, 1e300])
+@pytest.mark.parametrize("storage", ["c_order", "csr"])
+def test_the_radius_of_very_long_and_very_short_rows(size, storage):
+    assert radius(STORAGES[storage](size * np.array([[3.0, 4.0], [1.0, -1.0]]))) == pytest.approx(5 * size)
+
+
+def test_the_radius_of_single_precision_rows_and_of_none_that_are_finite():
+    assert radius(np.array([[3e30, 4e30]], dtype=np.float32)) == pytest.approx(5e30)
+    assert radius([[0.0, 0.0]]) == 0
+    for bad in np.nan, np.inf:
+        with pytest.raises(DataError, match=r"column 'x0' \(1 of 2 rows\)"):
+            radius([[bad, 1.0], [0.0, 1.0]])
