@@ -53,8 +53,8 @@ class RandomFourier(AbstractBasis):
 
     With ω_m ~ N(0, I/s²) and b_m uniform on [0, 2π], φ(x)'φ(x') tends to exp(-|x - x'|² / 2s²) as M grows:
     what `RBF` with a centre on every row spans, at a cost that does not grow with the number of rows.
-    x0, the middle of the training rows, turns the phases and nothing else; it keeps digits where the
-    data lie far from zero. The constant φ_0 = 1 is the model's ``fit_intercept``.
+    x0, the median of a sample of rows, turns the phases and nothing else; it keeps digits where the data lie
+    far from zero. The constant φ_0 = 1 is the model's ``fit_intercept``.
 
     Parameters
     ----------
@@ -100,6 +100,6 @@ class RandomFourier(AbstractBasis):
         rng = generator(self.rng)
         omega = rng.standard_normal((len(source.columns), M))
         phases = rng.uniform(0, 2 * np.pi, M)
-        found = survey(source, 0 if width else PAIRS, rng)
-        s = width or median_width(found.sample)
-        return Cosines(omega / s, phases, (found.extent.low + found.extent.high) / 2, s)
+        rows = survey(source, PAIRS, rng).sample
+        s = width or median_width(rows)
+        return Cosines(omega / s, phases, np.median(rows, axis=0), s)

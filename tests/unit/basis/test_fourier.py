@@ -47,6 +47,15 @@ def test_a_shift_of_the_data_changes_nothing():
     np.testing.assert_allclose(there, here, atol=1e-7)
 
 
+@pytest.mark.parametrize("width", [None, 1.0])
+def test_one_outlier_costs_the_other_rows_no_digits(width):
+    basis = RandomFourier(50, width=width).fit(np.concatenate([X, [[1e10] * 3]]))
+    f = basis.functions_
+    expected = np.sqrt(2 / 50) * np.cos(X @ f.frequencies + (f.phases - f.offset @ f.frequencies))
+    assert np.abs(f.offset).max() < 1
+    np.testing.assert_allclose(basis.transform(X), expected, atol=1e-13)
+
+
 def test_sparse_rows_give_the_same_functions():
     rows = np.where(X > 0.5, X, 0.0)
     basis = RandomFourier(30).fit(rows)

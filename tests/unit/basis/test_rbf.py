@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from separatrix.basis import RBF, MultiScaleRBF
+from separatrix.basis.rbf import FAR_ROWS
 from separatrix.exceptions import DataError
 
 X = np.random.default_rng(0).normal(size=(80, 3))
@@ -56,6 +57,51 @@ def test_distances_are_never_negative_where_they_cancel():
     assert RBF(width=1e-6).fit_transform(rows).max() <= 1.0
 
 
+def with_outlier(dtype):
+    rows = np.random.default_rng(3).normal(size=(50, 3)).astype(dtype)
+    rows[0] = 1e10
+    return rows
+
+
+def by_differences(rows, centres, widths):
+    """Every pair, in double precision."""
+    squared = ((rows[:, None].astype(float) - centres) ** 2).sum(axis=2)
+    return np.hstack([np.exp(-squared / (2 * width**2)) for width in widths])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_outlier_costs_the_other_rows_no_digits(dtype):
+    rows = with_outlier(dtype)
+    Phi = RBF(width=1.0).fit_transform(rows)
+    tolerance = 2e-12 if dtype is np.float64 else 1e-5
+    np.testing.assert_allclose(Phi, by_differences(rows, rows.astype(float), [1.0]), atol=tolerance)
+    np.testing.assert_allclose(np.diag(Phi), 1.0, rtol=tolerance)  # the outlier is one with its own centre too
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("width", [0.5, 1e3])
+def test_clusters_many_widths_apart_keep_their_digits(dtype, width):
+    """No offset suits both clusters: the far rows must be found from differences, whatever their number."""
+    near = np.random.default_rng(4).integers(-8, 9, size=(300, 4)) / 8
+    rows = np.concatenate([near, near + 2.0**20, near - 2.0**20]).astype(dtype)
+    Phi = RBF(centres=rows[::7], width=width).fit(rows).transform(rows)
+    expected = by_differences(rows, rows[::7].astype(float), [width])
+    np.testing.assert_allclose(Phi, expected, atol=2e-12 if dtype is np.float64 else 1e-6)
+
+
+def test_several_scales_keep_their_digits_on_a_wide_grid():
+    rows = np.concatenate([np.linspace(-1, 1, 40), [1e9]])[:, None]
+    basis = MultiScaleRBF(n_centres=9, n_scales=3, width=1.0).fit(rows)
+    near_a_centre = np.concatenate([basis.centres_ + 0.25, basis.centres_ - 1.5])
+    expected = by_differences(near_a_centre, basis.centres_, basis.widths_)
+    np.testing.assert_allclose(basis.transform(near_a_centre), expected, atol=1e-12)
+
+
+def test_a_finite_row_whose_square_overflows_is_far_from_every_centre_but_its_own():
+    rows = np.array([[0.0], [1.0], [1e200]])
+    np.testing.assert_allclose(RBF(width=1.0).fit(rows).evaluate(rows)[2], [0.0, 0.0, 1.0])
+
+
 @pytest.mark.parametrize("n_scales", [1, 3, 5, 9])
 def test_scales_are_single_scale_functions_side_by_side(n_scales):
     rows = X[:, :2]
@@ -63,7 +109,7 @@ def test_scales_are_single_scale_functions_side_by_side(n_scales):
     assert basis.centres_.shape == (25, 2)
     np.testing.assert_allclose(basis.widths_**2, 4.0 * 0.5 ** np.arange(n_scales))
     parts = [RBF(centres="grid", n_centres=5, width=w).fit_transform(rows) for w in basis.widths_]
-    np.testing.assert_array_equal(basis.transform(rows), np.hstack(parts))
+    np.testing.assert_allclose(basis.transform(rows), np.hstack(parts), rtol=1e-12)
 
 
 def test_the_widest_scale_is_twice_the_spacing():
@@ -77,16 +123,18 @@ def test_names_tell_the_scale_and_the_centre():
     assert RBF().fit([[0.0], [1.0]]).get_feature_names_out().tolist() == ["rbf0", "rbf1"]
 
 
+@pytest.mark.parametrize("width", [None, 0.01])  # the narrow one has every row far from the middle
 @pytest.mark.parametrize("scales", [1, 4])
-def test_a_block_allocates_phi_and_a_copy_of_its_rows_and_no_more(scales):
+def test_a_block_allocates_phi_and_a_copy_of_its_rows_and_little_more(scales, width):
     rows = np.random.default_rng(2).normal(size=(4000, 8))
-    basis = MultiScaleRBF(n_centres=2, n_scales=scales).fit(rows)
+    basis = MultiScaleRBF(n_centres=2, n_scales=scales, width=width).fit(rows)
     basis.evaluate(rows)
     tracemalloc.start()
     Phi = basis.evaluate(rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 1.02 * (Phi.nbytes + rows.nbytes) + 8 * len(rows)  # + |z|², one number per row
+    few = 0 if width is None else 8 * len(rows) + FAR_ROWS * Phi.nbytes / (scales * len(rows))
+    assert peak < 1.02 * (Phi.nbytes + rows.nbytes) + 8 * len(rows) + few  # + |z|², one number per row
 
 
 def test_a_seed_fixes_the_draw_and_a_generator_moves_on():
