@@ -15,7 +15,8 @@ import threadpoolctl
 
 from separatrix._arguments import generator
 from separatrix._array import Float
-from separatrix.basis.survey import require_varying, survey
+from separatrix.basis.marks import even_marks
+from separatrix.basis.survey import survey
 from separatrix.data.source import Source
 from separatrix.exceptions import DataError
 
@@ -54,11 +55,10 @@ def grid(source: Source, n: int | None, rng: np.random.Generator) -> Centres:
             f"A grid of {n} centres along each of D = {D} columns has {n}^{D} points; the most is "
             f"{MOST_CENTRES}. Use a smaller n_centres, fewer columns, or RBF(centres='kmeans')."
         )
-    reach = survey(source).extent
-    require_varying(reach, source)
-    axes = np.linspace(reach.low, reach.high, n) if n > 1 else (reach.low + reach.high)[None] / 2
+    marks = even_marks(source, max(n, 2))
+    axes = marks if n > 1 else marks.mean(axis=0, keepdims=True)
     digit = np.arange(n**D)[:, None] // n ** np.arange(D)[::-1] % n  # the m-th point in base n
-    spacing = (reach.high - reach.low) / max(n - 1, 1)
+    spacing = (marks[-1] - marks[0]) / max(n - 1, 1)
     return Centres(axes[digit, np.arange(D)], spacing=float(spacing.max()))
 
 
