@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.survey import whole
-from separatrix.basis.wrapped import Wrapped, transformed
+from separatrix.basis.wrapped import Wrapped, fit_transformer
 from separatrix.data.source import RowMap, Source
 
 __all__ = ["fit_basis"]
@@ -33,8 +33,9 @@ def fit_basis(basis: Any, source: Source) -> RowMap | None:
     Parameters
     ----------
     basis
-        None (the columns as they are), a basis of this package, or any scikit-learn transformer. A
-        foreign transformer is fitted on all rows at once, as it wants them; it transforms by blocks.
+        None (the columns as they are), a basis of this package, or any scikit-learn transformer of arrays. A
+        foreign transformer is fitted on all rows at once, as it wants them; it transforms by blocks. It sees
+        numbers without column names.
     source
         The training rows. Their targets are never shown to the basis.
 
@@ -64,7 +65,4 @@ def _fit_foreign(transformer: Transformer, source: Source) -> Wrapped:
             f"basis={transformer!r} needs the targets, and a basis depends on the rows alone. "
             "Put it before the classifier in a sklearn.pipeline.Pipeline."
         )
-    rows = whole(source)
-    fitted = clone(transformer, safe=False)
-    fitted.fit(rows)
-    return Wrapped(fitted, n_functions=transformed(fitted, rows[:1]).shape[1])
+    return fit_transformer(clone(transformer, safe=False), whole(source))

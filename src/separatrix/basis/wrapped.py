@@ -12,7 +12,7 @@ from scipy import sparse
 
 from separatrix._array import Rows, is_sparse, working_dtype
 
-__all__ = ["Wrapped", "transformed"]
+__all__ = ["Wrapped", "fit_transformer", "transformed"]
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,32 @@ class Wrapped:
         return transformed(self.transformer, X)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """The transformer's own names, or ``phi0, phi1, ...`` where it has none."""
-        try:
-            found = self.transformer.get_feature_names_out(np.asarray(columns, dtype=object))
-        except AttributeError:  # itself without names, or a pipeline with such a step
-            return tuple(f"phi{m}" for m in range(self.n_functions))
-        return tuple(map(str, found))
+        """The transformer's own names, or ``phi0, phi1, ...`` where it has none.
+
+        A pipeline that passes data frames from step to step has named our columns ``x0, x1, ...`` itself, and
+        refuses any other name for them (ValueError); one with a nameless step has no names at all (AttributeError).
+        """
+        for given in (np.asarray(columns, dtype=object), None):
+            try:
+                return tuple(map(str, self.transformer.get_feature_names_out(given)))
+            except (AttributeError, ValueError):
+                continue
+        return tuple(f"phi{m}" for m in range(self.n_functions))
+
+
+def fit_transformer(transformer: Any, X: Rows) -> Wrapped:
+    """Fit on rows without names: the same kind of rows, and of answers between its steps, as in `transformed`."""
+    try:
+        with sklearn.config_context(transform_output="default"):
+            transformer.fit(X)
+    except Exception as error:
+        error.add_note(
+            f"basis={transformer!r} is not one of separatrix.basis, so it was given the rows as an array of numbers, "
+            "without column names. If it needs a data frame (to pick columns by name, say), put it before the "
+            "classifier in a sklearn.pipeline.Pipeline, or pick columns by position."
+        )
+        raise
+    return Wrapped(transformer, n_functions=transformed(transformer, X[:1]).shape[1])
 
 
 def transformed(transformer: Any, X: Rows, *, assume_finite: bool = False) -> Rows:

@@ -3,8 +3,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -17,6 +19,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix import LeastSquaresClassifier
 from separatrix.basis import RBF, Polynomial, fit_basis
 from separatrix.data import ThroughBasis, as_source
 
@@ -102,3 +105,37 @@ def test_a_class_in_place_of_an_object_is_noticed(kind):
 def test_a_transformer_that_needs_targets_belongs_in_a_pipeline():
     with pytest.raises(TypeError, match=r"needs the targets.*Pipeline"):
         fit_basis(LinearDiscriminantAnalysis(), SOURCE)
+
+
+def pipeline():
+    return make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False))
+
+
+def test_a_pipeline_that_passes_data_frames_between_its_steps_is_a_basis():
+    pytest.importorskip("pandas")
+    functions = fit_basis(pipeline().set_output(transform="pandas"), SOURCE)
+    np.testing.assert_allclose(functions.evaluate(X), pipeline().fit_transform(X), rtol=1e-13)
+    assert functions.names(("a", "b")) == ("x0", "x1", "x0^2", "x0 x1", "x1^2")
+
+
+def test_data_frames_asked_for_everywhere_change_nothing():
+    pytest.importorskip("pandas")
+    with sklearn.config_context(transform_output="pandas"):
+        functions = fit_basis(pipeline(), SOURCE)
+        Phi = functions.evaluate(X)
+    np.testing.assert_allclose(Phi, pipeline().fit_transform(X), rtol=1e-13)
+    assert functions.names(("a", "b")) == ("a", "b", "a^2", "a b", "b^2")
+
+
+def test_columns_are_picked_by_position_and_a_name_is_answered_with_what_to_do():
+    pd = pytest.importorskip("pandas")
+    frame, t = pd.DataFrame(X, columns=["a", "b"]), X[:, 1] > 0
+    by_name, by_position = (ColumnTransformer([("scaled", StandardScaler(), [which])]) for which in ("b", 1))
+    expected = make_pipeline(by_name, LeastSquaresClassifier()).fit(frame, t).decision_function(frame)
+    model = LeastSquaresClassifier(basis=by_position).fit(frame, t)
+    np.testing.assert_allclose(model.decision_function(frame), expected, rtol=1e-12)
+    assert model.basis_.names(("a", "b")) == ("scaled__b",)
+    with pytest.raises(ValueError, match="strings") as caught:
+        LeastSquaresClassifier(basis=by_name).fit(frame, t)
+    assert "without column names" in caught.value.__notes__[0]
+    assert "before the classifier in a sklearn.pipeline.Pipeline" in caught.value.__notes__[0]
