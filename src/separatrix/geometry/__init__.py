@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where the plane is, how far the rows are from it, and whether there is one."""
 
-from separatrix.geometry.hyperplane import Hyperplane, margin, radius
+from separatrix.geometry.hyperplane import Hyperplane, margin, nearest_rows, radius
 from separatrix.geometry.regions import Grid, LinearRegions, grid_predictions
 from separatrix.geometry.separable import SeparabilityReport, is_separable
 
@@ -13,5 +13,6 @@ __all__ = [
     "grid_predictions",
     "is_separable",
     "margin",
+    "nearest_rows",
     "radius",
 ]

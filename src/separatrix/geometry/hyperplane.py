@@ -15,16 +15,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Codes, Float, Rows
 from separatrix.data import as_source, encode_labels
 from separatrix.exceptions import DataError
+from separatrix.geometry.linear_model import linear_functions
 from separatrix.stats import extent, require_finite
 
-__all__ = ["Hyperplane", "margin", "radius"]
+__all__ = ["Hyperplane", "margin", "nearest_rows", "radius"]
 
 SQUARES_FIT = 1e15  # numbers between this and its inverse can be squared and added up, in float32 too
+TIE = 1e-9  # rows as near as the nearest, to this share of the farthest, attain the margin too
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +62,10 @@ class Hyperplane:
     @classmethod
     def of(cls, model: Any) -> Hyperplane:
         """The boundary of a fitted linear model of two classes."""
-        check_is_fitted(model)
-        if getattr(model, "basis_", None) is not None:
-            raise DataError("The boundary is a plane in the space of basis functions, not in that of x.")
-        coef = np.atleast_2d(model.coef_)
-        if len(coef) != 1:
-            raise DataError(f"A model of {len(coef)} classes has no single plane; see LinearRegions.")
-        return cls(coef[0], float(np.ravel(model.intercept_)[0]))
+        W, w0 = linear_functions(model)
+        if len(W) != 1:
+            raise DataError(f"A model of {len(W)} classes has no single plane; use LinearRegions.of(model).")
+        return cls(W[0], float(w0[0]))
 
     def __eq__(self, other: object) -> bool:
         """Whether w and w0 are the same numbers; 2w and 2w0 describe the same points, but not the same record."""
@@ -127,14 +125,47 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
         Rows.
     y : array-like of shape (N,)
         Labels of two classes.
+
+    Examples
+    --------
+    >>> from separatrix.geometry import Hyperplane, margin
+    >>> margin(Hyperplane([1.0], 0.0), [[-3.0], [-1.0], [2.0]], ["no", "no", "yes"])
+    1.0
     """
+    return float(_own_distance(plane, X, y).min())
+
+
+def nearest_rows(plane: Hyperplane, X: Any, y: Any) -> Codes:
+    """The numbers of the rows that attain the margin: of the widest one, its support vectors.
+
+    Parameters
+    ----------
+    plane : Hyperplane
+        Its positive side is that of the larger label.
+    X : table of shape (N, D)
+        Rows.
+    y : array-like of shape (N,)
+        Labels of two classes.
+
+    Examples
+    --------
+    >>> from separatrix.geometry import Hyperplane, nearest_rows
+    >>> nearest_rows(Hyperplane([1.0], 0.0), [[-3.0], [-1.0], [1.0]], ["no", "no", "yes"]).tolist()
+    [1, 2]
+    """
+    own = _own_distance(plane, X, y)
+    return np.flatnonzero(own - own.min() <= TIE * np.abs(own).max())
+
+
+def _own_distance(plane: Hyperplane, X: Any, y: Any) -> Float:
+    """t_n r_n (N,): how far each row is on its own side."""
     classes, codes = encode_labels(y)
     if len(classes) != 2:
         raise DataError(f"A margin is between two classes, but y has {len(classes)}: {classes[:6].tolist()}.")
     r = plane.signed_distance(X)
     if len(codes) != len(r):
         raise DataError(f"X has {len(r)} rows but y has {len(codes)} labels; they must pair up.")
-    return float(((2 * codes - 1) * r).min())
+    return np.asarray((2 * codes - 1) * r)
 
 
 def radius(X: Any) -> float:

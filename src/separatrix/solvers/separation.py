@@ -77,8 +77,7 @@ class Separability:
 
 def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) -> Separability:
     """Decide whether linear functions separate the classes of the rows that have weight."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        first = source.reduce(partial(survey, n_classes=n_classes))
+    first = source.reduce(partial(survey, n_classes=n_classes))
     if not np.isfinite(first.moments.mean).all():
         require_finite(source)
     frame = Frame.of(first.extent, fit_intercept=fit_intercept)

@@ -39,7 +39,8 @@ def survey(block: Block, n_classes: int) -> Survey:
     """The survey of one block."""
     kept, M = _counted(block), block.X.shape[1]
     nothing = Extent(np.full(M, np.inf), np.full(M, -np.inf), 0.0)
-    return Survey(class_moments(block, n_classes, DiagonalScatter), extent(kept) if len(kept) else nothing)
+    with np.errstate(invalid="ignore", over="ignore"):  # the caller looks at the sums
+        return Survey(class_moments(block, n_classes, DiagonalScatter), extent(kept) if len(kept) else nothing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ def test_every_point_has_a_region_and_interior_points_are_inside(seed, K):
     X = 5 * rng.normal(size=(100, 2))
     assert np.column_stack([regions.contains(k, X) for k in range(K)]).any(axis=1).all()
     for k in range(K):
-        point = regions.interior_point(k, box=100.0)
-        assert (point is None) == regions.is_empty(k, box=100.0)
+        point = regions.interior_point(k)
+        assert (point is None) == regions.is_empty(k)
         if point is not None:
             a = regions.coef @ point + regions.intercept
             assert a.argmax() == k
