@@ -85,6 +85,11 @@ class ThroughBasis:
         """N."""
         return self._source.n_rows
 
+    @property
+    def raw(self) -> Source:
+        """The rows themselves, for messages that must not blame them for what φ did."""
+        return self._source
+
     def sized_for(self, width: int) -> ThroughBasis:
         """The same functions over larger or smaller blocks."""
         return ThroughBasis(self._source, self._basis, width)

@@ -7,7 +7,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes
 from separatrix.data.block import Block
-from separatrix.data.source import Source
+from separatrix.data.source import Source, ThroughBasis
 from separatrix.exceptions import DataError
 from separatrix.stats.extent import extent
 from separatrix.stats.tally import Tally
@@ -26,11 +26,22 @@ def infinite(block: Block) -> Tally:
 
 
 def require_finite(source: Source, *, allow_nan: bool = False) -> None:
-    """Raise, naming columns and counts, if any value is infinite, or NaN where that is not a missing value."""
+    """Raise, naming columns and counts, if any value is infinite, or NaN where that is not a missing value.
+
+    Of rows seen through a basis, the rows are blamed first; if they are in order, the functions are.
+    """
+    if isinstance(source, ThroughBasis):
+        require_finite(source.raw, allow_nan=allow_nan)
     count = source.reduce(infinite if allow_nan else nonfinite).count
     bad = np.flatnonzero(count)
     if len(bad):
         said = _listed(source, bad, [f"{count[d]} of {source.n_rows} rows" for d in bad])
+        if isinstance(source, ThroughBasis):
+            raise DataError(
+                f"The basis overflows or is undefined: {said} came out NaN or infinite, although X is finite. Bring "
+                "the columns of X to unit scale first (for example with sklearn.preprocessing.StandardScaler), or choose "
+                "another basis."
+            )
         raise DataError(
             f"Input X contains {'infinity' if allow_nan else 'NaN or infinity'} in {said}. "
             "Drop those rows, or fill them in (for example with sklearn.impute.SimpleImputer)."

@@ -6,7 +6,9 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import PolynomialFeatures
 
+from separatrix import LeastSquaresClassifier
 from separatrix.basis import Linear, Polynomial
+from separatrix.exceptions import DataError
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 
@@ -52,3 +54,16 @@ def test_names_use_the_columns():
 def test_a_degree_below_one_is_refused(degree):
     with pytest.raises(ValueError, match=r"Polynomial\(degree=.*\): degree must be an integer, at least 1"):
         Polynomial(degree).fit(X)
+
+
+def test_an_overflow_is_the_fault_of_the_function_and_not_of_the_rows():
+    t = X[:, 0] > 0
+    with pytest.raises(DataError, match=r"The basis overflows.*column 'x0\^3' \(30 of 30 rows\).*although X is finite"):
+        LeastSquaresClassifier(Polynomial(3)).fit(X * 1e120, t)
+
+
+def test_a_row_that_is_not_finite_is_blamed_before_the_function():
+    rows = X * 1e120
+    rows[4, 1] = np.nan
+    with pytest.raises(DataError, match=r"Input X contains NaN or infinity in column 'x1' \(1 of 30 rows\)\. Drop"):
+        LeastSquaresClassifier(Polynomial(3)).fit(rows, X[:, 0] > 0)
