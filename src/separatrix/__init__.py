@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from separatrix import solvers as solvers
     from separatrix.decisions import DecisionRule as DecisionRule
     from separatrix.decisions import decide as decide
-    from separatrix.geometry import is_separable as is_separable
+    from separatrix.generative import ExponentialFamilyClassifier as ExponentialFamilyClassifier
     from separatrix.generative import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from separatrix.generative import NaiveBayes as NaiveBayes
     from separatrix.generative import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+    from separatrix.geometry import is_separable as is_separable
     from separatrix.reductions import OneVsOne as OneVsOne
     from separatrix.reductions import OneVsRest as OneVsRest
     from separatrix.rules import FisherDiscriminant as FisherDiscriminant
@@ -37,6 +39,8 @@ _HOME = {
     "Perceptron": "rules",
     "LinearDiscriminantAnalysis": "generative",
     "QuadraticDiscriminantAnalysis": "generative",
+    "NaiveBayes": "generative",
+    "ExponentialFamilyClassifier": "generative",
     "OneVsRest": "reductions",
     "OneVsOne": "reductions",
     "DecisionRule": "decisions",

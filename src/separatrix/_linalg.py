@@ -16,7 +16,13 @@ from scipy import linalg
 
 from separatrix._array import Float
 
-__all__ = ["SingularError", "cholesky_of_correlation", "solve_factored", "solve_minimum_norm", "solve_positive_definite"]
+__all__ = [
+    "SingularError",
+    "cholesky_of_correlation",
+    "solve_factored",
+    "solve_minimum_norm",
+    "solve_positive_definite",
+]
 
 
 @dataclass
@@ -74,16 +80,19 @@ def solve_minimum_norm(A: Float, B: Float) -> Float:
 def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
     """(F'F + diag ridge)⁻¹ B for F with fewer rows than columns; M x M is never formed.
 
-    With q = √ridge and F/q = U s V', Woodbury's identity reads X = (B/q - V s²/(s² + 1) V' B/q) / q. Without
-    a ridge it is the solution of least norm in equilibrated coordinates, where F/q has unit columns.
+    With a ridge R, by Woodbury's identity, X = R⁻¹ (B - F' (I + F R⁻¹ F')⁻¹ F R⁻¹ B): a Cholesky factor of a matrix
+    with as many rows as F. Without, it is the solution of least norm in equilibrated coordinates F/q, where every
+    column has unit length, through the singular values of F/q.
     """
-    penalised = bool((ridge > 0).any())
-    q = np.sqrt(ridge) if penalised else np.sqrt(np.einsum("rm,rm->m", F, F))
+    if (ridge > 0).any():
+        inner = F @ (F / ridge).T
+        inner[np.diag_indices_from(inner)] += 1.0
+        b = B / ridge[:, None]
+        return np.asarray(b - (F.T @ linalg.solve(inner, F @ b, assume_a="pos")) / ridge[:, None])
+    q = np.sqrt(np.einsum("rm,rm->m", F, F))
     inverse = np.divide(1.0, q, out=np.zeros_like(q), where=q > 0)[:, None]
     _, s, Vt = linalg.svd(F * inverse[:, 0], full_matrices=False)
     b = inverse * B
-    if penalised:
-        return np.asarray(inverse * (b - Vt.T @ ((s**2 / (s**2 + 1))[:, None] * (Vt @ b))))
     kept = s > max(F.shape) * np.finfo(float).eps * s[0]
     return np.asarray(inverse * (Vt[kept].T @ (Vt[kept] @ b / s[kept, None] ** 2)))
 

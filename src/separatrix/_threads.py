@@ -35,7 +35,8 @@ def map_in_order(function: Callable[[In], Out], items: Sequence[In]) -> Iterator
     """``map(function, items)`` on threads, in order, with at most two results per thread in flight."""
     threads = min(n_threads(), len(items)) if len(items) > 1 else 1
     if threads == 1:
-        yield from map(function, items)
+        with single_thread_blas():  # here too, lest the same rows give other bits with another number of threads
+            yield from map(function, items)
         return
     with single_thread_blas(), ThreadPoolExecutor(threads) as pool:
         pending: deque[Future[Out]] = deque()

@@ -62,7 +62,7 @@ def load_lobsters(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     if as_frame:
         import pandas as pd
 
-        X, y = pd.DataFrame(X, columns=names), pd.Series(y, name="survived")  # type: ignore[assignment]
+        X, y = pd.DataFrame(X, columns=names), pd.Series(y, name="survived")
     if return_X_y:
         return X, y
     return Bunch(data=X, target=y, feature_names=names, target_names=["eaten", "survived"], DESCR=LOBSTERS_DESCR)

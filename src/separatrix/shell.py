@@ -8,6 +8,7 @@ stores what they return under names that end in ``_``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows, bincount
 from separatrix.basis import fit_basis
-from separatrix.data import Source, ThroughBasis, as_source, encode_labels
+from separatrix.data import Counted, Source, ThroughBasis, as_source, as_table, encode_labels
 from separatrix.exceptions import DataError
 from separatrix.solvers import Solution
 from separatrix.stats import require_finite
@@ -26,16 +27,19 @@ __all__ = [
     "LinearClassifier",
     "Training",
     "check_weight",
+    "require_classes",
     "require_finite",
     "require_two_classes",
+    "require_weight",
 ]
 
 
 class Training(NamedTuple):
-    """Rows with class codes and weights, and what the codes stand for."""
+    """Rows with class codes and weights, what the codes stand for, and the count of passes over the rows."""
 
     source: Source
     classes: Array
+    counted: Counted
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -63,42 +67,43 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
         Without ``reset`` the table must match the one seen before, whose classes and basis stay.
         """
+        X = as_table(X)
         raw = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=reset)
         classes, codes = encode_labels(y, unlabelled=unlabelled)
         if len(codes) != raw.n_rows:
             raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
-        _require_classes(classes, least_classes)
+        require_classes(classes, least_classes)
         weight = check_weight(sample_weight, raw.n_rows)
-        _require_weight(weight, codes, classes)
-        source = as_source(X, codes, weight)
+        require_weight(weight, codes, classes)
+        source = Counted(replace(raw, t=codes, weight=weight))
         if reset:
             self.classes_ = classes
             self.basis_ = fit_basis(self.basis, source)
-        return Training(source if self.basis_ is None else ThroughBasis(source, self.basis_), classes)
+        seen: Source = source if self.basis_ is None else ThroughBasis(source, self.basis_)
+        return Training(seen, classes, source)
 
-    def _open_rows(self, X: Any) -> Source:
-        """Check and open rows for prediction."""
-        check_is_fitted(self)
-        source = as_source(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return source if self.basis_ is None else ThroughBasis(source, self.basis_)
-
-    def _keep(self, solution: Solution[Any]) -> None:
-        """Store how the fit went; the pass is the unit of cost."""
+    def _keep(self, solution: Solution[Any], passes: int) -> None:
+        """Store how the fit went, and what it cost."""
         self.solution_ = solution
-        self.n_steps_, self.n_passes_ = solution.steps, solution.passes
+        self.n_steps_, self.n_passes_ = solution.steps, passes
 
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array], *, allow_nan: bool = False) -> Array:
         """``row_function`` of every row; an answer that makes no sense is traced to the column that caused it.
 
         With ``allow_nan`` a NaN in X is a missing value, and only infinity is refused.
         """
-        source = self._open_rows(X)
+        check_is_fitted(self)
+        X = as_table(X)
+        raw = as_source(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        source: Source = raw if self.basis_ is None else ThroughBasis(raw, self.basis_)
         with np.errstate(invalid="ignore", over="ignore"):
             answer = source.map(row_function)
-        if not np.isfinite(answer).all():
-            require_finite(as_source(X), allow_nan=allow_nan)
+            if not np.isfinite(answer).all():
+                require_finite(raw, allow_nan=allow_nan)
+                if answer.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
+                    answer = source.map(lambda rows: row_function(rows.astype(np.float64)))
         return answer
 
 
@@ -154,7 +159,10 @@ def require_two_classes(owner: object, classes: Array, why: str) -> None:
         )
 
 
-def _require_classes(classes: Array, least: int) -> None:
+def require_classes(classes: Array, least: int = 2) -> None:
+    """Raise where there are too few classes to tell apart."""
+    if len(classes) == 0:
+        raise DataError("y has no labels (0 rows). Give rows of at least two classes.")
     if len(classes) < least:
         raise DataError(
             f"Classifier can't train when only one class is present: every label is {classes.tolist()[0]!r}. "
@@ -162,7 +170,8 @@ def _require_classes(classes: Array, least: int) -> None:
         )
 
 
-def _require_weight(weight: Float | None, codes: Array, classes: Array) -> None:
+def require_weight(weight: Float | None, codes: Array, classes: Array) -> None:
+    """Raise where every row, or every row of a class, has weight zero."""
     if weight is None:
         return
     if not weight.any():

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Rows
 from separatrix.basis.survey import whole
-from separatrix.data import Source, as_source
+from separatrix.data import Source, ThroughBasis, as_source
 from separatrix.data.source import RowMap
 from separatrix.stats.finite import require_finite
 
@@ -71,7 +71,7 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
         source = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         require_finite(source)
-        return whole(source.sized_for(len(self.names(source.columns))), self)
+        return whole(ThroughBasis(source, self))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """`names` of the columns seen in ``fit``."""

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from separatrix._array import Codes, Float, Rows, is_sparse, to_dense
 from separatrix.data.block import Block
-from separatrix.data.source import RowMap, Source
+from separatrix.data.source import Source
 from separatrix.exceptions import DataError
 from separatrix.stats.extent import Extent, extent
 from separatrix.stats.finite import require_finite
@@ -95,18 +95,14 @@ def require_varying(found: Extent, source: Source) -> None:
         )
 
 
-def whole(source: Source, functions: RowMap | None = None) -> Rows:
-    """Every row, or φ of every row, as one array: for a table that the user wants back whole."""
-    return source.reduce(partial(_whole_block, functions=functions)).stack()
+def whole(source: Source) -> Rows:
+    """Every row as one array, sparse where the rows are: for a table that is wanted whole."""
+    return source.map(lambda X: X)
 
 
 def _survey_block(block: Block, wanted: Codes) -> Survey:
     here = _positions(block.row, wanted)
     return Survey(extent(block), Excerpt(((_numbers(block.row)[here], block.X[here]),) if len(here) else ()))
-
-
-def _whole_block(block: Block, functions: RowMap | None) -> Excerpt:
-    return Excerpt(((_numbers(block.row), block.X if functions is None else functions.evaluate(block.X)),))
 
 
 def _positions(row: Codes | range, wanted: Codes) -> Codes:

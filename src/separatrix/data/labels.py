@@ -70,7 +70,9 @@ def _encode(labels: Array) -> tuple[Array, Codes]:
             classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(v).__name__ for v in labels.tolist()})
-        raise DataError(f"Labels of different types cannot be sorted: {', '.join(kinds)}. Make them all one.") from error
+        raise DataError(
+            f"Labels of different types cannot be sorted: {', '.join(kinds)}. Make them all one."
+        ) from error
     if classes.dtype.kind == "f" and (broken := classes[classes % 1 != 0]).size:
         check_classification_targets(np.tile(broken, 3))  # raises, in scikit-learn's own words
     return classes, codes

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.reader import Reader, open_reader
@@ -78,10 +79,23 @@ class InMemory:
         return state
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
-        """``row_function`` of every row, in order."""
+        """``row_function`` of every row, in order; sparse where its answers are.
+
+        The answer is allocated once, like that of the first block, and never held twice.
+        """
         spans = self._spans(MAP_BLOCKS * self.rows_per_block)
-        parts = list(map_in_order(lambda span: row_function(self.reader.read(span)), spans))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        answers = map_in_order(lambda span: row_function(self.reader.read(span)), spans)
+        first = next(answers)
+        if len(spans) == 1:
+            return first
+        if is_sparse(first):
+            stacked = sparse.vstack([first, *answers], format="csr")
+            return sparse.csr_array(stacked)  # type: ignore[no-any-return]  # SciPy ships no types
+        whole = np.empty((self.n_rows, *first.shape[1:]), first.dtype)
+        whole[spans[0]] = first
+        for span, answer in zip(spans[1:], answers, strict=True):
+            whole[span] = answer
+        return whole
 
     def _spans(self, rows: int | None = None) -> list[slice]:
         rows = rows or self.rows_per_block

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from separatrix._array import Array, Rows, is_sparse, working_dtype
 from separatrix.exceptions import DataError
 
-__all__ = ["Reader", "open_reader"]
+__all__ = ["Reader", "as_table", "open_reader"]
 
 
 class Reader(Protocol):
@@ -36,16 +36,27 @@ class Reader(Protocol):
         """The rows of the span, float32 or float64."""
 
 
+def as_table(X: Any) -> Any:
+    """The table itself; an Arrow stream or record batch as an Arrow table, which has names and can be read twice."""
+    if isinstance(X, np.ndarray | list) or is_sparse(X) or nw.dependencies.is_into_dataframe(X):
+        return X
+    if nw.dependencies.is_into_series(X):
+        return X
+    arrow = {"__arrow_c_stream__", "__arrow_c_array__"} & set(dir(X))
+    return nw.from_arrow(X, backend="pyarrow").to_native() if arrow else X
+
+
 def open_reader(X: Any) -> Reader:
     """The reader for a NumPy array, sparse matrix, data frame, Arrow table or nested list."""
+    X = as_table(X)
+    if nw.dependencies.is_into_series(X):
+        raise DataError("X is a single column (a Series or an Arrow array); give a table, for example X.to_frame().")
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise DataError("X is a LazyFrame, which has no rows yet; give X.collect().")
     if np.ma.isMaskedArray(X):
         return _open_array(np.ma.filled(X.astype(float), np.nan))
-    if isinstance(X, np.ndarray | list) or is_sparse(X):
-        return _open_array(X)
     if nw.dependencies.is_into_dataframe(X):
         return _open_frame(nw.from_native(X, eager_only=True))
-    if "__arrow_c_stream__" in dir(X):
-        return _open_frame(nw.from_arrow(X, backend="pyarrow"))
     return _open_array(X)
 
 
@@ -109,6 +120,8 @@ class _Frame:
 
 
 def _open_frame(frame: Any) -> Reader:
+    if nw.dependencies.is_pandas_dataframe(frame.to_native()) and _is_sparse_frame(frame.to_native()):
+        return _open_array(frame.to_native().sparse.to_coo(), tuple(map(str, frame.columns)))
     kinds = frame.schema.dtypes()
     if any(kind == nw.Object for kind in kinds):  # a pandas column of Python objects: numbers, perhaps
         return _open_array(frame.to_numpy(), tuple(map(str, frame.columns)))
@@ -125,6 +138,11 @@ def _open_frame(frame: Any) -> Reader:
     _check_shape(frame.shape)
     uniform = len(set(kinds)) == 1 and kinds[0] in (nw.Float32, nw.Float64)
     return _Frame(frame, None if uniform else nw.Float64)
+
+
+def _is_sparse_frame(frame: Any) -> bool:
+    """Whether every column of a pandas frame is stored sparse."""
+    return all(str(dtype).startswith("Sparse") for dtype in frame.dtypes)
 
 
 def _open_array(X: Any, columns: tuple[str, ...] | None = None) -> Reader:

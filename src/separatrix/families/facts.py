@@ -131,7 +131,7 @@ class Moments(Facts):
     @property
     def is_constant(self) -> Array:
         """Whether the values differ by no more than the rounding of their mean."""
-        return np.asarray(self.variance <= (8 * np.finfo(np.float64).eps * self.mean) ** 2)
+        return np.asarray(self.variance <= (2 * np.finfo(np.float64).eps * self.mean) ** 2)
 
 
 @dataclass(frozen=True)

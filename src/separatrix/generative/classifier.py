@@ -98,8 +98,9 @@ class GenerativeClassifier(Classifier):
             This object.
         """
         self._check_arguments()
-        source, classes = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
-        self._learn(self._collect(source, len(classes)), classes)
+        training = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
+        solution = self._collect(training.source, len(training.classes))
+        self._learn(solution, training.classes, training.counted.passes)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -111,8 +112,8 @@ class GenerativeClassifier(Classifier):
         self._check_arguments()
         self._require_mergeable()
         fresh = "facts_" not in vars(self)
-        source, seen = self._open_training(X, y, sample_weight, reset=fresh, least_classes=1)
-        solution = self._collect(source, len(seen))
+        training = self._open_training(X, y, sample_weight, reset=fresh, least_classes=1)
+        seen, solution = training.classes, self._collect(training.source, len(training.classes))
         if solution.steps > 1:
             raise DataError(
                 f"{type(self).__name__}.partial_fit met missing values, which take EM over all rows at once. "
@@ -123,7 +124,7 @@ class GenerativeClassifier(Classifier):
         if not fresh:
             facts, known = _united(self.facts_, self.classes_, facts, known)
         try:
-            self._learn(Solution(facts, solution.status, 1, 1), known)
+            self._learn(Solution(facts, solution.status, 1, 1), known, training.counted.passes)
         except CollinearError as too_early:  # the next rows may settle it; until then, asking is the error
             self._not_yet = too_early
         return self
@@ -146,17 +147,17 @@ class GenerativeClassifier(Classifier):
         _require_alike(self, other)
         merged = copy(self)
         facts, classes = _united(self.facts_, self.classes_, other.facts_, other.classes_)
-        solution = self.solution_
-        merged._learn(Solution(facts, solution.status, 1, self.n_passes_ + other.n_passes_), classes)
+        passes = self.n_passes_ + other.n_passes_
+        merged._learn(Solution(facts, self.solution_.status, 1, passes), classes, passes)
         return merged
 
-    def _learn(self, solution: Solution[Any], classes: Array) -> None:
+    def _learn(self, solution: Solution[Any], classes: Array, passes: int) -> None:
         """Keep the facts, and compute everything else from them."""
         self.classes_, self.facts_ = classes, solution.value
         self._not_yet = None
         self.class_count_ = self.facts_.count
         self.priors_ = class_priors(self.priors, classes, self.class_count_)
-        self._keep(solution)
+        self._keep(solution, passes)
         self._estimate(self.facts_)
 
     # -- using -----------------------------------------------------------------------------------------------------

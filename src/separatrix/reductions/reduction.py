@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
-from separatrix.data import encode_labels
-from separatrix.exceptions import DataError
+from separatrix.data import as_table, encode_labels
 from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
-from separatrix.reductions.rows import readable, take_rows
-from separatrix.shell import check_weight
+from separatrix.reductions.rows import take_rows
+from separatrix.shell import check_weight, require_classes
 
 __all__ = ["AbstractReduction", "Problem", "discriminant"]
 
@@ -81,8 +80,8 @@ class AbstractReduction(AbstractWrapper):
         check_option(type(self).__name__, "ambiguous", self.ambiguous, ("resolve", "reject"))
         _require_discriminant(self.estimator)
         classes, codes = encode_labels(y)
-        _require_classes(classes)
-        X, codes = indexable(readable(X), codes)
+        require_classes(classes)
+        X, codes = indexable(as_table(X), codes)
         arguments = fit_arguments(self, check_weight(sample_weight, len(codes)))
         if self.ambiguous == "reject" and len(classes) > 2:
             labels_with_reject(classes, self.reject_label)
@@ -125,7 +124,7 @@ class AbstractReduction(AbstractWrapper):
     def predict_proba(self, X: Any) -> Float:
         """p(C_k | x) from the probabilities of the binary classifiers, (N, K)."""
         check_is_fitted(self)
-        X = readable(X)
+        X = as_table(X)
         P = [np.asarray(model.predict_proba(X), dtype=np.float64) for model in self.estimators_]
         return self._combine(np.column_stack([p[:, 1] for p in P])) if len(self.classes_) > 2 else P[0]
 
@@ -157,7 +156,7 @@ class AbstractReduction(AbstractWrapper):
     def _discriminants(self, X: Any) -> Float:
         """y(x) of each binary classifier, one column each."""
         check_is_fitted(self)
-        X = readable(X)
+        X = as_table(X)
         return np.column_stack([discriminant(model, X) for model in self.estimators_])
 
     def _fitted(self) -> Any:
@@ -187,14 +186,4 @@ def _require_discriminant(estimator: Any) -> None:
         raise TypeError(
             f"{type(estimator).__name__} has neither decision_function nor predict_proba, so its answers for "
             "several classes could not be compared. Wrap a classifier that has one of them."
-        )
-
-
-def _require_classes(classes: Array) -> None:
-    if len(classes) == 0:
-        raise DataError("y has no labels (0 rows). Give rows of at least two classes.")
-    if len(classes) < 2:
-        raise DataError(
-            f"Classifier can't train when only one class is present: every label is {classes[0]!r}. "
-            "Give rows of at least two classes."
         )

@@ -10,16 +10,7 @@ import narwhals as nw
 
 from separatrix._array import Codes
 
-__all__ = ["readable", "take_rows"]
-
-
-def readable(X: Any) -> Any:
-    """The table itself; an Arrow stream, which may be read but once, as an Arrow table.
-
-    A reduction hands the same rows to many classifiers, the first of which would drain the stream.
-    """
-    is_stream = "__arrow_c_stream__" in dir(X) and not _is_frame(X)
-    return nw.from_arrow(X, backend="pyarrow").to_native() if is_stream else X
+__all__ = ["take_rows"]
 
 
 def take_rows(X: Any, rows: Codes) -> Any:

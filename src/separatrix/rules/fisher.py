@@ -102,7 +102,9 @@ def _require_spread(moments: Moments, constant: Array, columns: tuple[str, ...])
     rounding = 1e-12 * np.abs(moments.mean).max(axis=0)
     perfect = np.flatnonzero(constant & (spread > rounding))
     if len(perfect) and moments.total <= len(moments.count):
-        raise DataError("Every class has one row, so there is no spread within classes to compare with. Give more rows.")
+        raise DataError(
+            "Every class has one row, so there is no spread within classes to compare with. Give more rows."
+        )
     if len(perfect):
         names = ", ".join(repr(columns[j]) for j in perfect[:8])
         raise DataError(
@@ -215,12 +217,13 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FisherDiscriminant:
         """Fit in one pass over the rows."""
         self._check_arguments()
-        source, classes = self._open_training(X, y, sample_weight)
+        training = self._open_training(X, y, sample_weight)
+        source, classes = training.source, training.classes
         # Class scatters cost no more operations than the pooled one, but K times its memory.
         apart = self.scatter == "mean" or (self.threshold == "normal" and len(classes) == 2)
         moments = collect_moments(source, len(classes), ClassScatter if apart else PooledScatter)
         solution = fit_fisher(moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns)
-        self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1))
+        self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1), training.counted.passes)
         self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
         self.mean_, self.means_ = moments.grand_mean, moments.mean
         self.priors_ = moments.count / moments.total

@@ -133,12 +133,13 @@ class LeastSquaresClassifier(LinearClassifier):
         """Fit in one pass over the rows."""
         check_number("LeastSquaresClassifier", "alpha", self.alpha, low=0.0)
         check_option("LeastSquaresClassifier", "targets", self.targets, ("one-of-K", "fisher"))
-        source, classes = self._open_training(X, y, sample_weight)
+        training = self._open_training(X, y, sample_weight)
+        source, classes = training.source, training.classes
         moments = collect_moments(source, len(classes), PooledScatter)
         regressions = fit_least_squares(
             moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
         )
-        self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1))
+        self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1), training.counted.passes)
         code = self._target_code(classes, moments.count)
         self.coef_, self.intercept_ = code @ regressions.W, code @ regressions.w0
         return self

@@ -37,7 +37,7 @@ from separatrix.stats import confusion, require_finite
 
 __all__ = ["Perceptron", "PerceptronOptions", "Update", "Weights", "fit_perceptron"]
 
-PROOF_SIZE = 1_000_000  # numbers in the table up to which a failure is explained by a linear program
+PROOF_SIZE = 100_000  # numbers in the table up to which a failure is explained by a linear program
 
 
 class Weights(NamedTuple):
@@ -235,15 +235,16 @@ class Perceptron(LinearClassifier):
         check_positive("Perceptron", "learning_rate", self.learning_rate)
         check_count("Perceptron", "max_epochs", self.max_epochs)
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
-        source, classes = self._open_training(X, y, sample_weight)
+        training = self._open_training(X, y, sample_weight)
+        source, classes = training.source, training.classes
         solution = fit_perceptron(source, len(classes), self._options())
-        self._keep(solution)
         self.coef_, self.intercept_ = solution.value.weights
         self.mistakes_per_epoch_ = solution.value.per_epoch
         self.n_mistakes_ = sum(self.mistakes_per_epoch_)
         if solution.status is Status.MAX_STEPS:
             said = _not_separated(solution, source, len(classes), self._options())
             warnings.warn(said, NotSeparableWarning, stacklevel=2)
+        self._keep(solution, training.counted.passes)
         return self
 
     def _options(self) -> PerceptronOptions:

@@ -171,5 +171,6 @@ def _canonical(coef: Float, intercept: Float) -> tuple[Float, Float]:
         coef, intercept = coef[1:], intercept[1:]
     else:
         coef, intercept = coef - coef.mean(axis=0), intercept - intercept.mean()
-    length = np.linalg.norm(coef) or 1.0
-    return coef / length, intercept / length
+    largest = np.abs(coef).max() or 1.0  # first, lest squares overflow
+    length = np.linalg.norm(coef / largest) or 1.0
+    return coef / largest / length, intercept / largest / length

@@ -38,9 +38,9 @@ def require_finite(source: Source, *, allow_nan: bool = False) -> None:
         said = _listed(source, bad, [f"{count[d]} of {source.n_rows} rows" for d in bad])
         if isinstance(source, ThroughBasis):
             raise DataError(
-                f"The basis overflows or is undefined: {said} came out NaN or infinite, although X is finite. Bring "
-                "the columns of X to unit scale first (for example with sklearn.preprocessing.StandardScaler), or choose "
-                "another basis."
+                f"The basis overflows or is undefined: {said} came out NaN or infinite, although X is finite. "
+                "Bring the columns of X to unit scale first (for example with sklearn.preprocessing.StandardScaler), "
+                "or choose another basis."
             )
         raise DataError(
             f"Input X contains {'infinity' if allow_nan else 'NaN or infinity'} in {said}. "

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import tracemalloc
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
 
-from separatrix.basis import RBF, AbstractBasis, Linear, Polynomial, Sigmoid
-from separatrix.data import as_source
+from separatrix.basis import RBF, AbstractBasis, Linear, Polynomial, Sigmoid, Union
+from separatrix.data import as_source, memory
 from separatrix.exceptions import DataError
 
 X = np.random.default_rng(0).normal(size=(30, 2))
@@ -35,6 +38,41 @@ def test_a_new_basis_is_one_method_and_one_record():
 def test_fit_and_fit_source_are_the_same_fit():
     table, source = RBF().fit(X), RBF().fit_source(as_source(X))
     np.testing.assert_array_equal(table.transform(X), source.transform(X))
+
+
+@pytest.fixture
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 2**16)
+    monkeypatch.setattr(memory, "MAP_BLOCKS", 1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")  # each thread may hold two blocks that wait their turn
+
+
+@pytest.mark.usefixtures("_small_blocks")
+@pytest.mark.parametrize("basis", [RBF("grid", 8), StandardScaler()], ids=lambda basis: type(basis).__name__)
+def test_the_functions_of_a_table_are_held_once(basis):
+    rows = np.random.default_rng(1).normal(size=(50_000, 2))
+    fitted = Union([basis]).fit(rows)
+    tracemalloc.start()
+    Phi = fitted.transform(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.25 * Phi.nbytes + 2**20
+    np.testing.assert_allclose(Phi[::999], fitted.transform(rows[::999]), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("_small_blocks")
+def test_the_functions_of_a_sparse_table_are_stacked_in_order():
+    rows = sparse.random_array((9_000, 5), density=0.1, rng=np.random.default_rng(2), format="csr")
+    Phi = Square().fit(rows).transform(rows)
+    assert isinstance(Phi, sparse.csr_array)
+    np.testing.assert_array_equal(Phi.toarray(), rows.toarray() ** 2)
+
+
+@pytest.mark.usefixtures("_small_blocks")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_do_not_change_the_precision_of_the_table(dtype):
+    Phi = Square().fit(X).transform(np.ones((9_000, 2), dtype))
+    assert Phi.dtype == dtype
 
 
 def test_before_fit_there_is_nothing_to_evaluate():

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.utils import indexable
 
 from problems import STORAGES
-from separatrix.reductions.rows import readable, take_rows
+from separatrix.data import as_table
+from separatrix.reductions.rows import take_rows
 
 ROWS = np.array([3, 0, 3])
 X = np.arange(10.0).reshape(5, 2)
@@ -57,17 +58,17 @@ class Stream:
 
 def test_a_stream_is_read_once_and_kept():
     table = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]})
-    kept = readable(Stream(table))
+    kept = as_table(Stream(table))
     assert kept.equals(table)
-    assert kept.equals(readable(kept))
+    assert kept.equals(as_table(kept))
 
 
 @pytest.mark.parametrize("storage", STORAGES)
 def test_other_tables_are_left_alone(storage):
     table = STORAGES[storage](X)
-    assert readable(table) is table
+    assert as_table(table) is table
 
 
 def test_even_a_frame_whose_columns_share_a_name_is_left_alone():
     frame = pd.DataFrame(X, columns=["a", "a"])
-    assert readable(frame) is frame
+    assert as_table(frame) is frame
