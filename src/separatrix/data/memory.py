@@ -85,9 +85,10 @@ class InMemory:
         """
         spans = self._spans(MAP_BLOCKS * self.rows_per_block)
         answers = map_in_order(lambda span: row_function(self.reader.read(span)), spans)
-        first = next(answers)
         if len(spans) == 1:
-            return first
+            (answer,) = answers
+            return answer
+        first = next(answers)
         if is_sparse(first):
             stacked = sparse.vstack([first, *answers], format="csr")
             return sparse.csr_array(stacked)  # type: ignore[no-any-return]  # SciPy ships no types
