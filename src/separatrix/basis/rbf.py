@@ -83,7 +83,18 @@ class Gaussians:
         return tuple(f"rbf{s}_{m}" for s in range(S) for m in range(C))
 
 
-class RBF(AbstractBasis):
+class AbstractRadial(AbstractBasis):
+    """What bases of Gaussians share."""
+
+    functions_: Gaussians
+
+    @property
+    def centres_(self) -> Float:
+        """c_m, one per row."""
+        return self.functions_.centres
+
+
+class RBF(AbstractRadial):
     """Gaussian bumps: φ_m(x) = exp(-|x - c_m|² / 2s²).
 
     One width s serves all columns, so bring the columns to comparable units first. The constant φ_0 = 1 is
@@ -128,13 +139,6 @@ class RBF(AbstractBasis):
         self.width = width
         self.rng = rng
 
-    functions_: Gaussians
-
-    @property
-    def centres_(self) -> Float:
-        """c_m, one per row."""
-        return self.functions_.centres
-
     @property
     def width_(self) -> float:
         """s, as given or as found."""
@@ -154,7 +158,7 @@ class RBF(AbstractBasis):
         return Gaussians(found.points, np.array([width or found.width]))
 
 
-class MultiScaleRBF(AbstractBasis):
+class MultiScaleRBF(AbstractRadial):
     """Gaussian bumps on a regular grid, each centre at several widths: φ_sm(x) = exp(-|x - c_m|² / 2 v_s).
 
     The variances decay: v_s = width² decay^s for s = 0 .. n_scales - 1. Wide functions carry the trend,
@@ -190,13 +194,6 @@ class MultiScaleRBF(AbstractBasis):
         self.n_scales = n_scales
         self.width = width
         self.decay = decay
-
-    functions_: Gaussians
-
-    @property
-    def centres_(self) -> Float:
-        """c_m, one per row."""
-        return self.functions_.centres
 
     @property
     def widths_(self) -> Float:
