@@ -73,7 +73,7 @@ def widest_margin(source: Source) -> Margin:
     mean = source.reduce(partial(survey, n_classes=2)).moments.mean
     axes = _Straight(mean.mean(axis=0))
     found = _shortest(source, axes, mean[1:] - mean[:1], _differences)
-    if found.attained < (1 - CERTIFIED) * found.bound:
+    if found.attained <= 0 or found.attained < (1 - CERTIFIED) * found.bound:
         raise _hidden(found.attained / 2, found.bound / 2)
     nearest = [found.worst.margin[found.worst.t == k].min() for k in (0, 1)]  # of each class, less the bias
     w0 = (nearest[0] - nearest[1]) / 2 - found.w @ axes.centre
@@ -199,34 +199,37 @@ def _shortest(source: Source, axes: _Axes, D: Float, corners: Callable[[Float, W
     previous = np.inf
     for n_passes in range(1, MAX_PASSES + 1):
         w, bound, D = _shortest_of(D)
-        b = axes.weights(w)
-        B = np.vstack([np.zeros_like(b), b])
+        B = np.vstack([np.zeros(axes.frame.width), axes.weights(w)])
         worst = source.reduce(partial(worst_rows, B=B, frame=axes.frame, below=np.inf, most=MOST))
         new = corners(axes.coordinates(axes.frame.rows(worst.X).toarray()), worst)
         if best is None or new.least > best.attained:
             best = _Found(w, new.least, bound, worst, n_passes)
-        if new.least >= (1 - CLOSE) * bound or not bound < previous:
+        if best.attained >= (1 - CLOSE) * bound or not bound < previous:
             break
         D, previous = np.vstack([D, new.D]), bound
-    return best._replace(bound=min(bound,previous), n_passes=n_passes)
+    assert best is not None  # MAX_PASSES > 0
+    return best._replace(bound=bound, n_passes=n_passes)
 
 
 def _shortest_of(D: Float) -> tuple[Float, float, Float]:
     """The direction w of the shortest p in the hull of the rows of D, its length, and the rows it is a mixture of.
 
     Non-negative least squares is exact where its demands, D'u = 0 and 1'u = 1, are of like size. So D is measured in
-    units of the answer, which is known after a few rounds. A column that is STIFF times longer than the answer is cut
-    to that: its part of p vanishes either way, and nothing but rounding is lost. And p = D'u cancels where the rows are
-    long; the plane that has all of them at one distance does not.
+    units of the answer, which is known after a few rounds. A column in which the rows that matter are STIFF times
+    longer than the answer is cut to that: its part of p vanishes either way, and nothing but rounding is lost. And
+    p = D'u cancels where the rows are long; the plane that has all of them at one distance does not.
     """
     from scipy.optimize import nnls
 
-    longest, length, before = np.abs(D).max(axis=0), float(np.linalg.norm(D, axis=1).min()), np.inf
-    while length < 0.5 * before:
-        share = np.minimum(1.0, STIFF * length / np.maximum(longest, length))
+    share, length, before = np.ones(D.shape[1]), float(np.linalg.norm(D, axis=1).min()), np.inf
+    while 0 < length < 0.5 * before:
         A = np.vstack([(D * (share / length)).T, np.ones(len(D))])
         u, _ = nnls(A, np.append(np.zeros(D.shape[1]), 1.0), maxiter=30 * (len(D) + 10))
         before, length = length, float(np.linalg.norm((u @ D) * share)) / float(u.sum())
+        most = STIFF * length
+        share = most / np.maximum(np.abs(D[u > 0]).max(axis=0), most or 1.0)
+    if length == 0:  # the origin is in the hull
+        return np.zeros(D.shape[1]), 0.0, D
     D = D[u > 0]
     w = share * np.linalg.lstsq(D * (share / length), np.ones(len(D)))[0]
     return w / np.linalg.norm(w), length, D
@@ -234,7 +237,7 @@ def _shortest_of(D: Float) -> tuple[Float, float, Float]:
 
 def _hidden(attained: float, bound: float) -> ArithmeticError:
     return ArithmeticError(
-        f"The largest margin lies between {attained:.8g} and {bound:.8g} and could not be found more closely. "
-        "Either the classes cannot be separated, or the gap is so narrow beside the columns' offsets and "
-        "scales that rounding hides it: centre the columns and give them similar units."
+        f"The largest margin lies between {attained:.8g} and {bound:.8g} and could not be found more closely: either "
+        "no plane separates the classes, or columns of very different units hide the gap in their rounding. Divide "
+        "each column by its standard deviation."
     )

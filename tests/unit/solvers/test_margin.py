@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize import linprog
 from sklearn.svm import SVC
 
 from problems import separable
@@ -23,7 +24,7 @@ def test_the_widest_margin_is_that_of_a_hard_support_vector_machine(seed, n, D, 
     assert found.margin >= (1 - 1e-5) / np.linalg.norm(svm.coef_)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e7])
 def test_two_points_have_the_plane_halfway(offset):
     found = widest_margin(as_source(np.array([[1.0, 0.0], [4.0, 4.0]]) + offset, np.array([0, 1])))
     assert found.margin == pytest.approx(2.5)
@@ -49,3 +50,67 @@ def test_no_direction_beats_the_margin_of_novikoff(seed, n, intercept):
 def test_thousands_of_rows_take_a_small_working_set():
     X, y = separable(5000, n_features=8, gap=0.1)
     assert widest_margin(as_source(X, y)).margin >= 0.1 - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.0, 1.0), (1e6, 1e6 + 1), (1e7, 1e7 + 1), (-1e7 - 1, 3.0), (1e-8, 2e-8), (-1e9, 1e9)]
+)
+def test_novikoff_of_two_numbers(a, b):
+    """The shortest vector from the origin to the line through -(a, 1) and (b, 1) has a closed form."""
+    found = novikoff(as_source(np.array([[a], [b]]), np.array([0, 1])))
+    along = np.array([a + b, 2.0])
+    share = np.clip(np.array([a, 1.0]) @ along / (along @ along), 0, 1)  # the foot may lie beyond an end
+    inside = 0 < share < 1
+    expected = (b - a) / np.hypot(a + b, 2.0) if inside else min(np.hypot(a, 1.0), np.hypot(b, 1.0))
+    assert found.margin == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e6, 1e7])
+def test_novikoff_far_from_the_origin(offset):
+    """As c grows along w, |w~| -> |w'c|, and a linear program has the answer: min |w'c| with t (w'z + v) >= 1."""
+    X, y = blobs_apart()
+    Z, c, t = X - X.mean(axis=0), X.mean(axis=0) + offset, 2.0 * y - 1
+    A = np.column_stack([t[:, None] * np.column_stack([Z, np.ones(len(Z))]), np.zeros(len(Z))])
+    size = np.append(c / np.linalg.norm(c), 0.0)
+    rows = np.vstack([-A, np.append(size, -1.0), np.append(-size, -1.0)])
+    program = linprog([0, 0, 0, 0, 1.0], rows, np.append(-np.ones(len(Z)), [0.0, 0.0]), bounds=(None, None))
+    found = novikoff(as_source(X + offset, y))
+    assert found.margin == pytest.approx(1 / program.fun / np.linalg.norm(c), rel=1e-6)
+
+
+def test_a_distant_column_serves_novikoff_as_a_free_bias():
+    X, y = blobs_apart()
+    found = novikoff(as_source(X + np.array([1e7, 0.0, 0.0]), y))
+    assert found.margin == pytest.approx(widest_margin(as_source(X[:, 1:], y)).margin, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e3, 1e8])
+def test_units_change_neither_the_widest_margin_nor_novikoff_without_an_intercept(scale):
+    X, y = separable(60)
+    plain, scaled = widest_margin(as_source(X, y)), widest_margin(as_source(scale * X, y))
+    assert scaled.margin == pytest.approx(scale * plain.margin)
+    bounds = [novikoff(as_source(table, y), fit_intercept=False).bound for table in (X, scale * X)]
+    assert bounds[1] == pytest.approx(bounds[0])
+    assert np.isfinite(novikoff(as_source(scale * X, y)).bound)
+
+
+def test_a_bound_that_rounding_hides_is_larger_and_never_smaller(monkeypatch):
+    X, y = blobs_apart()
+    best = novikoff(as_source(X, y))
+    monkeypatch.setattr("separatrix.solvers.margin.MAX_PASSES", 1)
+    early = novikoff(as_source(X, y))
+    assert early.margin < best.margin
+    assert early.bound > best.bound
+
+
+def test_classes_that_no_plane_separates():
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+    for ask in widest_margin, novikoff:
+        with pytest.raises(ArithmeticError, match="no plane separates the classes"):
+            ask(as_source(X, y))
+
+
+def blobs_apart():
+    """Two normal classes with four standard deviations and more between them."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 40)
+    return 0.5 * rng.normal(size=(80, 3)) + 3.0 * y[:, None], y
