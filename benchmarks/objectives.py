@@ -5,6 +5,7 @@ least_squares      E(W)  = Σ_n |W x_n + w0 - t_n|², t_n in {0, 1}             
 fisher             J(W)  = tr{(W S_W W')⁻¹ W S_B W'}                                        PRML (4.26, 4.51)
 perceptron_epoch   share of training rows on the wrong side
 predict_linear     share of predictions that are not those of W x + w0
+lda, qda, ...      log-loss -Σ_n ln p(t_n | x_n) / N on the training rows, of fits and of predicted probabilities
 
 The *gap* is how far a library stays behind the best of the run: (E - E*)/E* for a sum or an error rate,
 1 - J/J* for Fisher's criterion, E - E* for wrong predictions. A time without a gap is no result.
@@ -40,6 +41,12 @@ class Answer:
     w0: Float
     passes: int | None = None
     codes: NDArray[np.intp] | None = None
+    log_proba: Float | None = None  # (N, K), of a probabilistic model; then W and w0 are empty
+
+    @classmethod
+    def of_log_proba(cls, log_proba: Float, passes: int | None = None) -> Answer:
+        """The answer of a model that is judged by its probabilities."""
+        return cls(np.empty((0, 0)), np.empty(0), passes=passes, log_proba=log_proba)
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,12 @@ def disagreement(data: Data, answer: Answer) -> float:
     return float(np.mean(_codes(data, answer) != answer.codes))
 
 
+def log_loss(data: Data, answer: Answer) -> float:
+    """Minus the mean log probability of the true classes."""
+    assert answer.log_proba is not None, "this answer carries no probabilities"
+    return float(-np.mean(answer.log_proba[np.arange(len(data.y)), data.y]))
+
+
 def excess(value: float, values: Mapping[str, float]) -> float:
     """(E - E*) / E*; where the best is zero but for rounding, E / E_worst."""
     best, worst = min(values.values()), max(values.values())
@@ -108,6 +121,9 @@ OBJECTIVES: Mapping[str, Objective] = {
     "fisher": Objective(fisher_criterion, shortfall),
     "perceptron_epoch": Objective(error_rate, excess),
     "predict_linear": Objective(disagreement, difference),
+    **dict.fromkeys(
+        ("lda", "qda", "gaussian_nb", "bernoulli_nb", "qda_proba", "gaussian_nb_proba"), Objective(log_loss, excess)
+    ),
 }
 
 

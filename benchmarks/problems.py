@@ -19,6 +19,7 @@ from scipy import sparse
 __all__ = ["PROBLEMS", "Data", "Problem", "row_blocks"]
 
 FITS = ("least_squares", "fisher", "perceptron_epoch", "predict_linear")
+GENERATIVE = ("lda", "qda", "gaussian_nb", "qda_proba", "gaussian_nb_proba")
 WIDE_FITS = ("least_squares", "perceptron_epoch", "predict_linear")  # for N < M, Fisher's J has no maximum
 DISTANCE = 2.0  # between two class means, in standard deviations; the root mean square for more classes
 BLOCK_ROWS = 8192  # tables are made, and objectives evaluated, block by block: there is never a second table
@@ -52,6 +53,7 @@ class Problem:
     order: Literal["C", "F"] = "C"
     offset: float = 0.0
     density: float = 1.0
+    binary: bool = False  # each number replaced by whether it is positive, 0.0 or 1.0
     seed: int = 4
     quick_shape: tuple[int, int] = (600, 8)
     tasks: tuple[str, ...] = FITS
@@ -74,6 +76,8 @@ class Problem:
         X = np.empty((self.n, self.m), dtype=self.dtype, order=self.order)
         for rows in row_blocks(self.n):
             X[rows] = rng.standard_normal((len(y[rows]), self.m)) @ A + mu[y[rows]]
+            if self.binary:
+                X[rows] = X[rows] > 0
         return X
 
     def _sparse_rows(self, rng: np.random.Generator, y: NDArray[np.intp]) -> Any:
@@ -101,8 +105,9 @@ def _means(rng: np.random.Generator, k: int, m: int) -> NDArray[np.float64]:
 
 
 PROBLEMS = (
-    Problem("default", 500_000, 100),
-    Problem("float32", 500_000, 100, dtype="float32"),
+    Problem("default", 500_000, 100, tasks=FITS + GENERATIVE),
+    Problem("float32", 500_000, 100, dtype="float32", tasks=FITS + GENERATIVE),
+    Problem("binary", 500_000, 100, binary=True, tasks=("bernoulli_nb",)),
     Problem("fortran", 500_000, 100, order="F"),
     Problem("ten classes", 500_000, 100, k=10, quick_shape=(1500, 12)),
     Problem("offset 1e7", 500_000, 100, offset=1e7),

@@ -34,6 +34,9 @@ GENERATIVE = {
     "qda_evidence": lambda: sx.QuadraticDiscriminantAnalysis(shrinkage="evidence"),
     "qda_map": lambda: sx.QuadraticDiscriminantAnalysis(estimate="map"),
     "qda_predictive": lambda: sx.QuadraticDiscriminantAnalysis(estimate="predictive"),
+    "naive_bayes": lambda: sx.NaiveBayes("normal", estimate="ml"),
+    "naive_bayes_predictive": lambda: sx.NaiveBayes("normal", estimate="predictive"),
+    "exponential_family": lambda: sx.ExponentialFamilyClassifier("normal", estimate="ml"),
 }
 
 MODELS = SUM_MODELS | {"perceptron": lambda: sx.Perceptron(max_epochs=200)}

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import sklearn
 from scipy import sparse
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.linear_model import Perceptron, RidgeClassifier
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
 from benchmarks.libraries import Job, import_job
 from benchmarks.objectives import Answer
@@ -47,6 +48,45 @@ def predict_linear(data: Data) -> Job:
     return Job(lambda: model.predict(data.X), lambda codes: Answer(*_linear(model), codes=codes))
 
 
+def lda(data: Data) -> Job:
+    """The fastest solver."""
+    return _fit(LinearDiscriminantAnalysis(solver="lsqr"), data)
+
+
+def qda(data: Data) -> Job:
+    """The fastest solver."""
+    return _fit(QuadraticDiscriminantAnalysis(solver="eigen"), data)
+
+
+def gaussian_nb(data: Data) -> Job:
+    """Without smoothing of variances, as maximum likelihood has it."""
+    return _fit(GaussianNB(var_smoothing=0.0), data)
+
+
+def bernoulli_nb(data: Data) -> Job:
+    """One pseudo-count of each; the table is 0 and 1 already."""
+    return _fit(BernoulliNB(binarize=None), data)
+
+
+def qda_proba(data: Data) -> Job:
+    """The fit is part of the preparation."""
+    return _predict(QuadraticDiscriminantAnalysis(solver="eigen"), data)
+
+
+def gaussian_nb_proba(data: Data) -> Job:
+    """The fit is part of the preparation."""
+    return _predict(GaussianNB(var_smoothing=0.0), data)
+
+
+def _fit(model: Any, data: Data) -> Job:
+    return Job(lambda: model.fit(data.X, data.y), lambda fitted: Answer.of_log_proba(fitted.predict_log_proba(data.X)))
+
+
+def _predict(model: Any, data: Data) -> Job:
+    model.fit(data.X, data.y)
+    return Job(lambda: model.predict_proba(data.X), lambda P: Answer.of_log_proba(np.log(np.maximum(P, 1e-300))))
+
+
 def _read(model: Any) -> Answer:
     return Answer(*_linear(model))
 
@@ -66,5 +106,11 @@ TASKS = {
     "fisher": fisher,
     "perceptron_epoch": perceptron_epoch,
     "predict_linear": predict_linear,
+    "lda": lda,
+    "qda": qda,
+    "gaussian_nb": gaussian_nb,
+    "bernoulli_nb": bernoulli_nb,
+    "qda_proba": qda_proba,
+    "gaussian_nb_proba": gaussian_nb_proba,
     "import": import_job("import sklearn.linear_model, sklearn.discriminant_analysis"),
 }

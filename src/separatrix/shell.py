@@ -101,7 +101,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         with np.errstate(invalid="ignore", over="ignore"):
             answer = source.map(row_function)
             if not np.isfinite(answer).all():
-                require_finite(raw, allow_nan=allow_nan)
+                require_finite(source, allow_nan=allow_nan)
                 if answer.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
                     answer = source.map(lambda rows: row_function(rows.astype(np.float64)))
         return answer

@@ -53,7 +53,9 @@ def test_a_problem_is_what_its_record_says(problem):
         assert data.X.nnz == int(problem.density * problem.n * problem.m)
     else:
         assert data.X.flags[f"{problem.order}_CONTIGUOUS"]
-        assert dense(data).mean() == pytest.approx(problem.offset, abs=0.5, rel=1e-6)
+        centre = 0.5 if problem.binary else problem.offset
+        assert dense(data).mean() == pytest.approx(centre, abs=0.5, rel=1e-6)
+        assert not problem.binary or set(np.unique(data.X)) == {0.0, 1.0}
 
 
 def test_the_classes_overlap_as_much_as_promised():

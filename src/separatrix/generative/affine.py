@@ -52,6 +52,10 @@ class Affine(NamedTuple):
         """w_k0 - w_k'm, for x as it is."""
         return self.w0 - self.W @ self.origin
 
+    def scaled(self, factor: float) -> Affine:
+        """The form times a number."""
+        return Affine(factor * self.W, factor * self.w0, self.origin)
+
     def scores(self, X: Rows) -> Float:
         """w_k'(x - m) + w_k0, (n, K)."""
         W = self.W.T if is_sparse(X) else self.W.T.astype(X.dtype, copy=False)

@@ -179,7 +179,9 @@ class GenerativeClassifier(Classifier):
     def predict_log_proba(self, X: Any) -> Float:
         """ln p(C_k | x), (N, K): right far out in the tails, where probabilities are 0 or 1 to rounding."""
         self._require_parameters()
-        return self._map_rows(X, lambda rows: _normalised(self._scores(rows)), allow_nan=True)
+        log_proba = self._map_rows(X, lambda rows: _normalised(self._scores(rows)), allow_nan=True)
+        # A row that no class can have made leaves the classes undecided.
+        return np.where(np.isnan(log_proba), -np.log(len(self.classes_)), log_proba)
 
     def predict_proba(self, X: Any) -> Float:
         """p(C_k | x), (N, K)."""
@@ -237,11 +239,9 @@ class GenerativeClassifier(Classifier):
 
 
 def _normalised(log_joint: Float) -> Float:
-    """ln p(C_k | x); rows that no class can have made stay undecided between the classes there are."""
-    total = logsumexp(log_joint, axis=1, keepdims=True)
-    hopeless = np.isneginf(total)
-    safe = np.where(hopeless, 0.0, log_joint) - np.where(hopeless, np.log(log_joint.shape[1]), total)
-    return np.asarray(safe)
+    """ln p(C_k | x); NaN for a row that no class can have made."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
 
 
 def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Array]:

@@ -2,6 +2,7 @@
 """What classifiers made of exponential families share: columns in groups of one family each.
 
 A model says which groups there are (`Layout`); facts, parameters, EM, the linear form, and columns of text are here.
+Probabilities are those of p(C_k) p(x | C_k)^τ, with τ = 1 unless a model is told to temper its likelihood (`temper`).
 
 EM for rows without a label: in the E step a row counts for class k with weight p(C_k | x), in the M step parameters
 follow from facts as ever. With a prior it is the log posterior that never falls, and that is what the trace holds.
@@ -25,11 +26,11 @@ from separatrix.data.labels import UNLABELLED
 from separatrix.exceptions import DataError
 from separatrix.families import FactsError, NormalNormal
 from separatrix.generative.affine import Affine, affine_form, why_not_affine
-from separatrix.generative.categories import ValueCounts
 from separatrix.generative.classifier import GenerativeClassifier, class_priors
 from separatrix.generative.conjugate import ESTIMATES, density_of, log_prior, prior_of
 from separatrix.generative.em import Expectation, maximise_expectation
 from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts, labelled_facts
+from separatrix.generative.temper import check_temper, fit_temperature, tempered
 from separatrix.generative.text import encode_text
 from separatrix.shell import Training
 from separatrix.solvers import Solution, Status
@@ -55,6 +56,7 @@ class FamilyClassifier(GenerativeClassifier):
 
     estimate: str = "map"
     pseudo_count: Any = 1.0
+    temper: Any = False
 
     # -- what a model provides -----------------------------------------------------------------------------------
 
@@ -70,6 +72,15 @@ class FamilyClassifier(GenerativeClassifier):
         name = type(self).__name__
         check_option(name, "estimate", self.estimate, ESTIMATES)
         check_positive(name, "pseudo_count", self.pseudo_count)
+        check_temper(name, self.temper)
+
+    def _require_mergeable(self) -> None:
+        name = type(self).__name__
+        if check_temper(name, self.temper) is None:
+            raise DataError(
+                f"{name}(temper=True) needs all rows at once: its exponent belongs to the final densities, and takes "
+                "passes over every row that made them. Give all rows to fit, or fix the exponent: temper=<a number>."
+            )
 
     # -- opening tables ------------------------------------------------------------------------------------------
 
@@ -98,7 +109,7 @@ class FamilyClassifier(GenerativeClassifier):
     @property
     def _texts(self) -> dict[int, Array]:
         """The categories of each column that is text."""
-        return {d: values for d, values in _categories(self.facts_).items() if values.dtype.kind == "U"}
+        return {d: values for d, values in self.facts_.categories.items() if values.dtype.kind == "U"}
 
     # -- facts -----------------------------------------------------------------------------------------------------
 
@@ -116,7 +127,9 @@ class FamilyClassifier(GenerativeClassifier):
         if first.count[n_classes] > 0:
             everyone = first.of_columns(partial(_has, facts.groups))
             solution = self._run_em(source, facts, everyone, solution.passes)
-        return replace(solution, value=_renamed(solution.value, self._text))
+        if check_temper(type(self).__name__, self.temper) is None:
+            solution = self._fit_temperature(source, solution, float(first.count[:n_classes].sum()))
+        return replace(solution, value=solution.value.renamed(self._text))
 
     def _run_em(self, source: Source, start: GroupedFacts, everyone: GroupedFacts, passes: int) -> Solution[Any]:
         """EM from what the labelled rows say. The prior, made of all rows, is fixed; its log is part of the trace."""
@@ -126,19 +139,31 @@ class FamilyClassifier(GenerativeClassifier):
             density = self._densities_of(facts, "map", priors)
             pairs = zip(priors, density.densities, strict=True)
             share = sum(log_prior(prior, each) for prior, each in pairs if prior is not None) / source.n_rows
-            with np.errstate(divide="ignore"):
-                log_pi = np.log(class_priors(self.priors, self.classes_, facts.count))
+            log_pi = _log(class_priors(self.priors, self.classes_, facts.count))
             return _Parameters(density, log_pi, share, self._columns)
 
         solution = maximise_expectation(source, start, _expected, parameters)
         return replace(solution, passes=solution.passes + passes)
+
+    def _fit_temperature(self, source: Source, solution: Solution[Any], n_labelled: float) -> Solution[Any]:
+        """Set τ for the densities that follow from the facts; its passes are added to the bill."""
+        facts = solution.value
+        density = self._densities_of(facts, self.estimate, self._priors_of(facts))
+        log_pi = _log(class_priors(self.priors, self.classes_, facts.count))
+        log_likelihood = partial(density.log_density, names=self._columns)
+        found = fit_temperature(source, log_likelihood, log_pi, float(self.pseudo_count) / n_labelled)
+        self.temperature_ = found.value
+        return replace(solution, passes=solution.passes + found.passes)
 
     # -- parameters ------------------------------------------------------------------------------------------------
 
     def _estimate(self, facts: GroupedFacts) -> None:
         self._density_of_rows = self._densities_of(facts, self.estimate, self._priors_of(facts))
         self.densities_ = dict(zip((g.family for g in facts.groups), self._density_of_rows.densities, strict=True))
-        self._affine = affine_form(self._density_of_rows)
+        given = check_temper(type(self).__name__, self.temper)
+        self.temperature_ = self.temperature_ if given is None else given
+        form = affine_form(self._density_of_rows)
+        self._affine = None if form is None else form.scaled(self.temperature_)
 
     def _priors_of(self, facts: GroupedFacts) -> tuple[Any, ...]:
         """The conjugate prior of each group."""
@@ -178,17 +203,19 @@ class FamilyClassifier(GenerativeClassifier):
         return self._density_of_rows.log_density(X, self._columns)
 
     def _scores(self, X: Rows) -> Float:
-        """The linear form where there is one; rows with gaps by the densities of what was seen."""
+        """ln p(C_k) + τ ln p(x | C_k): the linear form where there is one, and no gap in the row."""
         if self._affine is None:
-            return self._log_joint(X)
+            return self._tempered_joint(X)
         for group in self._density_of_rows.groups:
             group.checked(X, self._columns)
-        with np.errstate(divide="ignore"):
-            a = self._affine.scores(X) + np.log(self.priors_)
+        a = self._affine.scores(X) + _log(self.priors_)
         gaps = np.isnan(a).any(axis=1)
         if gaps.any():
-            a[gaps] = self._log_joint(X[gaps])
+            a[gaps] = self._tempered_joint(X[gaps])
         return a
+
+    def _tempered_joint(self, X: Rows) -> Float:
+        return np.asarray(tempered(self._log_likelihood(X), self.temperature_) + _log(self.priors_))
 
     def _draw(self, k: int, size: int, rng: np.random.Generator) -> Array:
         rows = self._density_of_rows.draw(k, size, rng)
@@ -207,7 +234,7 @@ class FamilyClassifier(GenerativeClassifier):
 
     @property
     def coef_(self) -> Float:
-        """w of the log-odds, (1, D), for two classes; of ln p(x, C_k), up to a term equal for all classes, for more."""
+        """w of the log-odds, (1, D), for two classes; of ln p(C_k | x), up to a term equal for all classes, for more."""
         W = self._linear().W
         return W[1:] - W[:1] if len(W) == 2 else W
 
@@ -215,8 +242,7 @@ class FamilyClassifier(GenerativeClassifier):
     def intercept_(self) -> Float:
         """w0, with ln π."""
         form = self._linear()
-        with np.errstate(divide="ignore"):
-            w0 = form.w0 + np.log(self.priors_)
+        w0 = form.w0 + _log(self.priors_)
         if len(w0) == 2:
             return np.asarray([w0[1] - w0[0]]) - (form.W[1:] - form.W[:1]) @ form.origin
         return w0 - form.W @ form.origin
@@ -230,7 +256,7 @@ class FamilyClassifier(GenerativeClassifier):
     @property
     def categories_(self) -> dict[str, Array]:
         """The values of each categorical column."""
-        return {self._columns[d]: values for d, values in _categories(self.facts_).items()}
+        return {self._columns[d]: values for d, values in self.facts_.categories.items()}
 
 
 class _Parameters(NamedTuple):
@@ -263,22 +289,6 @@ def _expected(block: Block, parameters: _Parameters) -> Expectation[GroupedFacts
     return Expectation(facts, float(weight[counted] @ total[counted]) + log_prior * len(block))
 
 
-def _categories(facts: GroupedFacts) -> dict[int, Array]:
-    pairs = zip(facts.groups, facts.parts, strict=True)
-    counted = [(group, part) for group, part in pairs if isinstance(part, ValueCounts)]
-    return {d: v for group, part in counted for d, v in zip(group.columns, part.values, strict=True)}
-
-
-def _renamed(facts: GroupedFacts, text: dict[int, Array]) -> GroupedFacts:
-    """Counts of codes become counts of texts."""
-    parts = list(facts.parts)
-    for i, group in enumerate(facts.groups):
-        for j, d in enumerate(group.columns):
-            if d in text:
-                parts[i] = parts[i].renamed(j, text[d])
-    return replace(facts, parts=tuple(parts))
-
-
 def _require_categorical(groups: Sequence[Group], text: dict[int, Array], names: Sequence[str]) -> None:
     for group in groups:
         wrong = [d for d in group.columns if d in text and group.family != "categorical"]
@@ -291,3 +301,9 @@ def _require_categorical(groups: Sequence[Group], text: dict[int, Array], names:
 
 def _has(groups: Sequence[Group], family: str, d: int) -> bool:
     return any(group.family == family and d in group.columns for group in groups)
+
+
+def _log(probability: Float) -> Float:
+    """ln, with ln 0 = -inf."""
+    with np.errstate(divide="ignore"):
+        return np.log(probability)

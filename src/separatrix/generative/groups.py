@@ -9,14 +9,14 @@ nowhere, and is left out of the product.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
 
-from separatrix._array import Codes, Float, Rows, is_sparse
+from separatrix._array import Array, Codes, Float, Rows, is_sparse
 from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments
@@ -119,6 +119,22 @@ class GroupedFacts:
         """The family of each column, in the order of the columns."""
         named = {d: group.family for group in self.groups for d in group.columns}
         return tuple(named[d] for d in sorted(named))
+
+    @property
+    def categories(self) -> dict[int, Array]:
+        """The values of each categorical column, by its position."""
+        pairs = zip(self.groups, self.parts, strict=True)
+        counted = [(group, part) for group, part in pairs if isinstance(part, ValueCounts)]
+        return {d: v for group, part in counted for d, v in zip(group.columns, part.values, strict=True)}
+
+    def renamed(self, text: Mapping[int, Array]) -> GroupedFacts:
+        """Counts of codes as counts of the texts that they stand for."""
+        parts = list(self.parts)
+        for i, group in enumerate(self.groups):
+            for j, d in enumerate(group.columns):
+                if d in text:
+                    parts[i] = parts[i].renamed(j, text[d])
+        return replace(self, parts=tuple(parts))
 
     @property
     def is_finite(self) -> bool:

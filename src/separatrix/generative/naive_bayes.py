@@ -7,6 +7,8 @@
 For 0/1 columns p_d = μ_kd^x_d (1 - μ_kd)^(1 - x_d) (4.81), a_k is linear in x (4.82), and the log-odds of two classes
 have the bias ln π_1/π_0 + Σ_d ln (1 - μ_1d)/(1 - μ_0d).
 
+Columns that repeat each other make a_k too large; `temper` multiplies the sum by an exponent τ (`temper`).
+
 One pass where the families are named; one more to look at the columns where they are to be found (`column_families`).
 """
 
@@ -64,6 +66,11 @@ class NaiveBayes(FamilyClassifier):
         Which rows of ``y`` have no label: none may, those that are None or NaN, or those marked with this label.
         They take part through EM. Beware: where columns are far from independent, unlabelled rows can make the
         boundary worse.
+    temper : bool or float, default False
+        τ in p(C_k | x) ∝ p(C_k) p(x | C_k)^τ: 1 (False), the one under which the labels of the training rows are most
+        probable (True; some passes more), or a number. Naive Bayes is over-confident where columns repeat each other,
+        and τ < 1 makes its probabilities honest. Rows keep their order between two classes; labels change only where
+        priors are unequal, which count for more as τ falls.
 
     Attributes
     ----------
@@ -72,6 +79,7 @@ class NaiveBayes(FamilyClassifier):
         Family -> p(x_d | C_k) of its columns, all classes at once: distributions of `separatrix.families`
     categories_ : dict, the values of each categorical column
     coef_, intercept_ : the linear rule, where every column allows one; one row for two classes
+    temperature_ : float, the exponent τ
     priors_, class_count_ : p(C_k), and the weight of each class
     facts_ : what is remembered of the rows
     n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` has the log posteriors of EM
@@ -83,7 +91,9 @@ class NaiveBayes(FamilyClassifier):
     gets the pseudo-count's mass.
 
     Families are chosen once, by the first rows seen. To fit in pieces (`partial_fit`, `merge`), name them where the
-    pieces might disagree.
+    pieces might disagree; ``temper=True`` needs all rows at once.
+
+    `log_density` and `sample` speak of p(x | C_k) itself, which no ``temper`` changes.
 
     Examples
     --------
@@ -112,12 +122,14 @@ class NaiveBayes(FamilyClassifier):
         estimate: str = "map",
         pseudo_count: Any = 1.0,
         unlabelled: Any = "error",
+        temper: Any = False,
     ) -> None:
         self.families = families
         self.priors = priors
         self.estimate = estimate
         self.pseudo_count = pseudo_count
         self.unlabelled = unlabelled
+        self.temper = temper
 
     def report(self) -> str:
         """Which family each column got, and why: a table for people."""

@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from separatrix._array import Array, Float
 from separatrix.data import Source, as_source, encode_labels
 from separatrix.exceptions import DataError
-from separatrix.shell import check_weight
+from separatrix.meta import listed
+from separatrix.shell import check_weight, require_classes, require_weight
 from separatrix.solvers import Separability, separability
 from separatrix.solvers.margin import Margin, Novikoff, novikoff, widest_margin
 
 __all__ = ["SeparabilityReport", "is_separable"]
-
-MOST_ROWS = 20_000  # up to which a margin is computed
 
 WORDS = {
     "complete": "A hyperplane separates the classes completely",
@@ -25,7 +24,7 @@ WORDS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeparabilityReport:
     """What `is_separable` found; true where the classes are separable.
 
@@ -94,18 +93,23 @@ class SeparabilityReport:
         return self.novikoff.bound
 
     def _require_margin(self) -> None:
-        if self.status != "complete" or len(self.classes) != 2:
+        if len(self.classes) != 2:
+            raise DataError(
+                f"A margin is between two classes, but y has {len(self.classes)}: {listed(self.classes.tolist())}."
+            )
+        if self.status != "complete":
             raise DataError(f"A margin needs two classes that are completely separable; these are {self.status}.")
-        if self._source.n_rows > MOST_ROWS:
-            raise DataError(f"Margins are computed for at most {MOST_ROWS} rows; there are {self._source.n_rows}.")
+
+    def __repr__(self) -> str:
+        classes, columns = listed(self.classes.tolist()), listed(list(self.columns))
+        return f"SeparabilityReport(status={self.status!r}, classes=[{classes}], columns=[{columns}])"
 
     def __str__(self) -> str:
         said = WORDS[self.status]
         if not self:
             return f"{said}."
-        named = ", ".join(map(repr, self.columns[:6])) + (", ..." if len(self.columns) > 6 else "")
         return (
-            f"{said}, along {named}. Without a prior, a logistic model has no finite maximum here: give it one "
+            f"{said}, along {listed(list(self.columns))}. Without a prior, a logistic model has no finite maximum here: give it one "
             "(alpha > 0), or drop or combine those columns."
         )
 
@@ -143,12 +147,13 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
     >>> bool(is_separable([[0.0], [1.0], [2.0]], ["a", "b", "a"]))
     False
     """
-    raw = as_source(X)
+    source = as_source(X)
     classes, codes = encode_labels(y)
-    if len(codes) != raw.n_rows:
-        raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
-    if len(classes) < 2:
-        raise DataError(f"Only one class is present: every label is {classes.tolist()[0]!r}.")
-    source = as_source(X, codes, check_weight(sample_weight, raw.n_rows))
+    if len(codes) != source.n_rows:
+        raise DataError(f"X has {source.n_rows} rows but y has {len(codes)} labels; they must pair up.")
+    require_classes(classes)
+    weight = check_weight(sample_weight, source.n_rows)
+    require_weight(weight, codes, classes)
+    source = replace(source, t=codes, weight=weight)
     found = separability(source, len(classes), fit_intercept=fit_intercept)
     return SeparabilityReport(found, classes, source, fit_intercept)

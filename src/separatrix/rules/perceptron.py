@@ -33,10 +33,11 @@ from separatrix.data import Block, Source
 from separatrix.exceptions import NotSeparableWarning
 from separatrix.shell import LinearClassifier
 from separatrix.solvers import Solution, Status, separability
-from separatrix.stats import confusion, require_finite
+from separatrix.stats import confusion, extent, require_finite
 
 __all__ = ["Perceptron", "PerceptronOptions", "Update", "Weights", "fit_perceptron"]
 
+FAR = 10  # a column whose middle is this many ranges away from zero makes the radius R its offset
 PROOF_SIZE = 100_000  # numbers in the table up to which a failure is explained by a linear program
 
 
@@ -259,13 +260,26 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
         f"The perceptron made {last} mistakes in the last of its {solution.steps} epochs (at best {fewest} "
         f"of {source.n_rows} rows)"
     )
-    if source.n_rows * len(source.columns) <= PROOF_SIZE:
-        if separability(source, n_classes, fit_intercept=options.fit_intercept).status == "complete":
-            return f"{made}, yet the classes can be separated. Raise max_epochs, or rescale the columns."
-        found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
-    else:
+    if solution.steps == 1 or source.n_rows * len(source.columns) > PROOF_SIZE:
         found = "the classes, as it seems, cannot be separated by a hyperplane (is_separable decides)"
+    elif separability(source, n_classes, fit_intercept=options.fit_intercept).status == "complete":
+        return f"{made}, yet the classes can be separated. Raise max_epochs.{_far_from_zero(source)}"
+    else:
+        found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
     better = ", or keep better weights with weights='average' or 'pocket'" if options.keep == "last" else ""
     return (
-        f"{made}: {found}. Use a model for classes that overlap, such as FisherDiscriminant, a richer basis={better}."
+        f"{made}: {found}. Use a model for classes that overlap, such as FisherDiscriminant, a richer "
+        f"basis={better}.{_far_from_zero(source)}"
+    )
+
+
+def _far_from_zero(source: Source) -> str:
+    """A hint where R is large for no good reason: mistakes grow with (R/γ)²."""
+    reach = source.reduce(extent)
+    far = np.flatnonzero(np.abs(reach.high + reach.low) > FAR * (reach.high - reach.low))
+    if not len(far):
+        return ""
+    return (
+        f" Columns far from zero, such as {source.columns[far[0]]!r}, hold it back: standardise them first, with "
+        "make_pipeline(StandardScaler(), Perceptron())."
     )

@@ -7,7 +7,7 @@ Three linear programs, by HiGHS:
     largest sum      max c'b      subject to   G b >= 0,    |b_d| <= 1
     fewest columns   min Σ |b_d|  subject to   G b >= 0,    c'b >= s
 
-A program with a thousand unknowns takes minutes where Newton's method on the squared hinge,
+A program with hundreds of unknowns takes minutes where Newton's method on the squared hinge,
 
     min ½ |r|²,   r = max(0, 1 - G b),
 
@@ -28,7 +28,7 @@ from separatrix._array import Array, Float, is_sparse
 __all__ = ["Split", "fewest_columns", "largest_sum", "some_gap", "squared_hinge", "widest_gap"]
 
 LP_TOLERANCE = 1e-10  # the finest that HiGHS accepts
-WIDE, LARGE = 400, 100_000  # columns and entries of G from which the squared hinge is tried first
+LARGE = 50_000  # entries of G, zeros included, from which the squared hinge is tried first
 RIDGES = 10.0 ** np.array([-3, -5, -7, -9, -11, -13])  # μ / n; the first ones keep b well inside where there is room
 NEWTON_STEPS = 20
 ENOUGH = 8  # rows per column after which no more are looked for
@@ -76,7 +76,7 @@ def some_gap(G: Any, split: Split, least: float, exact: bool) -> Float | None:
 
 
 def _is_large(G: Any) -> bool:
-    return bool(G.shape[1] >= WIDE and G.shape[0] * G.shape[1] >= LARGE)
+    return bool(G.shape[0] * G.shape[1] >= LARGE)
 
 
 def widest_gap(G: Any, split: Split, least: float) -> Float | None:

@@ -28,6 +28,7 @@ is in the last digits of φ~ = (x, 1). Turning the axes separates the large from
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -46,7 +47,8 @@ MAX_PASSES = 1000
 STIFF = 1e6  # times the length of the answer; its square is what rounding leaves of a double
 
 
-class Margin(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Margin:
     """The plane w'x + w0 = 0 with the largest ``margin`` γ, |w| = 1. No plane exceeds ``bound``."""
 
     w: Float

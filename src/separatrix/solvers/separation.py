@@ -41,6 +41,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Codes, Float
+from separatrix._threads import single_thread_blas
 from separatrix.data import Source
 from separatrix.solvers.directions import Split, fewest_columns, largest_sum, some_gap
 from separatrix.solvers.worst_rows import Frame, WorstRows, survey, worst_rows
@@ -82,7 +83,8 @@ def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) 
         require_finite(source)
     frame = Frame.of(first.extent, fit_intercept=fit_intercept)
     search = _Search(source, frame, first.moments.mean)
-    status, B, n_on_plane = _decide(search)
+    with single_thread_blas():  # NumPy and SciPy bring a BLAS each, and their threads wait on each other
+        status, B, n_on_plane = _decide(search)
     weight = np.abs(B[:, : len(frame.scale)]).max(axis=0)
     return Separability(
         status,

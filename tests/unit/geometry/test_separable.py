@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import separatrix as sx
@@ -39,6 +40,8 @@ def test_margin_bound_and_what_they_need():
     assert report.novikoff_bound >= (report.novikoff.radius / report.margin) ** 2 * (1 - 1e-9)
     with pytest.raises(DataError, match="completely separable; these are overlapping"):
         _ = sx.is_separable(*blobs(60, n_classes=2, distance=0.1)).margin
+    with pytest.raises(DataError, match="between two classes, but y has 3: 0, 1, 2"):
+        _ = sx.is_separable(np.eye(3), [0, 1, 2]).novikoff
 
 
 def test_rows_of_weight_zero_do_not_count():
@@ -51,9 +54,41 @@ def test_rows_of_weight_zero_do_not_count():
     assert report.margin == pytest.approx(sx.is_separable(X[:60], y[:60]).margin, rel=1e-6)
 
 
+def test_a_class_without_weight_is_no_class():
+    X, y = separable(20)
+    with pytest.raises(DataError, match="Every row of class 1 has weight 0"):
+        sx.is_separable(X, y, sample_weight=1.0 * (y == 0))
+    with pytest.raises(DataError, match="Every sample_weight is zero"):
+        sx.is_separable(X, y, sample_weight=np.zeros(20))
+
+
+def test_a_stream_that_can_be_read_once():
+    X, y = separable(30)
+    stream = pa.RecordBatchReader.from_batches(*_batches(STORAGES["pyarrow"](X)))
+    report = sx.is_separable(stream, y)
+    assert report.status == "complete"
+    assert report.margin == pytest.approx(sx.is_separable(X, y).margin)
+
+
+def _batches(table):
+    return table.schema, table.to_batches(max_chunksize=7)
+
+
+def test_the_report_is_printed_in_one_line_and_compared_by_identity():
+    X, y = separable(40)
+    report, again = sx.is_separable(X, y), sx.is_separable(X, y)
+    assert report == report
+    assert len({report, again}) == 2
+    assert repr(report) == "SeparabilityReport(status='complete', classes=[0, 1], columns=['x2'])"
+    assert report.widest != again.widest  # records with arrays have no truth value to compare by
+    wide = sx.is_separable(np.eye(200), np.arange(200) % 2)
+    assert len(repr(wide)) < 200
+    assert len(str(wide)) < 300
+
+
 def test_bad_input():
     X, y = separable(20)
-    with pytest.raises(DataError, match="Only one class is present: every label is 0"):
+    with pytest.raises(DataError, match="only one class is present: every label is 0"):
         sx.is_separable(X, np.zeros(20))
     with pytest.raises(DataError, match="X has 20 rows but y has 19"):
         sx.is_separable(X, y[1:])

@@ -63,3 +63,9 @@ def test_the_trace_has_one_entry_per_mistake():
     assert len(model.solution_.trace) == model.n_mistakes_
     assert model.solution_.trace[0].W.shape == (3, 4)
     assert_allclose(model.solution_.trace[-1].W, model.coef_)
+
+
+def test_columns_far_from_zero_are_named_with_the_remedy():
+    X, y = separable(60)
+    with pytest.warns(NotSeparableWarning, match=r"can be separated.*far from zero, such as 'x0'.*StandardScaler"):
+        sx.Perceptron(max_epochs=5).fit(X + 1000, y)

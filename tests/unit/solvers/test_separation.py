@@ -1,0 +1,267 @@
+"""Constructed cases with a known answer; every direction that is returned is checked on the rows themselves."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+from separatrix.data import ThroughBasis, as_source
+from separatrix.exceptions import DataError
+from separatrix.solvers import directions, separability
+
+COMPLETE, QUASI, OVERLAPPING = "complete", "quasi-complete", "overlapping"
+
+
+def margins(found, X, t):
+    """a_t - max_j a_j of each row, in the user's units."""
+    a = X @ found.coef.T + found.intercept
+    if a.shape[1] == 1:
+        return np.where(t == 1, a[:, 0], -a[:, 0])
+    own = a[np.arange(len(t)), t]
+    a[np.arange(len(t)), t] = -np.inf
+    return own - a.max(axis=1)
+
+
+def check(X, t, status, weight=None, **options):
+    """The status, and that the direction does what the status says."""
+    t = np.asarray(t)
+    found = separability(as_source(X, t, weight), t.max() + 1, **options)
+    assert found.status == status
+    assert bool(found) == (status != OVERLAPPING)
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)
+    keep = np.ones(len(t), bool) if weight is None else weight > 0
+    own = margins(found, X[keep], t[keep])
+    rounding = 1e-13 * (np.abs(X) @ np.abs(found.coef).T).max() + 1e-13
+    if status == COMPLETE:
+        assert own.min() > rounding
+        assert found.n_on_plane == 0
+    elif status == QUASI:
+        assert own.min() >= -rounding
+        assert own.max() > rounding
+        assert found.n_on_plane > 0
+    else:
+        assert not found.coef.any()
+        assert found.columns == ()
+    return found
+
+
+rng = np.random.default_rng(4)
+ONE = np.array([[0.0], [1.0], [2.0], [3.0]])
+SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+CLOUD = rng.normal(size=(60, 3))
+COIN = rng.integers(0, 2, 60)
+RARE = np.column_stack([CLOUD, np.arange(60) < 3])  # a dummy that is 1 in three rows ...
+RARE_T = np.where(np.arange(60) < 3, 1, COIN)  # ... all of one class
+LINE3 = np.arange(9.0)[:, None]
+BLOB3 = rng.normal(size=(90, 2)) * 0.3 + np.repeat([[0, 0], [4, 0], [0, 4]], 30, axis=0)
+BLOB3_T = np.repeat([0, 1, 2], 30)
+
+CASES = {
+    # two classes, one column
+    "gap": (ONE, [0, 0, 1, 1], COMPLETE),
+    "reversed": (ONE, [1, 1, 0, 0], COMPLETE),
+    "touching": (np.array([[0.0], [1.0], [1.0], [2.0]]), [0, 0, 1, 1], QUASI),
+    "one row shared": (np.array([[0.0], [1.0], [1.0]]), [0, 0, 1], QUASI),
+    "alternating": (ONE, [0, 1, 0, 1], OVERLAPPING),
+    "inside": (ONE, [0, 1, 1, 0], OVERLAPPING),
+    "the same rows in both classes": (np.vstack([ONE, ONE]), [0] * 4 + [1] * 4, OVERLAPPING),
+    "one row per class": (ONE[:2], [0, 1], COMPLETE),
+    "one row twice, both labels": (np.ones((2, 1)), [0, 1], OVERLAPPING),
+    # two classes, two columns
+    "and": (SQUARE, [0, 0, 0, 1], COMPLETE),
+    "or": (SQUARE, [0, 1, 1, 1], COMPLETE),
+    "exclusive or": (SQUARE, [0, 1, 1, 0], OVERLAPPING),
+    "oblique touching": (np.array([[0.0, 2], [1, 1], [2, 0], [1, 1], [2, 2]]), [0, 0, 0, 1, 1], QUASI),
+    "overlap on a line, one class beside it": (
+        np.array([[0.0, 0], [1, 1], [2, 2], [0, 1], [1, 2]]),
+        [0, 1, 0, 1, 1],
+        QUASI,
+    ),
+    "a point inside a triangle": (np.array([[0.0, 0], [4, 0], [0, 4], [1, 1]]), [0, 0, 0, 1], OVERLAPPING),
+    # what breaks a logistic regression in practice
+    "a column that is the label": (np.column_stack([CLOUD, COIN]), COIN, COMPLETE),
+    "a noisy copy of the label": (np.column_stack([CLOUD, COIN + 0.4 * rng.random(60)]), COIN, COMPLETE),
+    "rare dummy": (RARE, RARE_T, QUASI),
+    "rare dummy, and its complement": (np.column_stack([RARE, 1 - RARE[:, 3]]), RARE_T, QUASI),
+    "no event in one group": (  # as in the endometrial cancer data: no patient with NV = 1 has HG = 0
+        np.column_stack([CLOUD[:, :2], (COIN == 1) & (np.arange(60) % 3 == 0)]).astype(float),
+        COIN,
+        QUASI,
+    ),
+    "overlap": (CLOUD, COIN, OVERLAPPING),
+    # columns that carry nothing
+    "constant column": (np.column_stack([CLOUD, np.full(60, 7.0)]), COIN, OVERLAPPING),
+    "constant column beside a gap": (np.column_stack([ONE, np.full(4, 1e9)]), [0, 0, 1, 1], COMPLETE),
+    "only a constant column": (np.full((4, 1), 3.0), [0, 1, 0, 1], OVERLAPPING),
+    "only zeros": (np.zeros((4, 2)), [0, 1, 0, 1], OVERLAPPING),
+    "duplicate columns": (np.column_stack([CLOUD, CLOUD]), COIN, OVERLAPPING),
+    "duplicate columns and a gap": (np.column_stack([ONE, ONE]), [0, 0, 1, 1], COMPLETE),
+    "duplicate columns, touching": (np.array([[0.0, 0], [1, 1], [1, 1], [2, 2]]), [0, 0, 1, 1], QUASI),
+    "collinear, with rounding": (np.column_stack([CLOUD, CLOUD @ [0.1, 0.2, 0.3]]), COIN, OVERLAPPING),
+    "a full set of dummies": (np.eye(3)[np.arange(60) % 3], COIN, OVERLAPPING),
+    # few rows
+    "fewer rows than columns": (rng.normal(size=(10, 40)), np.arange(10) % 2, COMPLETE),
+    "fewer rows than columns, one twice": (np.vstack([CLOUD[:4], CLOUD[:1]]), [0, 1, 0, 1, 1], QUASI),
+    # three classes
+    "three intervals": (LINE3, np.repeat([0, 1, 2], 3), COMPLETE),
+    "three intervals out of order": (LINE3, np.repeat([1, 0, 2], 3), COMPLETE),
+    "three corners": (BLOB3, BLOB3_T, COMPLETE),
+    "three corners, one row between": (np.vstack([BLOB3, BLOB3[:1]]), np.append(BLOB3_T, 1), QUASI),
+    "three, two of them alike": (np.vstack([BLOB3, BLOB3[30:60]]), np.append(BLOB3_T, [2] * 30), QUASI),
+    "three, touching in a chain": (np.array([[0.0], [1], [1], [2], [2], [3]]), [0, 0, 1, 1, 2, 2], QUASI),
+    "three at random": (np.vstack([CLOUD, CLOUD]), rng.integers(0, 3, 120), OVERLAPPING),
+    "three, the middle one in two places": (LINE3, [1, 0, 0, 1, 1, 2, 2, 0, 2], OVERLAPPING),
+    "three, one row each": (SQUARE[:3], [0, 1, 2], COMPLETE),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_constructed_cases(name):
+    check(*CASES[name])
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("kind", [sparse.csr_array, lambda X: np.asarray(X, dtype=np.float32)], ids=["csr", "float32"])
+def test_storage_does_not_matter(name, kind):
+    X, t, status = CASES[name]
+    if name not in ("collinear, with rounding",) or kind is sparse.csr_array:  # single precision is not collinear
+        check(kind(X), t, status)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 1e7), (1e-6, 0.0), (1e6, -1e6), (1e-6, 1.0)])
+def test_units_and_origin_do_not_matter(name, scale, shift):
+    X, t, status = CASES[name]
+    t = np.asarray(t)
+    assert separability(as_source(X * scale + shift, t), t.max() + 1).status == status
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_way_of_large_programs_gives_the_same_answers(name, monkeypatch):
+    monkeypatch.setattr(directions, "LARGE", 0)
+    check(*CASES[name])
+
+
+def test_the_columns_that_separate_are_named():
+    X = np.column_stack([CLOUD, COIN + 0.4 * np.linspace(0, 1, 60)])
+    assert check(X, COIN, COMPLETE).columns == ("x3",)
+    assert check(RARE, RARE_T, QUASI).columns == ("x3",)
+
+
+def test_all_columns_that_quasi_separate_are_named():
+    t = COIN.copy()
+    t[:3], t[3:6] = 1, 0
+    X = np.column_stack([CLOUD, np.arange(60) < 3, (np.arange(60) >= 3) & (np.arange(60) < 6)])
+    assert check(X, t, QUASI).columns == ("x3", "x4")
+
+
+def test_rows_on_the_plane_are_counted():
+    assert check(RARE, RARE_T, QUASI).n_on_plane == 57
+    assert check(*CASES["touching"]).n_on_plane == 2
+
+
+def test_rows_of_weight_zero_do_not_count():
+    X, t = np.vstack([ONE, [[0.5]], [[9.0]]]), np.array([0, 0, 1, 1, 1, 0])
+    check(X, t, OVERLAPPING)
+    check(X, t, COMPLETE, weight=np.array([1.0, 2.0, 0.5, 1.0, 0.0, 0.0]))
+    check(X, t, COMPLETE, weight=np.array([1e-9, 2.0, 0.5, 1e9, 0.0, 0.0]))  # other weights make no difference
+
+
+def test_blocks_without_a_row_that_counts():
+    n = 2**16 + 10  # one column: 65 536 rows to a block
+    X, t = np.arange(n)[:, None] / n, (np.arange(n) > n / 2).astype(int)
+    weight = np.where(np.arange(n) < 2**16, 1.0, 0.0)
+    check(X, t, COMPLETE, weight=weight)
+    t[-1] = 0
+    check(X, t, OVERLAPPING)
+    check(X, t, COMPLETE, weight=weight)
+
+
+def test_without_an_intercept_planes_pass_through_the_origin():
+    check(ONE + 1, [0, 0, 1, 1], OVERLAPPING, fit_intercept=False)
+    check(ONE - 1.5, [0, 0, 1, 1], COMPLETE, fit_intercept=False)
+    check(ONE - 1, [0, 0, 1, 1], QUASI, fit_intercept=False)  # one row is the origin itself
+    constant = np.column_stack([ONE, np.full(4, 5.0)])
+    check(constant, [0, 0, 1, 1], COMPLETE, fit_intercept=False)  # a constant column is an intercept
+    found = check(BLOB3 - 1, BLOB3_T, COMPLETE, fit_intercept=False)
+    assert not found.intercept.any()
+
+
+@pytest.mark.parametrize(
+    ("load", "status"),
+    [
+        (load_iris, QUASI),
+        (load_wine, COMPLETE),
+        (load_breast_cancer, COMPLETE),
+    ],  # iris: setosa apart, the other two overlap
+)
+def test_real_tables(load, status):
+    check(*load(return_X_y=True), status)
+
+
+def test_the_overlap_of_a_large_table_is_found_in_a_few_passes(rng):
+    X = rng.normal(size=(100_000, 20))
+    t = (X @ rng.normal(size=20) + rng.logistic(size=100_000) > 0).astype(int)
+    found = check(X, t, OVERLAPPING)
+    assert found.n_passes <= 6
+    assert found.n_cuts < 500
+
+
+def test_a_narrow_gap_in_a_large_table_is_found(rng):
+    X = rng.normal(size=(50_000, 10))
+    s = X @ rng.normal(size=10)
+    found = check(X, (s > 0).astype(int), COMPLETE)
+    assert found.n_passes <= 30
+
+
+def test_many_more_columns_than_rows(rng):
+    X = rng.normal(size=(80, 3000))
+    found = check(X, rng.integers(0, 2, 80), COMPLETE)
+    assert found.n_passes <= 5
+    X = np.vstack([X, X[:1]])
+    check(X, np.append(np.arange(80) % 2, 1), QUASI)  # the first row has both labels
+
+
+def test_a_wide_table_that_overlaps(rng):
+    X = rng.normal(size=(1500, 420))
+    check(X, rng.integers(0, 2, 1500), OVERLAPPING)
+
+
+def test_through_a_basis():
+    class Squares:
+        def evaluate(self, X):
+            return np.column_stack([X, X**2])
+
+        def names(self, columns):
+            return (*columns, *(f"{c}^2" for c in columns))
+
+    X, t = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]]), np.array([1, 0, 0, 0, 1])
+    assert separability(as_source(X, t), 2).status == OVERLAPPING
+    found = separability(ThroughBasis(as_source(X, t), Squares()), 2)
+    assert found.status == COMPLETE
+    assert found.columns == ("x0^2",)
+
+
+def test_the_direction_has_length_one_and_classes_share_nothing():
+    assert np.linalg.norm(check(*CASES["and"]).coef) == pytest.approx(1)
+    found = check(BLOB3, BLOB3_T, COMPLETE)
+    assert np.linalg.norm(found.coef) == pytest.approx(1)
+    np.testing.assert_allclose(found.coef.sum(axis=0), 0, atol=1e-12)
+    assert found.intercept.sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_values_that_are_not_finite_are_named():
+    X = ONE.copy()
+    for bad in np.nan, np.inf:
+        X[2, 0] = bad
+        with pytest.raises(DataError, match=r"column 'x0' \(1 of 4 rows\)"):
+            separability(as_source(X, np.array([0, 0, 1, 1])), 2)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e300])
+def test_numbers_near_the_limits_of_floating_point(size):
+    found = separability(as_source(ONE * size, np.array([0, 0, 1, 1])), 2)
+    assert found.status == COMPLETE
+    a = ONE[:, 0] * size * found.coef[0, 0] + found.intercept[0]
+    assert ((a > 0) == [False, False, True, True]).all()
+    assert separability(as_source(ONE * size, np.array([0, 1, 0, 1])), 2).status == OVERLAPPING
