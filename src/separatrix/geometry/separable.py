@@ -94,9 +94,8 @@ class SeparabilityReport:
 
     def _require_margin(self) -> None:
         if len(self.classes) != 2:
-            raise DataError(
-                f"A margin is between two classes, but y has {len(self.classes)}: {listed(self.classes.tolist())}."
-            )
+            found = f"{len(self.classes)}: {listed(self.classes.tolist())}"
+            raise DataError(f"A margin is between two classes, but y has {found}.")
         if self.status != "complete":
             raise DataError(f"A margin needs two classes that are completely separable; these are {self.status}.")
 
