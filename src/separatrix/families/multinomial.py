@@ -242,6 +242,6 @@ def reject_missing(x: Array, columns: Sequence[str]) -> None:
     if missing.any():
         d = int(np.flatnonzero(missing)[0])
         raise DataError(
-            f"Column {columns[d]!r} has {int(missing[d])} missing values, but the columns are parts of one whole. "
-            "Drop those rows, or give each column a family of its own."
+            f"Column {columns[d]!r} has {int(missing[d])} missing values (NaN), but the columns are parts of one "
+            "whole. Drop those rows, or give each column a family of its own."
         )

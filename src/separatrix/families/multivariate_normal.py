@@ -164,7 +164,7 @@ class MultivariateNormal(Family[VectorMoments]):
         if missing.any():
             d = int(np.flatnonzero(missing)[0])
             raise DataError(
-                f"Column {columns[d]!r} has {int(missing[d])} missing values. "
+                f"Column {columns[d]!r} has {int(missing[d])} missing values (NaN). "
                 "Drop those rows, or use a model that fits incomplete rows by EM."
             )
 

@@ -58,7 +58,7 @@ def test_bad_input():
         Dirichlet.check_support(np.array([[0.5, 0.5], [0.5, 0.4]]), ("a", "b"))
     with pytest.raises(DataError, match="Column 'b' holds 0 where shares lie between 0 and 1"):
         Dirichlet.check_support(np.array([[1 - 1e-9, 0.0]]), ("a", "b"))
-    with pytest.raises(DataError, match="Column 'a' has 1 missing values"):
+    with pytest.raises(DataError, match="Column 'a' has 1 missing values \\(NaN\\)"):
         Dirichlet.check_support(np.array([[np.nan, 0.5]]), ("a", "b"))
     with pytest.raises(FactsError, match="all values are equal in class 0;"):
         Dirichlet.ml(Dirichlet.facts([[0.5, 0.5]], np.ones((1, 1))))

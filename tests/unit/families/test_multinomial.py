@@ -66,7 +66,7 @@ def test_sampled_rows_have_the_trials_and_moments_of_the_model(rng):
 
 
 def test_bad_input():
-    with pytest.raises(DataError, match="Column 'w2' has 1 missing values, but the columns are parts of one whole"):
+    with pytest.raises(DataError, match="Column 'w2' has 1 missing values \\(NaN\\), but the columns are parts"):
         Multinomial.check_support(np.array([[1.0, np.nan]]), ("w1", "w2"))
     with pytest.raises(DataError, match="missing"):
         Multinomial.facts(np.array([[1.0, np.nan]]), np.ones((1, 1)))

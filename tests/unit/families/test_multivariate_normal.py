@@ -105,7 +105,7 @@ def test_samples_have_the_covariance(rng):
 
 
 def test_bad_input():
-    with pytest.raises(DataError, match="Column 'b' has 1 missing values"):
+    with pytest.raises(DataError, match="Column 'b' has 1 missing values \\(NaN\\)"):
         MultivariateNormal.check_support(np.array([[1.0, np.nan]]), ("a", "b"))
     with pytest.raises(ValueError, match="dof must be above D - 1"):
         NormalWishart([0.0, 0.0], 1.0, 0.5, np.eye(2))
