@@ -108,8 +108,8 @@ class SeparabilityReport:
         if not self:
             return f"{said}."
         return (
-            f"{said}, along {listed(list(self.columns))}. Without a prior, a logistic model has no finite maximum here: give it one "
-            "(alpha > 0), or drop or combine those columns."
+            f"{said}, along {listed(list(self.columns))}. Without a prior, a logistic model has no finite maximum: "
+            "give it one (alpha > 0), or drop or combine those columns."
         )
 
 

@@ -2,8 +2,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import separatrix as sx
 from problems import blobs
@@ -11,39 +9,67 @@ from separatrix.exceptions import DataError
 from separatrix.geometry import LinearRegions, grid_predictions
 
 
-@settings(max_examples=40)
-@given(seed=st.integers(0, 10_000), K=st.integers(2, 6), D=st.integers(1, 4))
-def test_regions_are_convex(seed, K, D):
-    """PRML §4.1.2: a point between two points of R_k is in R_k."""
-    rng = np.random.default_rng(seed)
-    regions = LinearRegions(rng.normal(size=(K, D)), rng.normal(size=K))
-    X = 3 * rng.normal(size=(200, D))
-    winner = (X @ regions.coef.T + regions.intercept).argmax(axis=1)
-    for k in np.unique(winner):
-        inside = X[winner == k]
-        a, b = rng.choice(inside, 50), rng.choice(inside, 50)
-        assert regions.contains(k, a + rng.random((50, 1)) * (b - a)).all()
-
-
-@settings(max_examples=20)
-@given(seed=st.integers(0, 10_000), K=st.integers(2, 5))
-def test_every_point_has_a_region_and_interior_points_are_inside(seed, K):
-    rng = np.random.default_rng(seed)
-    regions = LinearRegions(rng.normal(size=(K, 2)), rng.normal(size=K))
-    X = 5 * rng.normal(size=(100, 2))
-    assert np.column_stack([regions.contains(k, X) for k in range(K)]).any(axis=1).all()
-    for k in range(K):
-        point = regions.interior_point(k)
-        assert (point is None) == regions.is_empty(k)
-        if point is not None:
-            a = regions.coef @ point + regions.intercept
-            assert a.argmax() == k
-
-
 def test_a_masked_class_has_an_empty_region():
     regions = LinearRegions([[1.0], [0.0], [-1.0]], [0.0, -1.0, 0.0])
     assert regions.is_empty(1)
     assert not regions.is_empty(0)
+
+
+SCALES_AND_OFFSETS = [(1e-6, 0.0), (1e-4, 0.0), (1e6, 0.0), (1.0, 1e4), (1.0, 1e7), (1e-3, -1e4), (1e6, 1e7)]
+
+
+@pytest.mark.parametrize(("scale", "offset"), SCALES_AND_OFFSETS)
+def test_three_classes_on_a_line_in_any_units(scale, offset):
+    """Least squares masks the middle class of three on a line (PRML §4.1.3); Fisher does not."""
+    y = np.repeat([0, 1, 2], 20)
+    X = scale * (np.array([-3.0, 0.0, 3.0])[y] + np.tile(np.linspace(-0.5, 0.5, 20), 3))[:, None] + offset
+    fisher = LinearRegions.of(sx.FisherDiscriminant().fit(X, y))
+    assert [fisher.is_empty(k) for k in range(3)] == [False, False, False]
+    assert [fisher.is_empty(k, within=X) for k in range(3)] == [False, False, False]
+    assert X[y == 1].min() - scale <= fisher.interior_point(1)[0] <= X[y == 1].max() + scale
+    squares = LinearRegions.of(sx.LeastSquaresClassifier().fit(X, y))
+    assert [squares.is_empty(k) for k in range(3)] == [False, True, False]
+
+
+def test_a_region_may_be_empty_where_the_rows_are_and_not_elsewhere():
+    regions = LinearRegions([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0]], [0.0, 0.0, -50.0])
+    rows = [[-1.0, -1.0], [1.0, 1.0]]
+    assert not regions.is_empty(2)
+    assert regions.is_empty(2, within=rows)
+    assert not regions.is_empty(2, within=[*rows, [60.0, 0.0]])
+    point = regions.interior_point(0, within=rows)
+    assert point is not None
+    assert np.abs(point).max() <= 1
+
+
+def test_planes_that_touch_leave_no_region_between_them():
+    assert LinearRegions([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0]], [-1e7, 0.0, 1e7]).is_empty(1)
+    same = LinearRegions([[1.0], [1.0], [0.0]], [0.0, 1.0, 0.0])  # class 1 is ahead of class 0 by 1 everywhere
+    assert [same.is_empty(k) for k in range(3)] == [True, False, False]
+    assert not LinearRegions([[1.0], [1.0]], [0.0, 0.0]).is_empty(0)
+
+
+def test_coefficients_and_rows_that_do_not_fit():
+    with pytest.raises(ValueError, match=r"coef of shape \(3, 2\) and intercept of shape \(2,\)"):
+        LinearRegions(np.ones((3, 2)), [0.0, 1.0])
+    with pytest.raises(ValueError, match="must be finite"):
+        LinearRegions([[1.0], [np.nan]], [0.0, 1.0])
+    regions = LinearRegions([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])
+    with pytest.raises(DataError, match="X has 3 columns, but the regions have 2"):
+        regions.contains(0, np.ones((4, 3)))
+    with pytest.raises(DataError, match="column 'x1'"):
+        regions.contains(0, [[1.0, np.nan]])
+    for k, said in (2, "no class 2, only 0 to 1"), (-1, "at least 0"):
+        with pytest.raises(ValueError, match=said):
+            regions.half_spaces(k)
+
+
+def test_regions_are_records():
+    regions, same = LinearRegions([[1.0], [0.0]], [0.0, 1.0]), LinearRegions(np.array([[1.0], [-0.0]]), [0, 1])
+    assert regions == same
+    assert {regions, same} == {regions}
+    assert regions != LinearRegions([[1.0], [0.0]], [0.0, 2.0])
+    assert regions != "regions"
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -66,6 +92,30 @@ def test_the_grid_holds_the_rows_and_repeats_the_predictions(frame):
     here = [[grid.x[7], grid.y[31]]]
     bare = sx.LeastSquaresClassifier().fit(X, y)
     assert model.classes_[grid.codes[31, 7]] == bare.predict(here)[0]
+
+
+def test_rejected_points_have_a_code_of_their_own():
+    X, y = ring()
+    labels = np.array(["a", "b", "c"])[y]
+    for model in (
+        sx.OneVsRest(sx.LeastSquaresClassifier(), ambiguous="reject"),
+        sx.OneVsRest(sx.LeastSquaresClassifier(), ambiguous="reject", reject_label="because"),  # amid the classes
+        sx.OneVsRest(sx.LeastSquaresClassifier(), ambiguous="reject", reject_label=0),
+    ):
+        model.fit(X, labels)
+        grid = grid_predictions(model, X, resolution=30)
+        points = np.column_stack([axis.ravel() for axis in np.meshgrid(grid.x, grid.y)])
+        said, ambiguous = model.predict(points), model.is_ambiguous(points)
+        assert 0 < ambiguous.sum() < 900
+        assert np.array_equal(grid.codes.ravel() == 3, ambiguous)
+        assert np.array_equal(model.classes_[grid.codes.ravel()[~ambiguous]], said[~ambiguous])
+
+
+def ring():
+    """Three classes around the origin, which one-vs-rest leaves ambiguous in the middle."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 40)
+    angle = 2 * np.pi * y / 3
+    return 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.7 * rng.normal(size=(120, 2)), y
 
 
 def test_pictures_need_two_columns():
