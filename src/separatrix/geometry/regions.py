@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float
-from separatrix.data import Source, as_source
+from separatrix.data import Source, as_source, as_table
 from separatrix.exceptions import DataError
 from separatrix.stats import Extent, extent, require_finite
 
@@ -203,6 +203,7 @@ class Grid:
 
 def grid_predictions(model: Any, X: Any, *, resolution: int = 200, margin: float = 0.08) -> Grid:
     """What a classifier of two columns predicts on a regular grid around the rows of X."""
+    X = as_table(X)  # which is read for its extent, and again for its column names
     source = as_source(X)
     if len(source.columns) != 2:
         raise DataError(f"A picture of regions needs two columns, but X has {len(source.columns)}.")

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["COLOURS", "MARKERS", "new_axes"]
+__all__ = ["COLOURS", "MARKERS", "REJECTED", "new_axes"]
 
 # Okabe & Ito (2008): told apart with every common kind of colour blindness, and in grey by their order of lightness.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Hatched, so that grey cannot be taken for a pale black, nor for a class in a print without colour.
+REJECTED = {"facecolor": "#999999", "edgecolor": "#666666", "hatch": "///", "alpha": 0.5, "linewidth": 0.0}
 
 
 def new_axes(ax: Any) -> Any:
