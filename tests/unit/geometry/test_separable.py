@@ -1,3 +1,6 @@
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -95,3 +98,10 @@ def test_bad_input():
     X[3, 1] = np.nan
     with pytest.raises(DataError, match=r"column 'x1' \(1 of 20 rows\)"):
         sx.is_separable(X, y)
+
+
+def test_the_page_about_geometry_runs():
+    page = Path(__file__).parents[3] / "docs" / "geometry.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert tried > 20
+    assert failed == 0
