@@ -234,7 +234,7 @@ class FamilyClassifier(GenerativeClassifier):
 
     @property
     def coef_(self) -> Float:
-        """w of the log-odds, (1, D), for two classes; of ln p(C_k | x), up to a term equal for all classes, for more."""
+        """w of the log-odds, (1, D), for two classes; of ln p(C_k | x), up to a term all classes share, for more."""
         W = self._linear().W
         return W[1:] - W[:1] if len(W) == 2 else W
 

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from separatrix._array import Float, Rows
+from separatrix._array import Array, Float, Rows
 from separatrix.data import Block, Source
 from separatrix.data.labels import UNLABELLED
 from separatrix.exceptions import ConvergenceWarning
@@ -39,7 +39,8 @@ from separatrix.solvers import Solution, Status
 __all__ = ["TemperedLikelihood", "check_temper", "fit_temperature", "tempered", "tempered_likelihood"]
 
 FARTHEST = 4.0  # the most that one step may multiply or divide τ by: far out, L is flat and Newton knows no bounds
-NOTHING = 1e-12  # below it, the likelihood is not worth a thing
+NOTHING = 1e-12  # a smaller τ is zero
+LARGEST = 1e150  # its square is finite
 
 
 def check_temper(owner: str, temper: Any) -> float | None:
@@ -53,9 +54,9 @@ def check_temper(owner: str, temper: Any) -> float | None:
 
 def tempered(log_likelihood: Float, tau: float) -> Float:
     """τ ln p(x | C_k); what is impossible stays so, also for τ = 0."""
-    if tau == 1.0:
-        return log_likelihood
-    return np.where(np.isneginf(log_likelihood), -np.inf, tau * np.maximum(log_likelihood, -np.finfo(np.float64).max))
+    if tau == 0.0:
+        return np.where(np.isneginf(log_likelihood), -np.inf, 0.0)
+    return log_likelihood if tau == 1.0 else tau * log_likelihood
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +80,33 @@ def tempered_likelihood(
     Rows count that have a label and a weight. A class that is impossible, by its density or by its prior, takes no
     part in a row; a row whose own class is impossible says nothing about τ.
     """
-    weight = np.ones(len(block)) if block.weight is None else block.weight
     log_p = log_likelihood(block.X)
-    own = np.where(block.codes == UNLABELLED, 0, block.codes)
-    here = np.arange(len(block)), own
+    counts = np.flatnonzero(_says_something(block, log_p, log_pi))
+    own, log_p = block.codes[counts], log_p[counts]
+    weight = np.ones(len(counts)) if block.weight is None else block.weight[counts]
+    at_own = np.arange(len(counts)), own
     possible = np.isfinite(log_p) & np.isfinite(log_pi)
-    use = possible[here] & (block.codes != UNLABELLED) & (weight > 0)
-    possible, own, w = possible[use], own[use], weight[use]
-    here = np.arange(len(own)), own
-    d = np.where(possible, log_p[use], 0.0)
-    d = np.where(possible, d - d[here][:, None], 0.0)
+    d = np.where(possible, log_p, log_p[at_own][:, None]) - log_p[at_own][:, None]
+    d = np.clip(d, -LARGEST, LARGEST)  # an outlier of one class may lie that far out of another
     a = np.where(possible, tau * d + log_pi, -np.inf)
     a -= logsumexp(a, axis=1, keepdims=True)
-    p, log_a = np.exp(a), np.where(possible, a, 0.0)
-    T = share * np.where(possible, np.exp(log_pi), 0.0)
-    T[here] += 1.0
-    mean = np.einsum("nk,nk->n", p, d)
-    centred = d - mean[:, None]
+    T = np.where(possible, share * np.exp(log_pi), 0.0)
+    T[at_own] += 1.0
+    p = np.exp(a)
+    centred = d - np.einsum("nk,nk->n", p, d)[:, None]
     return TemperedLikelihood(
-        float(w @ np.einsum("nk,nk->n", T, log_a)),
-        float(w @ np.einsum("nk,nk->n", T, np.where(possible, centred, 0.0))),
-        -float(w @ (T.sum(axis=1) * np.einsum("nk,nk->n", p, centred**2))),
+        float(weight @ np.einsum("nk,nk->n", T, np.where(possible, a, 0.0))),
+        float(weight @ np.einsum("nk,nk->n", T, centred)),
+        -float(weight @ (T.sum(axis=1) * np.einsum("nk,nk->n", p, centred**2))),
     )
+
+
+def _says_something(block: Block, log_p: Float, log_pi: Float) -> Array:
+    """Whether a row has a label, of a class that it can have, and a weight."""
+    own = np.where(block.codes == UNLABELLED, 0, block.codes)
+    possible = np.isfinite(log_p[np.arange(len(own)), own]) & np.isfinite(log_pi[own])
+    labelled = (block.codes != UNLABELLED) & possible
+    return np.asarray(labelled if block.weight is None else labelled & (block.weight > 0))
 
 
 def fit_temperature(
