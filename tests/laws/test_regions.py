@@ -14,7 +14,8 @@ def test_regions_are_convex(seed, K, D):
     rng = np.random.default_rng(seed)
     regions = LinearRegions(rng.normal(size=(K, D)), rng.normal(size=K))
     X = 3 * rng.normal(size=(200, D))
-    winner = (X @ regions.coef.T + regions.intercept).argmax(axis=1)
+    winner = regions.of_rows(X)
+    assert np.array_equal(winner, (X @ regions.coef.T + regions.intercept).argmax(axis=1))
     for k in np.unique(winner):
         inside = X[winner == k]
         a, b = rng.choice(inside, 50), rng.choice(inside, 50)

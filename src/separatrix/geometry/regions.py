@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decision regions. Those of a linear machine are convex and singly connected.                        PRML §4.1.2
+"""Decision regions. Those of a linear machine are convex, hence singly connected.                 PRML §4.1.2
 
-R_k = {x: a_k(x) >= a_j(x) for all j} is an intersection of half-spaces (w_j - w_k)'x <= w_k0 - w_j0.     (4.10)
+R_k = {x: a_k(x) >= a_j(x) for all j} is the intersection of K - 1 half-spaces
+
+    (w_j - w_k)'x  <=  w_k0 - w_j0,     j ≠ k                                                    (4.10)
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import check_count
-from separatrix._array import Array, Codes, Float
+from separatrix._arguments import check_count, check_number
+from separatrix._array import Array, Codes, Float, Rows
 from separatrix.data import Source, as_source, as_table
 from separatrix.exceptions import DataError
-from separatrix.stats import Extent, extent, require_finite
+from separatrix.geometry.linear_model import linear_functions
+from separatrix.stats import extent, require_finite
 
 __all__ = ["Grid", "LinearRegions", "grid_predictions"]
 
@@ -30,8 +32,16 @@ FARTHEST = 1e6  # as far as a region is looked for where no box is given, in uni
 class LinearRegions:
     """The K regions of a_k(x) = w_k'x + w_k0, largest wins.
 
+    Parameters
+    ----------
+    coef : array-like of shape (K, D)
+        W.
+    intercept : array-like of shape (K,)
+        w0.
+
     Examples
     --------
+    >>> from separatrix.geometry import LinearRegions
     >>> regions = LinearRegions([[1.0], [0.0], [-1.0]], [-1.0, 0.0, -1.0])
     >>> regions.contains(1, [[0.0], [0.9], [1.1]]).tolist()
     [True, True, False]
@@ -58,10 +68,7 @@ class LinearRegions:
     @classmethod
     def of(cls, model: Any) -> LinearRegions:
         """The regions of a fitted linear model; two classes are a machine with a_0 = 0."""
-        check_is_fitted(model)
-        if getattr(model, "basis_", None) is not None:
-            raise DataError("The regions are linear in basis functions, not in x.")
-        W, w0 = np.atleast_2d(model.coef_), np.ravel(model.intercept_)
+        W, w0 = linear_functions(model)
         if len(W) == 1:
             W, w0 = np.vstack([np.zeros_like(W), W]), np.append(0.0, w0)
         return cls(W, w0)
@@ -81,11 +88,13 @@ class LinearRegions:
         return self.coef[others] - self.coef[k], self.intercept[k] - self.intercept[others]
 
     def contains(self, k: int, X: Any) -> Array:
-        """Whether each row lies in R_k, boundary included."""
-        A, b = self.half_spaces(k)
-        source = self._open(X)
-        require_finite(source)
-        return source.map(lambda rows: np.asarray((rows @ A.T <= b).all(axis=1)))
+        """Whether each row lies in R_k, its walls included."""
+        self._others(k)
+        return self._open(X).map(lambda rows: (a := self._activations(rows)).max(axis=1) == a[:, k])
+
+    def of_rows(self, X: Any) -> Codes:
+        """The region of each row; on a wall, the one of the lower class."""
+        return self._open(X).map(lambda rows: self._activations(rows).argmax(axis=1))
 
     def interior_point(self, k: int, *, within: Any = None) -> Float | None:
         """A point of R_k away from its boundary, or None if R_k has no interior.
@@ -114,6 +123,9 @@ class LinearRegions:
         """
         return self.interior_point(k, within=within) is None
 
+    def _activations(self, rows: Rows) -> Float:
+        return np.asarray(rows @ self.coef.T + self.intercept)
+
     def _others(self, k: int) -> Codes:
         if check_count("LinearRegions", "k", k, least=0) >= len(self.coef):
             raise ValueError(f"LinearRegions: there is no class {k}, only 0 to {len(self.coef) - 1}.")
@@ -123,6 +135,7 @@ class LinearRegions:
         source = as_source(X)
         if len(source.columns) != self.coef.shape[1]:
             raise DataError(f"X has {len(source.columns)} columns, but the regions have {self.coef.shape[1]}.")
+        require_finite(source)
         return source
 
 
@@ -149,7 +162,8 @@ class _Box(NamedTuple):
 
 def _box_of_rows(source: Source) -> _Box:
     """The box that rows span. A column that holds one value is given the width 1."""
-    reach = _finite_extent(source)
+    with np.errstate(over="ignore"):  # in the radius, which is not used
+        reach = source.reduce(extent)
     half = reach.high / 2 - reach.low / 2
     return _Box(reach.low + half, np.where(half > 0, half, 0.5), 1.0)
 
@@ -202,12 +216,36 @@ class Grid:
 
 
 def grid_predictions(model: Any, X: Any, *, resolution: int = 200, margin: float = 0.08) -> Grid:
-    """What a classifier of two columns predicts on a regular grid around the rows of X."""
+    """What a classifier of two columns predicts on a regular grid around the rows of X.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted on two columns; any classifier, linear or not.
+    X : table of shape (N, 2)
+        Rows that the grid must hold.
+    resolution : int, default 200
+        Points along each axis.
+    margin : float, default 0.08
+        Room on each side, as a share of the range of the column.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 0.0], [1.0, 2.0], [2.0, 1.0], [3.0, 3.0]], ["a", "a", "b", "b"]
+    >>> grid = sx.geometry.grid_predictions(sx.LeastSquaresClassifier().fit(X, y), X, resolution=3, margin=0)
+    >>> grid.x.tolist(), grid.codes.tolist()
+    ([0.0, 1.5, 3.0], [[0, 1, 1], [0, 0, 1], [0, 0, 1]])
+    """
+    resolution = check_count("grid_predictions", "resolution", resolution, least=2)
+    margin = check_number("grid_predictions", "margin", margin, low=0.0)
     X = as_table(X)  # which is read for its extent, and again for its column names
     source = as_source(X)
     if len(source.columns) != 2:
         raise DataError(f"A picture of regions needs two columns, but X has {len(source.columns)}.")
-    reach = _finite_extent(source)
+    require_finite(source)
+    with np.errstate(over="ignore"):  # in the radius, which is not used
+        reach = source.reduce(extent)
     room = margin * np.where(reach.high > reach.low, reach.high - reach.low, 1.0)
     x, y = np.linspace(reach.low - room, reach.high + room, resolution).T
     points = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
@@ -221,14 +259,6 @@ def codes_of(labels: Array, classes: Array) -> Codes:
     for k, label in enumerate(classes):
         codes[labels == label] = k
     return codes
-
-
-def _finite_extent(source: Source) -> Extent:
-    with np.errstate(invalid="ignore", over="ignore"):
-        reach = source.reduce(extent)
-    if not (np.isfinite(reach.low).all() and np.isfinite(reach.high).all()):
-        require_finite(source)
-    return reach
 
 
 def _like(points: Float, X: Any) -> Any:

@@ -3,11 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.svm import SVC
 
 import separatrix as sx
 from problems import STORAGES, blobs, separable
 from separatrix.exceptions import DataError
-from separatrix.geometry import Hyperplane, margin, radius
+from separatrix.geometry import Hyperplane, margin, nearest_rows, radius
 
 
 @settings(max_examples=30)
@@ -106,3 +107,10 @@ def test_the_radius_of_single_precision_rows_and_of_none_that_are_finite():
     for bad in np.nan, np.inf:
         with pytest.raises(DataError, match=r"column 'x0' \(1 of 2 rows\)"):
             radius([[bad, 1.0], [0.0, 1.0]])
+
+
+def test_the_rows_nearest_to_the_widest_plane_are_the_support_vectors_of_a_hard_machine():
+    X, y = separable(50)
+    widest = sx.is_separable(X, y).widest
+    plane = Hyperplane(widest.w, widest.w0)
+    assert set(nearest_rows(plane, X, y)) == set(SVC(kernel="linear", C=1e9).fit(X, y).support_)

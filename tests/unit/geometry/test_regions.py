@@ -122,3 +122,13 @@ def test_pictures_need_two_columns():
     X, y = blobs(60)
     with pytest.raises(DataError, match="two columns, but X has 4"):
         grid_predictions(sx.FisherDiscriminant().fit(X, y), X)
+
+
+def test_grids_that_are_none():
+    X, y = blobs(60, n_features=2)
+    model = sx.FisherDiscriminant().fit(X, y)
+    for bad, said in ({"resolution": 1}, "resolution must be an integer, at least 2"), ({"margin": -1}, "at least 0"):
+        with pytest.raises(ValueError, match=said):
+            grid_predictions(model, X, **bad)
+    with pytest.raises(DataError, match=r"column 'x0' \(1 of 61 rows\)"):
+        grid_predictions(model, np.vstack([X, [np.inf, 0.0]]))
