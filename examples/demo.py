@@ -1,4 +1,4 @@
-"""Three ways to draw a line between three kinds of iris: what `make demo` runs.
+"""Three ways to draw a line between three kinds of iris, and three to say how sure one is: what `make demo` runs.
 
 Least squares masks the middle class, Fisher's discriminant does not, and the perceptron finds out that no line
 separates the last two. The numbers are printed, the picture is saved as demo.png.
@@ -21,6 +21,12 @@ RULES = {
     "least squares": sx.LeastSquaresClassifier(),
     "Fisher": sx.FisherDiscriminant(),
     "perceptron (pocket)": sx.Perceptron(weights="pocket"),
+}
+
+PROBABILISTIC = {
+    "linear discriminant": sx.LinearDiscriminantAnalysis(),
+    "quadratic discr.": sx.QuadraticDiscriminantAnalysis(shrinkage="evidence"),
+    "naive Bayes": sx.NaiveBayes("normal"),
 }
 
 
@@ -51,6 +57,13 @@ def main() -> None:
         ax.set(**units)
     axes[0].legend(loc="upper left", frameon=False)
     figure.savefig("demo.png", dpi=120)
+    print(f"\n{'model':<20} {'train':>6} {'test':>6} {'passes':>7}  mean log probability of the true class, test")
+    for name, model in PROBABILISTIC.items():
+        model.fit(X_train, y_train)
+        log_p = model.predict_log_proba(X_test)[range(len(y_test)), model.classes_.searchsorted(y_test)]
+        train, test = model.score(X_train, y_train), model.score(X_test, y_test)
+        error = log_p.std() / len(log_p) ** 0.5
+        print(f"{name:<20} {train:>6.1%} {test:>6.1%} {model.n_passes_:>7}  {log_p.mean():.3f} ± {error:.3f}")
     print("\n" + "\n".join(said))
     pair = y != "setosa"
     print(f"\nversicolor against virginica: {sx.is_separable(X[pair], y[pair])}")

@@ -268,7 +268,7 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
         found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
     better = ", or keep better weights with weights='average' or 'pocket'" if options.keep == "last" else ""
     return (
-        f"{made}: {found}. Use a model for classes that overlap, such as FisherDiscriminant, a richer "
+        f"{made}: {found}. Use a model for classes that overlap, such as FisherDiscriminant, or a richer "
         f"basis={better}.{_far_from_zero(source)}"
     )
 

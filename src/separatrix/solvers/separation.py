@@ -23,11 +23,11 @@ One pass finds, for each pair of classes, the rows that the current b violates m
 (then b is the proof) or until the few rows alone admit no b (then they are).
 
 **Tolerance.** Columns are brought to [-1, 1], so the answer does not depend on units or origin. A gap below 1e-9 of a
-column's range is none. Where an offset exceeds the range so far that the rounding of the data is coarser than that,
-the tolerance is that rounding, but never above 1e-6.
+column's range is none, and a row on the wrong side by less than ten times that lies on the plane. Where an offset is so
+much larger than the range that data are rounded more coarsely, the tolerance is that rounding, but never above 1e-6.
 
-**Cost.** A few passes, and programs of K - 1 times M + 1 unknowns and some times as many rows: milliseconds for tens of
-columns, seconds for hundreds.
+**Cost.** Some passes, and programs of (K - 1)(M + 1) unknowns with a few times as many rows: milliseconds for tens of
+columns, a second for hundreds, half a minute for thousands.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ __all__ = ["Separability", "SeparationStatus", "separability"]
 
 SeparationStatus = Literal["complete", "quasi-complete", "overlapping"]
 
+LEFT = 10  # tolerances by which a solution of a program may violate a row
 SHARE = 1e-6  # a column takes part in a direction if its weight is more than this share of the largest
 
 
@@ -104,7 +105,7 @@ def _decide(search: _Search) -> tuple[SeparationStatus, Float, int]:
         return "complete", apart.B, 0
     c = search.means.sum(axis=0)
     best = search.run(partial(largest_sum, c=c, slack=slack, least=tol), floor=-tol)
-    if best is None or best.worst.least < -tol * best.worst.largest:
+    if best is None or not search.agrees(best.worst):
         return "overlapping", np.zeros((search.n_classes, search.frame.width)), 0
     total = (1 - 1e-6) * float(c @ best.b)
     named = search.run(partial(fewest_columns, c=c, split=search.split, slack=slack, total=total), floor=-tol)
@@ -143,11 +144,14 @@ class _Search:
             worst = self.source.reduce(partial(worst_rows, B=B, frame=self.frame, below=floor, most=self.most))
             self.passes += 1
             has_new = self._add(worst)
-            agrees = worst.least >= max(floor, -self.frame.tolerance * worst.largest)
-            if agrees or (exact and not has_new):
+            if (worst.least >= floor and self.agrees(worst)) or (exact and not has_new):
                 return _Direction(b, B, worst)
             exact = not has_new
         return None
+
+    def agrees(self, worst: WorstRows) -> bool:
+        """Whether no row is on the wrong side by more than programs leave, beside how far rows are on the right one."""
+        return worst.least >= -LEFT * self.frame.tolerance * worst.largest
 
     def _add(self, worst: WorstRows) -> bool:
         """Whether some of the rows are new."""

@@ -1,0 +1,122 @@
+"""Directions are compared with their definition: what they must satisfy, and that nothing does better."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.optimize import linprog
+
+from separatrix.solvers import directions
+from separatrix.solvers.directions import (
+    Split,
+    fewest_columns,
+    largest_sum,
+    some_gap,
+    squared_hinge,
+    widest_gap,
+)
+
+
+def problem(seed, n, P, separable):
+    """Rows in [-1, 1] with a last column ±1, as two classes have them."""
+    rng = np.random.default_rng(seed)
+    Z = np.column_stack([rng.uniform(-1, 1, size=(n, P - 1)), np.ones(n)])
+    side = np.sign(Z @ rng.normal(size=P)) if separable else rng.choice([-1.0, 1.0], n)
+    return sparse.csr_array(Z * side[:, None]), Split(np.arange(P) < P - 1)
+
+
+def can_be_separated(G):
+    """The alternative of Gordan (1873): G b > 0, or else G'λ = 0 with λ >= 0, Σλ = 1."""
+    n = G.shape[0]
+    A = np.vstack([G.toarray().T, np.ones(n)])
+    return linprog(np.zeros(n), A_eq=A, b_eq=np.append(np.zeros(G.shape[1]), 1.0), method="highs").status == 2
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 30), P=st.integers(2, 6), separable=st.booleans())
+def test_a_gap_is_found_exactly_where_gordan_says_there_is_one(seed, n, P, separable):
+    G, split = problem(seed, n, P, separable)
+    b = widest_gap(G, split, least=1e-9)
+    assert (b is not None) == can_be_separated(G)
+    if b is not None:
+        assert (G @ b).min() > 0
+        assert np.abs(b[:-1]).sum() <= 1 + 1e-9
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000), n=st.integers(2, 20))
+def test_no_direction_has_a_wider_gap(seed, n):
+    G, split = problem(seed, n, 4, separable=True)
+    best = (G @ widest_gap(G, split, least=1e-9)).min()
+    others = np.random.default_rng(seed).normal(size=(2000, 4))
+    others[:, :-1] /= np.abs(others[:, :-1]).sum(axis=1, keepdims=True)
+    others[:, -1] = others[:, -1].clip(-1, 1)
+    assert (others @ G.toarray().T).min(axis=1).max() <= best + 1e-9
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 60), P=st.integers(2, 8), separable=st.booleans())
+def test_the_squared_hinge_ends_with_a_direction_or_with_a_proof(seed, n, P, separable):
+    G, _ = problem(seed, n, P, separable)
+    b, r = squared_hinge(G)
+    assert_allclose(r, np.maximum(0, 1 - G @ b), atol=1e-9 * max(1, np.abs(b).max()))
+    if can_be_separated(G):
+        assert (G @ b).min() > 0
+    else:
+        assert np.abs(G.T @ r).sum() <= 1e-9 * r.sum()
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 60), separable=st.booleans())
+def test_large_rows_take_the_short_way_to_the_same_answer(seed, n, separable):
+    G, split = problem(seed, n, 5, separable)
+    expected = widest_gap(G, split, 1e-9) is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(directions, "LARGE", 0)
+        patch.setattr(directions, "ENOUGH", 0)  # no looking for more rows
+        b = some_gap(G, split, 1e-9, exact=False)
+        assert (b is not None) == expected
+        if not expected:
+            assert largest_sum(G, np.asarray(G.sum(axis=0)), 0.0, 1e-9, exact=False) is None
+
+
+def test_the_squared_hinge_through_rows_and_through_columns_is_the_same(rng):
+    G = rng.uniform(-1, 1, size=(6, 40))
+    assert_allclose(directions._ridge(G, 1e-3), np.linalg.solve(G.T @ G + 1e-3 * np.eye(40), G.T @ np.ones(6)))
+    wide, tall = directions._ridge(sparse.csr_array(G), 1e-3), directions._ridge(G.T[:, :3], 1e-3)
+    assert_allclose(wide, directions._ridge(G, 1e-3))
+    assert_allclose(tall, np.linalg.solve(G[:3] @ G[:3].T + 1e-3 * np.eye(3), G[:3] @ np.ones(40)))
+
+
+def test_rows_that_leave_only_zero():
+    """Three rows that surround the origin, and then a line of them, which leaves its normal."""
+    around = sparse.csr_array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]])
+    assert directions._leaves_only_zero(around, squared_hinge(around).r, 1e-9)
+    along = sparse.csr_array([[1.0, 0.0], [-1.0, 0.0], [0.5, 0.0]])
+    assert not directions._leaves_only_zero(along, squared_hinge(along).r, 1e-9)
+
+
+def test_the_largest_sum_and_the_fewest_columns():
+    """Rows (1, 0, s), (-1, 0, s) and (0, 0, 1): b_0 must vanish, b_1 is free and useless, b_2 counts."""
+    G = sparse.csr_array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    c = np.asarray(G.sum(axis=0))
+    assert_allclose((G @ largest_sum(G, c, 0.0, 1e-9, exact=True)), [0, 0, 1], atol=1e-9)
+    assert_allclose(fewest_columns(G, c, Split(np.ones(3, bool)), 0.0, total=1.0), [0, 0, 1], atol=1e-9)
+    assert largest_sum(G[:2], c, 0.0, 1e-9, exact=True) is None
+
+
+def test_split_parts_are_joined_again(rng):
+    split, b = Split(np.array([True, True, False])), np.array([0.5, -0.25, -1.0])
+    parts = np.array([0.5, 0.0, -1.0, 0.0, 0.25])
+    assert_allclose(split.join(parts), b)
+    G = sparse.csr_array(rng.normal(size=(4, 3)))
+    assert_allclose(split.columns(G) @ parts, G @ b)
+    assert split.length @ parts == 0.75
+
+
+def test_a_program_without_a_solution_is_an_error():
+    G = sparse.csr_array([[1.0], [-1.0]])
+    with pytest.raises(ArithmeticError, match="HiGHS did not solve a linear program of shape"):
+        fewest_columns(G, np.array([1.0]), Split(np.ones(1, bool)), 0.0, total=5.0)
