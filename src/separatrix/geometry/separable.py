@@ -19,7 +19,7 @@ __all__ = ["SeparabilityReport", "is_separable"]
 
 WORDS = {
     "complete": "A hyperplane separates the classes completely",
-    "quasi-complete": "A hyperplane separates the classes except for rows on the plane itself (quasi-complete)",
+    "quasi-complete": "A hyperplane separates the classes except for {n} of {N} rows, which lie on it (quasi-complete)",
     "overlapping": "No hyperplane separates the classes: they overlap",
 }
 
@@ -33,6 +33,7 @@ class SeparabilityReport:
     status : "complete", "quasi-complete" or "overlapping"
     coef, intercept : the separating direction in the user's units; zero where there is none
     columns : names of the columns with a weight in it
+    n_on_plane : rows that the direction leaves on a boundary
     classes : the labels
     n_passes : passes over the rows
     """
@@ -64,6 +65,11 @@ class SeparabilityReport:
     def columns(self) -> tuple[str, ...]:
         """The columns that take part in the separation."""
         return self.found.columns
+
+    @property
+    def n_on_plane(self) -> int:
+        """Rows on a boundary between classes: none where the separation is complete."""
+        return self.found.n_on_plane
 
     @property
     def n_passes(self) -> int:
@@ -104,7 +110,7 @@ class SeparabilityReport:
         return f"SeparabilityReport(status={self.status!r}, classes=[{classes}], columns=[{columns}])"
 
     def __str__(self) -> str:
-        said = WORDS[self.status]
+        said = WORDS[self.status].format(n=self.n_on_plane, N=self._source.n_rows)
         if not self:
             return f"{said}."
         return (

@@ -101,11 +101,14 @@ def largest_sum(G: Any, c: Float, slack: float, least: float, exact: bool) -> Fl
     return b if (G @ b).max() > least else None
 
 
-def fewest_columns(G: Any, c: Float, split: Split, slack: float, total: float, exact: bool = True) -> Float:
-    """min Σ|b_d|: G b >= -slack, c'b >= total, |b_d| <= 1."""
+def fewest_columns(G: Any, c: Float, split: Split, slack: float, total: float, exact: bool = True) -> Float | None:
+    """min Σ|b_d|: G b >= -slack, c'b >= total, |b_d| <= 1. None where that total was reached by rounding alone."""
     A = sparse.vstack([-split.columns(G), -split.columns(sparse.csr_array(c[None]))], format="csr")
     upper = np.append(np.full(G.shape[0], slack), -total)
-    return split.join(_linear_program(split.length, A, upper, split.bounds))
+    try:
+        return split.join(_linear_program(split.length, A, upper, split.bounds))
+    except ArithmeticError:
+        return None
 
 
 def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:
@@ -113,10 +116,11 @@ def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:
     from scipy.optimize import linprog
 
     options = {"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE}
-    result = linprog(cost, A, upper, bounds=bounds, method="highs", options=options)
-    if result.status != 0:
-        raise ArithmeticError(f"HiGHS did not solve a linear program of shape {A.shape}: {result.message}")
-    return np.asarray(result.x)
+    for method in ("highs", "highs-ipm"):  # the simplex method, and another for what it stumbles over
+        result = linprog(cost, A, upper, bounds=bounds, method=method, options=options)
+        if result.status == 0:
+            return np.asarray(result.x)
+    raise ArithmeticError(f"HiGHS did not solve a linear program of shape {A.shape}: {result.message}")
 
 
 class Hinge(NamedTuple):
@@ -152,14 +156,22 @@ def _newton(G: Any, here: Hinge, mu: float) -> Hinge:
 
 def _ridge(G: Any, mu: float) -> Float:
     """(G'G + μ)⁻¹ G'1, through the smaller of G'G and G G'."""
-    by_rows = G.shape[0] < G.shape[1]
-    gram = G @ G.T if by_rows else G.T @ G
-    gram = gram.toarray() if is_sparse(gram) else gram
-    gram.flat[:: len(gram) + 1] += mu
     ones = np.ones(G.shape[0])
-    return np.asarray(
-        G.T @ linalg.solve(gram, ones, assume_a="pos") if by_rows else linalg.solve(gram, G.T @ ones, assume_a="pos")
-    )
+    if G.shape[0] < G.shape[1]:
+        return np.asarray(G.T @ _solve(G @ G.T, mu, ones))
+    return _solve(G.T @ G, mu, G.T @ ones)
+
+
+def _solve(gram: Any, mu: float, right: Float) -> Float:
+    """(gram + μ)⁻¹ right; with a larger μ where rounding has swallowed this one."""
+    gram = gram.toarray() if is_sparse(gram) else gram
+    while True:
+        try:
+            factor = linalg.cho_factor(gram + mu * np.eye(len(gram)))
+        except linalg.LinAlgError:
+            mu = max(100 * mu, np.finfo(np.float64).eps * float(gram.trace()))
+        else:
+            return np.asarray(linalg.cho_solve(factor, right))
 
 
 def _towards(G: Any, here: Hinge, target: Float, mu: float) -> Hinge:

@@ -35,6 +35,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from separatrix._array import Float
+from separatrix._threads import single_thread_blas
 from separatrix.data import Source
 from separatrix.solvers.worst_rows import Frame, WorstRows, survey, worst_rows
 
@@ -200,7 +201,8 @@ def _shortest(source: Source, axes: _Axes, D: Float, corners: Callable[[Float, W
     best: _Found | None = None
     previous = np.inf
     for n_passes in range(1, MAX_PASSES + 1):
-        w, bound, D = _shortest_of(D)
+        with single_thread_blas():  # NumPy and SciPy bring a BLAS each, and their threads wait on each other
+            w, bound, D = _shortest_of(D)
         B = np.vstack([np.zeros(axes.frame.width), axes.weights(w)])
         worst = source.reduce(partial(worst_rows, B=B, frame=axes.frame, below=np.inf, most=MOST))
         new = corners(axes.coordinates(axes.frame.rows(worst.X).toarray()), worst)

@@ -55,7 +55,7 @@ LEFT = 10  # tolerances by which a solution of a program may violate a row
 SHARE = 1e-6  # a column takes part in a direction if its weight is more than this share of the largest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Separability:
     """The answer, a direction that proves it, and what it cost.
 
@@ -109,7 +109,8 @@ def _decide(search: _Search) -> tuple[SeparationStatus, Float, int]:
         return "overlapping", np.zeros((search.n_classes, search.frame.width)), 0
     total = (1 - 1e-6) * float(c @ best.b)
     named = search.run(partial(fewest_columns, c=c, split=search.split, slack=slack, total=total), floor=-tol)
-    named = named or best
+    if named is None or not search.agrees(named.worst):
+        named = best
     return "quasi-complete", named.B, named.worst.n_near
 
 

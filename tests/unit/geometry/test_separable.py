@@ -22,6 +22,12 @@ def test_the_report_reads_as_an_answer():
     assert str(overlapping) == "No hyperplane separates the classes: they overlap."
 
 
+def test_rows_on_the_plane_are_counted_in_the_report():
+    report = sx.is_separable([[0.0], [1.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b", "b"])
+    assert (report.status, report.n_on_plane) == ("quasi-complete", 2)
+    assert "except for 2 of 5 rows, which lie on it (quasi-complete), along 'x0'" in str(report)
+
+
 def test_the_direction_separates_in_the_users_units():
     X, y = separable(60)
     X = 1e4 + 1e3 * X

@@ -117,7 +117,17 @@ def test_split_parts_are_joined_again(rng):
     assert split.length @ parts == 0.75
 
 
-def test_a_program_without_a_solution_is_an_error():
+def test_a_sum_that_cannot_be_reached_names_no_columns():
     G = sparse.csr_array([[1.0], [-1.0]])
-    with pytest.raises(ArithmeticError, match="HiGHS did not solve a linear program of shape"):
-        fewest_columns(G, np.array([1.0]), Split(np.ones(1, bool)), 0.0, total=5.0)
+    assert fewest_columns(G, np.array([1.0]), Split(np.ones(1, bool)), 0.0, total=5.0) is None
+
+
+def test_a_program_without_a_solution_is_an_error():
+    with pytest.raises(ArithmeticError, match=r"HiGHS did not solve a linear program of shape \(2, 1\)"):
+        directions._linear_program(np.ones(1), sparse.csr_array([[1.0], [-1.0]]), np.array([0.0, -1.0]), (-1.0, 1.0))
+
+
+def test_a_singular_gram_is_solved_with_a_ridge_that_rounding_leaves_alone():
+    gram = np.ones((300, 300))
+    x = directions._solve(gram, 1e-30, np.ones(300))
+    assert_allclose(gram @ x, 1, rtol=1e-6)
