@@ -40,6 +40,7 @@ class Training(NamedTuple):
     source: Source
     classes: Array
     counted: Counted
+    n_unlabelled: int
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -81,7 +82,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             self.classes_ = classes
             self.basis_ = fit_basis(self.basis, source)
         seen: Source = source if self.basis_ is None else ThroughBasis(source, self.basis_)
-        return Training(seen, classes, source)
+        return Training(seen, classes, source, int(np.count_nonzero(codes < 0)))
 
     def _keep(self, solution: Solution[Any], passes: int) -> None:
         """Store how the fit went, and what it cost."""
@@ -124,8 +125,10 @@ class LinearClassifier(Classifier):
         return np.asarray(self.classes_[codes])
 
     def _activation(self, X: Rows) -> Array:
-        a = X @ self.coef_.T.astype(X.dtype, copy=False) + self.intercept_
-        return np.asarray(a[:, 0] if a.shape[1] == 1 else a)
+        W = self.coef_.astype(X.dtype, copy=False)
+        if len(W) == 1:  # a vector and not a matrix of one column: BLAS reads the rows at full speed
+            return np.asarray(X @ W[0] + self.intercept_[0])
+        return np.asarray(X @ W.T + self.intercept_)
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Float | None:

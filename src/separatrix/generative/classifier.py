@@ -9,10 +9,12 @@ them, and what ln p(x | C_k) is; everything else is here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Protocol, Self
 
+import joblib
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
@@ -57,8 +59,8 @@ class GenerativeClassifier(Classifier):
     # -- what a model provides -----------------------------------------------------------------------------------
 
     @abstractmethod
-    def _collect(self, source: Source, n_classes: int) -> Solution[Any]:
-        """The facts of the rows, and how they were found (one pass; several where EM is needed)."""
+    def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
+        """The facts of the rows, and how they were found: one pass, or EM, which needs the ``whole`` of the rows."""
 
     @abstractmethod
     def _estimate(self, facts: Any) -> None:
@@ -77,6 +79,10 @@ class GenerativeClassifier(Classifier):
 
     def _require_mergeable(self) -> None:
         """Raise where the model needs more than facts that add."""
+
+    def _settled(self, facts: Any) -> Any:
+        """The facts in the form that suits their number."""
+        return facts
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
@@ -98,9 +104,10 @@ class GenerativeClassifier(Classifier):
             This object.
         """
         self._check_arguments()
-        training = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
-        solution = self._collect(training.source, len(training.classes))
-        self._learn(solution, training.classes, training.counted.passes)
+        with _unchanged_on_error(self):
+            training = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
+            solution = self._collect(training.source, len(training.classes))
+            self._learn(solution, training.classes, training.counted.passes)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -112,21 +119,25 @@ class GenerativeClassifier(Classifier):
         self._check_arguments()
         self._require_mergeable()
         fresh = "facts_" not in vars(self)
-        training = self._open_training(X, y, sample_weight, reset=fresh, least_classes=1)
-        seen, solution = training.classes, self._collect(training.source, len(training.classes))
-        if solution.steps > 1:
-            raise DataError(
-                f"{type(self).__name__}.partial_fit met missing values, which take EM over all rows at once. "
-                "Fill them in, or give all rows to fit."
-            )
-        known = np.unique(seen if classes is None else np.concatenate([seen, np.asarray(classes)]))
-        facts = solution.value.on_classes(np.searchsorted(known, seen), len(known))
         if not fresh:
-            facts, known = _united(self.facts_, self.classes_, facts, known)
-        try:
-            self._learn(Solution(facts, solution.status, 1, 1), known, training.counted.passes)
-        except CollinearError as too_early:  # the next rows may settle it; until then, asking is the error
-            self._not_yet = too_early
+            _require_exact(self)
+        with _unchanged_on_error(self):
+            training = self._open_training(
+                X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1
+            )
+            if training.n_unlabelled:
+                raise DataError(
+                    f"{training.n_unlabelled} rows have no label, which takes EM over all rows at once. "
+                    "Leave them out, or give all rows to fit."
+                )
+            solution = self._collect(training.source, len(training.classes), whole=False)
+            facts, known = _among(solution.value, training.classes, classes)
+            if not fresh:
+                facts, known = _united(self.facts_, self.classes_, facts, known)
+            try:
+                self._learn(Solution(facts, solution.status, 1, 1), known, training.counted.passes)
+            except CollinearError as too_early:  # the next rows may settle it; until then, asking is the error
+                self._not_yet = too_early
         return self
 
     def add_class(self, X: Any, label: Any, sample_weight: Any = None) -> Self:
@@ -137,7 +148,11 @@ class GenerativeClassifier(Classifier):
         check_is_fitted(self)
         if label in self.classes_:
             raise DataError(f"{label!r} is already a class. To add rows to it, use partial_fit.")
-        return self.partial_fit(X, np.full(_n_rows(X), label), sample_weight=sample_weight)
+        with _unchanged_on_error(self):
+            self.partial_fit(X, np.full(_n_rows(X), label), sample_weight=sample_weight)
+            if self._not_yet is not None:
+                raise self._not_yet
+        return self
 
     def merge(self, other: Self) -> Self:
         """A new model that knows the rows of both: what one fit on all of them would give."""
@@ -153,7 +168,7 @@ class GenerativeClassifier(Classifier):
 
     def _learn(self, solution: Solution[Any], classes: Array, passes: int) -> None:
         """Keep the facts, and compute everything else from them."""
-        self.classes_, self.facts_ = classes, solution.value
+        self.classes_, self.facts_ = classes, self._settled(solution.value)
         self._not_yet = None
         self.class_count_ = self.facts_.count
         self.priors_ = class_priors(self.priors, classes, self.class_count_)
@@ -164,8 +179,9 @@ class GenerativeClassifier(Classifier):
 
     def _require_parameters(self) -> None:
         check_is_fitted(self)
-        if self._not_yet is not None:
-            raise self._not_yet
+        if self._not_yet is not None:  # rows or arguments may have changed since
+            self._estimate(self.facts_)
+            self._not_yet = None
 
     def _scores(self, X: Rows) -> Float:
         """ln p(x, C_k), up to a term that is the same for all classes; (n, K)."""
@@ -180,8 +196,8 @@ class GenerativeClassifier(Classifier):
         """ln p(C_k | x), (N, K): right far out in the tails, where probabilities are 0 or 1 to rounding."""
         self._require_parameters()
         log_proba = self._map_rows(X, lambda rows: _normalised(self._scores(rows)), allow_nan=True)
-        # A row that no class can have made leaves the classes undecided.
-        return np.where(np.isnan(log_proba), -np.log(len(self.classes_)), log_proba)
+        with np.errstate(divide="ignore"):  # a row that no class can have made says nothing: the priors stand
+            return np.where(np.isnan(log_proba), np.log(self.priors_), log_proba)
 
     def predict_proba(self, X: Any) -> Float:
         """p(C_k | x), (N, K)."""
@@ -244,8 +260,40 @@ def _normalised(log_joint: Float) -> Float:
         return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
 
 
+@contextmanager
+def _unchanged_on_error(model: GenerativeClassifier) -> Iterator[None]:
+    """What fails leaves the model as it was: nothing counted twice, no old parameters with new classes."""
+    before = dict(vars(model))
+    try:
+        yield
+    except Exception:
+        model.__dict__ = before
+        raise
+
+
+def _among(facts: Any, seen: Array, classes: Any) -> tuple[Any, Array]:
+    """Facts of the classes seen, placed among all that were named."""
+    if classes is None:
+        return facts, seen
+    named = np.asarray(classes)
+    _require_kind(seen, named)
+    known = np.unique(np.concatenate([seen, named]))
+    return facts.on_classes(np.searchsorted(known, seen), len(known)), known
+
+
+def _require_kind(a: Array, b: Array) -> None:
+    """Labels of one kind: numbers joined to words would turn into words, and match nothing any more."""
+    kinds = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers"}
+    first, second = (kinds.get(array.dtype.kind, "words") for array in (a, b))
+    if first != second:
+        raise DataError(
+            f"The classes so far are {first} ({a[:3].tolist()}...), the new ones {second} ({b[:3].tolist()})."
+        )
+
+
 def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Array]:
     """The facts of both, over the classes of both."""
+    _require_kind(a_classes, b_classes)
     classes = np.unique(np.concatenate([a_classes, b_classes]))
     K = len(classes)
     left = a.on_classes(np.searchsorted(classes, a_classes), K)
@@ -284,9 +332,15 @@ def _require_alike(a: GenerativeClassifier, b: GenerativeClassifier) -> None:
     names = [list(vars(model).get("feature_names_in_", ())) for model in (a, b)]
     if all(names) and names[0] != names[1]:
         raise DataError(f"Cannot merge: the columns are {names[0]} in one model and {names[1]} in the other.")
+    if joblib.hash(a.basis_) != joblib.hash(b.basis_):
+        raise DataError("Cannot merge: the two models see x through different basis functions.")
     for model in (a, b):
-        if model.n_steps_ > 1:
-            raise DataError("Cannot merge a model fitted by EM: its facts are expectations under its own parameters.")
+        _require_exact(model)
+
+
+def _require_exact(model: GenerativeClassifier) -> None:
+    if model.n_steps_ > 1:
+        raise DataError("A model fitted by EM cannot be merged or continued: its facts are expectations of its own.")
 
 
 def _require_no_basis(model: GenerativeClassifier) -> None:

@@ -16,6 +16,7 @@ from scipy import linalg
 
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix._linalg import cholesky_of_correlation
+from separatrix.generative.missing import condition, patterns
 
 __all__ = ["Covariance", "DenseCovariance", "FactoredCovariance"]
 
@@ -32,6 +33,9 @@ class Covariance(Protocol):
 
     def squared_distance(self, X: Rows, mean: Float) -> Float:
         """(x - mean)' Σ⁻¹ (x - mean) for each row."""
+
+    def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
+        """Of rows with gaps, over the columns seen: squared distance, ln |Σ_oo|, and their number."""
 
     def draw(self, size: int, rng: np.random.Generator) -> Float:
         """Rows from N(0, Σ)."""
@@ -71,9 +75,14 @@ class DenseCovariance:
 
     def squared_distance(self, X: Rows, mean: Float) -> Float:
         """|(x - mean) U|²: one product for all rows."""
-        Z = to_dense(X) - mean.astype(X.dtype, copy=False)
+        Z = (to_dense(X) - mean).astype(X.dtype, copy=False)  # centred in float64, multiplied in the precision of X
         Z = Z @ self.whitener.astype(X.dtype, copy=False)
         return np.asarray(np.einsum("nm,nm->n", Z, Z, dtype=np.float64))
+
+    def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
+        """All patterns of gaps in one sweep."""
+        part = condition(X, mean, self.matrix)
+        return part.squared_distance, part.log_det, part.n_seen
 
     def draw(self, size: int, rng: np.random.Generator) -> Float:
         """ε L' D."""
@@ -117,6 +126,17 @@ class FactoredCovariance:
         Z = (to_dense(X) - mean) / q
         along = Z @ Vt.T
         return np.asarray(np.einsum("nm,nm->n", Z, Z) - along**2 @ (s**2 / (1 + s**2)))
+
+    def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
+        """Σ_oo = F_o'F_o + diag(ridge_o) has the same form: one small factorisation for each pattern of gaps."""
+        seen = ~np.isnan(X)
+        squared, log_det = np.zeros(len(X)), np.zeros(len(X))
+        order, is_new = patterns(seen)
+        for rows in np.split(order, np.flatnonzero(is_new)[1:]):
+            o = seen[rows[0]]
+            part = FactoredCovariance(self.F[:, o], self.ridge[o])
+            squared[rows], log_det[rows] = part.squared_distance(X[np.ix_(rows, o)], mean[o]), part.log_det
+        return squared, log_det, seen.sum(axis=1).astype(np.float64)
 
     def draw(self, size: int, rng: np.random.Generator) -> Float:
         """ε √ridge + ε' F."""

@@ -31,11 +31,13 @@ class Expectation(Generic[F]):
 
     facts: F
     log_likelihood: float
+    weight: float = 0.0  # of the rows, for a stopping rule that does not depend on its scale
 
     def __add__(self, other: Expectation[F]) -> Expectation[F]:
         """Both add."""
         facts: Any = self.facts
-        return Expectation(facts + other.facts, self.log_likelihood + other.log_likelihood)
+        total = self.log_likelihood + other.log_likelihood
+        return Expectation(facts + other.facts, total, self.weight + other.weight)
 
 
 def one_hot(block: Block, n_classes: int) -> Float:
@@ -65,13 +67,18 @@ def maximise_expectation(
         expected = source.reduce(step)
         facts = expected.facts
         trace.append(expected.log_likelihood)
-        if len(trace) > 1 and trace[-1] - trace[-2] <= tol * source.n_rows:
+        if not np.isfinite(trace[-1]):
+            raise ArithmeticError(
+                f"EM met a likelihood of {trace[-1]} in step {len(trace)}: some row has no probability. "
+                "Use shrinkage or a prior, or leave out rows far from all others."
+            )
+        if len(trace) > 1 and trace[-1] - trace[-2] <= tol * (expected.weight or source.n_rows):
             status = Status.LIKELIHOOD
             break
     if status is Status.MAX_STEPS:
         warnings.warn(
             f"EM stopped after {max_steps} passes, with the log likelihood still rising by {trace[-1] - trace[-2]:.3g} "
-            "a pass. The result is usable; for a tighter one, raise max_steps or fill in missing values.",
+            "a pass. The result is usable; with fewer gaps or more labels EM converges faster.",
             ConvergenceWarning,
             stacklevel=4,
         )

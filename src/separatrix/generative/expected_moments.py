@@ -18,8 +18,8 @@ from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.families.facts import Moments
 from separatrix.generative.em import Expectation, one_hot
-from separatrix.generative.missing import complete
-from separatrix.generative.normal_classes import NormalClasses
+from separatrix.generative.missing import condition
+from separatrix.generative.normal_classes import NormalClasses, rows_with_gaps
 from separatrix.stats import ClassMoments, ClassScatter, PooledScatter, class_moments
 
 __all__ = ["FirstLook", "available", "expected", "first_look", "require_values", "uncorrelated"]
@@ -67,23 +67,44 @@ def uncorrelated(start: Moments, scatter: type[Any]) -> ClassMoments[Any]:
 def expected(block: Block, parameters: tuple[NormalClasses, Float], scatter: type[Any]) -> Expectation[Any]:
     """The E step of one block: expected moments, and the log likelihood of what was seen."""
     classes, log_pi = parameters
-    K = len(log_pi)
     X = np.asarray(to_dense(block.X), dtype=np.float64)
     weight = np.ones(len(block)) if block.weight is None else block.weight
+    gaps, labelled = rows_with_gaps(X), block.codes >= 0
+    facts: ClassMoments[Any] = class_moments(block.take(labelled & ~gaps), len(log_pi), scatter)
+    total = 0.0
+    for k in range(len(log_pi)):
+        own = block.codes == k
+        if own.any():
+            added, log_density = _conditioned(X[own], weight[own], k, classes, scatter, counted=gaps[own])
+            facts = facts + added
+            total += float(weight[own] @ (log_density + _finite(log_pi[k])))
+    if labelled.all():
+        return Expectation(facts, total, float(weight.sum()))
+    X, w = X[~labelled], weight[~labelled]
     joint = classes.log_density(X) + log_pi
-    labelled = block.codes >= 0
-    total = np.where(labelled, joint[np.arange(len(X)), block.codes], logsumexp(joint, axis=1))
-    easy = labelled & ~np.isnan(X).any(axis=1)
-    facts: ClassMoments[Any] = class_moments(block.take(easy), K, scatter)
-    hard = ~easy
-    R = np.where(labelled[:, None], np.arange(K) == block.codes[:, None], np.exp(joint - total[:, None]))
-    for k in range(K) if hard.any() else ():
-        rows = hard & (R[:, k] > 0)
-        r = weight[rows] * R[rows, k]
-        done = complete(X[rows], classes.mean[k], classes.of_class(k).matrix, r)
-        filled = Block(done.X, np.full(len(r), k), r, range(len(r)))
-        facts = facts + class_moments(filled, K, scatter).plus_scatter(k, done.covariance)
-    return Expectation(facts, float(weight @ total))
+    evidence = logsumexp(joint, axis=1)
+    for k in range(len(log_pi)):
+        r = w * np.exp(joint[:, k] - evidence)
+        added, _ = _conditioned(X[r > 0], r[r > 0], k, classes, scatter, counted=np.ones((r > 0).sum(), bool))
+        facts = facts + added
+    return Expectation(facts, total + float(w @ evidence), float(weight.sum()))
+
+
+def _conditioned(
+    X: Array, weight: Float, k: int, classes: NormalClasses, scatter: type[Any], *, counted: Array
+) -> tuple[ClassMoments[Any], Float]:
+    """Moments that rows add to class k, those ``counted`` completed, and ln p(x seen | C_k) of all of them."""
+    counts = np.where(counted, weight, 0.0)
+    part = condition(X, classes.mean[k], classes.of_class(k).matrix, counts)
+    filled = Block(part.X[counted], np.full(int(counted.sum()), k), counts[counted], range(int(counted.sum())))
+    moments: ClassMoments[Any] = class_moments(filled, len(classes.mean), scatter)
+    log_density = classes.density_at(k, part.squared_distance, part.log_det, part.n_seen)
+    return moments.plus_scatter(k, part.covariance), log_density
+
+
+def _finite(log_pi: float) -> float:
+    """A class that is given probability zero but has rows adds a constant to the likelihood, not minus infinity."""
+    return log_pi if np.isfinite(log_pi) else 0.0
 
 
 def require_values(start: Moments, columns: tuple[str, ...], classes: Array) -> None:

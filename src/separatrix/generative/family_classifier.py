@@ -113,7 +113,7 @@ class FamilyClassifier(GenerativeClassifier):
 
     # -- facts -----------------------------------------------------------------------------------------------------
 
-    def _collect(self, source: Source, n_classes: int) -> Solution[Any]:
+    def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
         """One pass (one more to survey the columns where families are to be found); then EM for rows without label."""
         self._columns = source.columns
         layout = Layout(self._known) if self._known is not None else self._layout(source)
@@ -286,7 +286,8 @@ def _expected(block: Block, parameters: _Parameters) -> Expectation[GroupedFacts
     parts = tuple(group.facts(group.of(block.X), R) for group in density.groups)
     facts = GroupedFacts(R.sum(axis=0), density.groups, parts)
     counted = weight > 0
-    return Expectation(facts, float(weight[counted] @ total[counted]) + log_prior * len(block))
+    value = float(weight[counted] @ total[counted]) + log_prior * len(block)
+    return Expectation(facts, value, float(weight.sum()))
 
 
 def _require_categorical(groups: Sequence[Group], text: dict[int, Array], names: Sequence[str]) -> None:

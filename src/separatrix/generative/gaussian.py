@@ -4,8 +4,8 @@
 The facts are class moments (N_k, m_k, scatter), from one pass. What follows from them is chosen by ``estimate``:
 
     "ml"           μ_k = m_k, Σ = (1 - λ) S/N + λ D                                                  (4.75, 4.78)
-    "map"          the mode of (μ_k, Σ) under a flat prior on μ_k and Σ ~ IW(c D, c + M + 1):
-                   Σ = (c D + S)/(c + 2M + 2 + N)
+    "map"          the mode of (μ_k, Σ⁻¹) under a flat prior on μ_k and Σ ~ IW(c D, c + M + 1): Σ = (c D + S)/(c + N),
+                   as if c more rows had been seen (the mode over natural parameters, as in `separatrix.families`)
     "predictive"   μ_k and Σ integrated out: a Student t with ν = c + 2 + n degrees of freedom, mean m_k and scale
                    (1 + 1/N_k) (c D + S)/ν, where n is N - K for a shared Σ, N_k - 1 for one per class
 
@@ -61,6 +61,13 @@ class GaussianClassifier(GenerativeClassifier):
             check_number(name, "shrinkage", self.shrinkage, low=0.0, high=1.0)
         check_option(name, "estimate", self.estimate, ("ml", "map", "predictive"))
 
+    def _settled(self, facts: ClassMoments[Any]) -> ClassMoments[Any]:
+        """Facts kept as rows become matrices once there are as many rows as columns."""
+        scatter = facts.scatter
+        if not isinstance(scatter, FactoredScatter) or len(scatter.owner) < facts.mean.shape[1]:
+            return facts
+        return ClassMoments(facts.count, facts.mean, scatter.dense(self._scatter, len(facts.count)))
+
     def _require_mergeable(self) -> None:
         if self.shrinkage == "ledoit-wolf":
             raise DataError(
@@ -70,7 +77,7 @@ class GaussianClassifier(GenerativeClassifier):
 
     # -- facts -----------------------------------------------------------------------------------------------------
 
-    def _collect(self, source: Source, n_classes: int) -> Solution[Any]:
+    def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
         """One pass; where rows have gaps or no label, EM from what the others say."""
         self._columns = source.columns
         kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter
@@ -79,6 +86,11 @@ class GaussianClassifier(GenerativeClassifier):
         if first.is_whole:
             return self._look_again(source, first.moments)
         require_finite(source, allow_nan=self.basis_ is None)
+        if not whole:
+            raise DataError(
+                f"{type(self).__name__}.partial_fit met missing values, which take EM over all rows at once. "
+                "Fill them in, or give all rows to fit."
+            )
         start = source.reduce(partial(available, n_classes=n_classes))
         if not np.isfinite(start.scatter).all():
             require_squares(source)
@@ -160,14 +172,13 @@ class Weighting:
     freedom: float
 
     @classmethod
-    def of(cls, estimate: str, N: float, n: float, M: int, shrinkage: float) -> Weighting:
+    def of(cls, estimate: str, N: float, n: float, shrinkage: float) -> Weighting:
         """See the table at the top of this file."""
         if estimate == "ml":
             return cls((1 - shrinkage) / N, shrinkage, np.inf)
         worth = max(1.0, n * shrinkage / max(1 - shrinkage, 1e-12))
         if estimate == "map":
-            share = 1 / (worth + 2 * M + 2 + N)
-            return cls(share, worth * share, np.inf)
+            return cls(1 / (worth + N), worth / (worth + N), np.inf)
         freedom = worth + 2 + n
         return cls(1 / freedom, worth / freedom, freedom)
 

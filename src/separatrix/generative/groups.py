@@ -21,6 +21,7 @@ from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments
 from separatrix.generative.categories import ValueCounts
+from separatrix.generative.em import one_hot
 from separatrix.generative.sparse_counts import COUNTS, all_counts, dense_chunks, sparse_log_density, sparse_sums
 from separatrix.stats import DiagonalScatter, class_moments
 from separatrix.stats.scatter import spread_out
@@ -157,13 +158,6 @@ def _difference(a: Sequence[Group], b: Sequence[Group]) -> str:
         f"Column {d} is {first.get(d)} in one part and {second.get(d)} in the other, so their facts do not add. "
         "Name the family of that column with families={...} in both."
     )
-
-
-def one_hot(block: Block, n_classes: int) -> Float:
-    """R (n, K): the weight of each row at its class."""
-    R = np.zeros((len(block), n_classes))
-    R[np.arange(len(block)), block.codes] = 1.0 if block.weight is None else block.weight
-    return R
 
 
 def labelled_facts(block: Block, groups: tuple[Group, ...], n_classes: int, names: Sequence[str]) -> GroupedFacts:

@@ -98,9 +98,9 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
         return np.full(len(facts.count), chosen)
 
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
-        K, M = facts.mean.shape
+        K = len(facts.count)
         N, n = facts.total, facts.total - np.count_nonzero(facts.count)
-        how = Weighting.of(estimate, N, n, M, float(shrinkage[0]))
+        how = Weighting.of(estimate, N, n, float(shrinkage[0]))
         D = require_spread(facts, self._columns, how)
         Sigma = covariance_of(facts.scatter, np.full(K, how.share), how.diagonal * D)
         widening = np.ones(K)
@@ -112,6 +112,8 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)
         self._linear = None
+        for name in ("coef_", "intercept_"):  # of an earlier fit with another estimate
+            self.__dict__.pop(name, None)
         if self.estimate != "predictive":
             m = facts.grand_mean
             delta = facts.mean - m
@@ -119,9 +121,9 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
             with np.errstate(divide="ignore"):
                 w0 = -0.5 * np.einsum("km,km->k", delta, W) + np.log(self.priors_)  # (4.70)
             self._linear = W, w0, m
-            contrast = np.array([[-1.0, 1.0]]) if len(W) == 2 else np.eye(len(W))
-            self.coef_ = contrast @ W
-            self.intercept_ = contrast @ (w0 - W @ m) if np.isfinite(w0).all() else np.full(len(contrast), np.nan)
+            self.coef_, self.intercept_ = W, w0 - W @ m
+            if len(W) == 2:
+                self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)
 
     @property
     def covariance_(self) -> Float:
@@ -133,7 +135,12 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
         if self._linear is None:
             return self._log_joint(X)
         W, w0, m = self._linear
-        a = (X @ W.T if is_sparse(X) else X @ W.T.astype(X.dtype, copy=False)) + (w0 - W @ m)
+        if is_sparse(X):
+            a = X @ W.T + (w0 - W @ m)
+        elif X.dtype == np.float32:  # less the mean in float64: an offset must not cost the digits of float32
+            a = (X - m).astype(X.dtype) @ W.T.astype(X.dtype) + w0
+        else:
+            a = X @ W.T + (w0 - W @ m)
         gaps = np.isnan(a).any(axis=1)
         if gaps.any():
             a[gaps] = self._log_joint(X[gaps])

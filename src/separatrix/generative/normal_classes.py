@@ -11,9 +11,18 @@ from scipy.special import gammaln
 
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense
 from separatrix.generative.covariance import Covariance
-from separatrix.generative.missing import marginal
 
-__all__ = ["NormalClasses"]
+__all__ = ["NormalClasses", "rows_with_gaps"]
+
+
+def rows_with_gaps(X: Rows) -> Array:
+    """Which rows have a NaN."""
+    if not is_sparse(X):
+        return np.asarray(np.isnan(X).any(axis=1))
+    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    gaps = np.zeros(X.shape[0], dtype=bool)
+    gaps[owner[np.isnan(X.data)]] = True
+    return gaps
 
 
 @dataclass(frozen=True)
@@ -31,27 +40,25 @@ class NormalClasses:
 
     def log_density(self, X: Rows) -> Float:
         """ln p(x | C_k), (n, K); rows with gaps by the marginal of what was seen."""
+        gaps = rows_with_gaps(X)
         answer = np.empty((X.shape[0], len(self.mean)))
-        gaps = np.zeros(X.shape[0], dtype=bool) if is_sparse(X) else np.isnan(X).any(axis=1)
         if gaps.any():
-            X = to_dense(X)
-            answer[gaps] = self._log_density_seen(np.asarray(X[gaps], dtype=np.float64))
+            answer[gaps] = self._log_density_seen(np.asarray(to_dense(X[gaps]), dtype=np.float64))
             answer[~gaps] = self.log_density(X[~gaps])
             return answer
         for k, mean in enumerate(self.mean):
             Sigma = self.of_class(k)
-            squared = Sigma.squared_distance(X, mean)
-            answer[:, k] = self._density(k, squared, Sigma.log_det, float(len(mean)))
+            answer[:, k] = self.density_at(k, Sigma.squared_distance(X, mean), Sigma.log_det, float(len(mean)))
         return answer
 
     def _log_density_seen(self, X: Array) -> Float:
         columns = []
         for k, mean in enumerate(self.mean):
-            part = marginal(X, mean, self.of_class(k).matrix)
-            columns.append(self._density(k, part.squared_distance, part.log_det, part.n_seen))
+            part = self.of_class(k).marginal(X, mean)
+            columns.append(self.density_at(k, *part))
         return np.column_stack(columns)
 
-    def _density(self, k: int, squared: Float, log_det: Any, M: Any) -> Float:
+    def density_at(self, k: int, squared: Float, log_det: Any, M: Any) -> Float:
         """Density at a squared distance, for M columns; the marginal of a Student t keeps its degrees of freedom."""
         nu, widening = self.freedom[k], self.widening[k]
         if np.isinf(nu):

@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Float
 from separatrix.exceptions import CollinearError
@@ -99,7 +98,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
             if N == 0:  # a class still to come has probability zero, whatever its density
                 covariances.append(DenseCovariance(np.eye(M)))
                 continue
-            how = Weighting.of(estimate, N, max(N - 1, 0.0), M, float(shrinkage[k]))
+            how = Weighting.of(estimate, N, max(N - 1, 0.0), float(shrinkage[k]))
             D = require_spread(facts, self._columns, how)
             share = how.share * np.eye(K)[k]
             covariances.append(self._checked(covariance_of(facts.scatter, share, how.diagonal * D), k, facts))
@@ -122,16 +121,18 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     def _form(self) -> tuple[Float, Float, Float]:
         """C, w and w0 of each class, or of the log-odds."""
-        check_is_fitted(self)
-        if self.estimate == "predictive":
+        self._require_parameters()
+        if np.isfinite(self._densities.freedom).any():
             raise AttributeError("With estimate='predictive' the log-odds are not a quadratic form.")
         eye = np.eye(self.means_.shape[1])
         precision = np.stack([Sigma.solve(eye) for Sigma in self._densities.covariance])
         w = np.einsum("kml,kl->km", precision, self.means_)
         log_det = np.array([Sigma.log_det for Sigma in self._densities.covariance])
-        w0 = -0.5 * np.einsum("km,km->k", self.means_, w) - 0.5 * log_det + np.log(self.priors_)
-        contrast = np.array([[-1.0, 1.0]]) if len(w) == 2 else np.eye(len(w))
-        return np.tensordot(contrast, -0.5 * precision, axes=1), contrast @ w, contrast @ w0
+        with np.errstate(divide="ignore"):
+            w0 = -0.5 * np.einsum("km,km->k", self.means_, w) - 0.5 * log_det + np.log(self.priors_)
+        if len(w) > 2:
+            return -0.5 * precision, w, w0
+        return -0.5 * np.diff(precision, axis=0), np.diff(w, axis=0), np.diff(w0)
 
     @property
     def quadratic_(self) -> Float:

@@ -260,7 +260,9 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
         f"The perceptron made {last} mistakes in the last of its {solution.steps} epochs (at best {fewest} "
         f"of {source.n_rows} rows)"
     )
-    if solution.steps == 1 or source.n_rows * len(source.columns) > PROOF_SIZE:
+    if solution.steps == 1:  # one epoch is a step on the way, and not worth another look at the rows
+        return f"{made}. Raise max_epochs, or see is_separable."
+    if source.n_rows * len(source.columns) > PROOF_SIZE:
         found = "the classes, as it seems, cannot be separated by a hyperplane (is_separable decides)"
     elif separability(source, n_classes, fit_intercept=options.fit_intercept).status == "complete":
         return f"{made}, yet the classes can be separated. Raise max_epochs.{_far_from_zero(source)}"

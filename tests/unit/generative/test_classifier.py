@@ -163,3 +163,97 @@ def test_a_model_of_basis_functions_cannot_draw_rows():
 def test_an_unknown_label_cannot_be_drawn():
     with pytest.raises(DataError, match=r"'z' is not a class of this model; its classes are \[0, 1, 2\]"):
         sx.LinearDiscriminantAnalysis().fit(X, Y).sample(3, y="z")
+
+
+@exact_model
+@pytest.mark.parametrize("size", [1, 3])
+def test_batches_smaller_than_the_number_of_columns(make, size):
+    model = make()
+    for i in range(0, 60, size):
+        try:
+            model.partial_fit(X[i : i + size], Y[i : i + size], classes=[0, 1, 2])
+        except DataError:  # naive Bayes by maximum likelihood says at once that one row has no spread
+            return
+    whole = make().fit(X[:60], Y[:60])
+    assert_allclose(model.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-6, atol=1e-8)
+
+
+def test_a_model_fitted_by_em_is_not_continued():
+    gaps = X.copy()
+    gaps[::7, 1] = np.nan
+    model = sx.LinearDiscriminantAnalysis().fit(gaps, Y)
+    for more in (lambda: model.partial_fit(X, Y), lambda: model.add_class(X, 9), lambda: model.merge(model)):
+        with pytest.raises(DataError, match="fitted by EM cannot be merged or continued"):
+            more()
+
+
+@every_model
+def test_unlabelled_rows_are_refused_piece_by_piece(make):
+    if "ledoit" in str(make().get_params()):
+        return
+    with pytest.raises(DataError, match="80 rows have no label"):
+        make().set_params(unlabelled=-1).partial_fit(X, np.where(np.arange(240) % 3, Y, -1))
+
+
+@every_model
+def test_what_fails_leaves_the_model_as_it_was(make):
+    model = make().fit(X, Y)
+    before = model.predict_proba(X)
+    bad = X.copy()
+    bad[0, 0] = np.inf
+    for fails in (lambda: model.fit(bad, Y), lambda: model.add_class(bad, 9)):
+        with pytest.raises(DataError):
+            fails()
+        assert model.classes_.tolist() == [0, 1, 2]
+        assert model.class_count_.sum() == 240
+        assert_allclose(model.predict_proba(X), before)
+
+
+def test_a_class_of_too_few_rows_is_not_added():
+    model = sx.QuadraticDiscriminantAnalysis().fit(X, Y)
+    with pytest.raises(DataError, match="class 9 is singular"):
+        model.add_class(X[:1], 9)
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_arguments_may_settle_what_rows_have_not():
+    model = sx.QuadraticDiscriminantAnalysis().partial_fit(X[:4], Y[:4])
+    with pytest.raises(DataError, match="Set shrinkage|set shrinkage"):
+        model.predict(X)
+    assert model.set_params(shrinkage=0.3).predict(X).shape == (240,)
+
+
+def test_labels_of_another_kind_are_not_mixed_in():
+    model = sx.LinearDiscriminantAnalysis().fit(X, Y)
+    with pytest.raises(DataError, match=r"classes so far are numbers .* the new ones words"):
+        model.add_class(X, "new")
+    with pytest.raises(DataError, match="the new ones words"):
+        model.partial_fit(X, Y, classes=["a"])
+
+
+def test_models_that_see_different_basis_functions_are_not_merged():
+    basis = sx.basis.RBF(centres="kmeans", n_centres=5, width=1.0)
+    a, b = (sx.LinearDiscriminantAnalysis(basis=basis).fit(X[i::2], Y[i::2]) for i in (0, 1))
+    with pytest.raises(DataError, match="different basis functions"):
+        a.merge(b)
+
+
+def test_a_row_that_no_class_can_have_made_leaves_the_priors():
+    model = sx.NaiveBayes("bernoulli", estimate="ml", priors=[0.9, 0.1]).fit([[0, 0], [0, 0], [0, 1.0]], [0, 0, 1])
+    assert_allclose(model.predict_proba([[1, 1]])[0], [0.9, 0.1])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6])
+@pytest.mark.parametrize("model", [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis])
+def test_float32_rows_are_judged_as_float64_ones_at_any_offset(model, offset):
+    rows = (X + offset).astype(np.float32)
+    fitted = model().fit(rows.astype(np.float64), Y)
+    assert_allclose(fitted.predict_proba(rows), fitted.predict_proba(rows.astype(np.float64)), atol=2e-5)
+
+
+def test_the_linear_form_goes_when_the_estimate_does():
+    model = sx.LinearDiscriminantAnalysis().fit(X, Y)
+    model.set_params(estimate="predictive").fit(X, Y)
+    assert "coef_" not in vars(model)
+    quadratic = sx.QuadraticDiscriminantAnalysis().fit(X, Y).set_params(estimate="predictive")
+    assert quadratic.coef_.shape == (3, 4)  # of the model that was fitted

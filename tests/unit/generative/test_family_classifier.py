@@ -191,7 +191,7 @@ def test_labels_that_are_all_there_need_no_em():
 
 def test_a_model_fitted_by_em_cannot_be_merged():
     model = NaiveBayes("poisson", unlabelled="?").fit(X[["visits"]], np.where(np.arange(len(y)) % 2, y, "?"))
-    with pytest.raises(DataError, match="Cannot merge a model fitted by EM"):
+    with pytest.raises(DataError, match="A model fitted by EM cannot be merged"):
         model.merge(model)
 
 

@@ -3,8 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from separatrix.generative import missing
-from separatrix.generative.missing import complete, marginal
+from separatrix.generative.missing import condition, patterns
 
 M = 4
 
@@ -18,11 +17,9 @@ def problem(rng):
     return X, mean, A @ A.T
 
 
-@pytest.mark.parametrize("chunk", [1, 2**24])
-def test_the_marginal_is_the_density_of_the_columns_seen(problem, chunk, monkeypatch):
-    monkeypatch.setattr(missing, "CHUNK_BYTES", chunk)
+def test_the_marginal_is_the_density_of_the_columns_seen(problem):
     X, mean, Sigma = problem
-    part = marginal(X, mean, Sigma)
+    part = condition(X, mean, Sigma)
     log_density = -0.5 * (part.n_seen * np.log(2 * np.pi) + part.log_det + part.squared_distance)
     for x, got in zip(X, log_density, strict=True):
         o = ~np.isnan(x)
@@ -32,10 +29,20 @@ def test_the_marginal_is_the_density_of_the_columns_seen(problem, chunk, monkeyp
         assert got == pytest.approx(want, rel=1e-9, abs=1e-9)
 
 
+def test_rows_of_one_pattern_follow_each_other(rng):
+    seen = rng.random((50, 11)) < 0.6
+    seen[30:] = seen[:20]
+    order, is_new = patterns(seen)
+    assert sorted(order) == list(range(50))
+    assert is_new.sum() == len(np.unique(seen, axis=0))
+    for i in range(1, 50):
+        assert is_new[i] == (seen[order[i]] != seen[order[i - 1]]).any()
+
+
 def test_expected_rows_and_covariances_are_the_conditional_ones(problem, rng):
     X, mean, Sigma = problem
     weight = rng.random(len(X))
-    done = complete(X, mean, Sigma, weight)
+    done = condition(X, mean, Sigma, weight)
     total = np.zeros((M, M))
     for x, w, filled in zip(X, weight, done.X, strict=True):
         o, h = ~np.isnan(x), np.isnan(x)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The compiled loop over patterns of gaps. ``sweep_patterns.py_func`` is the same loop in plain Python.
+
+Import this file only where it is used: it pulls in Numba.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from separatrix._array import Array, Codes, Float
+
+__all__ = ["invert_seen", "sweep_patterns"]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the compiler)
+    C: Float, o: Codes, m: int, L: Float, P: Float
+) -> float:
+    """P = C_oo⁻¹ for the first m entries of o, through a Cholesky factor; returns ln |C_oo|. L is scratch."""
+    log_det = 0.0
+    for i in range(m):
+        for j in range(i + 1):
+            s = C[o[i], o[j]]
+            for k in range(j):
+                s -= L[i, k] * L[j, k]
+            if i == j:
+                L[i, i] = np.sqrt(s)
+                log_det += 2 * np.log(L[i, i])
+            else:
+                L[i, j] = s / L[j, j]
+    for i in range(m):  # L <- L⁻¹, row by row
+        d = 1 / L[i, i]
+        for j in range(i):
+            s = 0.0
+            for k in range(j, i):
+                s += L[i, k] * L[k, j]
+            P[0, j] = -s * d  # a row of scratch: L[i, :] is still being read
+        for j in range(i):
+            L[i, j] = P[0, j]
+        L[i, i] = d
+    P[:m, :m] = 0.0
+    for i in range(m):  # P = L⁻ᵀ L⁻¹
+        for a in range(i + 1):
+            for b in range(a + 1):
+                P[a, b] += L[i, a] * L[i, b]
+    for a in range(m):
+        for b in range(a):
+            P[b, a] = P[a, b]
+    return log_det
+
+
+@njit(cache=True, nogil=True)
+def sweep_patterns(
+    Z: Float,
+    seen: Array,
+    order: Codes,
+    is_new: Array,
+    weight: Float,
+    C: Float,
+    G: Float,
+    squared: Float,
+    log_det: Float,
+    precision: Float,
+) -> None:
+    """For each row, with o the columns seen: G = P z, z'Pz and ln |C_oo|; adds Σ weight P to ``precision``.
+
+    ``order`` lists rows of one pattern after another; ``is_new`` says where a pattern begins. Z is zero in gaps.
+    """
+    M = C.shape[0]
+    o = np.zeros(M, np.int64)
+    L, P = np.zeros((M, M)), np.zeros((M, M))
+    m, total, det = 0, 0.0, 0.0
+    for i in range(order.shape[0] + 1):
+        if i == order.shape[0] or is_new[i]:
+            for a in range(m):  # the pattern before is done
+                for b in range(m):
+                    precision[o[a], o[b]] += total * P[a, b]
+            if i == order.shape[0]:
+                break
+            m, total = 0, 0.0
+            for d in range(M):
+                if seen[order[i], d]:
+                    o[m] = d
+                    m += 1
+            det = invert_seen(C, o, m, L, P)
+        n = order[i]
+        total += weight[n]
+        log_det[n] = det
+        for a in range(m):
+            g = 0.0
+            for b in range(m):
+                g += P[a, b] * Z[n, o[b]]
+            G[n, o[a]] = g
+            squared[n] += g * Z[n, o[a]]
