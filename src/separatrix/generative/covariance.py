@@ -55,6 +55,11 @@ class DenseCovariance:
     def _factor(self) -> tuple[Float, Float]:
         return cholesky_of_correlation(self.matrix)
 
+    @property
+    def is_well_conditioned(self) -> bool:
+        """Whether an explicit inverse keeps most of its digits: no column is explained by the others to 1 - 1e-6."""
+        return bool(np.diag(self._factor[1]).min() ** 2 > 1e-6)
+
     @cached_property
     def whitener(self) -> Float:
         """U (M, M) upper triangular with U U' = Σ⁻¹, so that (x - mean) U has the identity as covariance."""

@@ -14,11 +14,11 @@ One pass. Shrinkage is towards the pooled diagonal, so a class of few rows borro
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._array import Float
+from separatrix._array import Float, Rows, is_sparse
 from separatrix.exceptions import CollinearError
 from separatrix.generative.covariance import Covariance, DenseCovariance
 from separatrix.generative.gaussian import (
@@ -34,6 +34,30 @@ from separatrix.generative.shrinkage import ledoit_wolf, most_evident
 from separatrix.stats import ClassMoments, ClassScatter
 
 __all__ = ["QuadraticDiscriminantAnalysis"]
+
+
+class _Contrasts(NamedTuple):
+    """ln p(x, C_k) / p(x, C_0) = z'C z + w'z + w0 with z = x - origin: C (K, M, M), w (K, M), w0 (K,)."""
+
+    origin: Float
+    C: Float
+    w: Float
+    w0: Float
+
+
+def _contrasts(classes: NormalClasses, origin: Float, priors: Float) -> _Contrasts | None:
+    """The quadratic forms, or None where they would be less exact than the densities, or not be there."""
+    covariances = classes.covariance
+    if np.isfinite(classes.freedom).any() or not (priors > 0).all():
+        return None
+    if not all(isinstance(Sigma, DenseCovariance) and Sigma.is_well_conditioned for Sigma in covariances):
+        return None
+    P = np.stack([Sigma.solve(np.eye(len(origin))) for Sigma in covariances])
+    delta = classes.mean - origin
+    w = np.einsum("kml,kl->km", P, delta)
+    log_det = np.array([Sigma.log_det for Sigma in covariances])
+    w0 = -0.5 * np.einsum("km,km->k", delta, w) - 0.5 * log_det + np.log(priors)
+    return _Contrasts(origin, -0.5 * (P - P[0]), w - w[0], w0 - w0[0])
 
 
 class QuadraticDiscriminantAnalysis(GaussianClassifier):
@@ -113,6 +137,25 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         except CollinearError as error:
             few = f" The class has {N:g} rows for {M} columns." if N <= M else ""
             raise CollinearError(f"{error}{few}") from None
+
+    def _estimate(self, facts: ClassMoments[Any]) -> None:
+        super()._estimate(facts)
+        self._contrasts = _contrasts(self._densities, facts.grand_mean, self.priors_)
+
+    def _scores(self, X: Rows) -> Float:
+        """Log-odds against the first class: K - 1 products, where K densities would take K."""
+        if self._contrasts is None or is_sparse(X):
+            return self._log_joint(X)
+        Z = (X - self._contrasts.origin).astype(X.dtype, copy=False)
+        a = np.zeros((len(Z), len(self._contrasts.w0)))
+        for k, (C, w, w0) in enumerate(zip(*self._contrasts[1:], strict=True)):
+            if k > 0:
+                forms = Z @ C.astype(X.dtype, copy=False) + w.astype(X.dtype, copy=False)
+                a[:, k] = np.einsum("nm,nm->n", forms, Z) + w0
+        gaps = np.isnan(a).any(axis=1)
+        if gaps.any():
+            a[gaps] = self._log_joint(X[gaps])
+        return a
 
     @property
     def covariance_(self) -> Float:
