@@ -27,7 +27,7 @@ State = TypeVar("State")
 
 BLOCK_BYTES = 2**21  # about what one core keeps in its second-level cache
 MIN_ROWS, MAX_ROWS = 256, 2**16
-MAP_BLOCKS = 8  # a row function reads each number once, so its blocks need not fit the cache
+MAP_BLOCKS = 2  # answers of rows are smaller than statistics of blocks, so there may be fewer of them
 
 
 def block_rows(width: float) -> int:

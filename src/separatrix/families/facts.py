@@ -90,6 +90,12 @@ class Sums(Facts):
         """One matrix product for each thing summed. ``log_h`` None means h = 1."""
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
         n, D = x.shape
+        if log_h is None and n > 0:  # where nothing is missing, one product is all there is to do
+            with np.errstate(invalid="ignore"):
+                total_u = (R.T @ u(x).reshape(n, -1)).reshape(R.shape[1], D, -1)
+            if np.isfinite(total_u).all():
+                count = np.tile(R.sum(axis=0)[:, None], D)
+                return cls(count, total_u, np.zeros_like(count))
         missing = np.isnan(x)
         holes = bool(missing.any())
         filled = np.where(missing, 0.5, x) if holes else x  # 0.5 lies in every support
