@@ -101,7 +101,7 @@ class FamilyClassifier(GenerativeClassifier):
             table, y, sample_weight, unlabelled=unlabelled, reset=reset, least_classes=least_classes
         )
 
-    def _map_rows(self, X: Any, row_function: Any, *, allow_nan: bool = False) -> Array:
+    def _map_rows(self, X: Any, row_function: Any, *, allow_nan: bool = False, read_once: bool = False) -> Array:
         """As for any classifier, with the texts seen at fit as codes."""
         table, _ = encode_text(X, self._texts)
         return super()._map_rows(table, row_function, allow_nan=allow_nan, read_once=read_once)
