@@ -91,8 +91,14 @@ def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
         return np.asarray(b - (F.T @ linalg.solve(inner, F @ b, assume_a="pos")) / ridge[:, None])
     q = np.sqrt(np.einsum("rm,rm->m", F, F))
     inverse = np.divide(1.0, q, out=np.zeros_like(q), where=q > 0)[:, None]
-    _, s, Vt = linalg.svd(F * inverse[:, 0], full_matrices=False)
     b = inverse * B
+    F = F * inverse[:, 0]
+    values, E = linalg.eigh(F @ F.T)
+    kept = values > max(F.shape) * np.finfo(float).eps * values[-1]
+    if values[kept][0] > 1e-8 * values[-1]:  # well enough conditioned for squares: a small eigenproblem does
+        E = E[:, kept]
+        return np.asarray(inverse * (F.T @ (E @ ((E.T @ (F @ b)) / values[kept, None] ** 2))))
+    _, s, Vt = linalg.svd(F, full_matrices=False)
     kept = s > max(F.shape) * np.finfo(float).eps * s[0]
     return np.asarray(inverse * (Vt[kept].T @ (Vt[kept] @ b / s[kept, None] ** 2)))
 

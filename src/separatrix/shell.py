@@ -101,7 +101,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         X = as_table(X)
         raw = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        blocks = raw.sized_for(max(1, len(raw.columns) // 4)) if read_once else raw
+        blocks = raw.taller(4) if read_once else raw
         source: Source = blocks if self.basis_ is None else ThroughBasis(blocks, self.basis_)
         with np.errstate(invalid="ignore", over="ignore"):
             answer = source.map(row_function)

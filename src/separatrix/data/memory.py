@@ -63,6 +63,10 @@ class InMemory:
         """The same rows in blocks that suit ``width`` numbers per row."""
         return replace(self, rows_per_block=block_rows(width))
 
+    def taller(self, factor: int) -> InMemory:
+        """The same rows in blocks of more rows."""
+        return replace(self, rows_per_block=factor * self.rows_per_block)
+
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass. Blocks and the order of additions are fixed, so equal runs give equal bits."""
         results = map_in_order(lambda span: statistic(self._block(span)), self._spans())

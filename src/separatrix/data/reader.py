@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -140,6 +141,12 @@ def _open_frame(frame: Any) -> Reader:
     return _Frame(frame, None if uniform else nw.Float64)
 
 
+@cache
+def _default_names(n_columns: int) -> tuple[str, ...]:
+    """x0, x1, ...: making thousands of them for every small prediction would take longer than the prediction."""
+    return tuple(f"x{d}" for d in range(n_columns))
+
+
 def _is_sparse_frame(frame: Any) -> bool:
     """Whether every column of a pandas frame is stored sparse."""
     return all(str(dtype).startswith("Sparse") for dtype in frame.dtypes)
@@ -147,7 +154,7 @@ def _is_sparse_frame(frame: Any) -> bool:
 
 def _open_array(X: Any, columns: tuple[str, ...] | None = None) -> Reader:
     array = _numbers(X, columns)
-    columns = columns or tuple(f"x{d}" for d in range(array.shape[1]))
+    columns = columns or _default_names(array.shape[1])
     return _Sparse(sparse.csr_array(array), columns) if is_sparse(array) else _Dense(array, columns)
 
 

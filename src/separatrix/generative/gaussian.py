@@ -49,9 +49,21 @@ __all__ = ["GaussianClassifier", "Weighting", "checked", "covariance_of", "requi
 class GaussianClassifier(GenerativeClassifier):
     """What linear and quadratic discriminant analysis share."""
 
-    shrinkage: Any = 0.0
-    estimate: str = "ml"
     _scatter: type[Any]
+
+    def __init__(
+        self,
+        basis: Any = None,
+        priors: Any = None,
+        shrinkage: Any = 0.0,
+        estimate: str = "ml",
+        unlabelled: Any = "error",
+    ) -> None:
+        self.basis = basis
+        self.priors = priors
+        self.shrinkage = shrinkage
+        self.estimate = estimate
+        self.unlabelled = unlabelled
 
     def _check_arguments(self) -> None:
         name = type(self).__name__

@@ -75,20 +75,6 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
 
     _scatter = PooledScatter
 
-    def __init__(
-        self,
-        basis: Any = None,
-        priors: Any = None,
-        shrinkage: Any = 0.0,
-        estimate: str = "ml",
-        unlabelled: Any = "error",
-    ) -> None:
-        self.basis = basis
-        self.priors = priors
-        self.shrinkage = shrinkage
-        self.estimate = estimate
-        self.unlabelled = unlabelled
-
     def _chosen_shrinkage(self, facts: ClassMoments[Any]) -> Float:
         if not isinstance(self.shrinkage, str):
             return np.full(len(facts.count), float(self.shrinkage))

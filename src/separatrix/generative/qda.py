@@ -89,20 +89,6 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     _scatter = ClassScatter
 
-    def __init__(
-        self,
-        basis: Any = None,
-        priors: Any = None,
-        shrinkage: Any = 0.0,
-        estimate: str = "ml",
-        unlabelled: Any = "error",
-    ) -> None:
-        self.basis = basis
-        self.priors = priors
-        self.shrinkage = shrinkage
-        self.estimate = estimate
-        self.unlabelled = unlabelled
-
     def _chosen_shrinkage(self, facts: ClassMoments[Any]) -> Float:
         K = len(facts.count)
         if not isinstance(self.shrinkage, str):
