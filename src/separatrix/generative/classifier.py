@@ -266,7 +266,7 @@ def _unchanged_on_error(model: GenerativeClassifier) -> Iterator[None]:
     before = dict(vars(model))
     try:
         yield
-    except Exception:
+    except BaseException:  # Ctrl-C too
         model.__dict__ = before
         raise
 
