@@ -16,13 +16,15 @@ class Block:
     """Rows ``X`` (n, D), float32 or float64, dense or CSR, with what belongs to each row.
 
     ``t`` holds class codes 0 .. K-1 (or real targets) and is None at prediction; ``weight`` is None
-    where every row counts once; ``row`` numbers the rows within their source.
+    where every row counts once; ``row`` numbers the rows within their source; ``offset`` is a known part of each
+    row's activation, None where there is none.
     """
 
     X: Rows
     t: Array | None
     weight: Float | None
     row: Codes | range
+    offset: Float | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -34,6 +36,7 @@ class Block:
             t=None if self.t is None else self.t[rows],
             weight=None if self.weight is None else self.weight[rows],
             row=np.asarray(self.row)[rows],
+            offset=None if self.offset is None else self.offset[rows],
         )
 
     @property

@@ -48,6 +48,7 @@ class InMemory:
     t: Array | None
     weight: Float | None
     rows_per_block: int
+    offset: Float | None = None
 
     @property
     def n_rows(self) -> int:
@@ -112,6 +113,7 @@ class InMemory:
             t=None if self.t is None else self.t[span],
             weight=None if self.weight is None else self.weight[span],
             row=range(span.start, span.stop),
+            offset=None if self.offset is None else self.offset[span],
         )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-__all__ = ["Solution", "Status"]
+__all__ = ["Solution", "Status", "Step"]
 
 Value = TypeVar("Value")
 
@@ -18,7 +18,17 @@ class Status(Enum):
     SOLVED = "solved in closed form"
     SEPARATED = "an epoch passed without a mistake: the classes are separated"
     LIKELIHOOD = "converged: the likelihood no longer rises"
+    GRADIENT = "converged: the gradient is zero to the tolerance"
+    PRECISION = "converged as far as floating point goes: no step lowers the objective any more"
     MAX_STEPS = "stopped at the limit of steps"
+
+
+class Step(NamedTuple):
+    """Where a solver stood: parameters, objective, and the size of the gradient that the stopping rule looks at."""
+
+    theta: Any
+    value: float
+    gradient: float
 
 
 @dataclass(frozen=True)
@@ -33,3 +43,8 @@ class Solution(Generic[Value]):
     steps: int
     passes: int
     trace: tuple[Any, ...] = ()
+
+    @property
+    def is_converged(self) -> bool:
+        """Whether the solver stopped because it was done."""
+        return self.status is not Status.MAX_STEPS

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Priors on the weights of a linear model: Gaussian, or flat. The bias stands apart.
+
+    p(w) = N(w | m0, S0),      -ln p(w) = ½ (w - m0)' S0⁻¹ (w - m0) + const
+
+`Gaussian` and `Flat` are what a user writes, in words of scales. A fit asks `penalty` for the same prior on its own
+parameters θ, one row (w, w0) for each output, and gets a `Penalty`: mean and precision, in one of three shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from separatrix._array import Array, Float
+from separatrix.exceptions import DataError
+
+__all__ = ["Flat", "Gaussian", "Penalty", "Prior", "penalty"]
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """w ~ N(mean, scale²), or N(mean, covariance); the bias w0 ~ N(0, intercept_scale²).
+
+    Parameters
+    ----------
+    scale : float or array of shape (M,), default 1.0
+        Prior standard deviation of the weights: one for all, or one for each. ``alpha = 1/scale**2``.
+    mean : float or array of shape (M,), default 0.0
+        m0.
+    covariance : array of shape (M, M), optional
+        S0, instead of ``scale``.
+    intercept_scale : float, default infinity
+        Prior standard deviation of the bias. Infinite is flat: a shift of the data then changes nothing.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Gaussian(scale=0.5)
+    Gaussian(scale=0.5, mean=0.0, covariance=None, intercept_scale=inf)
+    """
+
+    scale: Any = 1.0
+    mean: Any = 0.0
+    covariance: Any = None
+    intercept_scale: float = np.inf
+
+
+@dataclass(frozen=True)
+class Flat:
+    """No prior: maximum likelihood."""
+
+
+Prior = Gaussian | Flat
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Penalty:
+    """-ln p(θ) = ½ (θ - m)' Λ (θ - m) for parameters θ (C, P), C outputs of P weights each; no constant.
+
+    ``precision`` is Λ: (P,) a diagonal and (P, P) a matrix, both the same for every output; (CP, CP) all together.
+    """
+
+    mean: Float
+    precision: Float
+
+    def dot(self, V: Float) -> Float:
+        """Λ V for V (C, P)."""
+        if self.precision.ndim == 1:
+            return V * self.precision
+        if len(self.precision) == V.shape[1]:
+            return V @ self.precision
+        return (self.precision @ V.ravel()).reshape(V.shape)
+
+    def value_grad(self, theta: Float) -> tuple[float, Float]:
+        """½ (θ - m)' Λ (θ - m) and Λ (θ - m)."""
+        away = theta - self.mean
+        pull = self.dot(away)
+        return 0.5 * float(np.vdot(away, pull)), pull
+
+    @property
+    def diagonal(self) -> Float:
+        """The diagonal of Λ, (C, P)."""
+        diagonal = self.precision if self.precision.ndim == 1 else np.diag(self.precision)
+        return np.broadcast_to(diagonal.reshape(-1, self.mean.shape[1]), self.mean.shape)
+
+    def add_to(self, hess: Float) -> Float:
+        """``hess`` (CP, CP) with Λ added in place."""
+        P = self.mean.shape[1]
+        if self.precision.ndim == 1:
+            hess[np.diag_indices_from(hess)] += np.tile(self.precision, len(hess) // P)
+        elif len(self.precision) == len(hess):
+            hess += self.precision
+        else:
+            for start in range(0, len(hess), P):
+                hess[start : start + P, start : start + P] += self.precision
+        return hess
+
+    @property
+    def free(self) -> Array:
+        """Which of the P weights have no prior, (P,)."""
+        return np.asarray((self.diagonal == 0).all(axis=0))
+
+
+def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, columns: tuple[str, ...]) -> Penalty:
+    """The prior on θ of a given shape (C, P), whose last weight is the bias if there is one.
+
+    Raises
+    ------
+    DataError
+        Where a scale, mean or covariance does not fit the columns, or is not one.
+    """
+    C, P = shape
+    M = P - fit_intercept
+    if isinstance(prior, Flat):
+        return Penalty(np.zeros(shape), np.zeros(P))
+    mean = np.zeros(P)
+    mean[:M] = _per_column("mean", prior.mean, columns)
+    bias = _positive("intercept_scale", np.asarray(prior.intercept_scale, dtype=np.float64), ("the bias",)) ** -2.0
+    if prior.covariance is not None:
+        precision = np.zeros((P, P))
+        precision[:M, :M] = _inverse(prior.covariance, columns)
+        if fit_intercept:
+            precision[M, M] = bias
+    else:
+        scale = _positive("scale", _per_column("scale", prior.scale, columns), columns)
+        precision = np.append(scale**-2.0, bias) if fit_intercept else scale**-2.0
+    return Penalty(np.tile(mean, (C, 1)), precision)
+
+
+def _per_column(name: str, value: Any, columns: tuple[str, ...]) -> Float:
+    """A number for each column, or one for all of them."""
+    numbers = np.asarray(value, dtype=np.float64)
+    if numbers.shape not in ((), (len(columns),)):
+        raise DataError(
+            f"Gaussian({name}=...) has shape {numbers.shape}, but there are {len(columns)} columns: "
+            f"give one number, or one for each column."
+        )
+    return np.broadcast_to(numbers, (len(columns),))
+
+
+def _positive(name: str, scale: Float, columns: tuple[str, ...]) -> Float:
+    """Scales above zero; infinite ones are allowed, and mean no prior."""
+    wrong = np.flatnonzero(~(np.atleast_1d(scale) > 0))
+    if len(wrong):
+        value = np.atleast_1d(scale)[wrong[0]]
+        raise DataError(
+            f"Gaussian({name}=...) is {value:g} for {columns[wrong[0]]}; a standard deviation must be greater than 0. "
+            "Use infinity for no prior."
+        )
+    return scale
+
+
+def _inverse(covariance: Any, columns: tuple[str, ...]) -> Float:
+    """S0⁻¹, or an error that says what is wrong with S0."""
+    S = np.asarray(covariance, dtype=np.float64)
+    M = len(columns)
+    if S.shape != (M, M):
+        raise DataError(
+            f"Gaussian(covariance=...) has shape {S.shape}, but there are {M} columns: it must be ({M}, {M})."
+        )
+    if not np.isfinite(S).all() or not np.allclose(S, S.T, rtol=1e-10, atol=0):
+        raise DataError(
+            "Gaussian(covariance=...) must be symmetric and finite. Use (S + S.T) / 2 if it is, but for rounding."
+        )
+    try:
+        return np.asarray(linalg.cho_solve(linalg.cho_factor(S, lower=True), np.eye(M)))
+    except linalg.LinAlgError:
+        values, vectors = linalg.eigh(S)
+        largest = columns[int(np.abs(vectors[:, 0]).argmax())]
+        raise DataError(
+            f"Gaussian(covariance=...) is not positive definite: its smallest eigenvalue is {values[0]:.3g}, along "
+            f"{largest!r} most of all. Add a small multiple of the identity, or drop a column that repeats others."
+        ) from None

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The negative log posterior E(θ) = -Σ_n weight_n ln p(t_n | θ φ̃_n) - ln p(θ), as solvers see it.
+
+Summed and never averaged. A solver asks for value and gradient, or for the Hessian as well; each is one pass.
+
+The size of a gradient has no units: each component is divided by the standard deviation of its column and by the
+total weight, so `tol` means the same for metres and for millimetres, for ten rows and for ten million.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from separatrix._array import Float
+from separatrix.data import Block, InMemory, Source
+from separatrix.likelihoods import Likelihood
+from separatrix.priors import Penalty
+from separatrix.stats import DiagonalScatter, class_moments, require_finite
+from separatrix.stats.objective import (
+    Design,
+    ValueGrad,
+    ValueGradHess,
+    curvature_dot,
+    largest_move,
+    value_grad,
+    value_grad_hess,
+)
+
+__all__ = ["Posterior", "Units", "survey"]
+
+LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in standard deviations
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Units:
+    """Where each column lies and how far it spreads: mean and standard deviation (M,), and the total weight."""
+
+    mean: Float
+    spread: Float
+    total: float
+
+    def design(self, *, fit_intercept: bool, dtype: np.dtype[np.floating]) -> Design:
+        """Regressors about the mean, or about zero where there is no bias to take up the difference."""
+        if not fit_intercept:
+            return Design(np.zeros_like(self.mean), bias=False)
+        far = np.abs(self.mean) > LARGE_OFFSET[dtype] * self.spread
+        return Design(self.mean, bias=True, subtract=bool(far.any()))
+
+
+def survey(source: Source, *, fit_intercept: bool) -> Units:
+    """Means and spreads of the columns in one pass; about zero where there is no bias."""
+    moments = source.reduce(_as_one_class)
+    mean, total = moments.mean[0], moments.total
+    variance = moments.scatter.squares[0] / total
+    variance = np.where(moments.is_constant(variance), 0.0, variance)
+    if not fit_intercept:
+        variance = variance + mean**2
+    return Units(mean, np.sqrt(variance), total)
+
+
+def _as_one_class(block: Block):  # type: ignore[no-untyped-def]
+    alone = replace(block, t=np.zeros(len(block), dtype=np.intp))
+    return class_moments(alone, 1, DiagonalScatter)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """E(θ) for θ (C, P), with the rows it is a sum over."""
+
+    source: Source
+    likelihood: Likelihood
+    prior: Penalty
+    design: Design
+    units: Units
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(C, P)."""
+        return self.likelihood.n_outputs, self.design.width
+
+    def value_grad(self, theta: Float) -> ValueGrad:
+        """E and ∂E/∂θ: one pass."""
+        here = self._reduce(value_grad, theta=theta)
+        value, pull = self.prior.value_grad(theta)
+        return ValueGrad(here.value + value, here.grad + pull)
+
+    def value_grad_hess(self, theta: Float, *, exact: bool = True) -> ValueGradHess:
+        """E, gradient and Hessian (CP, CP): one pass. Without ``exact``, a Hessian that is never indefinite."""
+        here = self._reduce(value_grad_hess, theta=theta, exact=exact)
+        value, pull = self.prior.value_grad(theta)
+        return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
+
+    def hess_dot(self, theta: Float, V: Float) -> Float:
+        """The Hessian at θ times V (C, P): one pass, and nothing of size P²."""
+        return np.asarray(self._reduce(curvature_dot, theta=theta, V=V).grad + self.prior.dot(V))
+
+    def largest_move(self, V: Float) -> float:
+        """How far a step V moves any row's activation."""
+        return self.source.reduce(partial(largest_move, V=V, design=self.design)).value
+
+    def gradient_size(self, grad: Float) -> float:
+        """The largest component of a gradient, per standard deviation of its column and per unit of weight."""
+        return float(np.abs(grad / self.column_units).max(initial=0.0)) / self.units.total
+
+    @property
+    def column_units(self) -> Float:
+        """What one unit of each regressor is, (P,): a standard deviation, and 1 for the bias and constant columns."""
+        spread = np.where(self.units.spread > 0, self.units.spread, 1.0)
+        return np.append(spread, 1.0) if self.design.bias else spread
+
+    def on(self, source: InMemory) -> Posterior:
+        """The same model of other rows."""
+        return replace(self, source=source)
+
+    def _reduce(self, statistic, **at):  # type: ignore[no-untyped-def]
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            here = self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))
+        if not np.isfinite(here.grad).all():
+            require_finite(self.source)
+        return here

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The log likelihood of a linear model as a sum over rows: value, gradient, Hessian.
+
+    a_n = W (x_n - c) + b,       L(θ) = -Σ_n weight_n ln p(t_n | a_n),       θ = (W, b), one row for each output
+
+    value        L
+    value_grad   L, ∂L/∂θ = -Σ slope_n φ̃_n'                                             φ̃ = (x - c, 1)
+    value_grad_hess      and ∂²L/∂θ∂θ' = Σ curvature_n ⊗ φ̃_n φ̃_n'                       PRML (4.97), (4.110)
+
+Each is a pure function from a block to a record that adds. The origin c makes the bias nearly independent of the
+weights, whatever the offset of the columns; `Design` hides it from everyone else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix._array import Array, Float, Rows, is_sparse, to_dense
+from separatrix.data.block import Block
+from separatrix.likelihoods import Covariances, Likelihood
+
+__all__ = [
+    "Design",
+    "Grad",
+    "ValueGrad",
+    "ValueGradHess",
+    "curvature_dot",
+    "largest_move",
+    "value_grad",
+    "value_grad_hess",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Grad:
+    """A vector of the shape of θ: a curvature times a direction."""
+
+    grad: Float
+
+    def __add__(self, other: Grad) -> Grad:
+        return Grad(self.grad + other.grad)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueGrad:
+    """L and its gradient (C, P)."""
+
+    value: float
+    grad: Float
+
+    def __add__(self, other: ValueGrad) -> ValueGrad:
+        return ValueGrad(self.value + other.value, self.grad + other.grad)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueGradHess:
+    """L, its gradient (C, P) and its Hessian (CP, CP)."""
+
+    value: float
+    grad: Float
+    hess: Float
+
+    def __add__(self, other: ValueGradHess) -> ValueGradHess:
+        return ValueGradHess(self.value + other.value, self.grad + other.grad, self.hess + other.hess)
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """The largest of some numbers; ``+`` is the larger of two."""
+
+    value: float
+
+    def __add__(self, other: Largest) -> Largest:
+        return Largest(max(self.value, other.value))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Design:
+    """How rows become regressors φ̃ = (x - c, 1).
+
+    Products with x - c are taken as products with x, corrected: no copy of the rows is made, and sparse rows stay
+    sparse. Where the offset is so large that the correction would lose digits, ``subtract`` asks for the copy.
+    """
+
+    origin: Float
+    bias: bool
+    subtract: bool = False
+
+    @property
+    def width(self) -> int:
+        """P: the columns, and one for the bias."""
+        return len(self.origin) + self.bias
+
+    def activate(self, block: Block, theta: Float) -> Array:
+        """θ φ̃ for each row, float64: (n,) for one output, (n, C) for more; any offset of the rows included."""
+        W = theta[:, : len(self.origin)]
+        X = self._rows(block)
+        a = _product(X, W[0] if len(W) == 1 else W.T)
+        shift = theta[:, -1] if self.bias else np.zeros(len(W))
+        if not self.subtract:
+            shift = shift - W @ self.origin
+        a += shift[0] if len(W) == 1 else shift
+        if block.offset is not None:
+            a += block.offset if a.ndim == 1 else block.offset[:, None]
+        return a
+
+    def collect(self, block: Block, slope: Array) -> Float:
+        """Σ_n slope_n φ̃_n', (C, P)."""
+        X = self._rows(block)
+        slopes = slope[None] if slope.ndim == 1 else slope.T
+        total = slopes.sum(axis=1)
+        G = np.empty((len(slopes), self.width))
+        narrow = slope.astype(X.dtype, copy=False)
+        M = len(self.origin)
+        G[:, :M] = X.T @ narrow if slope.ndim == 1 else (X.T @ narrow).T
+        if not self.subtract:
+            G[:, :M] -= np.outer(total, self.origin)
+        if self.bias:
+            G[:, M] = total
+        return G
+
+    def gram(self, block: Block, weight: Array) -> Float:
+        """Σ_n weight_n φ̃_n φ̃_n', (P, P)."""
+        if is_sparse(block.X):
+            return self._sparse_gram(block.X, weight)
+        return _signed_gram(self.regressors(block), weight)
+
+    def regressors(self, block: Block) -> Array:
+        """φ̃ of a dense block, in a fresh array."""
+        M = len(self.origin)
+        Z = np.empty((len(block), self.width), block.X.dtype)
+        np.subtract(block.X, self.origin, out=Z[:, :M], casting="same_kind")
+        if self.bias:
+            Z[:, M] = 1.0
+        return Z
+
+    def in_user_units(self, theta: Float) -> tuple[Float, Float]:
+        """Weights and bias of a(x) = coef x + intercept."""
+        coef = theta[:, : len(self.origin)]
+        if not self.bias:
+            return coef.copy(), np.zeros(len(coef))
+        return coef.copy(), theta[:, -1] - coef @ self.origin
+
+    def _rows(self, block: Block) -> Rows:
+        return block.X - self.origin.astype(block.X.dtype) if self.subtract else block.X
+
+    def _sparse_gram(self, X: Rows, weight: Array) -> Float:
+        """About the origin of the table, then moved: φ̃ = T (x, 1)."""
+        scaled = X.multiply(weight[:, None]).tocsr()
+        M = len(self.origin)
+        raw = np.zeros((M + 1, M + 1))
+        raw[:M, :M] = to_dense(X.T @ scaled)
+        raw[M, :M] = raw[:M, M] = np.asarray(scaled.sum(axis=0)).ravel()
+        raw[M, M] = weight.sum()
+        T = np.eye(M + 1)
+        T[:M, M] = -self.origin
+        return np.asarray(T @ raw @ T.T)[: self.width, : self.width]
+
+
+def _product(X: Rows, W: Array) -> Array:
+    """X W in float64. Of float32 rows the weights are not rounded to float32: they are split in two."""
+    if X.dtype == np.float64:
+        return np.asarray(X @ W)
+    high = W.astype(np.float32)
+    low = (W - high).astype(np.float32)
+    a = np.asarray(X @ high, dtype=np.float64)
+    a += X @ low
+    return a
+
+
+def _signed_gram(Z: Array, weight: Array) -> Float:
+    """Z' diag(weight) Z; Z is overwritten. Where no weight is negative, half of it is computed and mirrored."""
+    if (weight >= 0).all():
+        Z *= np.sqrt(weight).astype(Z.dtype, copy=False)[:, None]
+        return np.asarray(Z.T @ Z, dtype=np.float64)
+    return np.asarray(Z.T @ (Z * weight.astype(Z.dtype, copy=False)[:, None]), dtype=np.float64)
+
+
+def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
+    """L and its gradient on one block."""
+    log_p, slope, _ = likelihood.derivatives(design.activate(block, theta), _targets(block))
+    return ValueGrad(-_total(log_p, block), -design.collect(block, _weighted(slope, block)))
+
+
+def value_grad_hess(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, exact: bool = True
+) -> ValueGradHess:
+    """L, gradient and Hessian on one block; without ``exact``, with a curvature that is never negative."""
+    a, t = design.activate(block, theta), _targets(block)
+    log_p, slope, curvature = likelihood.derivatives(a, t)
+    if not (exact or likelihood.is_log_concave):
+        curvature = likelihood.safe_curvature(a, t)
+    return ValueGradHess(
+        -_total(log_p, block),
+        -design.collect(block, _weighted(slope, block)),
+        _hessian(block, curvature, design, len(theta)),
+    )
+
+
+def curvature_dot(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Grad:
+    """The Hessian at θ times a direction V (C, P), on one block: two products with the rows."""
+    unmoved = Block(block.X, block.t, block.weight, block.row)  # an offset belongs to θ and not to V
+    curvature = likelihood.safe_curvature(design.activate(block, theta), _targets(block))
+    A = design.activate(unmoved, V)
+    moved = curvature.dot(A) if isinstance(curvature, Covariances) else curvature * A
+    return Grad(design.collect(block, _weighted(moved, block)))
+
+
+def largest_move(block: Block, V: Float, design: Design) -> Largest:
+    """max_n |V φ̃_n|: how far a step V moves any activation (between two classes: half of the difference, for K)."""
+    unmoved = Block(block.X, block.t, block.weight, block.row)
+    A = design.activate(unmoved, V)
+    reach = np.abs(A) if A.ndim == 1 else A.max(axis=1) - A.min(axis=1)
+    counted = reach if block.weight is None else reach[block.weight > 0]
+    return Largest(float(counted.max(initial=0.0)))
+
+
+def _hessian(block: Block, curvature: Array | Covariances, design: Design, n_outputs: int) -> Float:
+    if not isinstance(curvature, Covariances):
+        return design.gram(block, _weighted(curvature, block))
+    P = design.width
+    H = np.zeros((n_outputs, P, n_outputs, P))
+    for j in range(n_outputs):
+        for k in range(j):
+            pair = -design.gram(block, -_weighted(curvature.block(j, k), block))  # symmetric, as φ̃ φ̃' is
+            H[j, :, k] = H[k, :, j] = pair
+            # A function added to all activations changes nothing: each row of blocks sums to zero.
+            H[j, :, j] -= pair
+            H[k, :, k] -= pair
+    return H.reshape(n_outputs * P, n_outputs * P)
+
+
+def _targets(block: Block) -> Array:
+    assert block.t is not None, "this block carries no targets"
+    return block.t
+
+
+def _weighted(values: Array, block: Block) -> Array:
+    if block.weight is None:
+        return values
+    return values * (block.weight if values.ndim == 1 else block.weight[:, None])
+
+
+def _total(values: Array, block: Block) -> float:
+    return float(values.sum() if block.weight is None else values @ block.weight)
