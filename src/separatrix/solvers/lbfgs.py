@@ -37,10 +37,15 @@ class LBFGS:
     memory: int = 20
     trace: bool = False
 
-    def minimise(self, objective: Posterior, start: Float, *, inverse: Inverse | None = None) -> Solution[Float]:
-        """From ``start`` (C, P) to a minimum, with ``inverse`` as the first guess of g -> H⁻¹ g."""
-        theta, passes = start, 1
-        here = objective.value_grad(theta)
+    def minimise(
+        self, objective: Posterior, start: Float, *, inverse: Inverse | None = None, known: ValueGrad | None = None
+    ) -> Solution[Float]:
+        """From ``start`` (C, P) to a minimum, with ``inverse`` as the first guess of g -> H⁻¹ g.
+
+        Value and gradient at the start save a pass where they are ``known``.
+        """
+        theta, passes = start, 0 if known else 1
+        here = known or objective.value_grad(theta)
         pairs = _Pairs(diagonal_bound(objective) if inverse is None else inverse, self.memory)
         trace = []
         for step in range(self.max_steps + 1):
@@ -127,6 +132,6 @@ def _interpolated(share: float, before: float, after: float, promised: float) ->
 
 
 def diagonal_bound(objective: Posterior) -> Inverse:
-    """The inverse of a bound on the diagonal of the Hessian: a quarter of each column's sum of squares, and the prior."""
+    """The inverse of a bound on the Hessian's diagonal: a quarter of each column's sum of squares, and the prior."""
     diagonal = 0.25 * objective.units.total * objective.column_units**2 + objective.prior.diagonal
     return lambda grad: grad / diagonal

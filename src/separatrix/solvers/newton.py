@@ -32,7 +32,7 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)  # of the objective, relative
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """H⁻¹ for a positive definite H = D L L' D; for a singular one its pseudo-inverse, and which columns are at fault."""
+    """H⁻¹ for a positive definite H = D L L' D; for a singular one its pseudo-inverse, and the columns at fault."""
 
     scale: Float
     L: Float

@@ -87,9 +87,12 @@ class Posterior:
         value, pull = self.prior.value_grad(theta)
         return ValueGrad(here.value + value, here.grad + pull)
 
-    def value_grad_hess(self, theta: Float, *, exact: bool = True) -> ValueGradHess:
-        """E, gradient and Hessian (CP, CP): one pass. Without ``exact``, a Hessian that is never indefinite."""
-        here = self._reduce(value_grad_hess, theta=theta, exact=exact)
+    def value_grad_hess(self, theta: Float, *, exact: bool = True, single: bool = False) -> ValueGradHess:
+        """E, gradient and Hessian (CP, CP): one pass.
+
+        Without ``exact``, a Hessian that is never indefinite; ``single``, its products in single precision.
+        """
+        here = self._reduce(value_grad_hess, theta=theta, exact=exact, single=single)
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
 

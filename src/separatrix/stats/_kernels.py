@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled loops of `class_moments`. Import this file only where it is used: it pulls in Numba.
+"""Compiled loops of moments.py and objective.py. Import this file only where it is used: it pulls in Numba.
 
-The plain versions stand beside them in moments.py; the tests compare the two.
+The plain versions stand beside their callers; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from numba import njit
 
 from separatrix._array import Array, Codes, Float
 
-__all__ = ["class_squares", "class_sums"]
+__all__ = ["class_squares", "class_sums", "row_dots", "row_sums", "scaled_rows"]
+
+# Sums may be reordered (that is what makes the loops fast), but NaN and infinity keep their meaning.
+SUMS = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, nogil=True)
@@ -33,3 +36,34 @@ def class_squares(X: Array, codes: Codes, weight: Float, mean: Float, rest: Floa
             d = np.float64(X[n, m]) - mean[k, m]
             rest[k, m] += w * d
             squares[k, m] += w * d * d
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def row_dots(X: Array, w: Float, a: Float) -> None:
+    """a = X w, summed in float64 whatever X is: two thirds of the time of BLAS, which gains nothing on one vector."""
+    for n in range(X.shape[0]):
+        dot = 0.0
+        for m in range(X.shape[1]):
+            dot += X[n, m] * w[m]
+        a[n] = dot
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def row_sums(X: Array, slope: Float, total: Float) -> None:
+    """Add Σ_n slope_n x_n to total (M,), in float64: a third of the time of BLAS."""
+    for n in range(X.shape[0]):
+        factor = slope[n]
+        for m in range(X.shape[1]):
+            total[m] += factor * X[n, m]
+
+
+@njit(cache=True, nogil=True)
+def scaled_rows(X: Array, origin: Array, factor: Array, Z: Array) -> None:
+    """Z = factor (x - origin, 1) row by row, in one read; without the 1 where Z is as wide as X."""
+    M = X.shape[1]
+    for n in range(X.shape[0]):
+        f = factor[n]
+        for m in range(M):
+            Z[n, m] = f * (X[n, m] - origin[m])
+        if Z.shape[1] > M:
+            Z[n, M] = f

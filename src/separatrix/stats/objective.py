@@ -20,6 +20,7 @@ import numpy as np
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense
 from separatrix.data.block import Block
 from separatrix.likelihoods import Covariances, Likelihood
+from separatrix.stats.moments import COMPILED_FROM
 
 __all__ = [
     "Design",
@@ -96,45 +97,41 @@ class Design:
     def activate(self, block: Block, theta: Float) -> Array:
         """θ φ̃ for each row, float64: (n,) for one output, (n, C) for more; any offset of the rows included."""
         W = theta[:, : len(self.origin)]
-        X = self._rows(block)
-        a = _product(X, W[0] if len(W) == 1 else W.T)
         shift = theta[:, -1] if self.bias else np.zeros(len(W))
         if not self.subtract:
             shift = shift - W @ self.origin
-        a += shift[0] if len(W) == 1 else shift
+        if len(W) == 1:
+            a = _dots(self._rows(block), W[0])
+            a += shift[0]
+        else:
+            a = _product(self._rows(block), W.T)
+            a += shift
         if block.offset is not None:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
         return a
 
     def collect(self, block: Block, slope: Array) -> Float:
         """Σ_n slope_n φ̃_n', (C, P)."""
-        X = self._rows(block)
-        slopes = slope[None] if slope.ndim == 1 else slope.T
-        total = slopes.sum(axis=1)
-        G = np.empty((len(slopes), self.width))
-        narrow = slope.astype(X.dtype, copy=False)
-        M = len(self.origin)
-        G[:, :M] = X.T @ narrow if slope.ndim == 1 else (X.T @ narrow).T
+        X, M = self._rows(block), len(self.origin)
+        total = np.atleast_1d(slope.sum(axis=0))
+        G = np.empty((len(total), self.width))
+        G[:, :M] = _sums(X, slope) if slope.ndim == 1 else (X.T @ slope.astype(X.dtype, copy=False)).T
         if not self.subtract:
             G[:, :M] -= np.outer(total, self.origin)
         if self.bias:
             G[:, M] = total
         return G
 
-    def gram(self, block: Block, weight: Array) -> Float:
-        """Σ_n weight_n φ̃_n φ̃_n', (P, P)."""
+    def gram(self, block: Block, weight: Array, *, single: bool = False) -> Float:
+        """Σ_n weight_n φ̃_n φ̃_n', (P, P); products in single precision if that is good enough for the caller."""
         if is_sparse(block.X):
             return self._sparse_gram(block.X, weight)
-        return _signed_gram(self.regressors(block), weight)
-
-    def regressors(self, block: Block) -> Array:
-        """φ̃ of a dense block, in a fresh array."""
-        M = len(self.origin)
-        Z = np.empty((len(block), self.width), block.X.dtype)
-        np.subtract(block.X, self.origin, out=Z[:, :M], casting="same_kind")
-        if self.bias:
-            Z[:, M] = 1.0
-        return Z
+        dtype = np.dtype(np.float32) if single else block.X.dtype
+        if (weight >= 0).all():  # half of it is computed and mirrored
+            Z = self._scaled(block.X, np.sqrt(weight), dtype)
+            return np.asarray(Z.T @ Z, dtype=np.float64)
+        Z = self._scaled(block.X, np.ones(len(weight)), dtype)
+        return np.asarray(Z.T @ (Z * weight.astype(dtype)[:, None]), dtype=np.float64)
 
     def in_user_units(self, theta: Float) -> tuple[Float, Float]:
         """Weights and bias of a(x) = coef x + intercept."""
@@ -143,8 +140,26 @@ class Design:
             return coef.copy(), np.zeros(len(coef))
         return coef.copy(), theta[:, -1] - coef @ self.origin
 
+    def of_user_units(self, coef: Float, intercept: Float) -> Float:
+        """θ of a(x) = coef x + intercept."""
+        return np.column_stack([coef, intercept + coef @ self.origin]) if self.bias else coef.copy()
+
     def _rows(self, block: Block) -> Rows:
         return block.X - self.origin.astype(block.X.dtype) if self.subtract else block.X
+
+    def _scaled(self, X: Array, factor: Array, dtype: np.dtype[np.floating]) -> Array:
+        """factor φ̃ of a dense block, in a fresh array."""
+        Z = np.empty((len(X), self.width), dtype)
+        if _is_compiled(X):
+            from separatrix.stats._kernels import scaled_rows
+
+            scaled_rows(X, self.origin.astype(X.dtype), factor.astype(X.dtype, copy=False), Z)
+            return Z
+        M = len(self.origin)
+        np.subtract(X, self.origin, out=Z[:, :M], casting="same_kind")
+        Z[:, M:] = 1.0
+        Z *= factor.astype(dtype)[:, None]
+        return Z
 
     def _sparse_gram(self, X: Rows, weight: Array) -> Float:
         """About the origin of the table, then moved: φ̃ = T (x, 1)."""
@@ -159,23 +174,41 @@ class Design:
         return np.asarray(T @ raw @ T.T)[: self.width, : self.width]
 
 
+def _is_compiled(X: Rows) -> bool:
+    """Whether compiled loops take these rows, and pay: they read row after row, and cost an import."""
+    return not is_sparse(X) and X.size >= COMPILED_FROM and bool(X.flags.c_contiguous)
+
+
+def _dots(X: Rows, w: Float) -> Float:
+    """X w in float64."""
+    if not _is_compiled(X):
+        return _product(X, w)
+    from separatrix.stats._kernels import row_dots
+
+    a = np.empty(len(X))
+    row_dots(X, w, a)
+    return a
+
+
+def _sums(X: Rows, slope: Array) -> Float:
+    """X' slope in float64."""
+    if not _is_compiled(X):
+        return np.asarray(X.T @ slope.astype(X.dtype, copy=False), dtype=np.float64)
+    from separatrix.stats._kernels import row_sums
+
+    total = np.zeros(X.shape[1])
+    row_sums(X, slope, total)
+    return total
+
+
 def _product(X: Rows, W: Array) -> Array:
     """X W in float64. Of float32 rows the weights are not rounded to float32: they are split in two."""
     if X.dtype == np.float64:
         return np.asarray(X @ W)
     high = W.astype(np.float32)
-    low = (W - high).astype(np.float32)
     a = np.asarray(X @ high, dtype=np.float64)
-    a += X @ low
+    a += X @ (W - high).astype(np.float32)
     return a
-
-
-def _signed_gram(Z: Array, weight: Array) -> Float:
-    """Z' diag(weight) Z; Z is overwritten. Where no weight is negative, half of it is computed and mirrored."""
-    if (weight >= 0).all():
-        Z *= np.sqrt(weight).astype(Z.dtype, copy=False)[:, None]
-        return np.asarray(Z.T @ Z, dtype=np.float64)
-    return np.asarray(Z.T @ (Z * weight.astype(Z.dtype, copy=False)[:, None]), dtype=np.float64)
 
 
 def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
@@ -185,9 +218,12 @@ def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Desig
 
 
 def value_grad_hess(
-    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, exact: bool = True
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, exact: bool = True, single: bool = False
 ) -> ValueGradHess:
-    """L, gradient and Hessian on one block; without ``exact``, with a curvature that is never negative."""
+    """L, gradient and Hessian on one block; without ``exact``, with a curvature that is never negative.
+
+    The Hessian alone may be taken in single precision.
+    """
     a, t = design.activate(block, theta), _targets(block)
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
@@ -195,7 +231,7 @@ def value_grad_hess(
     return ValueGradHess(
         -_total(log_p, block),
         -design.collect(block, _weighted(slope, block)),
-        _hessian(block, curvature, design, len(theta)),
+        _hessian(block, curvature, design, len(theta), single),
     )
 
 
@@ -217,14 +253,14 @@ def largest_move(block: Block, V: Float, design: Design) -> Largest:
     return Largest(float(counted.max(initial=0.0)))
 
 
-def _hessian(block: Block, curvature: Array | Covariances, design: Design, n_outputs: int) -> Float:
+def _hessian(block: Block, curvature: Array | Covariances, design: Design, n_outputs: int, single: bool) -> Float:
     if not isinstance(curvature, Covariances):
-        return design.gram(block, _weighted(curvature, block))
+        return design.gram(block, _weighted(curvature, block), single=single)
     P = design.width
     H = np.zeros((n_outputs, P, n_outputs, P))
     for j in range(n_outputs):
         for k in range(j):
-            pair = -design.gram(block, -_weighted(curvature.block(j, k), block))  # symmetric, as φ̃ φ̃' is
+            pair = -design.gram(block, -_weighted(curvature.block(j, k), block), single=single)  # symmetric, as φ̃ φ̃' is
             H[j, :, k] = H[k, :, j] = pair
             # A function added to all activations changes nothing: each row of blocks sums to zero.
             H[j, :, j] -= pair
