@@ -21,6 +21,7 @@ class Status(Enum):
     GRADIENT = "converged: the gradient is zero to the tolerance"
     PRECISION = "converged as far as floating point goes: no step lowers the objective any more"
     MAX_STEPS = "stopped at the limit of steps"
+    DIVERGED = "diverged: steps of this length overshoot; give a shorter step, or none for a line search"
 
 
 class Step(NamedTuple):
@@ -47,4 +48,4 @@ class Solution(Generic[Value]):
     @property
     def is_converged(self) -> bool:
         """Whether the solver stopped because it was done."""
-        return self.status is not Status.MAX_STEPS
+        return self.status not in (Status.MAX_STEPS, Status.DIVERGED)

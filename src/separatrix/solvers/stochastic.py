@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stochastic gradient descent: a step for every few rows.                                             PRML (3.22)
+
+The first epoch is the book's sequential update, on mini-batches B of rows in random order,
+
+    θ ← θ - η D⁻¹ g_B(θ),      g_B = (N / |B|) Σ_{n ∈ B} ∇E_n - ∇ ln p(θ),      η = r / √Σ |g_B|²,
+
+where r is how far θ has come from its start and the sum is over the steps so far (distance over gradients: Ivgi, Hinder
+& Carmon 2023). After one pass that is a fit to within the noise of the rows.
+
+The noise of g_B keeps such steps from ever arriving, so later epochs take it out (SVRG: Johnson & Zhang 2013). There a
+mini-batch only corrects the gradient of all rows at an anchor θ₀ for the way gone since,
+
+    θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ],
+
+which is right on average, and exact at the minimum: the error falls by a constant factor with every epoch. c is twice
+the largest |g_B(θ) - g_B(θ₀)| / |θ - θ₀| of the last epoch: the curvature of mini-batches, measured. Either kind of
+epoch results in the average of its θ, later ones counting more, and costs two passes: one for the steps, and one for
+value and gradient at the result. Where that is no lower, the steps are halved and the epoch is repeated.
+
+Lengths are in the metric D of `gradient.curvature_scale` and have no units: |θ|² = θ'Dθ, |g|² = g'D⁻¹g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from separatrix._arguments import check_count, check_number, generator
+from separatrix._array import Array, Float
+from separatrix._threads import single_thread_blas
+from separatrix.data import Block
+from separatrix.solvers.gradient import curvature_scale, is_lower, squared_length
+from separatrix.solvers.posterior import Posterior
+from separatrix.solvers.result import Solution, Status, Step
+
+__all__ = ["StochasticGradient"]
+
+MIN_BATCHES = 8  # per epoch: of fewer steps than that, an average says little
+FIRST_REACH = 0.1  # |θ - start|/√(total weight) after the first step; it changes activations by 0.2 or so
+RECENT = 3.0  # how much more later θ count in an average (Shamir & Zhang 2013); 0 is the plain mean
+CAUTION = 2.0  # c, as a multiple of the largest curvature measured
+MAX_REPEATS = 15  # epochs in a row that may lower nothing, each with steps half as long
+
+
+@dataclass(frozen=True)
+class StochasticGradient:
+    """Stochastic gradient descent with averaging, then with variance reduction; no step size to tune.
+
+    Parameters
+    ----------
+    batch : int, default 64
+        Rows per step; less where that is more than an eighth of all rows.
+    tol : float, default 1e-6
+        Bound on the gradient of all rows, per unit of weight and per standard deviation of each column.
+    max_epochs : int, default 500
+        The limit on epochs, of two passes each. After one, the fit is that of plain averaged descent.
+    rng : None, int or numpy Generator, default None
+        For the order of the rows; None is a fixed seed, so that equal calls give equal models.
+    trace : bool, default False
+        Whether to keep the result of every epoch.
+    """
+
+    batch: int = 64
+    tol: float = 1e-6
+    max_epochs: int = 500
+    rng: int | np.random.Generator | None = None
+    trace: bool = False
+
+    def __post_init__(self) -> None:
+        check_count("StochasticGradient", "batch", self.batch)
+        check_number("StochasticGradient", "tol", self.tol, low=0.0)
+        check_count("StochasticGradient", "max_epochs", self.max_epochs, least=0)
+
+    def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
+        """From ``start`` (C, P) to a minimum. ``steps`` counts epochs."""
+        run = _Run(objective, min(self.batch, max(1, objective.source.n_rows // MIN_BATCHES)), generator(self.rng))
+        theta, here, passes = start, objective.value_grad(start), 1
+        trace = []
+        for epoch in range(self.max_epochs + 1):
+            size = objective.gradient_size(here.grad)
+            if self.trace:
+                trace.append(Step(theta, here.value, size))
+            if size <= self.tol:
+                return Solution(theta, Status.GRADIENT, epoch, passes, tuple(trace))
+            if run.repeats > MAX_REPEATS:
+                return Solution(theta, Status.PRECISION, epoch, passes, tuple(trace))
+            if epoch == self.max_epochs:
+                break
+            with np.errstate(over="ignore", invalid="ignore"):  # steps too long may overflow: they are not taken then
+                trial = run.corrected(theta, here.grad) if epoch else run.sequential(theta)
+                there = objective.value_grad(trial)
+            passes += 2
+            if run.keeps(is_lower(here, there, run.D)):
+                theta, here = trial, there
+        return Solution(theta, Status.MAX_STEPS, self.max_epochs, passes, tuple(trace))
+
+
+class _Run:
+    """One fit in progress: the metric, and how long steps may be."""
+
+    def __init__(self, objective: Posterior, batch: int, rng: np.random.Generator) -> None:
+        self.objective, self.batch, self.rng = objective, batch, rng
+        self.D = curvature_scale(objective)
+        self.curvature = self.seen = 1.0
+        self.caution = CAUTION
+        self.repeats = 0
+
+    def sequential(self, theta: Float) -> Float:
+        """The result of an epoch of plain steps."""
+        return self._epoch(_Sequential(self.objective, theta, self.D), theta)
+
+    def corrected(self, theta: Float, grad: Float) -> Float:
+        """The result of an epoch of corrected steps from an anchor, given the gradient of all rows there."""
+        rule = _Corrected(self.objective, theta, grad, self.D, self.caution, self.curvature)
+        result = self._epoch(rule, theta)
+        self.seen = rule.seen or self.curvature  # an epoch of one step sees none
+        return result
+
+    def keeps(self, is_lower: bool) -> bool:
+        """Note whether an epoch lowered the objective: if not, the next one takes steps half as long."""
+        if is_lower:
+            self.curvature, self.caution, self.repeats = self.seen, max(CAUTION, 0.8 * self.caution), 0
+        else:
+            self.caution, self.repeats = 2 * self.caution, self.repeats + 1
+        return is_lower
+
+    def _epoch(self, rule: _Rule, start: Float) -> Float:
+        def show(walk: _Walk, block: Block) -> _Walk:
+            # In single precision the difference of two gradients would be rounding before it is small.
+            block = replace(block, X=block.X.astype(np.float64, copy=False))
+            rule.enter(block)
+            for rows in _spans(len(block), self.batch):
+                walk = walk.to(rule.step(walk.theta, _part(block, rows), rows))
+            return walk
+
+        with single_thread_blas():
+            return self.objective.source.fold(show, _Walk(start, start, 0), self.rng).mean
+
+
+class _Walk(NamedTuple):
+    """Where θ is, the average of where it was, and the number of steps."""
+
+    theta: Float
+    mean: Float
+    n_steps: int
+
+    def to(self, theta: Float) -> _Walk:
+        """One step further."""
+        share = (1 + RECENT) / (self.n_steps + 1 + RECENT)
+        return _Walk(theta, self.mean + share * (theta - self.mean), self.n_steps + 1)
+
+
+class _Rule(Protocol):
+    """How θ moves on a mini-batch."""
+
+    def enter(self, block: Block) -> None:
+        """What is to be done once for a block."""
+
+    def step(self, theta: Float, part: Block, rows: slice) -> Float:
+        """The next θ, by some rows of the block."""
+
+
+class _Sequential:
+    """θ ← θ - η D⁻¹ g_B(θ) with η = r / √Σ |g_B|²."""
+
+    def __init__(self, objective: Posterior, start: Float, D: Float) -> None:
+        self.objective, self.start, self.D = objective, start, D
+        self.reach = FIRST_REACH * np.sqrt(objective.units.total)
+        self.squares = 0.0
+
+    def enter(self, block: Block) -> None:
+        """Nothing."""
+
+    def step(self, theta: Float, part: Block, rows: slice) -> Float:
+        """A plain step."""
+        prior = self.objective.prior
+        grad = _batch_grad(self.objective, part, _slope(self.objective, part, theta)) + prior.dot(theta - prior.mean)
+        self.squares += squared_length(grad, self.D)
+        if self.squares == 0:  # rows without weight
+            return theta
+        theta = theta - (self.reach / np.sqrt(self.squares)) * (grad / self.D)
+        away = theta - self.start
+        self.reach = max(self.reach, np.sqrt(float(np.vdot(away, self.D * away))))
+        return theta
+
+
+class _Corrected:
+    """θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ] with c a multiple of the largest curvature ``seen``."""
+
+    def __init__(
+        self, objective: Posterior, anchor: Float, grad: Float, D: Float, caution: float, curvature: float
+    ) -> None:
+        self.objective, self.anchor, self.grad, self.D = objective, anchor, grad, D
+        self.caution, self.curvature = caution, curvature
+        self.seen = 0.0
+
+    def enter(self, block: Block) -> None:
+        """The slopes at the anchor, for all rows of the block at once."""
+        self.slope = _slope(self.objective, block, self.anchor)
+
+    def step(self, theta: Float, part: Block, rows: slice) -> Float:
+        """A corrected step; c rises at once where more curvature is seen."""
+        away = theta - self.anchor
+        slope = _slope(self.objective, part, theta) - self.slope[rows]
+        change = _batch_grad(self.objective, part, slope) + self.objective.prior.dot(away)
+        length = float(np.vdot(away, self.D * away))
+        if length > 0:
+            self.seen = max(self.seen, np.sqrt(squared_length(change, self.D) / length))
+        c = self.caution * max(self.curvature, self.seen)
+        return np.asarray(theta - (self.grad + change) / (c * self.D))
+
+
+def _slope(objective: Posterior, block: Block, theta: Float) -> Array:
+    """∂ ln p/∂a of each row, times its weight."""
+    assert block.t is not None, "this block carries no targets"
+    slope = objective.likelihood.derivatives(objective.design.activate(block, theta), block.t).slope
+    if block.weight is None:
+        return slope
+    return slope * (block.weight if slope.ndim == 1 else block.weight[:, None])
+
+
+def _batch_grad(objective: Posterior, part: Block, slope: Array) -> Float:
+    """What some rows say of the gradient of all N."""
+    return -(objective.source.n_rows / len(part)) * objective.design.collect(part, slope)
+
+
+def _spans(n: int, batch: int) -> Iterator[slice]:
+    """Stretches of at most ``batch`` rows, of nearly equal length."""
+    count = -(-n // batch)
+    return (slice(n * i // count, n * (i + 1) // count) for i in range(count))
+
+
+def _part(block: Block, rows: slice) -> Block:
+    return Block(
+        block.X[rows],
+        None if block.t is None else block.t[rows],
+        None if block.weight is None else block.weight[rows],
+        block.row[rows],
+        None if block.offset is None else block.offset[rows],
+    )
