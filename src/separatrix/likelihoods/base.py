@@ -2,10 +2,11 @@
 """What a likelihood p(t | a) is here: ln p and its first two derivatives in the activation a, evaluated together.
 
 Together, because one exponential serves all three, and because a slope and a curvature that were computed apart do not
-belong to the same function once rounding has its say. Everything is right for every finite a.
+belong to the same function once rounding has its say. Everything is right for every finite a, and comes in the
+precision of a: float32 or float64.
 
-One activation per row (logit, probit, GLM families) gives numbers; K activations per row (softmax) give vectors and a
-small matrix per row, which `Covariances` keeps as its two factors.
+One activation per row (logit, probit, GLM families) gives numbers, and a third derivative where it is asked for;
+K activations per row (softmax) give vectors and a small matrix per row, which `Covariances` keeps as its factors.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from separatrix._array import Array
 
-__all__ = ["Covariances", "Derivatives", "Likelihood"]
+__all__ = ["Covariances", "Derivatives", "Likelihood", "ScalarLikelihood"]
 
 
 class Derivatives(NamedTuple):
@@ -32,7 +33,7 @@ class Derivatives(NamedTuple):
     curvature: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Covariances:
     """For each row the (K, K) matrix diag p - p p' of a categorical variable, less diag q - q q' where there is a q.
 
@@ -44,15 +45,19 @@ class Covariances:
 
     def block(self, j: int, k: int) -> Array:
         """Entry (j, k) of every row's matrix, (n,)."""
-        entry = -self.p[:, j] * self.p[:, k] + (self.p[:, j] if j == k else 0.0)
-        if self.q is not None:
-            entry = entry + self.q[:, j] * self.q[:, k] - (self.q[:, j] if j == k else 0.0)
-        return np.asarray(entry)
+        entry = _covariance_entry(self.p, j, k)
+        return entry if self.q is None else entry - _covariance_entry(self.q, j, k)
 
     def dot(self, A: Array) -> Array:
         """Each row's matrix times that row of A (n, K)."""
         product = _covariance_dot(self.p, A)
         return product if self.q is None else product - _covariance_dot(self.q, A)
+
+
+def _covariance_entry(p: Array, j: int, k: int) -> Array:
+    if j != k:
+        return np.asarray(-p[:, j] * p[:, k])
+    return np.asarray(p[:, k] * np.delete(p, k, axis=1).sum(axis=1))  # the rest, and not 1 - p_k, which cancels
 
 
 def _covariance_dot(p: Array, A: Array) -> Array:
@@ -75,3 +80,10 @@ class Likelihood(Protocol):
 
     def safe_curvature(self, a: Array, t: Array) -> Any:
         """A curvature that is never negative: the exact one where ln p is concave, else the expected one or a bound."""
+
+
+class ScalarLikelihood(Likelihood, Protocol):
+    """p(t | a) with one activation per row."""
+
+    def skew(self, a: Array, t: Array) -> Array:
+        """-∂³ ln p/∂a³, how the curvature changes with a: for gradients of the evidence, and to check a Laplace fit."""

@@ -3,49 +3,85 @@
 
     ln p = t ln σ(a) + (1 - t) ln σ(-a),    slope t - σ(a)  (4.91),    curvature σ(a) σ(-a)  (4.97)
 
-With e = e^-|a| everything is a quotient of numbers in [0, 1]: σ(|a|) = 1/(1 + e), σ(-|a|) = e/(1 + e), and no
-probability is ever one minus another. Targets are codes 0 and 1, or any t in [0, 1].
+With e = e^-|a|, the smaller of the two probabilities is l = e/(1 + e), and the larger is never one minus rounding:
+with d = [a >= 0] - t, which is 0 where the target is on the side of a,
+
+    ln p = -d a - ln(1 + e),    slope = ±l - d,    curvature = l (1 - l),    ± the sign of a
+
+Targets are codes 0 and 1, or any t in [0, 1]; both take the same path.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from separatrix._array import Array
 from separatrix.likelihoods.base import Derivatives
 
-__all__ = ["Logit"]
+__all__ = ["Logit", "miss", "sigmoids"]
 
 
 @dataclass(frozen=True, slots=True)
 class Logit:
-    """Bernoulli targets, canonical link."""
+    """Bernoulli targets, canonical link.
 
-    n_outputs: int = 1
-    is_log_concave: bool = True
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.likelihoods import Logit
+    >>> a, t = np.array([-1e9, 0.0, 40.0]), np.array([1, 1, 1])
+    >>> Logit().derivatives(a, t).log_p
+    array([-1.00000000e+09, -6.93147181e-01, -4.24835426e-18])
+    """
+
+    n_outputs: ClassVar[int] = 1
+    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - σ(a), σ(a) σ(-a)."""
-        e = np.exp(-np.abs(a))
-        total = 1.0 + e
-        high = 1.0 / total  # σ(|a|)
-        low = e * high  # σ(-|a|)
-        up, down = np.where(a >= 0, high, low), np.where(a >= 0, low, high)  # σ(a), σ(-a)
-        if t.dtype.kind != "f":  # t - σ(a) without subtraction
-            is_one = t > 0
-            # ln p = -ln(1 + e^-m) with m the activation of the right class
-            log_p = np.minimum(np.where(is_one, a, -a), 0.0) - np.log1p(e)
-            return Derivatives(log_p, np.where(is_one, down, -up), up * down)
-        log_p = t * np.minimum(a, 0.0) - (1.0 - t) * np.maximum(a, 0.0) - np.log1p(e)
-        return Derivatives(log_p, t * down - (1.0 - t) * up, up * down)
+        # Called for every block of every pass: four arrays are made, and written over as soon as they have served.
+        e = np.abs(a)
+        np.negative(e, out=e)
+        np.exp(e, out=e)
+        d = miss(a, t)
+        log_p = np.log1p(e)
+        spare = d * a
+        log_p += spare
+        np.negative(log_p, out=log_p)
+        np.add(e, 1.0, out=spare)
+        low = np.divide(e, spare, out=e)
+        np.copysign(low, a, out=spare)
+        slope = np.subtract(spare, d, out=d)
+        np.multiply(low, low, out=spare)
+        low -= spare
+        return Derivatives(log_p, slope, low)
 
     def safe_curvature(self, a: Array, t: Array) -> Array:
         """The curvature itself: ln p is concave."""
-        return np.asarray(self.derivatives(a, t).curvature)
+        up, down = sigmoids(a)
+        return np.asarray(up * down)
+
+    def skew(self, a: Array, t: Array) -> Array:
+        """-σ(a) σ(-a) tanh(a/2)."""
+        up, down = sigmoids(a)
+        return np.asarray(-up * down * np.tanh(0.5 * a))
 
     def probability(self, a: Array) -> Array:
         """p(t = 1 | a)."""
-        e = np.exp(-np.abs(a))
-        return np.asarray(np.where(a >= 0, 1.0, e) / (1.0 + e))
+        return sigmoids(a)[0]
+
+
+def sigmoids(a: Array) -> tuple[Array, Array]:
+    """σ(a) and σ(-a), each right to rounding however small; a may be infinite."""
+    e = np.exp(-np.abs(a))
+    high = 1.0 / (1.0 + e)
+    low = e * high
+    return np.where(a >= 0, high, low), np.where(a >= 0, low, high)
+
+
+def miss(a: Array, t: Array) -> Array:
+    """[a >= 0] - t in the precision of a. Minus zero counts as below zero, as it does for `np.copysign`."""
+    return np.subtract(np.logical_not(np.signbit(a)), t, dtype=a.dtype)

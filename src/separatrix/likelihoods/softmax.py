@@ -5,54 +5,86 @@
 
 Targets are codes 0 .. K-1, or rows (n, K) of probabilities. The slope of the right class is the sum s of the other
 probabilities and not 1 - p_t, and ln p_t is ln(1 - s) where s is small: both keep their digits where p_t is nearly one.
+
+Arrays (n, K) are computed column by column, as the transposes of arrays (K, n): K is small, and a loop of the length
+of a column is five times as fast as n loops of length K.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from separatrix._array import Array
 from separatrix.likelihoods.base import Covariances, Derivatives
 
-__all__ = ["Softmax", "shares"]
-
-
-def shares(A: Array) -> tuple[Array, Array]:
-    """P with p_k = e^a_k / Σ_j e^a_j, and ln p (both (n, K)) up to the rounding of 1 - p."""
-    below = A - A.max(axis=1, keepdims=True)
-    P = np.exp(below)
-    total = P.sum(axis=1, keepdims=True)
-    P /= total
-    below -= np.log(total)
-    return P, below
+__all__ = ["Softmax", "below_largest", "log_of", "shares"]
 
 
 @dataclass(frozen=True, slots=True)
 class Softmax:
-    """Categorical targets, canonical link, one activation per class."""
+    """Categorical targets, canonical link, one activation per class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.likelihoods import Softmax
+    >>> log_p, slope, curvature = Softmax(3).derivatives(np.array([[40.0, 0.0, 0.0]]), np.array([0]))
+    >>> log_p, slope
+    (array([-8.49670851e-18]), array([[ 8.49670851e-18, -4.24835426e-18, -4.24835426e-18]]))
+    """
 
     n_outputs: int
-    is_log_concave: bool = True
+    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - p, and diag p - p p'."""
-        P, log_P = shares(a)
+        below = below_largest(a)
         if t.ndim == 2:
-            return Derivatives(np.einsum("nk,nk->n", t, log_P), t - P, Covariances(P))
-        rows = np.arange(len(t))
-        slope = -P
-        slope[rows, t] = 0.0
-        doubt = -slope.sum(axis=1)  # 1 - p_t
-        slope[rows, t] = doubt
-        log_p = np.where(doubt < 0.5, np.log1p(-np.minimum(doubt, 0.5)), log_P[rows, t])
-        return Derivatives(log_p, slope, Covariances(P))
+            return _soft(below, t.T.astype(a.dtype, copy=False))
+        at_t = t, np.arange(len(t))
+        named = below[at_t]
+        P, total = shares(below)
+        slope = np.negative(P)
+        slope[at_t] = 0.0
+        doubt = -slope.sum(axis=0)  # 1 - p_t
+        slope[at_t] = doubt
+        return Derivatives(log_of(doubt, named - np.log(total)), slope.T, Covariances(P.T))
 
     def safe_curvature(self, a: Array, t: Array) -> Covariances:
         """The curvature itself: ln p is concave."""
-        return Covariances(shares(a)[0])
+        return Covariances(self.probability(a))
 
     def probability(self, a: Array) -> Array:
         """p(t = k | a), (n, K)."""
-        return shares(a)[0]
+        return shares(below_largest(a))[0].T
+
+
+def _soft(below: Array, T: Array) -> Derivatives:
+    """For targets T (K, n) that are probabilities; ln p right to the rounding of 1 - p."""
+    log_p = np.einsum("kn,kn->n", T, below)
+    P, total = shares(below)
+    log_p -= np.log(total)  # Σ_k t_k = 1
+    return Derivatives(log_p, (T - P).T, Covariances(P.T))
+
+
+def below_largest(a: Array) -> Array:
+    """a_k - max_j a_j as (K, n), in a fresh array."""
+    below = np.array(a.T, order="C")
+    below -= below.max(axis=0)
+    return below
+
+
+def shares(below: Array) -> tuple[Array, Array]:
+    """p_k = e^a_k / Σ_j e^a_j (K, n), and the sums (n,), from `below_largest`, which is overwritten."""
+    P = np.exp(below, out=below)
+    total = P.sum(axis=0)
+    P /= total
+    return P, total
+
+
+def log_of(doubt: Array, log_p: Array) -> Array:
+    """ln p from 1 - p where p is the larger of the two, else as given."""
+    return np.where(doubt < 0.5, np.log1p(-np.minimum(doubt, 0.5)), log_p)
