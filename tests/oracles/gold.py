@@ -1,0 +1,305 @@
+"""Posteriors whose answers are known: the problems, regenerated from their seeds, and their long-run summaries.
+
+Every problem is a linear model a = w'x + w0 with independent priors w_m ~ N(0, scale²) and w0 ~ N(0, intercept_scale²),
+in the units of X, the bias about zero. Parameters are a vector: (w_1 .. w_M, w0) for two classes, for K such a vector
+after the other. `ref/gold/make_gold.py` made the numbers, `ref/gold/README.md` says how; `load` reads them.
+
+    gold = load("correlated")
+    gold.problem.X, gold.problem.y, gold.problem.X_test      the data
+    gold.problem.scale, gold.problem.intercept_scale         the prior
+    gold.means, gold.sds, gold.probabilities, gold.log_evidence, ...   the answers, each with its standard error
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import special
+
+FOLDER = Path(__file__).parent / "ref" / "gold"
+N_TEST = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data, likelihood and prior: all that a posterior needs."""
+
+    name: str
+    seed: int
+    X: np.ndarray  # (N, M)
+    y: np.ndarray  # (N,) codes 0 .. K-1
+    X_test: np.ndarray  # (200, M)
+    scale: float = 1.0
+    intercept_scale: float | None = 5.0  # None: no bias
+    likelihood: str = "logit"  # or "probit", "label_noise", "softmax"
+    noise: float = 0.0  # probability of a flipped label, "label_noise" alone
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.y.max()) + 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(C, P): one row of parameters for two classes, K rows for a softmax; the bias last."""
+        C = self.n_classes if self.likelihood == "softmax" else 1
+        return C, self.X.shape[1] + (self.intercept_scale is not None)
+
+    @property
+    def prior_sds(self) -> np.ndarray:
+        """Of each parameter, (C P,)."""
+        weights = np.full(self.X.shape[1], self.scale)
+        each = weights if self.intercept_scale is None else np.append(weights, self.intercept_scale)
+        return np.tile(each, self.shape[0])
+
+    def design(self, X: np.ndarray) -> np.ndarray:
+        """X, with the column of ones that the bias multiplies, (n, P)."""
+        return X if self.intercept_scale is None else np.column_stack([X, np.ones(len(X))])
+
+    def split(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (C, M) and biases (C,), zero where there are none, of a vector of parameters (C P,)."""
+        rows, M = parameters.reshape(self.shape), self.X.shape[1]
+        return rows[:, :M], np.zeros(len(rows)) if self.intercept_scale is None else rows[:, M]
+
+    def log_joint(self, draws: np.ndarray) -> np.ndarray:
+        """ln p(y | X, w) + ln p(w) with every constant, for draws (S, C P)."""
+        prior = -0.5 * (draws / self.prior_sds) ** 2 - np.log(self.prior_sds) - 0.5 * np.log(2 * np.pi)
+        return self.log_likelihood(draws) + prior.sum(axis=1)
+
+    def log_likelihood(self, draws: np.ndarray) -> np.ndarray:
+        """ln p(y | X, w) for draws (S, C P)."""
+        A = self._activations(self.X, draws)
+        if self.likelihood == "softmax":
+            A = A - special.logsumexp(A, axis=1, keepdims=True)
+            return A[:, self.y, np.arange(len(self.y))].sum(axis=1)
+        towards = np.where(self.y == 1, A[:, 0], -A[:, 0])
+        if self.likelihood == "probit":
+            return special.log_ndtr(towards).sum(axis=1)
+        if self.likelihood == "label_noise":
+            return np.log(self.noise + (1 - 2 * self.noise) * special.expit(towards)).sum(axis=1)
+        return special.log_expit(towards).sum(axis=1)
+
+    def probabilities(self, X: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """p(t = k | x, w) for draws (S, C P): (S, n) of class 1, or (S, n, K) for a softmax.
+
+        Of the true class: a label seen through noise is 1 with probability noise + (1 - 2 noise) p.
+        """
+        A = self._activations(X, draws)
+        if self.likelihood == "softmax":
+            return np.moveaxis(special.softmax(A, axis=1), 1, 2)
+        return special.ndtr(A[:, 0]) if self.likelihood == "probit" else special.expit(A[:, 0])
+
+    def _activations(self, X: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """(S, C, n)."""
+        return draws.reshape(len(draws), *self.shape) @ self.design(X).T
+
+    def fingerprint(self) -> list[float]:
+        """A few sums that no other data have."""
+        place = np.arange(1, len(self.y) + 1)
+        sums = [self.X.sum(), (self.X**2).sum(), place @ self.X.sum(axis=1), self.X_test.sum(), place @ self.y]
+        return [float(f"{s:.12g}") for s in sums]
+
+
+@dataclass(frozen=True, eq=False)
+class Gold:
+    """A problem and its posterior. Every ``*_mcse`` is the Monte Carlo standard error of the number it is named for."""
+
+    problem: Problem
+    means: np.ndarray  # (C P,)
+    means_mcse: np.ndarray
+    sds: np.ndarray  # (C P,)
+    sds_mcse: np.ndarray
+    correlation: np.ndarray  # (C P, C P)
+    quantiles: np.ndarray  # (3, C P) at 2.5, 50 and 97.5 %
+    quantiles_mcse: np.ndarray
+    probabilities: np.ndarray  # (200,) of class 1, or (200, K): posterior mean of p(t | x) at X_test
+    probabilities_mcse: np.ndarray
+    log_evidence: float
+    log_evidence_se: float
+    diagnostics: dict[str, float]  # worst split R-hat and effective size; the importance estimate of the evidence
+    quadrature: (
+        dict[str, list[float]] | None
+    )  # means, sds, probabilities, log_evidence, where there are 1 or 2 parameters
+
+    @property
+    def covariance(self) -> np.ndarray:
+        return self.correlation * np.outer(self.sds, self.sds)
+
+
+def load(name: str) -> Gold:
+    """The gold standard of one problem, its data made anew and checked to be those the numbers belong to."""
+    stored = json.loads((FOLDER / f"{name}.json").read_text())
+    problem = make(name)
+    if not np.allclose(problem.fingerprint(), stored["fingerprint"], rtol=1e-9):
+        raise AssertionError(
+            f"{name}: the generator no longer gives the data that {name}.json is about. "
+            "Restore the generator, or run ref/gold/make_gold.py again for this problem."
+        )
+    size = len(stored["means"])
+    correlation = np.eye(size)
+    correlation[np.tril_indices(size, -1)] = stored["correlation"]
+    correlation = np.tril(correlation) + np.tril(correlation, -1).T
+    arrays = ["means", "means_mcse", "sds", "sds_mcse", "quantiles", "quantiles_mcse"]
+    arrays += ["probabilities", "probabilities_mcse"]
+    return Gold(
+        problem=problem,
+        correlation=correlation,
+        log_evidence=stored["log_evidence"],
+        log_evidence_se=stored["log_evidence_se"],
+        diagnostics=stored["diagnostics"],
+        quadrature=stored["quadrature"],
+        **{key: np.array(stored[key]) for key in arrays},
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The problems. Only `Generator.random` is used: of all the streams of NumPy's generators, the least likely to change.
+
+
+def _normals(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return special.ndtri(rng.random(shape))
+
+
+def _labels(rng: np.random.Generator, p: np.ndarray) -> np.ndarray:
+    return (rng.random(len(p)) < p).astype(int)
+
+
+def _split(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Training rows, and the last 200 for testing."""
+    return X[:-N_TEST], X[-N_TEST:]
+
+
+def _logistic(
+    name: str, seed: int, X: np.ndarray, w: np.ndarray, w0: float, rng: np.random.Generator, **prior
+) -> Problem:
+    """Labels from the logistic model itself."""
+    X, X_test = _split(X)
+    return Problem(name, seed, X, _labels(rng, special.expit(X @ w + w0)), X_test, **prior)
+
+
+def one_weight(name: str, seed: int) -> Problem:
+    """(a) One weight, no bias, 20 rows."""
+    rng = np.random.default_rng(seed)
+    X = _normals(rng, 20 + N_TEST, 1)
+    return _logistic(name, seed, X, np.array([1.2]), 0.0, rng, intercept_scale=None)
+
+
+def weight_and_bias(name: str, seed: int) -> Problem:
+    """(b) One weight and a bias, 30 rows."""
+    rng = np.random.default_rng(seed)
+    X = _normals(rng, 30 + N_TEST, 1)
+    return _logistic(name, seed, X, np.array([1.5]), -0.7, rng)
+
+
+def correlated(name: str, seed: int) -> Problem:
+    """(c) 200 rows, five columns with correlations of 0.8."""
+    rng = np.random.default_rng(seed)
+    common = _normals(rng, 200 + N_TEST, 1)
+    X = np.sqrt(0.8) * common + np.sqrt(0.2) * _normals(rng, 200 + N_TEST, 5)
+    return _logistic(name, seed, X, np.array([1.0, -1.0, 0.5, 0.0, 0.8]), 0.3, rng)
+
+
+def moderate(name: str, seed: int) -> Problem:
+    """(d) 100 rows, ten columns."""
+    rng = np.random.default_rng(seed)
+    return _logistic(name, seed, _normals(rng, 100 + N_TEST, 10), np.linspace(-1, 1, 10), 0.5, rng)
+
+
+def well_identified(name: str, seed: int) -> Problem:
+    """(e) 1000 rows, eight columns: nearly Gaussian."""
+    rng = np.random.default_rng(seed)
+    return _logistic(name, seed, _normals(rng, 1000 + N_TEST, 8), np.linspace(-0.8, 1.2, 8), -0.4, rng)
+
+
+def few_rows(name: str, seed: int) -> Problem:
+    """(f) 60 rows, twenty columns: the prior matters."""
+    rng = np.random.default_rng(seed)
+    return _logistic(name, seed, _normals(rng, 60 + N_TEST, 20), _normals(rng, 20), 0.0, rng)
+
+
+def unbalanced(name: str, seed: int) -> Problem:
+    """(g) 400 rows, one in twenty of class 1."""
+    rng = np.random.default_rng(seed)
+    X = _normals(rng, 400 + N_TEST, 4)
+    return _logistic(name, seed, X, np.array([0.8, -0.6, 0.4, 0.0]), -3.2, rng)
+
+
+def rare_dummy(name: str, seed: int) -> Problem:
+    """(h) A 0/1 column that is one in six rows, all of class 1: nothing but the prior bounds its weight."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([_normals(rng, 300 + N_TEST, 2), rng.random(300 + N_TEST) < 0.02]).astype(float)
+    X[:6, 2], X[6:300, 2] = 1.0, 0.0
+    problem = _logistic(name, seed, X, np.array([1.0, -0.5, 0.0]), -1.0, rng, scale=5.0)
+    problem.y[:6] = 1
+    return problem
+
+
+def separable(name: str, seed: int) -> Problem:
+    """(i) Classes that a line separates, scale 2."""
+    rng = np.random.default_rng(seed)
+    X, X_test = _split(_normals(rng, 80 + N_TEST, 2))
+    return Problem(name, seed, X, (X @ np.array([1.0, 0.7]) > 0.2).astype(int), X_test, scale=2.0)
+
+
+def three_classes(name: str, seed: int) -> Problem:
+    """(j) Softmax of three classes, 150 rows, three columns."""
+    rng = np.random.default_rng(seed)
+    X, X_test = _split(_normals(rng, 150 + N_TEST, 3))
+    W = np.array([[1.2, -0.5, 0.0], [-0.8, 0.6, 0.5], [0.0, 0.3, -0.9]])
+    P = special.softmax(X @ W.T + np.array([0.3, 0.0, -0.3]), axis=1)
+    y = (rng.random((150, 1)) > np.cumsum(P, axis=1)).sum(axis=1)
+    return Problem(name, seed, X, y, X_test, intercept_scale=10.0, likelihood="softmax")
+
+
+def probit(name: str, seed: int) -> Problem:
+    """(k) Probit, 150 rows, four columns."""
+    rng = np.random.default_rng(seed)
+    X, X_test = _split(_normals(rng, 150 + N_TEST, 4))
+    p = special.ndtr(X @ np.array([0.8, -0.5, 0.3, 0.0]) + 0.2)
+    return Problem(name, seed, X, _labels(rng, p), X_test, likelihood="probit")
+
+
+def label_noise(name: str, seed: int) -> Problem:
+    """(l) One label in ten flipped, 200 rows, three columns."""
+    rng = np.random.default_rng(seed)
+    X, X_test = _split(_normals(rng, 200 + N_TEST, 3))
+    y = _labels(rng, special.expit(X @ np.array([2.0, -1.5, 0.5]) + 0.5))
+    flipped = rng.random(len(y)) < 0.1
+    y = np.where(flipped, 1 - y, y)
+    return Problem(name, seed, X, y, X_test, scale=2.0, likelihood="label_noise", noise=0.1)
+
+
+def many_dummies(name: str, seed: int) -> Problem:
+    """(m) A category of twenty rare levels, as 0/1 columns, beside three numbers; 500 rows, a rare class."""
+    rng = np.random.default_rng(seed)
+    numbers = _normals(rng, 500 + N_TEST, 3)
+    share = 0.5 / np.arange(2, 22)
+    level = (rng.random((500 + N_TEST, 1)) > np.cumsum(share / share.sum() * 0.6)).sum(axis=1)  # 20: none of them
+    X = np.column_stack([numbers, level[:, None] == np.arange(20)]).astype(float)
+    w = np.concatenate([[1.0, -0.7, 0.4], np.tile([-4.0, 0.5, -4.0, 3.0], 5)])
+    return _logistic(name, seed, X, w, -2.0, rng, scale=5.0)
+
+
+PROBLEMS = {
+    "one_weight": (one_weight, 1),
+    "weight_and_bias": (weight_and_bias, 2),
+    "correlated": (correlated, 3),
+    "moderate": (moderate, 4),
+    "well_identified": (well_identified, 5),
+    "few_rows": (few_rows, 6),
+    "unbalanced": (unbalanced, 7),
+    "rare_dummy": (rare_dummy, 8),
+    "separable": (separable, 9),
+    "three_classes": (three_classes, 10),
+    "probit": (probit, 11),
+    "label_noise": (label_noise, 12),
+    "many_dummies": (many_dummies, 13),
+}
+
+
+def make(name: str) -> Problem:
+    """The problem of a given name."""
+    generate, seed = PROBLEMS[name]
+    return generate(name, seed)
