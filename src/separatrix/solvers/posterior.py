@@ -9,16 +9,18 @@ total weight, so `tol` means the same for metres and for millimetres, for ten ro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from separatrix._array import Float
+from separatrix._array import Float, is_sparse
 from separatrix.data import Block, InMemory, Source
 from separatrix.likelihoods import Likelihood
-from separatrix.priors import Penalty
-from separatrix.stats import DiagonalScatter, class_moments, require_finite
+from separatrix.priors import Penalty, Prior, penalty
+from separatrix.stats import ClassMoments, DiagonalScatter, class_moments, require_finite, require_squares
 from separatrix.stats.objective import (
     Design,
     ValueGrad,
@@ -28,10 +30,14 @@ from separatrix.stats.objective import (
     value_grad,
     value_grad_hess,
 )
+from separatrix.stats.sample import collect_sample
 
-__all__ = ["Posterior", "Units", "survey"]
+__all__ = ["Posterior", "Units", "pose", "survey"]
 
 LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in standard deviations
+SHARE = 16  # of many rows, one out of so many is looked at first
+PER_WEIGHT = 20  # but at least so many rows for each weight
+MANY = 2_000_000  # numbers in a table from which a first look at some of it pays
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,29 +47,62 @@ class Units:
     mean: Float
     spread: Float
     total: float
+    dtype: np.dtype[Any]
+    is_sparse: bool
 
-    def design(self, *, fit_intercept: bool, dtype: np.dtype[np.floating]) -> Design:
+    def design(self, *, fit_intercept: bool) -> Design:
         """Regressors about the mean, or about zero where there is no bias to take up the difference."""
         if not fit_intercept:
             return Design(np.zeros_like(self.mean), bias=False)
-        far = np.abs(self.mean) > LARGE_OFFSET[dtype] * self.spread
-        return Design(self.mean, bias=True, subtract=bool(far.any()))
+        far = np.abs(self.mean) > LARGE_OFFSET[self.dtype] * self.spread
+        return Design(self.mean, bias=True, subtract=bool(far.any()) and not self.is_sparse)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Look:
+    """Moments of all rows as one class, and how they are stored."""
+
+    moments: ClassMoments[DiagonalScatter]
+    dtype: np.dtype[Any]
+    is_sparse: bool
+
+    def __add__(self, other: _Look) -> _Look:
+        return replace(self, moments=self.moments + other.moments)
+
+
+def _look(block: Block) -> _Look:
+    alone = replace(block, t=np.zeros(len(block), dtype=np.intp))
+    return _Look(class_moments(alone, 1, DiagonalScatter), np.dtype(block.X.dtype), is_sparse(block.X))
 
 
 def survey(source: Source, *, fit_intercept: bool) -> Units:
-    """Means and spreads of the columns in one pass; about zero where there is no bias."""
-    moments = source.reduce(_as_one_class)
-    mean, total = moments.mean[0], moments.total
-    variance = moments.scatter.squares[0] / total
+    """Means and spreads of the columns in one pass; spreads about zero where there is no bias."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        look = source.reduce(_look)
+        moments = look.moments
+        mean, total = moments.mean[0], moments.total
+        variance = moments.scatter.squares[0] / total
+    if not np.isfinite(variance).all():
+        require_finite(source)
+        require_squares(source)
     variance = np.where(moments.is_constant(variance), 0.0, variance)
     if not fit_intercept:
         variance = variance + mean**2
-    return Units(mean, np.sqrt(variance), total)
+    return Units(mean, np.sqrt(variance), total, look.dtype, look.is_sparse)
 
 
-def _as_one_class(block: Block):  # type: ignore[no-untyped-def]
-    alone = replace(block, t=np.zeros(len(block), dtype=np.intp))
-    return class_moments(alone, 1, DiagonalScatter)
+def pose(source: Source, likelihood: Likelihood, prior: Prior, *, fit_intercept: bool) -> Posterior:
+    """The objective of a fit. Of many rows a sample is drawn, for the units and for a first fit."""
+    M = len(source.columns)
+    rows = max(source.n_rows // SHARE, PER_WEIGHT * (M + 1))
+    sample = collect_sample(source, rows) if source.n_rows >= max(4 * rows, MANY // max(M, 1)) else None
+    units = survey(source if sample is None else sample, fit_intercept=fit_intercept)
+    if sample is not None and not (units.spread > 0).all():
+        units = survey(source, fit_intercept=fit_intercept)  # a rare value that the sample missed
+    design = units.design(fit_intercept=fit_intercept)
+    shape = (likelihood.n_outputs, design.width)
+    on_weights = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
+    return Posterior(source, likelihood, on_weights, design, units, sample)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +114,7 @@ class Posterior:
     prior: Penalty
     design: Design
     units: Units
+    sample: InMemory | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -114,11 +154,12 @@ class Posterior:
         spread = np.where(self.units.spread > 0, self.units.spread, 1.0)
         return np.append(spread, 1.0) if self.design.bias else spread
 
-    def on(self, source: InMemory) -> Posterior:
-        """The same model of other rows."""
-        return replace(self, source=source)
+    def of_sample(self) -> Posterior:
+        """The same model of the sample alone."""
+        assert self.sample is not None, "there are so few rows that none were sampled"
+        return replace(self, source=self.sample, sample=None)
 
-    def _reduce(self, statistic, **at):  # type: ignore[no-untyped-def]
+    def _reduce(self, statistic: Callable[..., Any], **at: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             here = self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))
         if not np.isfinite(here.grad).all():

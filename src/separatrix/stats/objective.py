@@ -33,6 +33,8 @@ __all__ = [
     "value_grad_hess",
 ]
 
+CANCELLED = 1e-14  # a sum of squares about the origin, relative to one about zero, that is nothing but rounding
+
 
 @dataclass(frozen=True, slots=True)
 class Grad:
@@ -82,7 +84,8 @@ class Design:
     """How rows become regressors φ̃ = (x - c, 1).
 
     Products with x - c are taken as products with x, corrected: no copy of the rows is made, and sparse rows stay
-    sparse. Where the offset is so large that the correction would lose digits, ``subtract`` asks for the copy.
+    sparse. Where the offset is so large that the correction would lose digits, ``subtract`` asks for the copy, unless
+    the rows are sparse.
     """
 
     origin: Float
@@ -98,7 +101,7 @@ class Design:
         """θ φ̃ for each row, float64: (n,) for one output, (n, C) for more; any offset of the rows included."""
         W = theta[:, : len(self.origin)]
         shift = theta[:, -1] if self.bias else np.zeros(len(W))
-        if not self.subtract:
+        if not self._subtracts(block):
             shift = shift - W @ self.origin
         if len(W) == 1:
             a = _dots(self._rows(block), W[0])
@@ -116,7 +119,7 @@ class Design:
         total = np.atleast_1d(slope.sum(axis=0))
         G = np.empty((len(total), self.width))
         G[:, :M] = _sums(X, slope) if slope.ndim == 1 else (X.T @ slope.astype(X.dtype, copy=False)).T
-        if not self.subtract:
+        if not self._subtracts(block):
             G[:, :M] -= np.outer(total, self.origin)
         if self.bias:
             G[:, M] = total
@@ -145,7 +148,10 @@ class Design:
         return np.column_stack([coef, intercept + coef @ self.origin]) if self.bias else coef.copy()
 
     def _rows(self, block: Block) -> Rows:
-        return block.X - self.origin.astype(block.X.dtype) if self.subtract else block.X
+        return block.X - self.origin.astype(block.X.dtype) if self._subtracts(block) else block.X
+
+    def _subtracts(self, block: Block) -> bool:
+        return self.subtract and not is_sparse(block.X)
 
     def _scaled(self, X: Array, factor: Array, dtype: np.dtype[np.floating]) -> Array:
         """factor φ̃ of a dense block, in a fresh array."""
@@ -171,22 +177,30 @@ class Design:
         raw[M, M] = weight.sum()
         T = np.eye(M + 1)
         T[:M, M] = -self.origin
-        return np.asarray(T @ raw @ T.T)[: self.width, : self.width]
+        moved = np.asarray(T @ raw @ T.T)[: self.width, : self.width]
+        constant = np.abs(np.diag(moved)[:M]) <= CANCELLED * np.abs(np.diag(raw)[:M])
+        moved[:M][constant], moved[:, :M][:, constant] = 0.0, 0.0
+        return moved
 
 
 def _is_compiled(X: Rows) -> bool:
     """Whether compiled loops take these rows, and pay: they read row after row, and cost an import."""
-    return not is_sparse(X) and X.size >= COMPILED_FROM and bool(X.flags.c_contiguous)
+    if is_sparse(X):
+        return bool(X.nnz >= COMPILED_FROM)
+    return X.size >= COMPILED_FROM and bool(X.flags.c_contiguous)
 
 
 def _dots(X: Rows, w: Float) -> Float:
     """X w in float64."""
     if not _is_compiled(X):
         return _product(X, w)
-    from separatrix.stats._kernels import row_dots
+    from separatrix.stats._kernels import csr_dots, row_dots
 
-    a = np.empty(len(X))
-    row_dots(X, w, a)
+    a = np.empty(X.shape[0])
+    if is_sparse(X):
+        csr_dots(X.data, X.indices, X.indptr, w, a)
+    else:
+        row_dots(X, w, a)
     return a
 
 
@@ -194,10 +208,13 @@ def _sums(X: Rows, slope: Array) -> Float:
     """X' slope in float64."""
     if not _is_compiled(X):
         return np.asarray(X.T @ slope.astype(X.dtype, copy=False), dtype=np.float64)
-    from separatrix.stats._kernels import row_sums
+    from separatrix.stats._kernels import csr_sums, row_sums
 
     total = np.zeros(X.shape[1])
-    row_sums(X, slope, total)
+    if is_sparse(X):
+        csr_sums(X.data, X.indices, X.indptr, slope, total)
+    else:
+        row_sums(X, slope, total)
     return total
 
 
