@@ -231,7 +231,7 @@ def rare_dummy(name: str, seed: int) -> Problem:
     rng = np.random.default_rng(seed)
     X = np.column_stack([_normals(rng, 300 + N_TEST, 2), rng.random(300 + N_TEST) < 0.02]).astype(float)
     X[:6, 2], X[6:300, 2] = 1.0, 0.0
-    problem = _logistic(name, seed, X, np.array([1.0, -0.5, 0.0]), -1.0, rng, scale=5.0)
+    problem = _logistic(name, seed, X, np.array([1.0, -0.5, 0.0]), -1.0, rng, scale=10.0)
     problem.y[:6] = 1
     return problem
 

@@ -119,20 +119,35 @@ def test_the_likelihood_is_the_product_of_the_probabilities_of_the_labels(name, 
     assert_allclose(problem.log_joint(draws), expected + prior, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "easy"), [("well_identified", True), ("correlated", True), ("rare_dummy", False)])
-def test_the_laplace_approximation_is_good_where_it_should_be_and_bad_where_it_should_not(name, easy, rng):
+@pytest.mark.parametrize(
+    ("name", "lowest_k", "highest_k", "lowest_gap", "highest_gap"),
+    [
+        ("well_identified", -1.0, 0.5, 0.0, 0.25),
+        ("correlated", -1.0, 0.5, 0.0, 0.25),
+        ("rare_dummy", 0.55, 1.0, 0.5, 1.0),
+        ("many_dummies", 0.7, 1.2, 0.5, 1.0),
+    ],
+)
+def test_some_problems_are_easy_for_laplace_and_some_are_not(name, lowest_k, highest_k, lowest_gap, highest_gap, rng):
+    """k, and how far the mode lies from the mean in standard deviations. One k is noisy: the median of nine."""
     gold = load(name)
-    Phi, y, precision = gold.problem.design(gold.problem.X), gold.problem.y, gold.problem.prior_sds**-2.0
+    mode, covariance = laplace(gold.problem)
+    q = stats.multivariate_normal(mode, covariance)
+    draws = q.rvs((9, 4_000), random_state=rng)
+    k = np.median([pareto_smooth(gold.problem.log_joint(w) - q.logpdf(w)).k for w in draws])
+    assert lowest_k < k < highest_k
+    assert lowest_gap < (np.abs(mode - gold.means) / gold.sds).max() < highest_gap
+
+
+def laplace(problem):
+    """Mode and inverse Hessian of a logistic posterior, by Newton's method with nothing to guard it."""
+    Phi, precision = problem.design(problem.X), problem.prior_sds**-2.0
     mode = np.zeros(Phi.shape[1])
     for _ in range(30):
         p = special.expit(Phi @ mode)
         hess = (Phi.T * (p * (1 - p))) @ Phi + np.diag(precision)
-        mode = mode + np.linalg.solve(hess, Phi.T @ (y - p) - precision * mode)
-    q = stats.multivariate_normal(mode, np.linalg.inv(hess))
-    draws = q.rvs(4_000, random_state=rng)
-    k = pareto_smooth(gold.problem.log_joint(draws) - q.logpdf(draws)).k
-    off = np.abs(mode - gold.means) / gold.sds
-    assert (k < 0.5 and off.max() < 0.25) if easy else (k > 0.7 and off.max() > 0.4)
+        mode = mode + np.linalg.solve(hess, Phi.T @ (problem.y - p) - precision * mode)
+    return mode, np.linalg.inv(hess)
 
 
 def test_numbers_of_other_data_are_refused(monkeypatch):
