@@ -41,8 +41,8 @@ __all__ = [
 
 LOG_SQRT_2PI = 0.5 * float(np.log(2 * np.pi))
 SERIES_FROM = 10.0  # from here on eight terms of the asymptotic series are exact to rounding
-FRACTION_FROM = 5.0  # from here on FRACTION_DEPTH terms of the continued fraction are exact to rounding
-FRACTION_DEPTH = 24
+FRACTION_FROM = 4.0  # from here on FRACTION_DEPTH terms of the continued fraction are exact to rounding
+FRACTION_DEPTH = 30
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)  # B_2, B_4, ...
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix._array import Array, Float
+from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 
 __all__ = ["Flat", "Gaussian", "Penalty", "Prior", "penalty"]
@@ -38,8 +39,8 @@ class Gaussian:
 
     Examples
     --------
-    >>> import separatrix as sx
-    >>> sx.Gaussian(scale=0.5)
+    >>> from separatrix.priors import Gaussian
+    >>> Gaussian(scale=0.5)
     Gaussian(scale=0.5, mean=0.0, covariance=None, intercept_scale=inf)
     """
 
@@ -118,9 +119,10 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
     if isinstance(prior, Flat):
         return Penalty(np.zeros(shape), np.zeros(P))
     mean = np.zeros(P)
-    mean[:M] = _per_column("mean", prior.mean, columns)
+    mean[:M] = _finite("mean", _per_column("mean", prior.mean, columns), columns)
     bias = _positive("intercept_scale", np.asarray(prior.intercept_scale, dtype=np.float64), ("the bias",)) ** -2.0
     if prior.covariance is not None:
+        _require_default_scale(prior.scale)
         precision = np.zeros((P, P))
         precision[:M, :M] = _inverse(prior.covariance, columns)
         if fit_intercept:
@@ -140,6 +142,22 @@ def _per_column(name: str, value: Any, columns: tuple[str, ...]) -> Float:
             f"give one number, or one for each column."
         )
     return np.broadcast_to(numbers, (len(columns),))
+
+
+def _finite(name: str, numbers: Float, columns: tuple[str, ...]) -> Float:
+    """Numbers none of which is NaN or infinite."""
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise DataError(f"Gaussian({name}=...) is {numbers[wrong[0]]:g} for {columns[wrong[0]]}; it must be finite.")
+    return numbers
+
+
+def _require_default_scale(scale: Any) -> None:
+    """Raise where both a scale and a covariance were given."""
+    if np.ndim(scale) or scale != Gaussian.scale:
+        raise DataError(
+            "Gaussian(scale=..., covariance=...): give one of the two. To scale a covariance, multiply it by scale**2."
+        )
 
 
 def _positive(name: str, scale: Float, columns: tuple[str, ...]) -> Float:
@@ -162,16 +180,18 @@ def _inverse(covariance: Any, columns: tuple[str, ...]) -> Float:
         raise DataError(
             f"Gaussian(covariance=...) has shape {S.shape}, but there are {M} columns: it must be ({M}, {M})."
         )
-    if not np.isfinite(S).all() or not np.allclose(S, S.T, rtol=1e-10, atol=0):
+    unit = np.sqrt(np.abs(np.diag(S)))
+    if not np.isfinite(S).all() or not (np.abs(S - S.T) <= 1e-10 * np.outer(unit, unit)).all():
         raise DataError(
             "Gaussian(covariance=...) must be symmetric and finite. Use (S + S.T) / 2 if it is, but for rounding."
         )
-    try:
-        return np.asarray(linalg.cho_solve(linalg.cho_factor(S, lower=True), np.eye(M)))
-    except linalg.LinAlgError:
-        values, vectors = linalg.eigh(S)
-        largest = columns[int(np.abs(vectors[:, 0]).argmax())]
-        raise DataError(
-            f"Gaussian(covariance=...) is not positive definite: its smallest eigenvalue is {values[0]:.3g}, along "
-            f"{largest!r} most of all. Add a small multiple of the identity, or drop a column that repeats others."
-        ) from None
+    with single_thread_blas():
+        try:
+            return np.asarray(linalg.cho_solve(linalg.cho_factor(S, lower=True), np.eye(M)))
+        except linalg.LinAlgError:
+            values, vectors = linalg.eigh(S)
+    largest = columns[int(np.abs(vectors[:, 0]).argmax())]
+    raise DataError(
+        f"Gaussian(covariance=...) is not positive definite: its smallest eigenvalue is {values[0]:.3g}, along "
+        f"{largest!r} most of all. Add a small multiple of the identity, or drop a column that repeats others."
+    )

@@ -7,7 +7,9 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from separatrix._special import (
+    FRACTION_FROM,
     divergence,
+    hazard_fraction,
     inverse_log_minus_digamma,
     log1p_ratio,
     log_beta,
@@ -107,3 +109,16 @@ def test_a_flat_stretch_is_walked_over():
 def test_no_root_is_an_error():
     with pytest.raises(ArithmeticError, match="no root after 5 steps"):
         root_of_decreasing(lambda t: (np.ones_like(t), -np.ones_like(t)), np.zeros(2), max_steps=5)
+
+
+def test_hazard_fraction():
+    x = np.concatenate([np.linspace(FRACTION_FROM, 30, 40), [1e2, 1e4, 1e6, 1e9, 1e150]])
+    fraction = hazard_fraction(x)
+    near = x <= 30  # 400 digits of Φ(-x), of which the four subtractions may take some
+    hazard = [mp.npdf(mp.mpf(v)) / (mp.erfc(mp.mpf(v) / mp.sqrt(2)) / 2) for v in x[near]]
+    rest = [r - mp.mpf(v) for r, v in zip(hazard, x[near], strict=True)]
+    for j, K in enumerate(fraction, start=1):
+        assert_allclose(K[near], [float(r) for r in rest], rtol=5e-14)
+        assert_allclose(K[~near], j / x[~near], rtol=(j + 1) * 1e-4)  # K_j = j/x (1 - (j + 1)/x² + ...)
+        rest = [j / r - mp.mpf(v) for r, v in zip(rest, x[near], strict=True)]
+    assert_allclose(fraction[0][x >= 1e9] * x[x >= 1e9], 1.0, rtol=1e-15)

@@ -10,7 +10,7 @@ With m = a for a target 1 and m = -a for a target 0, and r = N(m)/Φ(m),
 Let x = |a|. The target on the side of a has m = x and nothing cancels. The other has m = -x, where r = x + K_1 is the
 hazard of the normal: m + r = K_1 falls like 1/x and the skew like 2/x³, so beyond `FRACTION_FROM` both come from the
 continued fraction of r instead of differences:  r K_1²K_2²K_3 (x + 3K_3 - 2K_4)/6. Right to 1e-12 on both sides
-(the skew to 1e-11), and ln p is finite while a² is.
+(the skew to 1e-10), and ln p is finite while a² is.
 """
 
 from __future__ import annotations

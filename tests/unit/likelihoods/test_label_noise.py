@@ -1,0 +1,179 @@
+"""Label noise against the mixture it is, and against the models that it becomes without noise."""
+
+import copy
+import pickle
+
+import mpmath as mp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import LabelNoise, Logit, Softmax, SoftmaxLabelNoise
+
+REACH = np.concatenate([-np.geomspace(1e9, 1e-6, 40), [0.0], np.geomspace(1e-6, 1e9, 40)])
+RATES = [(0.1, 0.1), (0.3, 0.05), (0.0, 0.2), (0.2, 0.0), (1e-12, 1e-300), (0.49, 0.5)]
+CONFUSION = np.array([[0.8, 0.15, 0.05], [0.0, 1.0, 0.0], [0.3, 0.1, 0.6]])
+
+
+def exact(a, t, eps0, eps1):
+    """ln p, slope, curvature, skew and posterior of the mixture as it is defined."""
+    with mp.workdps(900):
+        a, eps0, eps1 = (mp.mpf(float(v)) for v in (a, eps0, eps1))
+        up = 1 / (1 + mp.exp(-a)) if a > 0 else mp.exp(a) / (1 + mp.exp(a))
+        one, zero = (1 - eps1, eps0) if t else (eps1, 1 - eps0)
+        p = one * up + zero * (1 - up)
+        first = (one - zero) * up * (1 - up)
+        second, third = first * (1 - 2 * up), first * (1 - 6 * up + 6 * up**2)
+        slope = first / p
+        skew = -(third / p - 3 * first * second / p**2 + 2 * slope**3)
+        return [float(v) for v in (mp.log(p), slope, slope**2 - second / p, skew, one * up / p)]
+
+
+@pytest.mark.parametrize("rates", RATES, ids=str)
+@pytest.mark.parametrize("t", [0, 1])
+def test_every_digit_of_the_mixture(rates, t):
+    a = np.concatenate([np.linspace(-60, 60, 41), [-700.0, 700.0]])
+    noise, codes = LabelNoise(*rates), np.full(len(a), t)
+    found = [*noise.derivatives(a, codes), noise.skew(a, codes), noise.posterior(a, codes)]
+    expected = np.array([exact(v, t, *rates) for v in a]).T
+    scale = expected[1] ** 2 + np.abs(
+        expected[1]
+    )  # curvature and skew change sign: their digits are those of the slope
+    for ours, theirs, size in zip(found, expected, (0.0, 0.0, scale, scale, 0.0), strict=True):
+        assert np.all(np.abs(ours - theirs) <= 1e-13 * (np.abs(theirs) + size) + 1e-300)
+
+
+@pytest.mark.parametrize("t", [0, 1, 0.0, 1.0, 0.3])
+def test_without_noise_it_is_the_logit(t):
+    targets = np.full(len(REACH), t)
+    none, logit = LabelNoise(0.0), Logit()
+    for ours, theirs in zip(none.derivatives(REACH, targets), logit.derivatives(REACH, targets), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-14, atol=1e-300 if t in (0, 1) else 1e-16)
+    assert_allclose(none.skew(REACH, targets), logit.skew(REACH, targets), rtol=1e-12, atol=1e-16)
+    assert_allclose(none.safe_curvature(REACH, targets), logit.safe_curvature(REACH, targets), rtol=1e-14, atol=1e-300)
+    assert_allclose(none.posterior(REACH, targets), targets)
+
+
+@pytest.mark.parametrize("rates", RATES, ids=str)
+def test_safe_curvature_is_the_expected_curvature(rates):
+    noise = LabelNoise(*rates)
+    a = np.linspace(-30, 30, 61)
+    one, zero = (noise.derivatives(a, np.full(61, t)).curvature for t in (1, 0))
+    up, down = noise.observed(a), 1 - noise.observed(a)
+    information = noise.safe_curvature(a, np.ones(61, dtype=int))
+    assert_allclose(information, up * one + down * zero, atol=1e-15)
+    assert (information >= 0).all()
+
+
+@pytest.mark.parametrize("rates", RATES, ids=str)
+def test_probabilities_of_class_and_label(rates, rng):
+    noise, a = LabelNoise(*rates), rng.normal(size=100) * 5
+    eps0, eps1 = rates
+    assert_allclose(noise.probability(a), Logit().probability(a))
+    assert_allclose(noise.observed(a), eps0 + (1 - eps0 - eps1) * Logit().probability(a), rtol=1e-14)
+    label = [np.exp(noise.derivatives(a, np.full(100, t)).log_p) for t in (0, 1)]
+    assert_allclose(label[1], noise.observed(a), rtol=1e-13)
+    assert_allclose(label[0], 1 - noise.observed(a), atol=1e-15)
+    joint = [label[t] * noise.posterior(a, np.full(100, t)) for t in (0, 1)]
+    assert_allclose(joint[0] + joint[1], noise.probability(a), rtol=1e-13)  # Σ_t p(t | a) p(1 | t, a) = p(1 | a)
+
+
+def test_a_label_against_a_strong_activation_is_given_up():
+    """The slope of the logit grows to 1; here it returns to 0, and the curvature is negative on the way."""
+    a = np.array([-3.0, -10.0, -40.0])
+    log_p, slope, curvature = LabelNoise(0.1).derivatives(a, np.array([1, 1, 1]))
+    assert (np.diff(slope) < 0).all()
+    assert (curvature < 0).all()
+    assert_allclose(log_p[-1], np.log(0.1), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        ((0.5,), r"eps0=0.5, eps1=0.5\): the rates must sum to less than 1"),
+        ((0.7, 0.4), r"eps0=0.7, eps1=0.4\): the rates must sum to less than 1"),
+        ((-0.1,), r"LabelNoise\(eps0=-0.1\): eps0 must be a finite number, between 0 and 1"),
+        ((0.1, np.nan), r"LabelNoise\(eps1=nan\)"),
+        (("0.1",), r"LabelNoise\(eps0='0.1'\)"),
+    ],
+)
+def test_rates_that_are_none(rates, message):
+    with pytest.raises(ValueError, match=message):
+        LabelNoise(*rates)
+
+
+def test_k_classes_against_the_definition(rng):
+    a, t = rng.normal(size=(60, 3)) * 6, rng.integers(3, size=60)
+    noise = SoftmaxLabelNoise(CONFUSION)
+    P = Softmax(3).probability(a)
+    joint = P * CONFUSION[:, t].T
+    p = joint.sum(axis=1)
+    Q = joint / p[:, None]
+    log_p, slope, curvature = noise.derivatives(a, t)
+    assert_allclose(log_p, np.log(p), rtol=1e-12, atol=1e-14)
+    assert_allclose(slope, Q - P, rtol=1e-10, atol=1e-15)
+    assert_allclose(curvature.p, P, rtol=1e-14)
+    assert_allclose(curvature.q, Q, rtol=1e-13)
+    assert_allclose(noise.posterior(a, t), Q, rtol=1e-13)
+    assert_allclose(noise.observed(a), P @ CONFUSION, rtol=1e-14)
+    assert_array_equal(noise.probability(a), P)
+    safe = noise.safe_curvature(a, t)
+    assert safe.q is None
+    assert_array_equal(safe.p, P)
+
+
+def test_the_identity_is_the_softmax(rng):
+    a = rng.normal(size=(300, 4)) * rng.choice([1.0, 40.0, 1e3, 1e9], size=(300, 1))
+    t = rng.integers(4, size=300)
+    ours, softmax = SoftmaxLabelNoise(np.eye(4)).derivatives(a, t), Softmax(4).derivatives(a, t)
+    assert_allclose(ours.log_p, softmax.log_p, rtol=1e-13, atol=1e-300)
+    assert_allclose(ours.slope, softmax.slope, rtol=1e-12, atol=1e-300)
+    assert_array_equal(ours.curvature.p, softmax.curvature.p)
+    assert_array_equal(ours.curvature.q, np.eye(4)[t])
+
+
+@pytest.mark.parametrize("rates", RATES, ids=str)
+@pytest.mark.parametrize("t", [0, 1])
+def test_two_classes_of_k_are_the_two_class_model(rates, t):
+    eps0, eps1 = rates
+    a, codes = np.column_stack([np.zeros(len(REACH)), REACH]), np.full(len(REACH), t)
+    ours = SoftmaxLabelNoise([[1 - eps0, eps0], [eps1, 1 - eps1]]).derivatives(a, codes)
+    two = LabelNoise(*rates).derivatives(REACH, codes)
+    # C's rows hold 1 - eps, so rates below the rounding of 1 are not to be seen in ln p of the right label
+    assert_allclose(ours.log_p, two.log_p, rtol=1e-13, atol=1e-15)
+    assert_allclose(ours.slope, np.column_stack([-two.slope, two.slope]), rtol=1e-9, atol=1e-15)
+    assert_allclose(ours.curvature.block(1, 1), two.curvature, rtol=1e-9, atol=1e-15)
+    assert_allclose(ours.curvature.block(0, 1), -two.curvature, rtol=1e-9, atol=1e-15)
+
+
+def test_labels_that_are_probabilities_are_refused():
+    """Their curvature is a mixture of K covariances and not the covariance of a mixture."""
+    with pytest.raises(DataError, match="takes class codes 0 .. K-1, and not probabilities"):
+        SoftmaxLabelNoise(CONFUSION).derivatives(np.zeros((2, 3)), np.full((2, 3), 1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("confusion", "message"),
+    [
+        (np.ones((2, 3)) / 3, r"shape \(2, 3\); it must be \(K, K\)"),
+        ([[1.0]], r"shape \(1, 1\)"),
+        ([[0.9, 0.1], [1.5, -0.5]], r"confusion\[1, 0\] is 1.5"),
+        ([[0.9, 0.1], [np.nan, 1.0]], r"confusion\[1, 0\] is nan"),
+        ([[0.9, 0.1], [0.5, 0.6]], r"confusion\[1\] sums to 1.1"),
+        ([[1.0, 0.0], [1.0, 0.0]], r"confusion\[:, 1\] is zero"),
+    ],
+)
+def test_matrices_that_are_none(confusion, message):
+    with pytest.raises(DataError, match=message):
+        SoftmaxLabelNoise(confusion)
+
+
+def test_a_confusion_matrix_is_kept_apart_from_the_array_given():
+    given = CONFUSION.copy()
+    noise = SoftmaxLabelNoise(given)
+    given[:] = 1 / 3
+    assert_allclose(noise.confusion, CONFUSION)
+    for copied in (pickle.loads(pickle.dumps(noise)), copy.deepcopy(noise)):
+        assert_array_equal(copied.confusion, noise.confusion)
+        assert copied.n_outputs == 3
