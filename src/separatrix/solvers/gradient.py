@@ -26,10 +26,11 @@ from separatrix._arguments import check_count, check_number, check_positive
 from separatrix._array import Float
 from separatrix.solvers.newton import ARMIJO
 from separatrix.solvers.posterior import Posterior
+from separatrix.solvers.precondition import diagonal
 from separatrix.solvers.result import Solution, Status, Step
 from separatrix.stats.objective import ValueGrad
 
-__all__ = ["GradientDescent", "curvature_scale", "is_lower", "squared_length"]
+__all__ = ["GradientDescent", "is_lower", "squared_length"]
 
 SAME = 1e-12  # relative differences of the objective that may be rounding, however far the columns are from zero
 PATIENCE = 100  # steps that may pass above the lowest point seen, or without any gain
@@ -123,7 +124,7 @@ class _Search:
     """Steps along -D⁻¹g that start at a Barzilai-Borwein length and shrink until the objective falls."""
 
     def __init__(self, objective: Posterior) -> None:
-        self.objective, self.D = objective, curvature_scale(objective)
+        self.objective, self.D = objective, diagonal(objective).curvature
         self.share = 1.0
         self.long = True
         self.smallest = np.inf
@@ -181,11 +182,3 @@ def _bottom_of_parabola(before: float, after: float, promised: float) -> float:
     """The share of a step where the parabola through both values and the first slope is lowest: a tenth to a half."""
     excess = after - before - promised
     return float(np.clip(-0.5 * promised / excess, 0.1, 0.5)) if np.isfinite(excess) and excess > 0 else 0.1
-
-
-def curvature_scale(objective: Posterior) -> Float:
-    """D (C, P): a quarter of each column's sum of squares, and the prior's precision.
-
-    The curvature of a logistic model is nowhere larger than that; of others it has the same units, which is enough.
-    """
-    return np.asarray(0.25 * objective.units.total * objective.column_units**2 + objective.prior.diagonal)

@@ -18,7 +18,7 @@ the largest |g_B(θ) - g_B(θ₀)| / |θ - θ₀| of the last epoch: the curvatu
 epoch results in the average of its θ, later ones counting more, and costs two passes: one for the steps, and one for
 value and gradient at the result. Where that is no lower, the steps are halved and the epoch is repeated.
 
-Lengths are in the metric D of `gradient.curvature_scale` and have no units: |θ|² = θ'Dθ, |g|² = g'D⁻¹g.
+Lengths are in the metric D of `precondition.diagonal` and have no units: |θ|² = θ'Dθ, |g|² = g'D⁻¹g.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from separatrix._arguments import check_count, check_number, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.data import Block
-from separatrix.solvers.gradient import curvature_scale, is_lower, squared_length
+from separatrix.solvers.gradient import is_lower, squared_length
 from separatrix.solvers.posterior import Posterior
+from separatrix.solvers.precondition import diagonal
 from separatrix.solvers.result import Solution, Status, Step
 
 __all__ = ["StochasticGradient"]
@@ -104,7 +105,7 @@ class _Run:
 
     def __init__(self, objective: Posterior, batch: int, rng: np.random.Generator) -> None:
         self.objective, self.batch, self.rng = objective, batch, rng
-        self.D = curvature_scale(objective)
+        self.D = diagonal(objective).curvature
         self.curvature = self.seen = 1.0
         self.caution = CAUTION
         self.repeats = 0

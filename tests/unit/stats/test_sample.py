@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from separatrix.data import Block, as_source
+from separatrix.stats.sample import collect_sample, draw
+
+
+def rows_of(sample):
+    """The one column of a drawn source."""
+    return np.asarray(sample.map(lambda X: X.toarray() if sparse.issparse(X) else X))[:, 0]
+
+
+@pytest.mark.parametrize("n", [1, 7, 100, 12_345])
+@pytest.mark.parametrize("rows", [1, 10, 1000, 100_000])
+def test_about_as_many_rows_as_asked_for(n, rows):
+    drawn = collect_sample(as_source(np.arange(n, dtype=np.float64)[:, None]), rows)
+    if rows >= n:
+        np.testing.assert_array_equal(rows_of(drawn), np.arange(n))
+    else:
+        # one out of each stretch of n // rows, which is up to twice as many as there need be
+        assert rows - 1 <= drawn.n_rows <= 2 * rows + 1
+        assert len(np.unique(rows_of(drawn))) == drawn.n_rows
+
+
+def test_one_row_from_each_stretch():
+    drawn = rows_of(collect_sample(as_source(np.arange(1000.0)[:, None]), 50))
+    np.testing.assert_array_equal(drawn // 20, np.arange(50))
+
+
+def test_the_same_rows_give_the_same_sample():
+    source = as_source(np.random.default_rng(0).normal(size=(5000, 2)), np.arange(5000) % 3)
+    first, second = (collect_sample(source, 100) for _ in range(2))
+    np.testing.assert_array_equal(rows_of(first), rows_of(second))
+    np.testing.assert_array_equal(first.t, second.t)
+
+
+def test_rows_keep_what_belongs_to_them_and_stand_for_all():
+    n = 4000
+    t, weight = np.arange(n) % 3, 1.0 + np.arange(n) % 2
+    source = as_source(np.arange(n, dtype=np.float64)[:, None], t, weight)
+    source = type(source)(source.reader, t, weight, 300, -np.arange(float(n)))
+    drawn = collect_sample(source, 400)
+    row = rows_of(drawn).astype(int)
+    np.testing.assert_array_equal(drawn.t, t[row])
+    np.testing.assert_array_equal(drawn.offset, -row)
+    np.testing.assert_allclose(drawn.weight, weight[row] * n / drawn.n_rows)
+    assert drawn.weight.sum() == pytest.approx(weight.sum(), rel=0.05)
+
+
+def test_without_weights_the_drawn_rows_weigh_as_much_as_all():
+    drawn = collect_sample(as_source(np.zeros((999, 1)), np.zeros(999, dtype=int)), 100)
+    assert drawn.weight.sum() == pytest.approx(999)
+    assert len(np.unique(drawn.weight)) == 1
+
+
+def test_sparse_rows_stay_sparse():
+    X = sparse.random_array((2000, 30), density=0.1, format="csr", rng=np.random.default_rng(0))
+    drawn = collect_sample(as_source(X), 200)
+    assert drawn.n_rows == 200
+    assert sparse.issparse(drawn.reader.read(slice(0, 5)))
+
+
+@pytest.mark.parametrize("period", [2, 16, 50, 64, 100])
+def test_a_periodic_table_does_not_mislead(period):
+    """Every row's place in its period is equally likely, whatever the stretch is (a chi-squared test)."""
+    n = 100_000
+    place = (np.arange(n) % period).astype(np.float64)
+    for rows in (n // 16, n // 50):
+        drawn = rows_of(collect_sample(as_source(place[:, None]), rows)).astype(int)
+        assert stats.chisquare(np.bincount(drawn, minlength=period)).pvalue > 1e-4
+
+
+def test_a_short_stretch_at_the_end_is_drawn_as_often_as_its_share():
+    """The last of 11 rows in stretches of 10 is there in one draw out of ten, like every other."""
+    X = np.zeros((11, 1))
+    seen = np.zeros(11)
+    for first in range(4000):
+        block = Block(X, None, None, range(first, first + 11))
+        for part in draw(block, 10).parts:
+            seen[np.asarray(part.row) - first] += 1
+    np.testing.assert_allclose(seen / 4000, 0.1, atol=0.025)
