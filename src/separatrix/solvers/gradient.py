@@ -53,6 +53,19 @@ class GradientDescent:
         The limit on steps. A fixed step is one pass; one of the line search is one pass and a few more now and then.
     trace : bool, default False
         Whether to keep every step.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix.data import as_source
+    >>> from separatrix.likelihoods import Logit
+    >>> from separatrix.priors import Gaussian
+    >>> from separatrix.solvers.posterior import pose
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> objective = pose(as_source(X[:, :5], y), Logit(), Gaussian(), fit_intercept=True)
+    >>> solution = GradientDescent().minimise(objective, np.zeros(objective.shape))
+    >>> solution.status.value
+    'converged: the gradient is zero to the tolerance'
     """
 
     step: float | None = None
@@ -140,7 +153,9 @@ class _Search:
             falls_enough = there.value <= here.value + ARMIJO * share * slope  # never so of NaN
             if falls_enough or is_lower(here, there, self.D):
                 self.share = self._next_share(share, direction, there.grad - here.grad)
-                return _Moved(trial, there, tries, Status.PRECISION if self._is_idle(here, there) else None)
+                if self._is_idle(here, there):
+                    break
+                return _Moved(trial, there, tries)
             share *= _bottom_of_parabola(here.value, there.value, share * slope)
         return _Moved(theta, here, tries, Status.PRECISION)
 

@@ -63,6 +63,19 @@ class StochasticGradient:
         For the order of the rows; None is a fixed seed, so that equal calls give equal models.
     trace : bool, default False
         Whether to keep the result of every epoch.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix.data import as_source
+    >>> from separatrix.likelihoods import Logit
+    >>> from separatrix.priors import Gaussian
+    >>> from separatrix.solvers.posterior import pose
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> objective = pose(as_source(X[:, :5], y), Logit(), Gaussian(), fit_intercept=True)
+    >>> solution = StochasticGradient(rng=0).minimise(objective, np.zeros(objective.shape))
+    >>> solution.status.value
+    'converged: the gradient is zero to the tolerance'
     """
 
     batch: int = 64

@@ -1,6 +1,7 @@
 """Sums over rows against the same sums written plainly, in every storage; and against differences."""
 
 from functools import reduce
+from itertools import pairwise
 from operator import add
 
 import numpy as np
@@ -234,7 +235,7 @@ def test_any_partition_of_the_rows_gives_the_same_sums(partition, n_outputs, sto
     whole = block_of(STORES[store](X), targets(n_outputs, False, rng, n), rng, weighted=True, moved=True)
     design, likelihood = Design(rng.normal(size=M), bias=True), likelihood_of(n_outputs)
     theta, V = rng.normal(size=(2, n_outputs, M + 1))
-    parts = [whole.take(np.arange(low, high)) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [whole.take(np.arange(low, high)) for low, high in pairwise(cuts)]
     together = reduce(add, (value_grad_hess(part, theta, likelihood, design) for part in parts))
     alone = value_grad_hess(whole, theta, likelihood, design)
     scale = np.abs(alone.hess).max() + 1.0

@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from posteriors import PROBLEMS, Problem, overlapping
+from separatrix.data import Counted, as_source
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import Logit
+from separatrix.priors import Flat, Gaussian
+from separatrix.solvers.posterior import pose, survey
+
+STORES = {"dense": np.asarray, "csr": sparse.csr_array}
+
+
+def somewhere(objective, rng):
+    """θ with activations of order one."""
+    return rng.normal(size=objective.shape) / objective.column_units / np.sqrt(objective.shape[1])
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("store", STORES)
+def test_value_and_gradient_are_those_of_the_plain_function_of_coefficients(name, store, rng):
+    problem = PROBLEMS[name]
+    objective = problem.posterior(STORES[store])
+    theta, V = somewhere(objective, rng), somewhere(objective, rng)
+    here = objective.value_grad(theta)
+    coef, intercept = objective.design.in_user_units(theta)
+    flat = np.column_stack([coef, intercept]) if problem.fit_intercept else coef
+    value, grad = problem.plain(flat.ravel())
+    assert here.value == pytest.approx(value, rel=1e-11)
+    # θ -> (coef, intercept) is linear: the slope along a direction is the same on both sides
+    coef, intercept = objective.design.in_user_units(V)
+    along = np.column_stack([coef, intercept]) if problem.fit_intercept else coef
+    np.testing.assert_allclose(np.vdot(here.grad, V), grad @ along.ravel(), rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("store", STORES)
+def test_the_hessian_is_the_derivative_of_the_gradient_and_the_product_is_with_it(name, store, rng):
+    objective = PROBLEMS[name].posterior(STORES[store])
+    theta, V = somewhere(objective, rng), somewhere(objective, rng)
+    here = objective.value_grad_hess(theta)
+    product = (here.hess @ V.ravel()).reshape(V.shape)
+    scale = objective.units.total * objective.column_units
+    step = 1e-5
+    ahead, behind = (objective.value_grad(theta + sign * step * V).grad for sign in (1, -1))
+    np.testing.assert_allclose((ahead - behind) / (2 * step) / scale, product / scale, atol=1e-7)
+    np.testing.assert_allclose(objective.hess_dot(theta, V) / scale, product / scale, atol=1e-12)
+    np.testing.assert_allclose(here.hess, here.hess.T, rtol=1e-12, atol=1e-12 * np.abs(here.hess).max())
+
+
+def test_every_evaluation_is_one_pass(rng):
+    objective = PROBLEMS["softmax"].posterior(rows_per_block=50)
+    theta = somewhere(objective, rng)
+    for evaluate in (objective.value_grad, objective.value_grad_hess, objective.largest_move):
+        before = objective.source.passes
+        evaluate(theta)
+        assert objective.source.passes == before + 1
+    objective.hess_dot(theta, theta)
+    assert objective.source.passes == 4
+
+
+def test_the_size_of_a_gradient_knows_neither_units_nor_the_number_of_rows():
+    X, t = overlapping()
+    units = np.array([1e-3, 1.0, 50.0, 1e4])
+    once = Problem(X, t).posterior()
+    scaled = Problem(X * units, t).posterior()
+    twice = Problem(np.vstack([X, X]), np.append(t, t)).posterior()
+    theta = np.array([[0.5, -0.2, 0.1, 0.3, 0.2]])
+    size = once.gradient_size(once.value_grad(theta).grad)
+    assert 0 < size < 1
+    moved = theta / np.append(units, 1.0)
+    assert scaled.gradient_size(scaled.value_grad(moved).grad) == pytest.approx(size, rel=1e-9)
+    assert twice.gradient_size(twice.value_grad(theta).grad) == pytest.approx(size, rel=1e-9)
+
+
+def test_a_weight_of_three_is_a_row_three_times():
+    X, t = overlapping(n=80)
+    weight = np.random.default_rng(0).integers(0, 4, size=80)
+    theta = np.array([[0.5, -0.2, 0.1, 0.3, 0.2]])
+    weighted = Problem(X, t, Gaussian(), weight=weight.astype(float)).posterior()
+    repeated = Problem(np.repeat(X, weight, axis=0), np.repeat(t, weight), Gaussian()).posterior()
+    np.testing.assert_allclose(weighted.design.origin, repeated.design.origin)
+    assert weighted.value_grad(theta).value == pytest.approx(repeated.value_grad(theta).value, rel=1e-12)
+    np.testing.assert_allclose(weighted.column_units, repeated.column_units)
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_survey_finds_means_and_spreads(store, fit_intercept, rng):
+    X = 3.0 + rng.normal(size=(500, 3)) * [1e-3, 1.0, 1e3]
+    X[:, 1] = 7.0
+    weight = rng.random(500)
+    units = survey(as_source(STORES[store](X), None, weight), fit_intercept=fit_intercept)
+    mean = np.average(X, axis=0, weights=weight)
+    about = mean if fit_intercept else 0.0
+    np.testing.assert_allclose(units.mean, mean)
+    np.testing.assert_allclose(units.spread, np.sqrt(np.average((X - about) ** 2, axis=0, weights=weight)), atol=1e-12)
+    assert units.total == pytest.approx(weight.sum())
+    assert (units.spread[1] == 0.0) == fit_intercept
+
+
+def test_sparse_rows_are_never_subtracted_from(rng):
+    X = sparse.csr_array(np.column_stack([rng.normal(size=50), np.full(50, 1e9)]))
+    assert not survey(as_source(X), fit_intercept=True).design(fit_intercept=True).subtract
+    assert survey(as_source(X.toarray()), fit_intercept=True).design(fit_intercept=True).subtract
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_row_that_is_not_a_number_is_traced_to_its_column(bad):
+    X, t = overlapping(n=30)
+    X[7, 2] = bad
+    with pytest.raises(DataError, match="x2"):
+        Problem(X, t).posterior()
+
+
+def test_few_rows_are_posed_without_a_sample_and_many_with_one(rng):
+    few = pose(Counted(as_source(rng.normal(size=(300, 2)), np.arange(300) % 2)), Logit(), Flat(), fit_intercept=True)
+    assert few.sample is None
+    n = 40_000
+    X = rng.normal(size=(n, 60))
+    many = pose(Counted(as_source(X, np.arange(n) % 2)), Logit(), Gaussian(), fit_intercept=True)
+    assert many.sample is not None
+    assert many.shape == (1, 61)
+    assert many.units.total == pytest.approx(n, rel=1e-9)
+    sampled = many.of_sample()
+    assert sampled.source.n_rows < n / 10
+    theta = rng.normal(size=many.shape) / 10
+    assert sampled.value_grad(theta).value == pytest.approx(many.value_grad(theta).value, rel=0.05)
+
+
+def test_a_rare_value_that_a_sample_misses_is_found_by_all_rows(rng):
+    n = 40_000
+    X = rng.normal(size=(n, 60))
+    X[:, 5] = 0.0
+    X[12_345, 5] = 1.0
+    posed = pose(Counted(as_source(X, np.arange(n) % 2)), Logit(), Gaussian(), fit_intercept=True)
+    assert posed.units.spread[5] == pytest.approx(np.std(X[:, 5]))

@@ -1,0 +1,181 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from posteriors import PROBLEMS, Problem, overlapping
+from separatrix.data import Block, Counted, ThroughBasis, as_source
+from separatrix.likelihoods import Logit
+from separatrix.priors import Gaussian, penalty
+from separatrix.solvers.newton import Newton
+from separatrix.solvers.posterior import Posterior, survey
+from separatrix.solvers.result import Status
+from separatrix.solvers.stochastic import StochasticGradient
+
+
+def start_of(objective):
+    return np.zeros(objective.shape)
+
+
+def excess(objective, theta):
+    """How far above the minimum, per unit of weight."""
+    lowest = objective.value_grad(Newton().minimise(objective, start_of(objective)).value).value
+    return (objective.value_grad(theta).value - lowest) / objective.units.total
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Ten thousand rows in blocks of a thousand, with columns that are not correlated."""
+    X, t = overlapping(n=10_000, n_features=8)
+    X = X @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T))).T
+    return Problem(X, t, Gaussian(scale=1.0)).posterior(rows_per_block=1000)
+
+
+def test_after_one_epoch_the_fit_is_within_the_noise_of_the_rows(many):
+    """The excess of the maximum likelihood estimate itself over the truth is about P/2N."""
+    solution = StochasticGradient(max_epochs=1).minimise(many, start_of(many))
+    assert solution.status is Status.MAX_STEPS
+    assert (solution.steps, solution.passes) == (1, 3)
+    P, N = many.shape[1], many.source.n_rows
+    assert excess(many, solution.value) < 4 * P / (2 * N)
+    assert excess(many, start_of(many)) > 100 * P / (2 * N)
+
+
+def test_later_epochs_gain_a_constant_factor_each(many):
+    solution = StochasticGradient(tol=1e-10, trace=True).minimise(many, start_of(many))
+    sizes = np.array([step.gradient for step in solution.trace])
+    assert solution.status is Status.GRADIENT
+    assert solution.passes == 2 * solution.steps + 1
+    assert solution.steps < 20
+    assert sizes[-1] / sizes[1] < 0.4 ** (len(sizes) - 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("batch", [1, 16, 64, 5000])
+def test_neither_the_seed_nor_the_batch_moves_the_optimum(batch, seed):
+    X, t = overlapping(n=600)
+    objective = Problem(X, t, Gaussian(scale=1.0)).posterior()
+    solution = StochasticGradient(batch=batch, tol=1e-9, rng=seed).minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    np.testing.assert_allclose(solution.value, Newton().minimise(objective, start_of(objective)).value, atol=1e-6)
+
+
+def test_the_order_of_rows_is_a_matter_of_the_generator(many):
+    first, again, other = (
+        StochasticGradient(max_epochs=2, rng=rng).minimise(many, start_of(many)).value for rng in (None, None, 7)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    given = StochasticGradient(max_epochs=2, rng=np.random.default_rng(7)).minimise(many, start_of(many)).value
+    np.testing.assert_array_equal(given, other)
+
+
+def test_rows_sorted_by_class_and_by_size_do_not_mislead():
+    X, t = overlapping(n=6000)
+    order = np.lexsort((X[:, 0], t))
+    objective = Problem(X[order], t[order], Gaussian(scale=1.0)).posterior(rows_per_block=500)
+    solution = StochasticGradient(tol=1e-9).minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    np.testing.assert_allclose(solution.value, Newton().minimise(objective, start_of(objective)).value, atol=1e-6)
+
+
+def test_a_column_that_only_one_block_knows_is_fitted():
+    X, t = overlapping(n=4000)
+    rare = np.zeros(4000)
+    rare[:40] = 1.0
+    objective = Problem(np.column_stack([X, rare]), t, Gaussian(scale=1.0)).posterior(rows_per_block=400)
+    solution = StochasticGradient(tol=1e-9, trace=True).minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    expected = Newton().minimise(objective, start_of(objective)).value
+    np.testing.assert_allclose(solution.value * objective.column_units, expected * objective.column_units, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_a_handful_of_rows_is_enough(n):
+    X = np.arange(1.0, n + 1)[:, None]
+    objective = Problem(X, np.arange(n) % 2, Gaussian(scale=1.0, intercept_scale=1.0)).posterior()
+    solution = StochasticGradient(tol=1e-8, max_epochs=2000).minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    np.testing.assert_allclose(solution.value, Newton().minimise(objective, start_of(objective)).value, atol=1e-6)
+
+
+def test_rows_without_weight_count_for_nothing():
+    """Whole mini-batches of them, at first: neither a step nor a division by zero."""
+    X, t = overlapping(n=400)
+    weight = (np.arange(400) < 6).astype(np.float64)
+    t[:6] = [0, 1, 0, 1, 0, 1]
+    objective = Problem(X, t, Gaussian(scale=1.0), weight=weight).posterior()
+    solution = StochasticGradient(batch=4, tol=1e-9).minimise(objective, start_of(objective))
+    expected = Newton().minimise(objective, start_of(objective)).value
+    np.testing.assert_allclose(solution.value * objective.column_units, expected * objective.column_units, atol=1e-6)
+
+
+def test_single_precision_rows_reach_the_tolerance():
+    X, t = overlapping(n=2000)
+    objective = Problem(X.astype(np.float32), t, Gaussian(scale=1.0)).posterior()
+    solution = StochasticGradient().minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    exact = Problem(X.astype(np.float32).astype(np.float64), t, Gaussian(scale=1.0)).posterior()
+    np.testing.assert_allclose(solution.value, Newton().minimise(exact, start_of(exact)).value, atol=1e-4)
+
+
+class Squares:
+    """φ(x) = (x, x²), which keeps count of how many rows it has seen at once."""
+
+    def __init__(self):
+        self.tallest = 0
+
+    def evaluate(self, X):
+        self.tallest = max(self.tallest, len(X))
+        return np.column_stack([X, X**2])
+
+    def names(self, columns):
+        return (*columns, *(f"{name}²" for name in columns))
+
+
+def test_rows_seen_through_a_basis_are_never_whole():
+    X, t = overlapping(n=1500, n_features=2)
+    basis = Squares()
+    source = Counted(ThroughBasis(as_source(X, t), basis, width=2**10))
+    units = survey(source, fit_intercept=True)
+    design = units.design(fit_intercept=True)
+    prior = penalty(Gaussian(), (1, design.width), fit_intercept=True, columns=source.columns)
+    objective = Posterior(source, Logit(), prior, design, units)
+    solution = StochasticGradient(tol=1e-9).minimise(objective, start_of(objective))
+    assert basis.tallest < 1500
+    whole = Problem(np.column_stack([X, X**2]), t, Gaussian()).posterior()
+    expected = Newton().minimise(whole, start_of(whole)).value
+    np.testing.assert_allclose(solution.value * whole.column_units, expected * whole.column_units, atol=1e-6)
+
+
+def test_sparse_rows_are_never_made_dense(monkeypatch):
+    X = sparse.random_array((3000, 50), density=0.05, format="csr", rng=np.random.default_rng(0))
+    X.data -= 0.3
+    t = np.random.default_rng(1).integers(2, size=3000)
+    objective = Problem(X.toarray(), t, Gaussian(scale=1.0)).posterior(sparse.csr_array)
+    seen = set()
+    activate = type(objective.design).activate
+
+    def watched(design, block: Block, theta):
+        seen.add((sparse.issparse(block.X), len(block)))
+        return activate(design, block, theta)
+
+    monkeypatch.setattr(type(objective.design), "activate", watched)
+    solution = StochasticGradient(tol=1e-8).minimise(objective, start_of(objective))
+    assert all(is_sparse for is_sparse, _ in seen)
+    assert min(n for _, n in seen) <= 64
+    assert solution.status is Status.GRADIENT
+    np.testing.assert_allclose(solution.value, Newton().minimise(objective, start_of(objective)).value, atol=1e-6)
+
+
+def test_an_impossible_tolerance_ends_at_the_precision_of_the_objective():
+    objective = PROBLEMS["logit"].posterior()
+    solution = StochasticGradient(tol=0.0).minimise(objective, start_of(objective))
+    assert solution.status is Status.PRECISION
+    assert objective.gradient_size(objective.value_grad(solution.value).grad) < 1e-10
+
+
+@pytest.mark.parametrize("options", [{"batch": 0}, {"batch": 2.5}, {"tol": -1.0}, {"max_epochs": -1}])
+def test_options_that_make_no_sense_are_named(options):
+    (name,) = options
+    with pytest.raises(ValueError, match=rf"StochasticGradient\({name}="):
+        StochasticGradient(**options)
