@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""p(t = 1 | a) = 1 - exp(-e^a): whether a Poisson count of rate u = e^a is positive.
+
+    t = 1:   ln p = ln(1 - e^-u),   slope h = u/(e^u - 1),   curvature h (u + h - 1)
+    t = 0:   ln p = -u,             slope -u,                curvature u
+
+Both are concave. For small u the differences are taken by series: u + h - 1 = u/2 + u²/12 - ..., and
+ln(1 - e^-u) = a - u/2 + u²/24 - ... A rate beyond e^600 is not told from infinity, as elsewhere in this package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix.likelihoods.base import Derivatives
+from separatrix.likelihoods.glm.likelihood import FAR, rate
+
+__all__ = ["CLogLog", "cloglog"]
+
+SMALL = 0.05
+SLOPE_SERIES = (1 / 2, 1 / 12, 0.0, -1 / 720, 0.0, 1 / 30240)
+LOG_SERIES = (-1 / 2, 1 / 24, 0.0, -1 / 2880, 0.0, 1 / 181440)
+
+
+@dataclass(frozen=True, slots=True)
+class CLogLog:
+    """Bernoulli targets, complementary log-log link."""
+
+    n_outputs: ClassVar[int] = 1
+    is_log_concave: ClassVar[bool] = True
+
+    def derivatives(self, a: Array, t: Array) -> Derivatives:
+        """ln p, slope and curvature; those of a soft target are the averages of those of 1 and 0."""
+        u = rate(a)
+        log_q = np.where(a > FAR, -np.inf, -u)
+        log_p, h, bend = _of_one(a, u)
+        if t.dtype.kind != "f":
+            is_one = t > 0
+            return Derivatives(np.where(is_one, log_p, log_q), np.where(is_one, h, -u), np.where(is_one, bend, u))
+        rest = 1.0 - t
+        log_rest = np.multiply(rest, log_q, where=rest > 0, out=np.zeros(len(a)))  # 0 times infinity is 0 here
+        return Derivatives(t * log_p + log_rest, t * h - rest * u, t * bend + rest * u)
+
+    def safe_curvature(self, a: Array, t: Array) -> Float:
+        """The curvature itself: ln p is concave."""
+        return np.asarray(self.derivatives(a, t).curvature)
+
+    def probability(self, a: Array) -> Float:
+        """p(t = 1 | a)."""
+        return np.asarray(-np.expm1(-rate(a)))
+
+
+def _of_one(a: Array, u: Float) -> tuple[Float, Float, Float]:
+    """ln p, slope and curvature of a 1."""
+    small = u < SMALL
+    low, high = np.where(small, u, 0.0), np.where(small, 1.0, u)
+    risen = -np.expm1(-high)  # 1 - e^-u
+    log_p = np.where(
+        small, a + low * _polynomial(low, LOG_SERIES), np.where(high < 0.7, np.log(risen), np.log1p(-np.exp(-high)))
+    )
+    h_high = high * np.exp(-high) / risen
+    gain_low = low * _polynomial(low, SLOPE_SERIES)  # u + h - 1
+    h = np.where(small, 1.0 - low + gain_low, h_high)
+    gain = np.where(small, gain_low, high + h_high - 1.0)
+    return log_p, h, h * gain
+
+
+def _polynomial(u: Float, coefficients: tuple[float, ...]) -> Float:
+    return np.asarray(np.polynomial.polynomial.polyval(u, coefficients))
+
+
+def cloglog(mu: Array) -> Float:
+    """ln(-ln(1 - μ)), the inverse of the probability."""
+    return np.log(-np.log1p(-mu))

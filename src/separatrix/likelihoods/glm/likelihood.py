@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Generalised linear models: targets of a `Response` whose mean is a function of the activation, μ = μ(a).
+
+    ln p = -½ d(t, μ(a)),     slope (t - μ) μ'/V,     expected curvature μ'²/V              PRML §4.3.6
+
+``log_p`` is minus half the unit deviance, so it is 0 at its best: near a good fit of large counts no digits are lost to
+large terms in t alone. Deviances come from a and not from μ, because 1 - μ and ln μ lose their digits in the tails.
+
+A mean beyond e^600 is not told from infinity (``log_p`` is -infinity, so that a solver refuses the step), and slopes
+stop growing there, so that no sum over rows overflows. The same holds outside the domain of the inverse link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import factorial
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix.likelihoods.base import Derivatives, Likelihood
+from separatrix.likelihoods.glm.response import Binary, Binomial, Gamma, Normal, Poisson, Response
+
+__all__ = [
+    "Bernoulli",
+    "GammaInverse",
+    "GammaLog",
+    "MeanLikelihood",
+    "NormalIdentity",
+    "NormalLog",
+    "PoissonLog",
+    "rate",
+]
+
+FAR = 600.0
+SMALLEST = np.exp(-0.5 * FAR)  # of an inverse mean, so that its square is not beyond e^600
+SERIES = [1 / factorial(k) for k in range(2, 17)]  # exact to rounding for |z| < ½
+
+
+class MeanLikelihood(Likelihood, Protocol):
+    """A likelihood with a mean: one activation per row."""
+
+    @property
+    def response(self) -> Response:
+        """How targets scatter about the mean."""
+
+    @property
+    def link(self) -> str:
+        """What the user calls a(μ)."""
+
+    def mean(self, a: Array) -> Float:
+        """μ(a)."""
+
+    def activation(self, mu: Array) -> Float:
+        """a(μ), the link function."""
+
+    def expected_curvature(self, a: Array) -> Float:
+        """E[-∂² ln p/∂a²] = μ'²/V: Fisher's information about a."""
+
+
+class Probability(Likelihood, Protocol):
+    """A likelihood of binary targets."""
+
+    def probability(self, a: Array) -> Array:
+        """p(t = 1 | a)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalIdentity:
+    """Least squares: μ = a."""
+
+    response: ClassVar[Normal] = Normal()
+    link: ClassVar[str] = "identity"
+    n_outputs: ClassVar[int] = 1
+    is_log_concave: ClassVar[bool] = True
+
+    def derivatives(self, a: Array, t: Array) -> Derivatives:
+        """-½ (t - a)², t - a, 1."""
+        rest = t - a
+        with np.errstate(over="ignore"):
+            return Derivatives(-0.5 * rest**2, rest, np.ones(len(a)))
+
+    def safe_curvature(self, a: Array, t: Array) -> Float:
+        """1."""
+        return np.ones(len(a))
+
+    def expected_curvature(self, a: Array) -> Float:
+        """1."""
+        return np.ones(len(a))
+
+    def mean(self, a: Array) -> Float:
+        """The activation."""
+        return np.asarray(a)
+
+    def activation(self, mu: Array) -> Float:
+        """The mean."""
+        return np.asarray(mu)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalLog:
+    """Constant scatter about an exponential curve: μ = e^a. Not log-concave."""
+
+    response: ClassVar[Normal] = Normal()
+    link: ClassVar[str] = "log"
+    n_outputs: ClassVar[int] = 1
+    is_log_concave: ClassVar[bool] = False
+
+    def derivatives(self, a: Array, t: Array) -> Derivatives:
+        """-½ (t - μ)², (t - μ) μ, (2μ - t) μ."""
+        mu = np.exp(np.minimum(a, 0.5 * FAR))  # its square must not be beyond e^600
+        rest = t - mu
+        log_p = np.where(a > 0.5 * FAR, -np.inf, -0.5 * rest**2)
+        return Derivatives(log_p, rest * mu, (mu - rest) * mu)
+
+    def safe_curvature(self, a: Array, t: Array) -> Float:
+        """The expected one."""
+        return self.expected_curvature(a)
+
+    def expected_curvature(self, a: Array) -> Float:
+        """μ²."""
+        return rate(2.0 * a)
+
+    def mean(self, a: Array) -> Float:
+        """e^a."""
+        return _exp(a)
+
+    def activation(self, mu: Array) -> Float:
+        """ln μ."""
+        return np.log(mu)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonLog:
+    """Counts with rates μ = e^a; canonical."""
+
+    response: ClassVar[Poisson] = Poisson()
+    link: ClassVar[str] = "log"
+    n_outputs: ClassVar[int] = 1
+    is_log_concave: ClassVar[bool] = True
+
+    def derivatives(self, a: Array, t: Array) -> Derivatives:
+        """-[t ln t/μ - t + μ], t - μ, μ."""
+        mu = rate(a)
+        counted = t > 0
+        z = np.where(counted, a - np.log(np.where(counted, t, 1.0)), 0.0)  # ln μ/t
+        near = counted & (np.abs(z) < 0.5)
+        half = np.where(near, t * _series(np.where(near, z, 0.0)), mu - t - t * z)
+        return Derivatives(np.where(a > FAR, -np.inf, -half), t - mu, mu)
+
+    def safe_curvature(self, a: Array, t: Array) -> Float:
+        """The curvature itself: ln p is concave."""
+        return rate(a)
+
+    def expected_curvature(self, a: Array) -> Float:
+        """μ."""
+        return rate(a)
+
+    def mean(self, a: Array) -> Float:
+        """e^a."""
+        return _exp(a)
+
+    def activation(self, mu: Array) -> Float:
+        """ln μ."""
+        return np.log(mu)
+
+
+@dataclass(frozen=True, slots=True)
+class GammaInverse:
+    """Positive targets with mean μ = 1/a, a > 0; canonical."""
+
+    response: ClassVar[Gamma] = Gamma()
+    link: ClassVar[str] = "inverse"
+    n_outputs: ClassVar[int] = 1
+    is_log_concave: ClassVar[bool] = True
+
+    def derivatives(self, a: Array, t: Array) -> Derivatives:
+        """-[t/μ - 1 - ln t/μ], μ - t, μ²; minus infinity for the first where a is not positive."""
+        inside = a >= SMALLEST
+        b = np.where(inside, a, 1.0)
+        z = np.where(inside, np.log(t) + np.log(b), 0.0)
+        mu = 1.0 / b
+        log_p = np.where(inside, -_excess(z), -np.inf)
+        return Derivatives(log_p, mu - t, mu**2)
+
+    def safe_curvature(self, a: Array, t: Array) -> Float:
+        """The curvature itself: ln p is concave."""
+        return self.expected_curvature(a)
+
+    def expected_curvature(self, a: Array) -> Float:
+        """μ²."""
+        return np.asarray(np.where(a >= SMALLEST, a, 1.0) ** -2.0)
+
+    def mean(self, a: Array) -> Float:
+        """1/a; not a number where a is not positive, and no mean exists."""
+        inside = a >= SMALLEST
+        return np.where(inside, 1.0 / np.where(inside, a, 1.0), np.nan)
+
+    def activation(self, mu: Array) -> Float:
+        """1/μ."""
+        return np.asarray(1.0 / mu)
+
+
+@dataclass(frozen=True, slots=True)
+class GammaLog:
+    """Positive targets with mean μ = e^a."""
+
+    response: ClassVar[Gamma] = Gamma()
+    link: ClassVar[str] = "log"
+    n_outputs: ClassVar[int] = 1
+    is_log_concave: ClassVar[bool] = True
+
+    def derivatives(self, a: Array, t: Array) -> Derivatives:
+        """-[t/μ - 1 - ln t/μ], t/μ - 1, t/μ."""
+        z = np.log(t) - a
+        ratio = rate(z)
+        return Derivatives(-_excess(z), ratio - 1.0, ratio)
+
+    def safe_curvature(self, a: Array, t: Array) -> Float:
+        """The curvature itself: ln p is concave."""
+        return rate(np.log(t) - a)
+
+    def expected_curvature(self, a: Array) -> Float:
+        """1."""
+        return np.ones(len(a))
+
+    def mean(self, a: Array) -> Float:
+        """e^a."""
+        return _exp(a)
+
+    def activation(self, mu: Array) -> Float:
+        """ln μ."""
+        return np.log(mu)
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """Binary targets, or shares, by way of any likelihood that has a ``probability``: logit, probit, cloglog.
+
+    ``quantile`` is the inverse of that probability.
+    """
+
+    binary: Probability
+    link: str
+    quantile: Callable[[Array], Array]
+    response: Binary | Binomial
+    n_outputs: ClassVar[int] = 1
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Whether the likelihood underneath is."""
+        return self.binary.is_log_concave
+
+    def derivatives(self, a: Array, t: Array) -> Derivatives:
+        """Those of the likelihood underneath, less the log likelihood of a share at its own mean."""
+        found = self.binary.derivatives(a, t)
+        if t.dtype.kind != "f":
+            return found
+        return found._replace(log_p=found.log_p - Binary().saturated(t, 1.0))
+
+    def safe_curvature(self, a: Array, t: Array) -> Float:
+        """As underneath."""
+        return np.asarray(self.binary.safe_curvature(a, t))
+
+    def expected_curvature(self, a: Array) -> Float:
+        """-s_1 s_0, the slopes of a 1 and of a 0: μ'/μ times μ'/(1-μ), without subtraction."""
+        ones = np.ones(len(a), dtype=np.intp)
+        return -self.binary.derivatives(a, ones).slope * self.binary.derivatives(a, 0 * ones).slope
+
+    def mean(self, a: Array) -> Float:
+        """p(t = 1 | a)."""
+        return np.asarray(self.binary.probability(a))
+
+    def activation(self, mu: Array) -> Float:
+        """The quantile of μ."""
+        return np.asarray(self.quantile(mu))
+
+
+def rate(a: Array) -> Float:
+    """e^a, no further than e^600."""
+    return np.exp(np.minimum(a, FAR), dtype=np.float64)
+
+
+def _exp(a: Array) -> Float:
+    with np.errstate(over="ignore"):
+        return np.exp(a)
+
+
+def _excess(z: Array) -> Float:
+    """e^z - 1 - z: never negative, right to rounding near zero; infinite beyond e^600."""
+    near = np.abs(z) < 0.5
+    far = np.where(z > FAR, np.inf, rate(z) - 1.0 - z)
+    return np.where(near, _series(np.where(near, z, 0.0)), far)
+
+
+def _series(z: Array) -> Float:
+    return np.asarray(z * z * np.polynomial.polynomial.polyval(z, SERIES))

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How targets scatter about their mean: exponential dispersion models.             McCullagh & Nelder (1989)
+
+    ln p(t | μ, φ) = -d(t, μ)/2φ + c(t, φ),        E t = μ,  var t = φ V(μ)
+
+The unit deviance d is zero at μ = t and positive elsewhere; V is its variance function; c, the log density of a target
+at its own mean, is all that a log likelihood has beyond the deviance. Differences of large logarithms are taken on
+paper: c of a Poisson, gamma or binomial density is what Stirling's formula leaves over (`_special.stirling_error`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from scipy import special
+
+from separatrix._array import Array, Float
+from separatrix._special import LOG_SQRT_2PI, divergence, stirling_error
+from separatrix.exceptions import DataError
+
+__all__ = ["Binary", "Binomial", "Gamma", "Normal", "Poisson", "Response"]
+
+SQUARABLE = 1e130  # squares of larger targets, summed over rows, overflow
+
+
+class Response(Protocol):
+    """V, d and c of one exponential dispersion model, and which targets it can have made."""
+
+    @property
+    def name(self) -> str:
+        """What a user calls it."""
+
+    @property
+    def has_dispersion(self) -> bool:
+        """Whether φ is unknown; else it is 1."""
+
+    def variance(self, mu: Array) -> Float:
+        """V(μ)."""
+
+    def deviance(self, t: Array, mu: Array) -> Float:
+        """d(t, μ) for each row."""
+
+    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+        """c(t, φ) for each row; a binomial one depends on its number of trials too."""
+
+    def check_targets(self, t: Array) -> None:
+        """Raise `DataError`, naming the first row at fault, where a target is impossible."""
+
+    def check_mean(self, mean: float) -> None:
+        """Raise `DataError` where no finite activation has this mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """V = 1."""
+
+    name: ClassVar[str] = "gaussian"
+    has_dispersion: ClassVar[bool] = True
+
+    def variance(self, mu: Array) -> Float:
+        """1."""
+        return np.ones(np.shape(mu))
+
+    def deviance(self, t: Array, mu: Array) -> Float:
+        """(t - μ)²."""
+        return np.asarray((t - mu) ** 2)
+
+    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+        """-½ ln 2πφ."""
+        with np.errstate(divide="ignore"):  # a perfect fit has φ = 0, and an infinite density
+            return np.full(np.shape(t), -LOG_SQRT_2PI - 0.5 * np.log(dispersion))
+
+    def check_targets(self, t: Array) -> None:
+        """Any number whose square is one."""
+        _refuse(t, np.abs(t) > SQUARABLE, "too large to square", "Divide y by a constant.")
+
+    def check_mean(self, mean: float) -> None:
+        """Any mean will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Targets 0 and 1, or a share of ones in between: V = μ (1 - μ)."""
+
+    name: ClassVar[str] = "bernoulli"
+    has_dispersion: ClassVar[bool] = False
+
+    def variance(self, mu: Array) -> Float:
+        """μ (1 - μ)."""
+        return np.asarray(mu * (1.0 - mu))
+
+    def deviance(self, t: Array, mu: Array) -> Float:
+        """2 [t ln t/μ + (1 - t) ln (1-t)/(1-μ)]."""
+        return 2.0 * (divergence(t, mu) + divergence(1.0 - t, 1.0 - mu))
+
+    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+        """t ln t + (1 - t) ln (1 - t): zero for a 0 or a 1."""
+        return np.asarray(special.xlogy(t, t) + special.xlogy(1.0 - t, 1.0 - t))
+
+    def check_targets(self, t: Array) -> None:
+        """Numbers from 0 to 1."""
+        remedy = "Code the two classes as 0 and 1, or give shares."
+        _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
+
+    def check_mean(self, mean: float) -> None:
+        """Not all 0, and not all 1."""
+        if mean in (0.0, 1.0):
+            raise DataError(
+                f"Every target in y (of positive weight) is {mean:g}: the likelihood rises for ever as the intercept "
+                f"goes to {'-' if mean == 0 else '+'}infinity. Give rows of both kinds."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Binomial:
+    """Shares k/n of n trials; the trials are weights, so all but c is as for one trial."""
+
+    name: ClassVar[str] = "binomial"
+    has_dispersion: ClassVar[bool] = False
+
+    def variance(self, mu: Array) -> Float:
+        """μ (1 - μ), for one trial."""
+        return Binary().variance(mu)
+
+    def deviance(self, t: Array, mu: Array) -> Float:
+        """As for one trial."""
+        return Binary().deviance(t, mu)
+
+    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+        """ln [C(n, k) (k/n)^k (1 - k/n)^(n-k)]; zero for k = 0 and for k = n."""
+        n = np.ones(np.shape(t)) if trials is None else trials
+        k, rest = n * t, n * (1.0 - t)
+        inside = (k > 0) & (rest > 0)
+        n, k, rest = (np.where(inside, count, 1.0) for count in (n, k, rest))
+        left = stirling_error(n) - stirling_error(k) - stirling_error(rest)
+        return np.where(inside, left + 0.5 * (np.log(n) - np.log(k) - np.log(rest)) - LOG_SQRT_2PI, 0.0)
+
+    def check_targets(self, t: Array) -> None:
+        """Shares from 0 to 1."""
+        remedy = "Give shares of successes with the trials as sample_weight, or two columns: successes and failures."
+        _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
+
+    def check_mean(self, mean: float) -> None:
+        """Some success, and some failure."""
+        Binary().check_mean(mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """Counts, or rates with their exposure as weights: V = μ."""
+
+    name: ClassVar[str] = "poisson"
+    has_dispersion: ClassVar[bool] = False
+
+    def variance(self, mu: Array) -> Float:
+        """μ."""
+        return np.asarray(mu)
+
+    def deviance(self, t: Array, mu: Array) -> Float:
+        """2 [t ln t/μ - t + μ]."""
+        return 2.0 * divergence(t, mu)
+
+    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+        """ln [t^t e^-t / t!]; zero for t = 0."""
+        safe = np.where(t > 0, t, 1.0)
+        return np.where(t > 0, -LOG_SQRT_2PI - 0.5 * np.log(safe) - stirling_error(safe), 0.0)
+
+    def check_targets(self, t: Array) -> None:
+        """Numbers that are not negative."""
+        _refuse(t, ~(t >= 0), "negative", "Counts are 0, 1, 2, ...")
+
+    def check_mean(self, mean: float) -> None:
+        """Some count must be positive."""
+        if mean == 0.0:
+            raise DataError(
+                "Every count in y (of positive weight) is 0: the likelihood rises for ever as the intercept goes to "
+                "-infinity. Give rows with events."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Gamma:
+    """Positive targets with a constant coefficient of variation √φ: V = μ²."""
+
+    name: ClassVar[str] = "gamma"
+    has_dispersion: ClassVar[bool] = True
+
+    def variance(self, mu: Array) -> Float:
+        """μ²."""
+        return np.asarray(mu**2)
+
+    def deviance(self, t: Array, mu: Array) -> Float:
+        """2 [t/μ - 1 - ln t/μ]."""
+        return 2.0 * divergence(1.0, t / mu)
+
+    def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
+        """With k = 1/φ: k ln k - k - lnΓ(k) - ln t."""
+        with np.errstate(divide="ignore"):
+            k = np.float64(1.0) / dispersion
+        return np.asarray(0.5 * np.log(k) - LOG_SQRT_2PI - stirling_error(k) - np.log(t))
+
+    def check_targets(self, t: Array) -> None:
+        """Numbers above zero."""
+        _refuse(t, ~(t > 0), "not positive", "Drop rows of 0, or model whether they are 0 apart.")
+
+    def check_mean(self, mean: float) -> None:
+        """Positive targets have a positive mean."""
+
+
+def _refuse(t: Array, wrong: Array, what: str, remedy: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        raise DataError(f"y[{rows[0]}] is {t[rows[0]]:g}, which is {what} ({len(rows)} of {len(t)} rows). {remedy}")
