@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from separatrix import families as families
     from separatrix import geometry as geometry
     from separatrix import plots as plots
+    from separatrix import likelihoods as likelihoods
     from separatrix import solvers as solvers
     from separatrix.decisions import DecisionRule as DecisionRule
     from separatrix.decisions import decide as decide
+    from separatrix.discriminative import GeneralizedLinearModel as GeneralizedLinearModel
+    from separatrix.discriminative import LabelNoiseLogisticRegression as LabelNoiseLogisticRegression
+    from separatrix.discriminative import LogisticRegression as LogisticRegression
+    from separatrix.discriminative import ProbitRegression as ProbitRegression
     from separatrix.generative import ExponentialFamilyClassifier as ExponentialFamilyClassifier
     from separatrix.generative import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from separatrix.generative import NaiveBayes as NaiveBayes
     from separatrix.generative import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from separatrix.geometry import is_separable as is_separable
+    from separatrix.priors import Flat as Flat
+    from separatrix.priors import Gaussian as Gaussian
     from separatrix.reductions import OneVsOne as OneVsOne
     from separatrix.reductions import OneVsRest as OneVsRest
     from separatrix.rules import FisherDiscriminant as FisherDiscriminant
@@ -41,13 +48,19 @@ _HOME = {
     "QuadraticDiscriminantAnalysis": "generative",
     "NaiveBayes": "generative",
     "ExponentialFamilyClassifier": "generative",
+    "LogisticRegression": "discriminative",
+    "ProbitRegression": "discriminative",
+    "LabelNoiseLogisticRegression": "discriminative",
+    "GeneralizedLinearModel": "discriminative",
+    "Gaussian": "priors",
+    "Flat": "priors",
     "OneVsRest": "reductions",
     "OneVsOne": "reductions",
     "DecisionRule": "decisions",
     "decide": "decisions",
     "is_separable": "geometry",
 }
-_MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "plots", "solvers")
+_MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "plots", "solvers")
 
 __all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604
 

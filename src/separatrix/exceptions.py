@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["CollinearError", "CollinearWarning", "ConvergenceWarning", "DataError", "NotSeparableWarning"]
+__all__ = [
+    "CollinearError",
+    "CollinearWarning",
+    "ConvergenceWarning",
+    "DataError",
+    "NotSeparableWarning",
+    "SeparationWarning",
+]
 
 
 class DataError(ValueError):
@@ -22,3 +29,7 @@ class CollinearWarning(UserWarning):
 
 class NotSeparableWarning(ConvergenceWarning):
     """A perceptron stopped at its limit: no hyperplane was found that separates the classes."""
+
+
+class SeparationWarning(UserWarning):
+    """A hyperplane separates the classes: without a prior the likelihood has no maximum, and weights never settle."""

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows, bincount
 from separatrix.basis import fit_basis
-from separatrix.data import Counted, Source, ThroughBasis, as_source, as_table, encode_labels
+from separatrix.data import Counted, Source, ThroughBasis, as_source, as_table, encode_labels, encode_shares, is_shares
 from separatrix.exceptions import DataError
 from separatrix.solvers import Solution
 from separatrix.stats import require_finite
@@ -41,6 +41,7 @@ class Training(NamedTuple):
     classes: Array
     counted: Counted
     n_unlabelled: int
+    is_soft: bool = False
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -63,30 +64,39 @@ class Classifier(ClassifierMixin, BaseEstimator):
         unlabelled: Any = "error",
         reset: bool = True,
         least_classes: int = 2,
+        soft: bool = False,
     ) -> Training:
         """Check and open a training table; sets ``classes_``, ``n_features_in_`` and ``basis_``.
 
-        Without ``reset`` the table must match the one seen before, whose classes and basis stay.
+        Without ``reset`` the table must match the one seen before, whose classes and basis stay. Where the model takes
+        ``soft`` targets, y may have a column for each class, of probabilities: they become the targets of the source
+        (of two classes, those of the second).
         """
         X = as_table(X)
         raw = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=reset)
-        classes, codes = encode_labels(y, unlabelled=unlabelled)
+        codes: Array
+        if soft and is_shares(y):
+            classes, shares = encode_shares(y)
+            codes = shares[:, 1] if len(classes) == 2 else shares
+        else:
+            classes, codes = encode_labels(y, unlabelled=unlabelled)
         if len(codes) != raw.n_rows:
             raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
         require_classes(classes, least_classes)
         weight = check_weight(sample_weight, raw.n_rows)
-        require_weight(weight, codes, classes)
+        if codes.dtype.kind != "f":
+            require_weight(weight, codes, classes)
         source = Counted(replace(raw, t=codes, weight=weight))
         if reset:
             self.classes_ = classes
             self.basis_ = fit_basis(self.basis, source)
         seen: Source = source if self.basis_ is None else ThroughBasis(source, self.basis_)
-        return Training(seen, classes, source, int(np.count_nonzero(codes < 0)))
+        return Training(seen, classes, source, int(np.count_nonzero(codes < 0)), codes.dtype.kind == "f")
 
     def _keep(self, solution: Solution[Any], passes: int) -> None:
         """Store how the fit went, and what it cost."""
-        self.solution_ = solution
+        self.solution_ = replace(solution, passes=passes, end=None)
         self.n_steps_, self.n_passes_ = solution.steps, passes
 
     def _map_rows(

@@ -12,7 +12,7 @@ closed integral. With z = m/s, t⁻_k = e^(-km + k²s²/2) Φ(z - ks) and t⁺_k
 
 These converge slowly or not at all, but t_k are the moments of a positive measure on [0, 1], and for such alternating
 sums the weights of Cohen, Rodriguez Villegas and Zagier (2000) leave a relative error of about 5.8^-n after n terms,
-the same for every m and s: eighteen terms are as good as floating point. Everything is kept relative to the largest
+the same for every m and s: twenty-two terms are as good as floating point. Everything is kept relative to the largest
 exponent, so that a probability of e^-1000 still has its logarithm.
 
 **Fast** (`log_odds`, `fast_log_averages`). In the coordinates of the probit rule, PRML (4.153) and (4.154),
@@ -38,7 +38,7 @@ from separatrix._array import Float
 
 __all__ = ["Averages", "blocks", "fast_log_averages", "log_averages", "log_odds", "log_odds_size", "shrinkage"]
 
-TERMS = 18
+TERMS = 22
 NO_WIDTH = 1e-100  # a standard deviation that is zero for every purpose, and may be divided by
 REACH, PER_UNIT, COLUMNS, DEGREE = 24, 2, 64, 6
 BLOCK = 8192  # rows whose temporaries stay in cache
@@ -92,6 +92,23 @@ def _terms(k: int, m: Float, s: Float, z: Float, top: Float, common: Float) -> t
     return low, 0.5 * common * special.erfcx((k * s + z) / np.sqrt(2.0))
 
 
+def softplus_variance(m: Float, s: Float) -> Float:
+    """V[ln(1 + e^a)], a ~ N(-m, s²), m ≥ 0, s > 0: the same sums, with ln²(1 + x) = 2 Σ_k (-1)^k H_(k-1) x^k / k."""
+    m, s = np.broadcast_arrays(m, s)
+    z = m / s
+    common = np.exp(-0.5 * z**2)
+    mills = 0.5 * special.erfcx(z / np.sqrt(2.0))
+    second = common * s**2 * (mills - z * _loss(z, mills))  # E[a²; a > 0]
+    harmonic = 0.0
+    for k, weight in enumerate(_alternating_weights(TERMS), start=1):
+        low, high = _terms(k, m, s, z, np.zeros_like(z), common)
+        x = k * s + z
+        second += 2 * weight / k * common * s * _loss(x, 0.5 * special.erfcx(x / np.sqrt(2.0)))  # E[a e^-ka; a > 0]
+        second -= 2 * weight * harmonic / k * (low + high)
+        harmonic += 1 / k
+    return np.asarray(second - np.exp(2 * log_averages(m, s).log_softplus))
+
+
 @cache
 def _alternating_weights(n: int) -> tuple[float, ...]:
     """Weights w_k, near (-1)^k at first and falling to zero, with Σ_k w_k a_k ≈ Σ_k (-1)^k a_k (Algorithm 1 there)."""
@@ -126,7 +143,7 @@ def log_odds_size(m: Float, var: Float) -> Float:
     """|ln p - ln(1 - p)| for one block of rows."""
     kappa = shrinkage(var)
     u = kappa * m
-    size = _look_up(0, u, kappa)
+    size = _look_up(_tables()[0], u, kappa)
     size *= u
     far = u >= REACH
     if far.any():
@@ -141,12 +158,12 @@ def fast_log_averages(m: Float, var: Float) -> Averages:
     """ln q, ln f, ln c for one block of rows, from the table: relative errors of q, f and c near 1e-9."""
     kappa = shrinkage(var)
     u = kappa * m
-    log_q = -u * _look_up(0, u, kappa)
+    log_q = -u * _look_up(_tables()[0], u, kappa)
     far = u >= REACH
     log_q[far] = 0.0  # for now
     log_q -= np.log1p(np.exp(log_q))  # from log-odds to ln q
     log_kappa = np.log(kappa)
-    found = Averages(log_q, _look_up(1, u, kappa) - log_kappa, _look_up(2, u, kappa) + log_kappa)
+    found = Averages(log_q, _look_up(_tables()[1], u, kappa) - log_kappa, _look_up(_tables()[2], u, kappa) + log_kappa)
     if far.any():
         wide = far & (m - var <= FAR * np.sqrt(var))
         exact = log_averages(m[wide], np.sqrt(var[wide]))
@@ -156,39 +173,71 @@ def fast_log_averages(m: Float, var: Float) -> Averages:
     return found
 
 
-def _look_up(which: int, u: Float, kappa: Float) -> Float:
+class Softened(NamedTuple):
+    """E[σ(d)], E[ln(1 + e^d)] and V[ln(1 + e^d)]."""
+
+    probability: Float
+    mean: Float
+    variance: Float
+
+
+def soften(mu: Float, var: Float) -> Softened:
+    """What max(d, 0) becomes when it is smooth and d ~ N(mu, var), mu ≤ 0; to about 1e-9 of one and of var."""
+    log_q, log_f, _ = fast_log_averages(-mu, var)
+    kappa = shrinkage(var)
+    share = _look_up(_variance_table(), -kappa * mu, kappa)
+    return Softened(np.exp(log_q), np.exp(log_f), var * np.nan_to_num(share))  # beyond the table it is zero
+
+
+def _look_up(table: Float, u: Float, kappa: Float) -> Float:
     from separatrix.bayesian._kernels import look_up
 
     out = np.empty_like(u)
-    look_up(u, kappa, _tables()[which], PER_UNIT, COLUMNS, out)
+    look_up(u, kappa, table, PER_UNIT, COLUMNS, out)
     return out
 
 
 @cache
 def _tables() -> Float:
     """Coefficients (3, cells, 28) of R, ln(κ f) and ln(c/κ): a fifth of a second, once."""
-    nodes = chebyshev.chebpts1(DEGREE + 1)
-    u = (np.arange(REACH * PER_UNIT)[:, None] + (nodes + 1) / 2) / PER_UNIT
-    kappa = (np.arange(COLUMNS)[:, None] + (nodes + 1) / 2) / COLUMNS
-    values = np.stack(_smooth_parts(u[:, None, :, None], kappa[None, :, None, :]))
-    interpolate = np.linalg.inv(chebyshev.chebvander(nodes, DEGREE))
+    u, kappa = _grid()
+    log_q, log_f, log_c = log_averages(u / kappa, _std(kappa))
+    odds = np.log(-np.expm1(log_q)) - log_q
+    return _coefficients(np.stack([odds / u, log_f + np.log(kappa), log_c - np.log(kappa)]))
+
+
+@cache
+def _variance_table() -> Float:
+    """Coefficients (cells, 28) of V[ln(1 + e^a)] / s²."""
+    u, kappa = _grid()
+    s = _std(kappa)
+    return np.asarray(_coefficients((softplus_variance(u / kappa, s) / s**2)[None])[0])
+
+
+def _std(kappa: Float) -> Float:
+    return np.sqrt((kappa**-2.0 - 1) * 8 / np.pi)
+
+
+def _grid() -> tuple[Float, Float]:
+    """Chebyshev's points in every cell: u (rows, 1, 7, 1) and κ (1, columns, 1, 7)."""
+    inside = (chebyshev.chebpts1(DEGREE + 1) + 1) / 2
+    u = (np.arange(REACH * PER_UNIT)[:, None] + inside) / PER_UNIT
+    kappa = (np.arange(COLUMNS)[:, None] + inside) / COLUMNS
+    return u[:, None, :, None], kappa[None, :, None, :]
+
+
+def _coefficients(values: Float) -> Float:
+    """Polynomials through values (functions, rows, columns, 7, 7), of total degree six: (functions, cells, 28)."""
+    interpolate = np.linalg.inv(chebyshev.chebvander(chebyshev.chebpts1(DEGREE + 1), DEGREE))
     series = np.einsum("fxyij,ai,bj->fxyab", values, interpolate, interpolate, optimize=True)
     a, b = np.indices((DEGREE + 1, DEGREE + 1))
     series[..., a + b > DEGREE] = 0.0  # of Chebyshev's polynomials: as small as the error that is there anyway
     powers = np.array([np.pad(chebyshev.cheb2poly(e), (0, DEGREE - d)) for d, e in enumerate(_units())]).T
     coefficients = np.einsum("fxyab,ia,jb->fxyij", series, powers, powers, optimize=True)
     kept = np.concatenate([coefficients[..., i, : DEGREE + 1 - i] for i in range(DEGREE, -1, -1)], axis=-1)
-    return np.ascontiguousarray(kept.reshape(3, REACH * PER_UNIT * COLUMNS, -1))
+    return np.ascontiguousarray(kept.reshape(len(values), REACH * PER_UNIT * COLUMNS, -1))
 
 
 def _units() -> list[Float]:
     """The Chebyshev series of T_0, T_1, ... T_6."""
     return [np.eye(d + 1)[d] for d in range(DEGREE + 1)]
-
-
-def _smooth_parts(u: Float, kappa: Float) -> tuple[Float, Float, Float]:
-    """R, ln(κ f), ln(c/κ): what the table holds."""
-    s = np.sqrt((kappa**-2.0 - 1) * 8 / np.pi)
-    log_q, log_f, log_c = log_averages(u / kappa, s)
-    odds = np.log(-np.expm1(log_q)) - log_q
-    return odds / u, log_f + np.log(kappa), log_c - np.log(kappa)

@@ -3,9 +3,20 @@
 
 from separatrix.data.block import Block
 from separatrix.data.counted import Counted
-from separatrix.data.labels import encode_labels
+from separatrix.data.labels import encode_labels, encode_shares, is_shares
 from separatrix.data.memory import InMemory, as_source
 from separatrix.data.reader import as_table
 from separatrix.data.source import Source, ThroughBasis
 
-__all__ = ["Block", "Counted", "InMemory", "Source", "ThroughBasis", "as_source", "as_table", "encode_labels"]
+__all__ = [
+    "Block",
+    "Counted",
+    "InMemory",
+    "Source",
+    "ThroughBasis",
+    "as_source",
+    "as_table",
+    "encode_labels",
+    "encode_shares",
+    "is_shares",
+]

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from separatrix._array import Array, Codes
+from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 
-__all__ = ["encode_labels"]
+__all__ = ["encode_labels", "encode_shares", "is_shares"]
 
 HEAD = 2_000  # rows from which the set of classes is guessed before the rest is checked
 
@@ -113,3 +113,42 @@ def _guess(labels: Array) -> tuple[Array, Codes | None]:
     classes = np.unique(labels[:HEAD])
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     return classes, codes if np.array_equal(classes[codes], labels) else None
+
+
+def is_shares(y: Any) -> bool:
+    """Whether y is a table with a column for each class, and not a list of labels."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    return len(shape) == 2 and shape[1] > 1
+
+
+def encode_shares(y: Any) -> tuple[Array, Float]:
+    """The classes and, for each row, the probability of each: soft targets, (N, K).
+
+    The classes are the names of the columns of a data frame, and 0 .. K-1 of an array.
+
+    Raises
+    ------
+    DataError
+        Naming the first row whose shares are not probabilities.
+    """
+    names = getattr(y, "columns", None)
+    T = np.asarray(y, dtype=np.float64)
+    classes = np.arange(T.shape[1]) if names is None else np.asarray(names)
+    wrong = np.flatnonzero(~((T >= 0) & (T <= 1)).all(axis=1))
+    if len(wrong):
+        raise DataError(
+            f"Row {wrong[0]} of y is {_listed(T[wrong[0]])}: soft targets are probabilities and must lie in [0, 1] "
+            f"({len(wrong)} of {len(T)} rows do not). Give one column for each class, or a list of labels."
+        )
+    total = T.sum(axis=1)
+    wrong = np.flatnonzero(np.abs(total - 1) > 1e-6)
+    if len(wrong):
+        raise DataError(
+            f"Row {wrong[0]} of y sums to {total[wrong[0]]:.6g}: the probabilities of a row must sum to 1 "
+            f"({len(wrong)} of {len(T)} rows do not). Divide each row by its sum."
+        )
+    return classes, T / total[:, None]
+
+
+def _listed(row: Float) -> str:
+    return "(" + ", ".join(f"{value:.4g}" for value in row[:6]) + (", ..." if len(row) > 6 else "") + ")"

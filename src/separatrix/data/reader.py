@@ -92,7 +92,12 @@ class _Sparse:
         return float(1.5 * self.array.nnz / self.array.shape[0])  # a value and half as much for its index
 
     def read(self, span: slice) -> Rows:
-        return self.array[span].astype(working_dtype(self.array.dtype), copy=False)
+        start, stop, _ = span.indices(self.n_rows)
+        X, low, high = self.array, self.array.indptr[start], self.array.indptr[stop]
+        # Slicing a CSR matrix copies, and so does building one from small parts of arrays; three views do not.
+        rows = sparse.csr_array((stop - start, X.shape[1]), dtype=X.dtype)
+        rows.data, rows.indices, rows.indptr = X.data[low:high], X.indices[low:high], X.indptr[start : stop + 1] - low
+        return rows.astype(working_dtype(X.dtype), copy=False)
 
 
 @dataclass(frozen=True)

@@ -2,5 +2,8 @@
 """Models of p(C_k | x) itself."""
 
 from separatrix.discriminative.glm import GeneralizedLinearModel
+from separatrix.discriminative.label_noise import LabelNoiseLogisticRegression
+from separatrix.discriminative.logistic import LogisticRegression
+from separatrix.discriminative.probit import ProbitRegression
 
-__all__ = ["GeneralizedLinearModel"]
+__all__ = ["GeneralizedLinearModel", "LabelNoiseLogisticRegression", "LogisticRegression", "ProbitRegression"]

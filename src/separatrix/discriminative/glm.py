@@ -179,21 +179,20 @@ class GeneralizedLinearModel(LinearRegressor):
 
     def _keep(self, fit: GLMFit, opened: Training) -> None:
         """Store the fit under public names, in the user's units; all at the end, so that what fails changes nothing."""
-        passes = opened.counted.passes
-        J, P = fit.to_user_units, fit.n_effective
-        coefficients = J @ fit.theta[0]
+        coefficients, P = fit.coefficients, fit.n_effective
         M = len(coefficients) - bool(self.fit_intercept)
         self.coef_, self.intercept_ = coefficients[:M], float(coefficients[M:].sum())
         self.basis_, self.likelihood_ = opened.basis, fit.likelihood
         self.coefficient_names_, self.alpha_ = fit.names, float(self.alpha)
         self.dispersion_ = fit.dispersion
-        self.covariance_ = fit.dispersion * (J @ fit.unscaled_covariance @ J.T)
+        self.covariance_ = fit.dispersion * fit.user_covariance
         self.standard_errors_ = np.sqrt(np.diag(self.covariance_))
         self.deviance_, self.null_deviance_ = fit.goodness.deviance, fit.null.deviance
         self.pearson_, self.degrees_of_freedom_ = fit.goodness.pearson, fit.degrees_of_freedom
         self.log_likelihood_ = fit.log_likelihood
         self.aic_ = -2 * self.log_likelihood_ + 2 * P
         self.bic_ = -2 * self.log_likelihood_ + np.log(fit.targets.n_observations) * P
+        passes = opened.counted.passes
         self.solution_ = replace(fit.solution, passes=passes)
         self.n_steps_, self.n_passes_ = fit.solution.steps, passes
         self._design, self._unscaled = fit.posterior.design, fit.unscaled_covariance

@@ -140,6 +140,22 @@ class GLMFit:
         return J
 
     @property
+    def coefficients(self) -> Float:
+        """(w, w0)."""
+        return np.asarray(self.to_user_units @ self.theta[0])
+
+    def of_user_units(self, w: Float) -> Float:
+        """θ of (w, w0)."""
+        M = len(self.posterior.design.origin)
+        return self.posterior.design.of_user_units(w[None, :M], w[M:])
+
+    @cached_property
+    def user_covariance(self) -> Float:
+        """Of (w, w0), over the dispersion."""
+        J = self.to_user_units
+        return np.asarray(J @ self.unscaled_covariance @ J.T)
+
+    @property
     def log_likelihood(self) -> float:
         """Σ ln p(t | μ, φ); for a normal response φ is the maximum likelihood one, as is usual."""
         N, deviance = self.targets.n_observations, self.goodness.deviance

@@ -22,8 +22,9 @@ import numpy as np
 from scipy import special
 
 from separatrix._array import Float
+from separatrix._threads import single_thread_blas
 from separatrix.discriminative.glm_fit import GLMFit, collect_goodness, inverse
-from separatrix.discriminative.restricted import fit_restricted, foretold
+from separatrix.discriminative.restricted import fit_restricted, foretold, null_coefficients
 
 __all__ = ["TESTS", "TestResult", "each_coefficient", "positions", "quantile", "run_test", "wald_tests"]
 
@@ -55,29 +56,33 @@ class TestResult:
 
 def wald_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
     """ŵ_s' (cov ŵ)_ss⁻¹ ŵ_s, and that it is one over an estimated dispersion."""
-    J = fit.to_user_units
-    S = fit.dispersion * (J @ fit.unscaled_covariance @ J.T)[np.ix_(fixed, fixed)]
-    w = (J @ fit.theta[0])[fixed]
-    return float(w @ np.linalg.solve(S, w)), True
+    S, w = fit.dispersion * fit.user_covariance[np.ix_(fixed, fixed)], fit.coefficients[fixed]
+    with single_thread_blas():
+        return float(w @ np.linalg.solve(S, w)), True
 
 
 def ratio_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
     """(D(restricted) - D̂)/φ̂."""
-    zero = np.zeros(len(fixed))
-    found = fit_restricted(fit, fixed, zero, foretold(fit, fixed, zero))
+    found = _without(fit, fixed)
     return (np.nan if found is None else max(found[0] - fit.goodness.deviance, 0.0) / fit.dispersion), True
 
 
 def score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
     """U' I⁻¹ U/φ, all three at the restricted fit; so the dispersion is that of the hypothesis, and this is χ²."""
-    zero = np.zeros(len(fixed))
-    found = fit_restricted(fit, fixed, zero, foretold(fit, fixed, zero))
+    found = _without(fit, fixed)
     if found is None:
         return np.nan, False
-    here = collect_goodness(fit.posterior, found[1])
-    U = fit.posterior.value_grad(found[1]).grad[0]
+    theta = fit.of_user_units(found[1])
+    here = collect_goodness(fit.posterior, theta)
+    U = fit.posterior.value_grad(theta).grad[0]
     phi = fit.dispersion_of(here.pearson, fit.degrees_of_freedom + len(fixed))
     return float(U @ inverse(here.information, fit) @ U) / phi, False
+
+
+def _without(fit: GLMFit, fixed: list[int]) -> tuple[float, Float] | None:
+    """Deviance and coefficients of the model in which some are zero."""
+    zero = np.zeros(len(fixed))
+    return fit_restricted(fit, fixed, zero, foretold(fit, fixed, zero), null_coefficients(fit))
 
 
 Statistic = Callable[[GLMFit, list[int]], tuple[float, bool]]
@@ -90,7 +95,8 @@ TESTS: dict[str, Statistic] = {
 
 def run_test(fit: GLMFit, fixed: list[int], method: str) -> TestResult:
     """Whether some coefficients are all zero, by one of `TESTS`."""
-    chi2, over_dispersion = TESTS[method](fit, fixed)
+    # A perfect fit has no dispersion to compare with, and too few rows have an unknown one.
+    chi2, over_dispersion = TESTS[method](fit, fixed) if fit.dispersion > 0 else (np.nan, True)
     q = len(fixed)
     names = tuple(fit.names[j] for j in fixed)
     if over_dispersion and fit.likelihood.response.has_dispersion:

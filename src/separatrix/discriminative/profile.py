@@ -22,9 +22,10 @@ TOLERANCE = 1e-7  # of the reach, relative
 
 def profile_interval(fit: GLMFit, j: int, reach: float) -> tuple[float, float]:
     """All b for which √[(D(w_j = b) - D̂)/φ̂] <= reach; infinite on a side where the deviance never rises so far."""
-    J = fit.to_user_units
-    center = float(J[j] @ fit.theta[0])
-    error = float(np.sqrt(fit.dispersion * (J[j] @ fit.unscaled_covariance @ J[j])))
+    center = float(fit.coefficients[j])
+    error = float(np.sqrt(fit.dispersion * fit.user_covariance[j, j]))
+    if not (error > 0 and np.isfinite(reach)):  # a perfect fit, or no rows left to estimate the dispersion
+        return center - reach * error, center + reach * error
     below, above = (_distance(_Profile(fit, j, center, side), reach, error) for side in (-1.0, 1.0))
     return center - below, center + above
 
@@ -34,13 +35,13 @@ class _Profile:
 
     def __init__(self, fit: GLMFit, j: int, center: float, side: float) -> None:
         self.fit, self.j, self.center, self.side = fit, j, center, side
-        self.inside = (0.0, fit.theta)
-        self.tangent = foretold(fit, [j], np.array([center + side])) - fit.theta
+        self.inside = (0.0, fit.coefficients)
+        self.tangent = foretold(fit, [j], np.array([center + side])) - fit.coefficients
 
     def __call__(self, x: float) -> float:
         b = np.array([self.center + self.side * x])
-        x0, theta = self.inside
-        found = fit_restricted(self.fit, [self.j], b, theta + (x - x0) * self.tangent)
+        x0, w = self.inside
+        found = fit_restricted(self.fit, [self.j], b, w + (x - x0) * self.tangent, w)
         if found is None:
             return np.inf
         self.last = (x, found[1])

@@ -1,100 +1,139 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A model in which some coefficients have given values, as the full model on an affine set θ = θ0 + T u.
+"""A model in which some coefficients have given values: their columns become a part of the offset.
 
-Gradients and Hessians are those of the full model, projected, in the same coordinates; fits start where the full
-covariance foretells their end. No column is copied or dropped.
+Fits start where the covariance of the full fit foretells their end, so they take few steps. Coefficients here are
+vectors (w, w0) in the user's units.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
-from scipy import linalg
 
-from separatrix._array import Float
+from separatrix._array import Array, Codes, Float, Rows
+from separatrix._threads import single_thread_blas
+from separatrix.data import Block, Source
+from separatrix.data.source import Addable
 from separatrix.discriminative.glm_fit import GLMFit
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import ValueGrad, ValueGradHess
+from separatrix.priors import Penalty
+from separatrix.solvers.posterior import Posterior, Units
+from separatrix.stats.objective import Design
 
-__all__ = ["Restricted", "fit_restricted", "foretold", "restrict"]
+__all__ = ["Held", "Restriction", "fit_restricted", "foretold", "null_coefficients", "restrict"]
+
+State = TypeVar("State")
+Stat = TypeVar("Stat", bound=Addable)
+
+
+class Held:
+    """The same rows with some columns, times their coefficients, moved to the offset."""
+
+    def __init__(self, source: Source, free: Codes, fixed: Codes, values: Float, constant: float = 0.0) -> None:
+        self.columns = tuple(source.columns[m] for m in free)
+        self._source, self._free, self._fixed, self._values, self._constant = source, free, fixed, values, constant
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self._source.n_rows
+
+    def sized_for(self, width: int) -> Held:
+        """Other blocks."""
+        return Held(self._source.sized_for(width), self._free, self._fixed, self._values, self._constant)
+
+    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
+        """One pass over the free columns."""
+        return self._source.reduce(lambda block: statistic(self._hold(block)))
+
+    def fold(
+        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
+    ) -> State:
+        """Ordered work on the free columns."""
+        return self._source.fold(lambda s, block: step(s, self._hold(block)), state, rng)
+
+    def map(self, row_function: Callable[[Rows], Array]) -> Array:
+        """A function of the free columns."""
+        return self._source.map(lambda X: row_function(X[:, self._free]))
+
+    def _hold(self, block: Block) -> Block:
+        known = np.asarray(block.X[:, self._fixed] @ self._values, dtype=np.float64) + self._constant
+        offset = known if block.offset is None else block.offset + known
+        return replace(block, X=block.X[:, self._free], offset=offset)
 
 
 @dataclass(frozen=True, eq=False)
-class Restricted(Posterior):
-    """E(θ0 + T u) as a function of u (1, Q): T is (P, Q), θ0 (1, P)."""
+class Restriction:
+    """A model of the free coefficients, and where they stand among all."""
 
-    base: Float = field(kw_only=True)
-    span: Float = field(kw_only=True)
+    posterior: Posterior
+    free: Codes
+    rest: Float
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(1, Q)."""
-        return 1, self.span.shape[1]
+    def start(self, w: Float) -> Float:
+        """θ (1, Q) of the free coefficients in a vector of all of them."""
+        part, bias = w[self.free], self.posterior.design.bias
+        M = len(part) - bias
+        return self.posterior.design.of_user_units(part[None, :M], part[M:])
 
-    @property
-    def column_units(self) -> Float:
-        """Of T' φ̃."""
-        return np.sqrt(super().column_units ** 2 @ self.span**2)
-
-    def lift(self, u: Float) -> Float:
-        """θ."""
-        return np.asarray(self.base + u @ self.span.T)
-
-    def value_grad(self, theta: Float) -> ValueGrad:
-        """E and its gradient in u."""
-        here = super().value_grad(self.lift(theta))
-        return ValueGrad(here.value, here.grad @ self.span)
-
-    def value_grad_hess(self, theta: Float, *, exact: bool = True, single: bool = False) -> ValueGradHess:
-        """E, gradient and Hessian in u."""
-        here = super().value_grad_hess(self.lift(theta), exact=exact, single=single)
-        return ValueGradHess(here.value, here.grad @ self.span, self.span.T @ here.hess @ self.span)
-
-    def hess_dot(self, theta: Float, V: Float) -> Float:
-        """The Hessian in u times V."""
-        return super().hess_dot(self.lift(theta), V @ self.span.T) @ self.span
-
-    def largest_move(self, V: Float) -> float:
-        """How far a step in u moves any row's activation."""
-        return super().largest_move(V @ self.span.T)
+    def all_of(self, theta: Float) -> Float:
+        """The vector of all coefficients, free ones from θ."""
+        coef, intercept = self.posterior.design.in_user_units(theta)
+        w = self.rest.copy()
+        w[self.free] = np.append(coef[0], intercept)[: len(self.free)]
+        return w
 
 
-def restrict(fit: GLMFit, fixed: list[int], values: Float) -> Restricted:
-    """The model in which some coefficients, in the user's units, have given values."""
-    full, P = fit.posterior, fit.posterior.design.width
+def restrict(fit: GLMFit, fixed: list[int], values: Float) -> Restriction:
+    """The model in which some coefficients have given values."""
+    full = fit.posterior
+    P, M = full.design.width, len(full.design.origin)
     free = np.setdiff1d(np.arange(P), fixed)
-    # The intercept in the user's units is w0 = b - w'c, so holding it still ties b to w; else b is as good as w0.
-    axes = np.eye(P)
-    if full.design.bias and P - 1 in fixed:
-        axes[-1, :-1] = full.design.origin
-    base = (axes[:, fixed] @ values)[None]
-    parts = full.source, full.likelihood, full.prior, full.design, full.units
-    return Restricted(*parts, base=base, span=axes[:, free])
+    rest = np.zeros(P)
+    rest[fixed] = values
+    m, held = free[free < M], np.array([j for j in fixed if j < M], dtype=np.intp)
+    source = Held(full.source, m, held, rest[held], float(rest[M:].sum()))
+    mean, spread, bias = full.units.mean[m], full.units.spread[m], M in free
+    if full.design.bias and not bias:
+        spread = np.hypot(mean, spread)  # without a bias there is nothing to centre about but zero
+    units: Units = replace(full.units, mean=mean, spread=spread)
+    design = Design(full.design.origin[m], True, full.design.subtract) if bias else Design(np.zeros(len(m)), False)
+    prior = Penalty(np.zeros((1, len(free))), np.zeros(len(free)))
+    return Restriction(Posterior(source, full.likelihood, prior, design, units), free, rest)
 
 
-def fit_restricted(fit: GLMFit, fixed: list[int], values: Float, near: Float) -> tuple[float, Float] | None:
-    """Deviance and θ of the restricted model, started close to ``near``; None where no start has a likelihood."""
+def fit_restricted(fit: GLMFit, fixed: list[int], values: Float, *starts: Float) -> tuple[float, Float] | None:
+    """Deviance and coefficients of the restricted model, from the best start; None where no start has a likelihood."""
     model = restrict(fit, fixed, values)
-    for start in (near, _null_theta(fit)):
-        u = np.linalg.lstsq(model.span, (start - model.base)[0], rcond=None)[0][None]
-        if np.isfinite(model.value_grad(u).value):
-            found = replace(fit.solver, trace=True).minimise(model, u)
-            return 2.0 * found.trace[-1].value, model.lift(found.value)
-    return None
+    found = min((_at(model, w) for w in starts), key=lambda point: point[0])
+    if not np.isfinite(found[0]):
+        return None
+    value, theta = found
+    if theta.size:
+        solution = replace(fit.solver, trace=True).minimise(model.posterior, theta)
+        value, theta = solution.trace[-1].value, solution.value
+    return 2.0 * value, model.all_of(theta)
 
 
-def _null_theta(fit: GLMFit) -> Float:
-    theta = np.zeros(fit.posterior.shape)
-    if fit.posterior.design.bias:
-        theta[0, -1] = fit.null.activation
-    return theta
+def _at(model: Restriction, w: Float) -> tuple[float, Float]:
+    theta = model.start(w)
+    return model.posterior.value_grad(theta).value, theta
+
+
+def null_coefficients(fit: GLMFit) -> Float:
+    """Of the model of a mean alone."""
+    w = np.zeros(fit.posterior.design.width)
+    w[len(fit.posterior.design.origin) :] = fit.null.activation
+    return w
 
 
 def foretold(fit: GLMFit, fixed: list[int], values: Float) -> Float:
-    """The restricted θ, were the likelihood normal: the conditional mean given the fixed coefficients."""
-    J = fit.to_user_units
-    S = J @ fit.unscaled_covariance @ J.T
-    w = J @ fit.theta[0]
-    moved = w + S[:, fixed] @ np.linalg.solve(S[np.ix_(fixed, fixed)], values - w[fixed])
-    return np.asarray(linalg.solve_triangular(J, moved, lower=True))[None]
+    """The restricted fit, were the likelihood normal: the conditional mean given the fixed coefficients."""
+    S, w = fit.user_covariance, fit.coefficients
+    with single_thread_blas():
+        pull = np.linalg.solve(S[np.ix_(fixed, fixed)], values - w[fixed])
+    moved = w + S[:, fixed] @ pull
+    moved[fixed] = values
+    return np.asarray(moved)

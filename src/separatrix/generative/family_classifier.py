@@ -93,12 +93,13 @@ class FamilyClassifier(GenerativeClassifier):
         unlabelled: Any = "error",
         reset: bool = True,
         least_classes: int = 2,
+        soft: bool = False,
     ) -> Training:
         """As for any classifier, with columns of text as codes."""
         table, self._text = encode_text(X)
         self._known = None if reset else self.facts_.groups
         return super()._open_training(
-            table, y, sample_weight, unlabelled=unlabelled, reset=reset, least_classes=least_classes
+            table, y, sample_weight, unlabelled=unlabelled, reset=reset, least_classes=least_classes, soft=soft
         )
 
     def _map_rows(self, X: Any, row_function: Any, *, allow_nan: bool = False, read_once: bool = False) -> Array:

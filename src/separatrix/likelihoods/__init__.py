@@ -2,6 +2,7 @@
 """p(t | a): how targets depend on activations. Each gives ln p and its first two derivatives together."""
 
 from separatrix.likelihoods.base import Covariances, Derivatives, Likelihood, ScalarLikelihood
+from separatrix.likelihoods.glm import MeanLikelihood, mean_likelihood
 from separatrix.likelihoods.label_noise import LabelNoise, SoftmaxLabelNoise
 from separatrix.likelihoods.logit import Logit
 from separatrix.likelihoods.probit import Probit
@@ -13,8 +14,10 @@ __all__ = [
     "LabelNoise",
     "Likelihood",
     "Logit",
+    "MeanLikelihood",
     "Probit",
     "ScalarLikelihood",
     "Softmax",
     "SoftmaxLabelNoise",
+    "mean_likelihood",
 ]

@@ -24,10 +24,10 @@ import numpy as np
 
 from separatrix._arguments import check_count, check_number, check_positive
 from separatrix._array import Float
-from separatrix.solvers.newton import ARMIJO
+from separatrix.solvers.descent import ARMIJO
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
-from separatrix.solvers.result import Solution, Status, Step
+from separatrix.solvers.result import End, Solution, Status, Step
 from separatrix.stats.objective import ValueGrad
 
 __all__ = ["GradientDescent", "is_lower", "squared_length"]
@@ -89,15 +89,19 @@ class GradientDescent:
             if self.trace:
                 trace.append(Step(theta, here.value, size))
             if size <= self.tol:
-                return Solution(theta, Status.GRADIENT, step, passes, tuple(trace))
+                return Solution(theta, Status.GRADIENT, step, passes, tuple(trace), _end(objective, here))
             if step == self.max_steps:
                 break
             with np.errstate(over="ignore", invalid="ignore"):  # a step too long may overflow: it is not taken then
                 moved = move(theta, here)
             theta, here, passes = moved.theta, moved.here, passes + moved.passes
             if moved.status is not None:
-                return Solution(theta, moved.status, step, passes, tuple(trace))
-        return Solution(theta, Status.MAX_STEPS, self.max_steps, passes, tuple(trace))
+                return Solution(theta, moved.status, step, passes, tuple(trace), _end(objective, here))
+        return Solution(theta, Status.MAX_STEPS, self.max_steps, passes, tuple(trace), _end(objective, here))
+
+
+def _end(objective: Posterior, here: ValueGrad) -> End:
+    return End(here.grad, diagonal(objective))
 
 
 class _Moved(NamedTuple):

@@ -9,20 +9,21 @@ what B got wrong. With B a diagonal it is the usual method.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.solvers.newton import ROUNDING, accepts
+from separatrix.solvers.descent import ROUNDING, descend
 from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.result import Solution, Status, Step
+from separatrix.solvers.precondition import Inverse, diagonal
+from separatrix.solvers.result import End, Solution, Status, Step
 from separatrix.stats.objective import ValueGrad
 
-__all__ = ["LBFGS", "Inverse"]
+__all__ = ["LBFGS"]
 
-Inverse = Callable[[Float], Float]
+STALL = 50  # steps without progress after which there will be none
+SMALLEST = 1e-14  # cosine between a step and a change of gradient that still says something
 
 
 @dataclass(frozen=True)
@@ -46,27 +47,34 @@ class LBFGS:
         """
         theta, passes = start, 0 if known else 1
         here = known or objective.value_grad(theta)
-        pairs = _Pairs(diagonal_bound(objective) if inverse is None else inverse, self.memory)
-        trace = []
+        inverse = diagonal(objective) if inverse is None else inverse
+        pairs = _Pairs(inverse, self.memory)
+        trace, best, best_step, end = [], np.inf, 0, Status.MAX_STEPS
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
             if self.trace:
                 trace.append(Step(theta, here.value, size))
             if size <= self.tol:
-                return Solution(theta, Status.GRADIENT, step, passes, tuple(trace))
+                end = Status.GRADIENT
+                break
+            if size < best:
+                best, best_step, lowest = size, step, here.value
+            elif step - best_step > STALL and abs(here.value - lowest) <= ROUNDING * abs(lowest):
+                end = Status.PRECISION  # neither the objective nor the gradient falls: this is all there is
+                break
             if step == self.max_steps:
                 break
-            direction = -pairs.dot(here.grad)
-            moved, tries = _backtrack(objective, theta, here, direction)
+            moved, tries = descend(objective.value_grad, theta, here, -pairs.dot(here.grad))
             passes += tries
-            if moved is None:
-                if not pairs:
-                    return Solution(theta, Status.PRECISION, step, passes, tuple(trace))
+            if moved is not None:
+                pairs.add(moved[0] - theta, moved[1].grad - here.grad)
+                theta, here = moved
+            elif pairs:
                 pairs.clear()  # a stale memory can spoil the direction: once more without
-                continue
-            pairs.add(moved[0] - theta, moved[1].grad - here.grad)
-            theta, here = moved
-        return Solution(theta, Status.MAX_STEPS, self.max_steps, passes, tuple(trace))
+            else:
+                end = Status.PRECISION
+                break
+        return Solution(theta, end, step, passes, tuple(trace), End(here.grad, inverse))
 
 
 class _Pairs:
@@ -87,9 +95,9 @@ class _Pairs:
     def add(self, s: Float, y: Float) -> None:
         """Keep a pair along which the gradient rose; others say nothing about a minimum."""
         sy = float(np.vdot(s, y))
-        if sy > ROUNDING * np.linalg.norm(s) * np.linalg.norm(y):
+        if sy > SMALLEST * np.linalg.norm(s) * np.linalg.norm(y):
             self.pairs.append((s, y, sy))
-            self.scale = sy / float(np.vdot(y, self.inverse(y)))
+            self.scale = sy / float(np.vdot(y, self.inverse.solve(y)))
 
     def dot(self, g: Float) -> Float:
         """The two loops of Nocedal (1980)."""
@@ -99,39 +107,7 @@ class _Pairs:
             share = float(np.vdot(s, q)) / sy
             shares.append(share)
             q -= share * y
-        r = self.scale * self.inverse(q)
+        r = self.scale * self.inverse.solve(q)
         for (s, y, sy), share in zip(self.pairs, reversed(shares), strict=True):
             r += (share - float(np.vdot(y, r)) / sy) * s
         return r
-
-
-def _backtrack(
-    objective: Posterior, theta: Float, here: ValueGrad, direction: Float
-) -> tuple[tuple[Float, ValueGrad] | None, int]:
-    """The point that the step leads to, or None where no fraction of it lowers the objective; and the passes taken."""
-    promised = float(np.vdot(here.grad, direction))
-    if promised >= 0:
-        return None, 0
-    share = 1.0
-    for tries in range(1, 40):
-        trial = theta + share * direction
-        there = objective.value_grad(trial)
-        if accepts(here.value, there.value, share * promised):
-            return (trial, there), tries
-        if -share * promised <= ROUNDING * abs(here.value):
-            return None, tries
-        share = _interpolated(share, here.value, there.value, promised)
-    return None, tries
-
-
-def _interpolated(share: float, before: float, after: float, promised: float) -> float:
-    """The minimum of the parabola through both values and the slope; between a tenth and a half of the step."""
-    rise = after - before - share * promised
-    best = -0.5 * promised * share**2 / rise if np.isfinite(rise) and rise > 0 else 0.0
-    return float(np.clip(best, 0.1 * share, 0.5 * share))
-
-
-def diagonal_bound(objective: Posterior) -> Inverse:
-    """The inverse of a bound on the Hessian's diagonal: a quarter of each column's sum of squares, and the prior."""
-    diagonal = 0.25 * objective.units.total * objective.column_units**2 + objective.prior.diagonal
-    return lambda grad: grad / diagonal

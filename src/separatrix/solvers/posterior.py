@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from separatrix._array import Float, is_sparse
 from separatrix.data import Block, InMemory, Source
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
+from separatrix.solvers.result import Solution
 from separatrix.stats import ClassMoments, DiagonalScatter, class_moments, require_finite, require_squares
 from separatrix.stats.objective import (
     Design,
@@ -27,12 +28,13 @@ from separatrix.stats.objective import (
     ValueGradHess,
     curvature_dot,
     largest_move,
+    least_lead,
     value_grad,
     value_grad_hess,
 )
 from separatrix.stats.sample import collect_sample
 
-__all__ = ["Posterior", "Units", "pose", "survey"]
+__all__ = ["Posterior", "Solver", "Units", "pose", "survey"]
 
 LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in standard deviations
 SHARE = 16  # of many rows, one out of so many is looked at first
@@ -55,7 +57,8 @@ class Units:
         if not fit_intercept:
             return Design(np.zeros_like(self.mean), bias=False)
         far = np.abs(self.mean) > LARGE_OFFSET[self.dtype] * self.spread
-        return Design(self.mean, bias=True, subtract=bool(far.any()) and not self.is_sparse)
+        origin = self.mean.astype(self.dtype).astype(np.float64)  # one that can be subtracted from rows exactly
+        return Design(origin, bias=True, subtract=bool(far.any()) and not self.is_sparse)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -144,6 +147,10 @@ class Posterior:
         """How far a step V moves any row's activation."""
         return self.source.reduce(partial(largest_move, V=V, design=self.design)).value
 
+    def separates(self, theta: Float) -> bool:
+        """Whether θ puts every row on the right side; for hard labels."""
+        return self.source.reduce(partial(least_lead, theta=theta, design=self.design)).value < 0
+
     def gradient_size(self, grad: Float) -> float:
         """The largest component of a gradient, per standard deviation of its column and per unit of weight."""
         return float(np.abs(grad / self.column_units).max(initial=0.0)) / self.units.total
@@ -165,3 +172,10 @@ class Posterior:
         if not np.isfinite(here.grad).all():
             require_finite(self.source)
         return here
+
+
+class Solver(Protocol):
+    """What every solver is: a way from a start to a minimum."""
+
+    def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
+        """From ``start`` (C, P) to a minimum, or as far as its limits go; the status says which."""

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
-__all__ = ["Solution", "Status", "Step"]
+__all__ = ["End", "Solution", "Status", "Step"]
 
 Value = TypeVar("Value")
 
@@ -32,11 +32,18 @@ class Step(NamedTuple):
     gradient: float
 
 
+class End(NamedTuple):
+    """What a solver knew when it stopped: the gradient, and the inverse Hessian that it took its last steps with."""
+
+    grad: Any
+    inverse: Any
+
+
 @dataclass(frozen=True)
 class Solution(Generic[Value]):
     """What was found, why the solver stopped, and what it cost.
 
-    ``trace`` holds one record per step where a trace was asked for.
+    ``trace`` holds one record per step where a trace was asked for, and ``end`` what the solver knew when it stopped.
     """
 
     value: Value
@@ -44,6 +51,7 @@ class Solution(Generic[Value]):
     steps: int
     passes: int
     trace: tuple[Any, ...] = ()
+    end: End | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_converged(self) -> bool:

@@ -49,7 +49,7 @@ from separatrix.stats import require_finite
 
 __all__ = ["Separability", "SeparationStatus", "separability"]
 
-SeparationStatus = Literal["complete", "quasi-complete", "overlapping"]
+SeparationStatus = Literal["complete", "quasi-complete", "overlapping", "unknown"]
 
 LEFT = 10  # tolerances by which a solution of a program may violate a row
 SHARE = 1e-6  # a column takes part in a direction if its weight is more than this share of the largest
@@ -62,6 +62,7 @@ class Separability:
     ``coef`` (1, M) for two classes, (K, M) otherwise, and ``intercept`` are in the user's units and scaled to
     Σ coef² = 1; they are zero where the classes overlap. ``columns`` are those with a weight in it. ``n_on_plane`` is
     the number of rows that the direction leaves on a boundary, ``n_cuts`` the number that the programs had to see.
+    The status is unknown where nobody asked the programs.
     """
 
     status: SeparationStatus
@@ -74,7 +75,7 @@ class Separability:
 
     def __bool__(self) -> bool:
         """Whether the classes are separable, completely or quasi-completely."""
-        return self.status != "overlapping"
+        return self.status in ("complete", "quasi-complete")
 
 
 def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) -> Separability:

@@ -11,7 +11,7 @@ from numba import njit
 
 from separatrix._array import Array, Codes, Float
 
-__all__ = ["class_squares", "class_sums", "row_dots", "row_sums", "scaled_rows"]
+__all__ = ["class_squares", "class_sums", "csr_dots", "csr_sums", "row_dots", "row_sums", "scaled_rows"]
 
 # Sums may be reordered (that is what makes the loops fast), but NaN and infinity keep their meaning.
 SUMS = {"reassoc", "contract", "nsz"}
@@ -67,3 +67,22 @@ def scaled_rows(X: Array, origin: Array, factor: Array, Z: Array) -> None:
             Z[n, m] = f * (X[n, m] - origin[m])
         if Z.shape[1] > M:
             Z[n, M] = f
+
+
+@njit(cache=True, nogil=True)  # in order: reordered sums would gather w, which is slower than reading it one by one
+def csr_dots(data: Array, indices: Array, indptr: Array, w: Float, a: Float) -> None:
+    """a = X w for compressed sparse rows."""
+    for n in range(len(a)):
+        dot = 0.0
+        for i in range(indptr[n], indptr[n + 1]):
+            dot += data[i] * w[np.uintp(indices[i])]  # unsigned: no test for an index from the end
+        a[n] = dot
+
+
+@njit(cache=True, nogil=True)
+def csr_sums(data: Array, indices: Array, indptr: Array, slope: Float, total: Float) -> None:
+    """Add Σ_n slope_n x_n to total (M,), for compressed sparse rows."""
+    for n in range(len(slope)):
+        factor = slope[n]
+        for i in range(indptr[n], indptr[n + 1]):
+            total[np.uintp(indices[i])] += factor * data[i]

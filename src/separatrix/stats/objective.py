@@ -29,6 +29,7 @@ __all__ = [
     "ValueGradHess",
     "curvature_dot",
     "largest_move",
+    "least_lead",
     "value_grad",
     "value_grad_hess",
 ]
@@ -107,7 +108,7 @@ class Design:
             a = _dots(self._rows(block), W[0])
             a += shift[0]
         else:
-            a = _product(self._rows(block), W.T)
+            a = np.asarray(_wide(self._rows(block)) @ W.T)
             a += shift
         if block.offset is not None:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
@@ -118,7 +119,7 @@ class Design:
         X, M = self._rows(block), len(self.origin)
         total = np.atleast_1d(slope.sum(axis=0))
         G = np.empty((len(total), self.width))
-        G[:, :M] = _sums(X, slope) if slope.ndim == 1 else (X.T @ slope.astype(X.dtype, copy=False)).T
+        G[:, :M] = _sums(X, slope) if slope.ndim == 1 else slope.T @ _wide(X)
         if not self._subtracts(block):
             G[:, :M] -= np.outer(total, self.origin)
         if self.bias:
@@ -193,7 +194,7 @@ def _is_compiled(X: Rows) -> bool:
 def _dots(X: Rows, w: Float) -> Float:
     """X w in float64."""
     if not _is_compiled(X):
-        return _product(X, w)
+        return np.asarray(_wide(X) @ w)
     from separatrix.stats._kernels import csr_dots, row_dots
 
     a = np.empty(X.shape[0])
@@ -207,7 +208,7 @@ def _dots(X: Rows, w: Float) -> Float:
 def _sums(X: Rows, slope: Array) -> Float:
     """X' slope in float64."""
     if not _is_compiled(X):
-        return np.asarray(X.T @ slope.astype(X.dtype, copy=False), dtype=np.float64)
+        return np.asarray(_wide(X).T @ slope)
     from separatrix.stats._kernels import csr_sums, row_sums
 
     total = np.zeros(X.shape[1])
@@ -218,14 +219,9 @@ def _sums(X: Rows, slope: Array) -> Float:
     return total
 
 
-def _product(X: Rows, W: Array) -> Array:
-    """X W in float64. Of float32 rows the weights are not rounded to float32: they are split in two."""
-    if X.dtype == np.float64:
-        return np.asarray(X @ W)
-    high = W.astype(np.float32)
-    a = np.asarray(X @ high, dtype=np.float64)
-    a += X @ (W - high).astype(np.float32)
-    return a
+def _wide(X: Rows) -> Rows:
+    """The rows in float64: where no compiled loop does so on the way, sums of float32 products would be noise."""
+    return X.astype(np.float64, copy=False)
 
 
 def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
@@ -268,6 +264,17 @@ def largest_move(block: Block, V: Float, design: Design) -> Largest:
     reach = np.abs(A) if A.ndim == 1 else A.max(axis=1) - A.min(axis=1)
     counted = reach if block.weight is None else reach[block.weight > 0]
     return Largest(float(counted.max(initial=0.0)))
+
+
+def least_lead(block: Block, theta: Float, design: Design) -> Largest:
+    """Minus the smallest lead of a row's own class over the best other one; negative if all rows are right."""
+    rows = block if block.weight is None else block.take(block.weight > 0)
+    A = design.activate(rows, theta)
+    if A.ndim == 1:
+        return Largest(float(np.where(rows.codes > 0, -A, A).max(initial=-np.inf)))
+    own = np.take_along_axis(A, rows.codes[:, None], axis=1)[:, 0]
+    np.put_along_axis(A, rows.codes[:, None], -np.inf, axis=1)
+    return Largest(float((A.max(axis=1) - own).max(initial=-np.inf)))
 
 
 def _hessian(block: Block, curvature: Array | Covariances, design: Design, n_outputs: int, single: bool) -> Float:

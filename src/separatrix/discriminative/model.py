@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the discriminative classifiers share: a likelihood, a prior, a solver, and an answer that explains itself.
+
+A fit poses the negative log posterior over the rows, hands it to a solver, asks whether there was a maximum to find,
+and reports weights in the user's units. A model adds its likelihood, and nothing else.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
+from separatrix._array import Array, Float
+from separatrix._threads import single_thread_blas
+from separatrix.discriminative.separation import examine
+from separatrix.exceptions import ConvergenceWarning
+from separatrix.likelihoods import Likelihood
+from separatrix.priors import Flat, Gaussian, Prior
+from separatrix.shell import LinearClassifier, Training
+from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Solution, Solver, Step, StochasticGradient
+from separatrix.solvers.posterior import Posterior, pose
+
+__all__ = ["DiscriminativeClassifier"]
+
+SOLVERS: Mapping[str, type[Any]] = {
+    "auto": Auto,
+    "newton": Newton,
+    "lbfgs": LBFGS,
+    "gradient": GradientDescent,
+    "stochastic": StochasticGradient,
+}
+
+
+class ClassLikelihood(Likelihood, Protocol):
+    """A likelihood of classes."""
+
+    def probability(self, a: Array) -> Array:
+        """p(C_1 | a) (n,) of one activation per row, or p(C_k | a) (n, K) of K."""
+
+
+class DiscriminativeClassifier(LinearClassifier):
+    """The shell of logistic, probit and label-noise regression."""
+
+    basis: Any
+    alpha: float
+    prior: Prior | None
+    fit_intercept: bool
+    solver: Any
+    tol: float
+    max_steps: int | None
+    trace: bool
+    rng: Any
+
+    @abstractmethod
+    def _likelihood(self, n_classes: int) -> ClassLikelihood:
+        """p(t | a) for this many classes."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to labels y, or to soft targets: a table with the probability of each class in each row."""
+        prior, solver = self._prior(), self._solver()
+        training = self._open_training(X, y, sample_weight, soft=True)
+        likelihood = self._likelihood(len(training.classes))
+        with single_thread_blas():  # for the whole fit: asking again in every pass costs as much as a small pass
+            objective = pose(training.source, likelihood, prior, fit_intercept=self.fit_intercept)
+            solution = solver.minimise(objective, np.zeros(objective.shape))
+            self.likelihood_ = likelihood
+            self._conclude(objective, solution, training)
+        return self
+
+    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
+        """Keep the weights and how they were found; say what the user should know about them."""
+        separation = examine(objective, solution, len(training.classes), is_soft=training.is_soft)
+        if not solution.is_converged and not separation:
+            self._warn_of_steps(objective, solution)
+        in_units = objective.design.in_user_units
+        trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
+        self.coef_, self.intercept_ = in_units(solution.value)
+        self.separation_, self.trace_ = separation, trace
+        self._keep(replace(solution, trace=trace), training.counted.passes)
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(C_k | x), shape (N, K); columns in the order of ``classes_``."""
+        return self._map_rows(X, self._probabilities, read_once=True)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """ln p(C_k | x)."""
+        with np.errstate(divide="ignore"):  # a probability that underflows has no logarithm
+            return np.log(self.predict_proba(X))
+
+    def _probabilities(self, Phi: Any) -> Array:
+        a = self._activation(Phi)
+        P = self.likelihood_.probability(a)
+        if P.ndim == 2:
+            return np.asarray(P)
+        return np.column_stack([self.likelihood_.probability(-a), P])
+
+    def _prior(self) -> Prior:
+        if self.prior is not None:
+            return self.prior
+        name = type(self).__name__
+        alpha = check_number(name, "alpha", self.alpha, low=0.0)
+        return Gaussian(alpha**-0.5) if alpha > 0 else Flat()
+
+    def _solver(self) -> Solver:
+        """The solver named or given, with the tolerance and limits of the model."""
+        name = type(self).__name__
+        if not isinstance(self.solver, str):
+            return self.solver  # type: ignore[no-any-return]  # an object with its own settings
+        kind = SOLVERS[check_option(name, "solver", self.solver, SOLVERS, otherwise=", or a solver object")]
+        limits: dict[str, Any] = {"tol": check_positive(name, "tol", self.tol), "trace": self.trace}
+        if self.max_steps is not None:
+            limits["max_steps"] = check_count(name, "max_steps", self.max_steps)
+        if kind is StochasticGradient:
+            limits["rng"] = generator(self.rng)
+        return kind(**limits)  # type: ignore[no-any-return]
+
+    def _warn_of_steps(self, objective: Posterior, solution: Solution[Float]) -> None:
+        size = objective.gradient_size(objective.value_grad(solution.value).grad)
+        warnings.warn(
+            f"{type(self).__name__} {solution.status.value} ({solution.steps}): the gradient is {size:.1e} per row and "
+            f"standard deviation, and tol is {self.tol:.1e}. Raise max_steps or tol, or leave solver='auto'.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How far along a direction: the safeguard that every method with a direction shares.
+
+The whole step is tried first, because a Newton direction knows its length. It is shortened, to the minimum of a
+parabola through what was seen, until the objective falls by a ten-thousandth of what the slope promises (Armijo).
+Near the minimum the promise is smaller than the rounding of the objective; there the slope at the new point decides,
+which must not be steeper upwards than the old one was downwards (Hager & Zhang 2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from separatrix._array import Float
+from separatrix.stats.objective import ValueGrad, ValueGradHess
+
+__all__ = ["ARMIJO", "ROUNDING", "descend"]
+
+ARMIJO = 1e-4
+ROUNDING = 1e-12  # of the objective, relative: sums over rows are no better
+TRIES = 40
+
+Point = TypeVar("Point", ValueGrad, ValueGradHess)
+
+
+def descend(
+    evaluate: Callable[[Float], Point], theta: Float, here: Point, direction: Float
+) -> tuple[tuple[Float, Point] | None, int]:
+    """The point that a step along ``direction`` leads to, or None where it cannot; and the evaluations it took."""
+    promised = float(np.vdot(here.grad, direction))
+    noise = ROUNDING * abs(here.value)
+    share = 1.0
+    for tries in range(1, TRIES) if promised < 0 else ():
+        trial = theta + share * direction
+        there = evaluate(trial)
+        if there.value <= here.value + ARMIJO * share * promised:
+            return (trial, there), tries
+        if -share * promised <= noise:
+            slope = float(np.vdot(there.grad, direction))
+            is_flat = there.value <= here.value + noise and slope <= (2 * ARMIJO - 1) * promised
+            return ((trial, there) if is_flat else None), tries
+        share = _shorter(share, there.value - here.value, promised)
+    return None, TRIES if promised < 0 else 0
+
+
+def _shorter(share: float, rise: float, promised: float) -> float:
+    """The minimum of the parabola through both values and the slope, between a tenth and a half of the step."""
+    bend = rise - share * promised
+    best = -0.5 * promised * share**2 / bend if np.isfinite(bend) and bend > 0 else 0.0
+    return float(np.clip(best, 0.1 * share, 0.5 * share))

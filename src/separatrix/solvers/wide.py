@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""More columns than rows: the same problem in as many unknowns as there are rows.
+
+With a Gaussian prior of precision Λ the best weights are combinations of the rows, W = R X Λ⁻¹. With X Λ⁻¹ X' = L L'
+and V = R L,
+
+    a_n = W x_n + b = V l_n + b,        ½ tr W Λ W' = ½ tr V V',
+
+which is the same model of rows l_n (N, N) under a prior of unit precision (the dual; PRML §6.1). Nothing of size M x M
+is formed, and the M columns are read twice: for the inner products, and for the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from separatrix._array import Array, Float, is_sparse, to_dense
+from separatrix._linalg import SingularError, cholesky_of_correlation
+from separatrix._threads import single_thread_blas
+from separatrix.data import as_source
+from separatrix.priors import Penalty
+from separatrix.solvers.posterior import Posterior, survey
+from separatrix.solvers.result import Solution, Step
+from separatrix.stats.sample import collect_sample
+
+__all__ = ["Dual", "dual", "is_wide"]
+
+MOST_ROWS = 4000  # beyond, an (N, N) problem is no longer small
+
+
+def is_wide(objective: Posterior) -> bool:
+    """Whether there are fewer rows than columns, few enough, and a prior that makes the best weights unique."""
+    prior, M = objective.prior, len(objective.design.origin)
+    proper = prior.precision.ndim == 1 and bool((prior.precision[:M] > 0).all()) and not prior.mean.any()
+    return proper and objective.source.n_rows < min(M, MOST_ROWS)
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """The problem in the space of the rows, and the way back."""
+
+    objective: Posterior
+    to_primal: Callable[[Float], Float]
+
+    def primal(self, solution: Solution[Float]) -> Solution[Float]:
+        """The same solution, in weights of the columns."""
+        trace = tuple(Step(self.to_primal(step.theta), *step[1:]) for step in solution.trace)
+        return replace(solution, value=self.to_primal(solution.value), trace=trace, end=None)
+
+
+def dual(objective: Posterior) -> Dual:
+    """The model of the rows of L."""
+    rows = collect_sample(objective.source, objective.source.n_rows)
+    M, bias = len(objective.design.origin), objective.design.bias
+    X = rows.reader.read(slice(0, rows.n_rows))
+    scaled = _over(X, objective.prior.precision[:M])
+    with single_thread_blas():
+        L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
+    source = replace(as_source(L, rows.t, rows.weight), offset=rows.offset)
+    units = survey(source, fit_intercept=bias)
+    precision = np.ones(L.shape[1] + bias)
+    precision[L.shape[1] :] = objective.prior.precision[M:]
+    prior = Penalty(np.zeros((objective.shape[0], len(precision))), precision)
+    design = units.design(fit_intercept=bias)
+
+    def to_primal(theta: Float) -> Float:
+        V, b = design.in_user_units(theta)
+        W = np.asarray(back(V) @ scaled, dtype=np.float64)
+        return objective.design.of_user_units(W, b)
+
+    return Dual(Posterior(source, objective.likelihood, prior, design, units), to_primal)
+
+
+def _over(X: Any, precision: Float) -> Any:
+    """X Λ⁻¹."""
+    if (precision == precision[0]).all():
+        return X * (1.0 / precision[0])
+    return X.multiply(1.0 / precision).tocsr() if is_sparse(X) else X / precision
+
+
+def _root(A: Float) -> tuple[Float, Callable[[Array], Float]]:
+    """L (N, r) with A = L L', and V -> V L⁻¹; where rows repeat each other, r < N."""
+    try:
+        scale, C = cholesky_of_correlation(A)
+        L = scale[:, None] * C
+        return L, lambda V: np.asarray(linalg.solve_triangular(L, V.T, lower=True, trans="T").T)
+    except SingularError:
+        values, E = linalg.eigh(A)
+        kept = values > len(A) * np.finfo(np.float64).eps * values[-1]
+        root, E = np.sqrt(values[kept]), E[:, kept]
+        return E * root, lambda V: np.asarray((V / root) @ E.T)
