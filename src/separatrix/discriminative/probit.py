@@ -20,4 +20,30 @@ __all__ = ["ProbitRegression"]
 
 
 class ProbitRegression(DiscriminativeClassifier):
-    pass
+    """Probit regression for two classes."""
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        prior: Prior | None = None,
+        basis: Any = None,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-8,
+        max_steps: int | None = None,
+        trace: bool = False,
+        rng: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.prior = prior
+        self.basis = basis
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_steps = max_steps
+        self.trace = trace
+        self.rng = rng
+
+    def _likelihood(self, n_classes: int) -> ClassLikelihood:
+        require_two_classes(self, self.classes_, "")
+        return Probit()
