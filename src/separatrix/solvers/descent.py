@@ -17,13 +17,29 @@ import numpy as np
 from separatrix._array import Float
 from separatrix.stats.objective import ValueGrad, ValueGradHess
 
-__all__ = ["ARMIJO", "ROUNDING", "descend"]
+__all__ = ["ARMIJO", "ROUNDING", "Progress", "descend"]
 
 ARMIJO = 1e-4
 ROUNDING = 1e-12  # of the objective, relative: sums over rows are no better
 TRIES = 40
 
 Point = TypeVar("Point", ValueGrad, ValueGradHess)
+
+
+class Progress:
+    """Whether there is any: for so many steps neither the gradient nor the objective has fallen."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.size, self.value, self.since = np.inf, np.inf, 0
+
+    def ends(self, value: float, size: float) -> bool:
+        """Take note of a step; true where it was one too many."""
+        if size < self.size or value < self.value:  # records, which noise soon runs out of
+            self.size, self.value, self.since = min(size, self.size), min(value, self.value), 0
+        else:
+            self.since += 1
+        return self.since > self.patience
 
 
 def descend(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.solvers.descent import ROUNDING, descend
+from separatrix.solvers.descent import Progress, descend
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse, diagonal
 from separatrix.solvers.result import End, Solution, Status, Step
@@ -49,7 +49,7 @@ class LBFGS:
         here = known or objective.value_grad(theta)
         inverse = diagonal(objective) if inverse is None else inverse
         pairs = _Pairs(inverse, self.memory)
-        trace, best, best_step, end = [], np.inf, 0, Status.MAX_STEPS
+        trace, progress, end = [], Progress(STALL), Status.MAX_STEPS
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
             if self.trace:
@@ -57,10 +57,8 @@ class LBFGS:
             if size <= self.tol:
                 end = Status.GRADIENT
                 break
-            if size < best:
-                best, best_step, lowest = size, step, here.value
-            elif step - best_step > STALL and abs(here.value - lowest) <= ROUNDING * abs(lowest):
-                end = Status.PRECISION  # neither the objective nor the gradient falls: this is all there is
+            if progress.ends(here.value, size):
+                end = Status.PRECISION
                 break
             if step == self.max_steps:
                 break

@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from separatrix._array import Float
-from separatrix.solvers.descent import descend
+from separatrix.solvers.descent import Progress, descend
 from separatrix.solvers.factor import factorise
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
 from separatrix.solvers.result import End, Solution, Status, Step
 
 __all__ = ["Newton"]
+
+STALL = 3  # steps without progress after which there will be none
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Newton:
         """From ``start`` (C, P) to a minimum."""
         evaluate = partial(objective.value_grad_hess, exact=False)
         theta, here, passes = start, evaluate(start), 1
-        trace = []
+        trace, progress = [], Progress(STALL)
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
             if self.trace:
@@ -48,6 +50,9 @@ class Newton:
             factor = factorise(here.hess, objective.shape[0], objective.prior.free)
             end = Status.GRADIENT if size <= self.tol else Status.MAX_STEPS
             if size <= self.tol or step == self.max_steps:
+                break
+            if progress.ends(here.value, size):
+                end = Status.PRECISION
                 break
             # Where the curvature underflows there is no Newton step, but there is still a downhill.
             for direction in (-factor.solve(here.grad), -diagonal(objective).solve(here.grad)):
