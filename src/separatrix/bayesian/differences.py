@@ -65,17 +65,17 @@ class Surface:
 
     def local(self, x: Float, T: Float) -> Local:
         """f and its derivatives at x; what is not given by one set of differences, right to a per cent or so."""
-        return self._at_step(x, T, self.value(x), STEP)
+        return self._where_finite(x, T, self.value(x), STEP)[0]
 
     def polished(self, x: Float, T: Float) -> Local:
         """The same with differences extrapolated to step zero."""
         value = self.value(x)
-        rows = [self._at_step(x, T, value, POLISH_FROM)]
+        first, h = self._where_finite(x, T, value, POLISH_FROM)
         if self._gradient is not None and self._hessian is not None:
-            return rows[0]
-        best, error = rows[0], np.inf
+            return first
+        rows, best, error = [first], first, np.inf
         for level in range(1, POLISH_LEVELS):
-            extrapolated = [self._at_step(x, T, value, POLISH_FROM * 0.5**level)]
+            extrapolated = [self._at_step(x, T, value, h * 0.5**level)]
             for power, coarse in enumerate(rows, start=1):
                 extrapolated.append(_extrapolate(extrapolated[-1], coarse, 4.0**power))
             change = max(_distance(extrapolated[-1], rows[-1]), _distance(extrapolated[-1], extrapolated[-2]))
@@ -107,16 +107,16 @@ class Surface:
                 return h
         return h
 
-    def _at_step(self, x: Float, T: Float, value: float, h: float) -> Local:
-        """Derivatives at one step; where f is not finite that far out, at a shorter one."""
+    def _where_finite(self, x: Float, T: Float, value: float, h: float) -> tuple[Local, float]:
+        """Derivatives, and the step they were taken at: shorter where f is not finite that far out."""
         for _ in range(SHRINKS):
-            found = self._try_step(x, T, value, h)
+            found = self._at_step(x, T, value, h)
             if np.isfinite(found.grad).all() and np.isfinite(found.hess).all():
                 break
             h /= 4
-        return found
+        return found, h
 
-    def _try_step(self, x: Float, T: Float, value: float, h: float) -> Local:
+    def _at_step(self, x: Float, T: Float, value: float, h: float) -> Local:
         D = len(x)
         if self._gradient is None:
             grad, hess = self._from_values(x, T, value, h)

@@ -21,6 +21,7 @@ __all__ = ["ARMIJO", "ROUNDING", "Progress", "descend"]
 
 ARMIJO = 1e-4
 ROUNDING = 1e-12  # of the objective, relative: sums over rows are no better
+TINY = 1e-3  # a promise of so little of the rounding is none
 TRIES = 40
 
 Point = TypeVar("Point", ValueGrad, ValueGradHess)
@@ -54,11 +55,15 @@ def descend(
         there = evaluate(trial)
         if there.value <= here.value + ARMIJO * share * promised:
             return (trial, there), tries
-        if -share * promised <= noise:
+        if -share * promised <= noise and there.value <= here.value + noise:
             slope = float(np.vdot(there.grad, direction))
-            is_flat = there.value <= here.value + noise and slope <= (2 * ARMIJO - 1) * promised
-            return ((trial, there) if is_flat else None), tries
-        share = _shorter(share, there.value - here.value, promised)
+            if slope <= (2 * ARMIJO - 1) * promised:
+                return (trial, there), tries
+            share *= promised / (promised - slope)  # where a straight line through both slopes is zero
+        elif -share * promised <= TINY * noise:
+            return None, tries
+        else:
+            share = _shorter(share, there.value - here.value, promised)
     return None, TRIES if promised < 0 else 0
 
 
