@@ -50,4 +50,6 @@ def test_where_the_objective_is_rounding_the_slope_decides():
     theta = np.array([1.0])
     moved, _ = descend(flat, theta, flat(theta), np.array([-1.0]))
     assert moved is not None
-    assert descend(flat, theta, flat(theta), np.array([-2.5]))[0] is None  # uphill steeper than it was downhill
+    (trial, _), tries = descend(flat, theta, flat(theta), np.array([-2.5]))  # ends uphill, steeper than it was downhill
+    assert trial == pytest.approx(0.0, abs=1e-9)
+    assert tries == 2
