@@ -155,7 +155,7 @@ def log_odds_size(m: Float, var: Float) -> Float:
 
 
 def fast_log_averages(m: Float, var: Float) -> Averages:
-    """ln q, ln f, ln c for one block of rows, from the table: q, f and c right to 1e-8 down to 1e-15, and to 1e-5 below."""
+    """ln q, ln f, ln c for one block of rows, from the table: right to 1e-8 down to q = 1e-15, and to 1e-5 below."""
     kappa = shrinkage(var)
     u = kappa * m
     log_q = -u * _look_up(_tables()[0], u, kappa)

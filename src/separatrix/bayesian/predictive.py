@@ -52,8 +52,8 @@ __all__ = [
 def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
     """p = ∫ σ(a) N(a | mu, var) da, with an absolute error under 1e-10 everywhere.
 
-    A probability near zero is right relatively too: to 1e-8 down to p = 1e-15, and to 1e-5 as far as floating point goes.
-    p(mu) + p(-mu) = 1 and p(0) = ½ hold exactly. It costs two to three times as much as `logit_probit_rule`.
+    A probability near zero is right relatively too: to 1e-8 down to p = 1e-15, and to 1e-5 as far as floating point
+    goes. p(mu) + p(-mu) = 1 and p(0) = ½ hold exactly. It costs about twice as much as `logit_probit_rule`.
 
     Examples
     --------
