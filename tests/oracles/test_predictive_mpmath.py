@@ -1,4 +1,4 @@
-"""Predictive integrals against mpmath with twenty-eight digits, from the smallest to the largest arguments."""
+"""Predictive integrals against mpmath with twenty digits, from the smallest to the largest arguments."""
 
 import mpmath as mp
 import numpy as np
@@ -29,7 +29,8 @@ def average(function, m, var):
     near = {mp.mpf(k) for k in (-60, -30, -15, -8, -4, -2, 0, 2, 4, 8, 15, 30, 60)}
     near |= {k * s**2 / (m + s) for k in (1, 3, 10, 30, 100)}  # how N(a) falls to the right of zero
     cuts = sorted(a for a in far | near if -m - 16 * s <= a <= max(-m + 16 * s, -m + s**2 + 16 * s))
-    return mp.quad(lambda a: function(a) * mp.npdf(a, -m, s), cuts)
+    size = mp.exp(-m + s**2 / 2 if m > s**2 else -((m / s) ** 2) / 2)  # mp.quad stops on an absolute error
+    return size * mp.quad(lambda a: function(a) * mp.npdf(a, -m, s) / size, cuts)
 
 
 def sigmoid(a):
@@ -45,13 +46,13 @@ FUNCTIONS = {"probability": sigmoid, "softplus": softplus, "curvature": lambda a
 
 @pytest.fixture(scope="module")
 def truth():
-    with mp.workdps(28):
+    with mp.workdps(20):
         return {name: [average(g, m, v) for m, v in CASES] for name, g in FUNCTIONS.items()}
 
 
 @pytest.fixture(scope="module")
 def log_truth(truth):
-    with mp.workdps(28):
+    with mp.workdps(20):
         return {name: np.array([float(mp.log(x)) for x in values]) for name, values in truth.items()}
 
 
@@ -71,7 +72,7 @@ def test_logit_normal_to_ten_digits_and_its_tail_to_eight(truth):
 
 
 def test_log_odds_where_probabilities_underflow(truth):
-    with mp.workdps(28):
+    with mp.workdps(20):
         odds = np.array([float(mp.log(q / (1 - q))) for q in truth["probability"]])
     assert_allclose(logit_normal_log_odds(-M, VAR), odds, rtol=1e-8, atol=1e-10)
 
@@ -87,7 +88,7 @@ def test_expected_logit_to_eight_digits(truth, t):
 
 @pytest.mark.parametrize(("m", "var"), [(0.0, 0.01), (1.0, 1.0), (3.0, 25.0), (30.0, 400.0)])
 def test_variance_of_the_softplus(m, var):
-    with mp.workdps(28):
+    with mp.workdps(20):
         mean = average(softplus, m, var)
         exact = float(average(lambda a: (softplus(a) - mean) ** 2, m, var))
     assert_allclose(softplus_variance(np.array([m]), np.sqrt([var])), exact, rtol=1e-10)
