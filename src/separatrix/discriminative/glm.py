@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_number, check_option, check_positive
 from separatrix._array import Float
-from separatrix.discriminative.glm_fit import GLMFit, fit_glm, warn_if_unfinished
+from separatrix.discriminative.glm_fit import GLMFit, fit_glm, warn_if_separable, warn_if_unfinished
 from separatrix.discriminative.inference import (
     TESTS,
     TestResult,
@@ -164,6 +164,7 @@ class GeneralizedLinearModel(LinearRegressor):
         fit = fit_glm(
             opened.source, opened.targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver
         )
+        warn_if_separable(fit)
         self._keep(fit, opened)
         warn_if_unfinished(fit)
         return self

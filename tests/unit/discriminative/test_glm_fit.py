@@ -1,24 +1,25 @@
-"""The maximum is one; the information is the expected Hessian; a hook sees every maximum."""
+"""The maximum is one, or there is said to be none; the information is the expected Hessian."""
 
 import numpy as np
 import pytest
 from scipy import optimize
 
 from separatrix.data import as_source
+from separatrix.discriminative import GeneralizedLinearModel
 from separatrix.discriminative.glm_fit import Goodness, collect_goodness, fit_glm
 from separatrix.discriminative.targets import Targets
+from separatrix.exceptions import SeparationWarning
 from separatrix.likelihoods.glm import mean_likelihood
-from separatrix.solvers import Status
 from separatrix.solvers.newton import Newton
 
 
-def fitted(family="poisson", link=None, alpha=0.0, n=150, **settings):
+def fitted(family="poisson", link=None, alpha=0.0, n=150):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 2)) + 3.0
     t = rng.poisson(np.exp(0.3 * X[:, 0])).astype(float) + (family == "gamma")
     weight = rng.uniform(0.5, 2.0, n)
     source, targets = as_source(X, t, weight), Targets(t, weight)
-    return X, fit_glm(source, targets, mean_likelihood(family, link), alpha=alpha, solver=Newton(), **settings)
+    return X, fit_glm(source, targets, mean_likelihood(family, link), alpha=alpha, solver=Newton())
 
 
 @pytest.mark.parametrize(
@@ -63,12 +64,28 @@ def test_the_effective_number_of_coefficients_falls_with_the_penalty():
     assert numbers[-1] == pytest.approx(1.0, abs=1e-5)
 
 
-def test_every_maximum_is_shown_before_its_covariance_is_asked_for():
-    seen = []
-    _, fit = fitted(on_maximum=lambda posterior, solution: seen.append((posterior, solution)))
-    ((posterior, solution),) = seen
-    assert posterior is fit.posterior
-    assert solution.status is Status.GRADIENT
+SEPARATED = {
+    "complete": np.repeat([0, 1], 10),
+    "quasi-complete": np.r_[np.tile([0, 1], 5), np.ones(10, int)],
+}
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "binomial"])
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+@pytest.mark.parametrize("status", SEPARATED)
+def test_separated_classes_are_said_to_have_no_maximum(status, link, family):
+    X = np.repeat([[0.0], [1.0]], 10, axis=0)  # two points only, where a probit step is short although it never ends
+    with pytest.warns(SeparationWarning, match=f"status '{status}'.*'x0'"):
+        GeneralizedLinearModel(family, link).fit(X, SEPARATED[status])
+    GeneralizedLinearModel(family, link, alpha=0.1).fit(X, SEPARATED[status])  # a prior gives it one: no warning
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+def test_classes_that_overlap_in_one_row_are_not_said_to_be_separated(link):
+    X = np.linspace(-1, 1, 20)[:, None]
+    y = (X[:, 0] > 0).astype(int)
+    y[[9, 10]] = y[[10, 9]]
+    assert GeneralizedLinearModel("bernoulli", link).fit(X, y).solution_.is_converged
 
 
 def test_a_single_precision_table_is_fitted_to_single_precision():

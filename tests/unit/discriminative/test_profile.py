@@ -6,6 +6,7 @@ from scipy import stats
 
 from separatrix.discriminative import GeneralizedLinearModel
 from separatrix.discriminative.profile import profile_interval
+from separatrix.exceptions import SeparationWarning
 
 
 def test_for_the_normal_model_they_are_students_intervals(rng):
@@ -36,7 +37,8 @@ def test_of_two_rates_they_are_where_the_deviance_in_closed_form_crosses():
 def test_an_end_is_infinite_where_the_likelihood_never_falls():
     X = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0]])
     y = np.array([0, 1, 0, 1, 1, 1])  # every row of the second group is a 1
-    model = GeneralizedLinearModel("bernoulli", tol=1e-4).fit(X, y)
+    with pytest.warns(SeparationWarning):
+        model = GeneralizedLinearModel("bernoulli", tol=1e-4).fit(X, y)
     low, high = profile_interval(model._fit, 0, 1.96)
     assert np.isfinite(low)
     assert high == np.inf
