@@ -18,8 +18,9 @@ from sums over the first few and the last few, so that K classes take 3K pairs.
 It uses the whole covariance, does not change when one random number is added to all activations, and is exact for
 K = 2 and for Sigma = 0. Against the integral, with K = 3 to 10 and means as far apart as the standard deviations, it
 is wrong by 1e-4 on average for variances near one and independent activations, by 1e-3 for correlated ones, and by
-0.01 where variances reach a hundred; single rows by ten times that. The older rule e^(κ_k mu_k), PRML (4.153) for each class alone, is wrong by ten
-times as much: `softmax_probit_rule`. Where more is wanted, softmax_qmc.py converges to the integral.
+0.01 where variances reach a hundred; single rows by ten times that. The older rule e^(κ_k mu_k), PRML (4.153) for each
+class alone, is wrong by ten times as much: `softmax_probit_rule`. Where more is wanted, softmax_qmc.py converges to
+the integral.
 """
 
 from __future__ import annotations
