@@ -106,6 +106,40 @@ class Penalty:
         return np.asarray((self.diagonal == 0).all(axis=0))
 
 
+    def per_unit(self, units: Float) -> Penalty:
+        """The same prior on θ, where this one is on θ times ``units`` (P,): weights per standard deviation."""
+        if self.precision.ndim == 1:
+            return Penalty(self.mean / units, self.precision * units**2)
+        every = np.resize(units, len(self.precision))
+        return Penalty(self.mean / units, self.precision * np.outer(every, every))
+
+    def about(self, origin: Float) -> Penalty:
+        """The same prior on the bias about ``origin`` (M,), b = w0 + w'origin, where this one is on w0 itself."""
+        P = self.mean.shape[1]
+        if P == len(origin) or not self.diagonal[:, -1].any() or not origin.any():
+            return self
+        T = np.eye(P)
+        T[-1, :-1] = -origin  # w0 = b - origin'w
+        back = T.copy()
+        back[-1, :-1] = origin
+        wide = np.diag(self.precision) if self.precision.ndim == 1 else self.precision
+        if len(wide) > P:
+            T = np.kron(np.eye(len(self.mean)), T)
+        return Penalty(self.mean @ back.T, T.T @ wide @ T)
+
+    def matrix(self) -> Float:
+        """Λ for all weights, (CP, CP)."""
+        return self.add_to(np.zeros((self.mean.size, self.mean.size)))
+
+    def log_det(self) -> float:
+        """ln |Λ| over all weights; minus infinity where one of them has no prior."""
+        repeats = self.mean.size // len(self.precision)
+        with np.errstate(divide="ignore"):
+            if self.precision.ndim == 1:
+                return repeats * float(np.log(self.precision).sum())
+            return repeats * float(np.linalg.slogdet(self.precision)[1])
+
+
 def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, columns: tuple[str, ...]) -> Penalty:
     """The prior on θ of a given shape (C, P), whose last weight is the bias if there is one.
 

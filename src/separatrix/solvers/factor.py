@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -31,6 +32,20 @@ class Factor:
             return self.hess
         root = self.scale[:, None] * np.tril(self.L)
         return np.asarray(root @ root.T)
+
+    @property
+    def log_det(self) -> float:
+        """ln |H|."""
+        if self.singular is not None:
+            return -np.inf
+        return 2 * float(np.log(np.diag(self.L)).sum() + np.log(self.scale).sum())
+
+    @cached_property
+    def root(self) -> Float:
+        """R with H⁻¹ = R R', upper triangular: columns of R times standard normal numbers have covariance H⁻¹."""
+        with single_thread_blas():
+            inverse = linalg.solve_triangular(self.L, np.diag(1 / self.scale), lower=True, check_finite=False)
+        return np.asarray(inverse.T)
 
     def solve(self, grad: Float) -> Float:
         """H⁻¹ g, in the shape of g."""

@@ -94,8 +94,14 @@ def survey(source: Source, *, fit_intercept: bool) -> Units:
     return Units(mean, np.sqrt(variance), total, look.dtype, look.is_sparse)
 
 
-def pose(source: Source, likelihood: Likelihood, prior: Prior, *, fit_intercept: bool) -> Posterior:
-    """The objective of a fit. Of many rows a sample is drawn, for the units and for a first fit."""
+def pose(
+    source: Source, likelihood: Likelihood, prior: Prior, *, fit_intercept: bool, standardize: bool = False
+) -> Posterior:
+    """The objective of a fit. Of many rows a sample is drawn, for the units and for a first fit.
+
+    The prior is on the weights of the columns as they are and on the bias at x = 0; with ``standardize``, on weights per
+    standard deviation of each column and on the bias at the mean.
+    """
     M = len(source.columns)
     rows = max(source.n_rows // SHARE, PER_WEIGHT * (M + 1))
     sample = collect_sample(source, rows) if source.n_rows >= max(4 * rows, MANY // max(M, 1)) else None
@@ -105,7 +111,9 @@ def pose(source: Source, likelihood: Likelihood, prior: Prior, *, fit_intercept:
     design = units.design(fit_intercept=fit_intercept)
     shape = (likelihood.n_outputs, design.width)
     on_weights = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
-    return Posterior(source, likelihood, on_weights, design, units, sample)
+    objective = Posterior(source, likelihood, on_weights, design, units, sample)
+    moved = on_weights.per_unit(objective.column_units) if standardize else on_weights.about(design.origin)
+    return replace(objective, prior=moved)
 
 
 @dataclass(frozen=True, eq=False)

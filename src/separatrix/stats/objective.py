@@ -137,6 +137,10 @@ class Design:
         Z = self._scaled(block.X, np.ones(len(weight)), dtype)
         return np.asarray(Z.T @ (Z * weight.astype(dtype)[:, None]), dtype=np.float64)
 
+    def regressors(self, X: Rows) -> Array:
+        """φ̃ of some rows, (n, P), dense."""
+        return self._scaled(to_dense(X), np.ones(X.shape[0]), np.dtype(np.float64))
+
     def in_user_units(self, theta: Float) -> tuple[Float, Float]:
         """Weights and bias of a(x) = coef x + intercept."""
         coef = theta[:, : len(self.origin)]

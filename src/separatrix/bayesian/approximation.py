@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A Gaussian over the weights, N(θ | mean, A⁻¹), and what it says of activations and of the data.
+
+    mu_a = mean φ̃,    var_a = φ̃' A⁻¹ φ̃                                                      PRML (4.149), (4.150)
+
+θ (C, P) has the coordinates of the fit: weights of the columns as they are, and the bias about the origin of the design.
+All of it goes through one Cholesky factor of the precision A; the covariance itself is made only where it is asked for.
+
+`laplace` is the first of several ways to come by one (PRML §4.5.1): the mode, and the Hessian there. The others, in
+`variational`, `ep` and `importance`, return the same record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix._array import Float, Rows
+from separatrix.exceptions import DataError
+from separatrix.solvers.factor import Factor, factorise
+from separatrix.solvers.posterior import Posterior
+from separatrix.stats.objective import Design
+
+__all__ = ["Activations", "Approximation", "laplace"]
+
+
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """Mean and covariance of each row's activation: (n,) and (n,) for one output, (n, C) and (n, C, C) for more."""
+
+    mean: Float
+    cov: Float
+
+
+@dataclass(frozen=True, eq=False)
+class Approximation:
+    """N(θ | mean, A⁻¹) with A factorised, the log evidence that comes with it, and how it was made.
+
+    ``log_likelihood`` is ln p(D | mean); what is left of the log evidence is the Occam factor (PRML 4.137).
+    """
+
+    mean: Float
+    factor: Factor
+    log_likelihood: float
+    log_evidence: float
+    name: str
+    steps: int = 0
+    structure: str = "full"
+
+    @property
+    def covariance(self) -> Float:
+        """A⁻¹, (CP, CP)."""
+        return np.asarray(self.factor.root @ self.factor.root.T)
+
+    @property
+    def std(self) -> Float:
+        """Standard deviation of each weight, (C, P)."""
+        return np.sqrt(np.einsum("ij,ij->i", self.factor.root, self.factor.root)).reshape(self.mean.shape)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float:
+        """Draws of θ, (n, C, P)."""
+        noise = rng.standard_normal((n, self.mean.size))
+        return np.asarray(self.mean + (noise @ self.factor.root.T).reshape(n, *self.mean.shape))
+
+    def activations(self, X: Rows, design: Design) -> Activations:
+        """Mean and covariance of the activations of rows."""
+        Phi = design.regressors(X)
+        C, P = self.mean.shape
+        if C == 1:
+            return Activations(Phi @ self.mean[0], row_squares(Phi @ self.factor.root))
+        spread = np.stack([Phi @ self.factor.root[k * P : (k + 1) * P] for k in range(C)], axis=1)
+        return Activations(Phi @ self.mean.T, np.asarray(np.matmul(spread, spread.transpose(0, 2, 1))))
+
+
+def row_squares(Z: Float) -> Float:
+    """|z_n|² of each row."""
+    return np.asarray(np.einsum("ni,ni->n", Z, Z))
+
+
+def laplace(objective: Posterior, mode: Float, *, steps: int = 0) -> Approximation:
+    """The Gaussian at the mode: one more pass, for the exact Hessian.                       PRML (4.142, 4.143)
+
+    ln p(D) ≈ ln p(D | θ) + ln p(θ) + ½ CP ln 2π - ½ ln |A|                                 (4.137)
+    """
+    here = objective.value_grad_hess(mode)
+    factor = factorise(here.hess, objective.shape[0], objective.prior.free)
+    if factor.singular is not None:
+        columns = (*objective.source.columns, "the bias")[: objective.design.width] * objective.shape[0]
+        raise DataError(
+            f"The posterior has no width along some direction: {factor.singular.describe(columns)}, and the prior is flat "
+            "there. Give those weights a prior with a finite scale, or drop columns."
+        )
+    away = objective.prior.value_grad(mode)[0]
+    # The constants of the prior, -½ CP ln 2π + ½ ln |Λ|, and of the integral, +½ CP ln 2π - ½ ln |A|.
+    log_evidence = -here.value + 0.5 * objective.prior.log_det() - 0.5 * factor.log_det
+    return Approximation(mode, factor, away - here.value, log_evidence, "laplace", steps)
