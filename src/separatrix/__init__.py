@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from separatrix import exceptions as exceptions
     from separatrix import families as families
     from separatrix import geometry as geometry
-    from separatrix import plots as plots
     from separatrix import likelihoods as likelihoods
+    from separatrix import plots as plots
     from separatrix import solvers as solvers
     from separatrix.decisions import DecisionRule as DecisionRule
     from separatrix.decisions import decide as decide

@@ -105,7 +105,6 @@ class Penalty:
         """Which of the P weights have no prior, (P,)."""
         return np.asarray((self.diagonal == 0).all(axis=0))
 
-
     def per_unit(self, units: Float) -> Penalty:
         """The same prior on θ, where this one is on θ times ``units`` (P,): weights per standard deviation."""
         if self.precision.ndim == 1:
@@ -116,15 +115,15 @@ class Penalty:
     def about(self, origin: Float) -> Penalty:
         """The same prior on the bias about ``origin`` (M,), b = w0 + w'origin, where this one is on w0 itself."""
         P = self.mean.shape[1]
-        if P == len(origin) or not self.diagonal[:, -1].any() or not origin.any():
+        if len(origin) == P or not self.diagonal[:, -1].any() or not origin.any():
             return self
-        T = np.eye(P)
+        T: Float = np.eye(P)
         T[-1, :-1] = -origin  # w0 = b - origin'w
         back = T.copy()
         back[-1, :-1] = origin
         wide = np.diag(self.precision) if self.precision.ndim == 1 else self.precision
         if len(wide) > P:
-            T = np.kron(np.eye(len(self.mean)), T)
+            T = np.asarray(np.kron(np.eye(len(self.mean)), T), dtype=np.float64)
         return Penalty(self.mean @ back.T, T.T @ wide @ T)
 
     def matrix(self) -> Float:

@@ -3,7 +3,7 @@
 
     mu_a = mean φ̃,    var_a = φ̃' A⁻¹ φ̃                                                      PRML (4.149), (4.150)
 
-θ (C, P) has the coordinates of the fit: weights of the columns as they are, and the bias about the origin of the design.
+θ (C, P) has the coordinates of the fit: weights of the columns as they are, the bias about the origin of the design.
 All of it goes through one Cholesky factor of the precision A; the covariance itself is made only where it is asked for.
 
 `laplace` is the first of several ways to come by one (PRML §4.5.1): the mode, and the Hessian there. The others, in
@@ -56,7 +56,7 @@ class Approximation:
     @property
     def std(self) -> Float:
         """Standard deviation of each weight, (C, P)."""
-        return np.sqrt(np.einsum("ij,ij->i", self.factor.root, self.factor.root)).reshape(self.mean.shape)
+        return np.asarray(np.sqrt(row_squares(self.factor.root)).reshape(self.mean.shape))
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Draws of θ, (n, C, P)."""
@@ -88,7 +88,7 @@ def laplace(objective: Posterior, mode: Float, *, steps: int = 0) -> Approximati
     if factor.singular is not None:
         columns = (*objective.source.columns, "the bias")[: objective.design.width] * objective.shape[0]
         raise DataError(
-            f"The posterior has no width along some direction: {factor.singular.describe(columns)}, and the prior is flat "
+            f"The posterior has no end along some direction: {factor.singular.describe(columns)}, and the prior flat "
             "there. Give those weights a prior with a finite scale, or drop columns."
         )
     away = objective.prior.value_grad(mode)[0]

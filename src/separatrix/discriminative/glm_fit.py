@@ -38,7 +38,6 @@ from separatrix.stats.objective import Design
 __all__ = ["GLMFit", "Goodness", "collect_goodness", "fit_glm", "warn_if_separable", "warn_if_unfinished"]
 
 INTERCEPT = "intercept"
-STILL = 1e-3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -237,19 +236,10 @@ def _normal_equations(block: Block, z: Float, design: Design) -> _NormalEquation
 
 
 def warn_if_separable(fit: GLMFit) -> None:
-    """Say so where binary targets are separated by a hyperplane, and the likelihood has no maximum.
-
-    As in `separation`, positive v_n = |slope_n| (1 + δ_n) with Σ v_n s_n φ̃_n = 0 prove that they are not, and δ_n is at
-    most the move of an activation in a Newton step times curvature/|slope|. That ratio is 1 - q for the logit; for the
-    probit it is about |a| and for the cloglog about e^a, where slopes are small, and no more than 750 where they are
-    not zero. So a step that moves no activation by 1e-3 is a proof for every link; else a linear program decides.
-    """
-    posterior, end = fit.posterior, fit.solution.end
+    """Say so where binary targets are separated by a hyperplane, and the likelihood has no maximum."""
     is_code = fit.targets.t.dtype.kind != "f"
-    if not is_code or not posterior.prior.free.all() or end is None:
-        return
-    if not posterior.largest_move(end.inverse.solve(end.grad)) < STILL:
-        examine(posterior, replace(fit.solution, end=None), n_classes=2)
+    if is_code and fit.posterior.prior.free.all():
+        examine(fit.posterior, fit.solution, n_classes=2)
 
 
 def warn_if_unfinished(fit: GLMFit) -> None:

@@ -1,50 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Logistic regression for labels that are sometimes wrong.                          PRML (4.117)"""
+"""Logistic and softmax regression for labels that are sometimes wrong.                     PRML (4.117)
+
+    p(label j | x) = Σ_k C_kj p(true class k | x),        p(true class k | x) = σ(a) or softmax(a)
+
+For two classes and one rate ε of wrong labels, p(label 1 | x) = ε + (1 - 2ε) σ(a). A label that contradicts its row by
+far then costs no more than -ln ε, and is set aside instead of bending the boundary. The price is a likelihood that is
+not concave, so the fit goes from the logistic regression of the labels as they are, which has one maximum and no other,
+to the nearest maximum of this one. The rates are given, or estimated along with the weights (`noise_rates`).
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from separatrix.discriminative.model import ClassLikelihood, DiscriminativeClassifier
-from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
-from separatrix.priors import Prior
-
 __all__ = ["LabelNoiseLogisticRegression"]
 
-
-class LabelNoiseLogisticRegression(DiscriminativeClassifier):
-    """Logistic regression for labels that are sometimes wrong."""
-
-    def __init__(
-        self,
-        noise: Any = None,
-        alpha: float = 1.0,
-        prior: Prior | None = None,
-        basis: Any = None,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        tol: float = 1e-8,
-        max_steps: int | None = None,
-        trace: bool = False,
-        rng: Any = None,
-    ) -> None:
-        self.noise = noise
-        self.alpha = alpha
-        self.prior = prior
-        self.basis = basis
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_steps = max_steps
-        self.trace = trace
-        self.rng = rng
-
-    def _likelihood(self, n_classes: int) -> ClassLikelihood:
-        eps = 0.05 if self.noise is None else self.noise
-        if n_classes == 2:
-            return LabelNoise(eps)
-        confusion = np.full((n_classes, n_classes), eps / (n_classes - 1))
-        np.fill_diagonal(confusion, 1 - eps)
-        return SoftmaxLabelNoise(confusion)
+MOST_STEPS = 2000  # of the search for rates, where the user sets no limit
+FAR = 1e3  # times the weights: a boundary that is sharp by any measure

@@ -6,11 +6,12 @@ with some rows on it (Albert & Anderson 1984). A solver does not notice: the gra
 weights that grow without end.
 
 **A proof that there is one, for the price of a gradient.** A direction d separates if d'φ̃_n s_n >= 0 for all rows
-(s_n = ±1), and not all zero. No such d exists if some positive numbers v_n make Σ v_n s_n φ̃_n = 0 (Stiemke). The
-probabilities of the wrong class, q_n, nearly do: at any θ, Σ q_n s_n φ̃_n = -g, the gradient of the likelihood. What is
-missing is made up by v_n = q_n (1 + δ_n) with δ_n = (1 - q_n) s_n φ̃_n'Δ and H Δ = g, because
-Σ q_n (1 - q_n) φ̃_n φ̃_n' = H. So if the Newton step Δ moves no activation by one or more, every v_n is positive, and the
-classes overlap. Along a separating direction Newton steps do not shrink below that, however small the gradient is.
+(s_n = ±1), and not all zero. No such d exists if some positive numbers v_n make Σ v_n s_n φ̃_n = 0 (Stiemke). The slopes
+q_n = |∂ ln p_n/∂a| nearly do: at any θ, Σ q_n s_n φ̃_n = -g, the gradient of the likelihood. What is missing is made up
+by v_n = q_n (1 + δ_n) with δ_n = s_n r_n φ̃_n'Δ / q_n and H Δ = g, because Σ r_n φ̃_n φ̃_n' = H with curvatures r_n. So
+if the Newton step Δ changes no slope by its whole size or more, every v_n is positive, and the classes overlap. For the
+logit |δ_n| < |φ̃_n'Δ|: no activation moves by one. Along a separating direction Newton steps do not shrink below that,
+however small the gradient is.
 
 For K classes the same holds with p_nj, j ≠ t_n, in place of q_n. A bound of one half instead of one leaves room for an
 inverse that is nearly H⁻¹. Where the proof fails, `separability` decides.
@@ -68,7 +69,7 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, at_stake:
         step = _newton_step(objective, solution.value, grad, inverse)
     else:
         return False
-    return bool(np.isfinite(step).all()) and objective.largest_move(step) < HALF
+    return bool(np.isfinite(step).all()) and objective.largest_share(solution.value, step) < HALF
 
 
 def _likelihood_factor(objective: Posterior, inverse: Factor) -> Factor:

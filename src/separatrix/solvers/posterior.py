@@ -27,7 +27,7 @@ from separatrix.stats.objective import (
     ValueGrad,
     ValueGradHess,
     curvature_dot,
-    largest_move,
+    largest_share,
     least_lead,
     value_grad,
     value_grad_hess,
@@ -99,8 +99,8 @@ def pose(
 ) -> Posterior:
     """The objective of a fit. Of many rows a sample is drawn, for the units and for a first fit.
 
-    The prior is on the weights of the columns as they are and on the bias at x = 0; with ``standardize``, on weights per
-    standard deviation of each column and on the bias at the mean.
+    The prior is on the weights of the columns as they are and on the bias at x = 0; with ``standardize``, on weights
+    per standard deviation of each column and on the bias at the mean.
     """
     M = len(source.columns)
     rows = max(source.n_rows // SHARE, PER_WEIGHT * (M + 1))
@@ -134,7 +134,7 @@ class Posterior:
 
     def value_grad(self, theta: Float) -> ValueGrad:
         """E and ∂E/∂θ: one pass."""
-        here = self._reduce(value_grad, theta=theta)
+        here = self._finite(self._reduce(value_grad, theta=theta))
         value, pull = self.prior.value_grad(theta)
         return ValueGrad(here.value + value, here.grad + pull)
 
@@ -143,7 +143,7 @@ class Posterior:
 
         Without ``exact``, a Hessian that is never indefinite; ``single``, its products in single precision.
         """
-        here = self._reduce(value_grad_hess, theta=theta, exact=exact, single=single)
+        here = self._finite(self._reduce(value_grad_hess, theta=theta, exact=exact, single=single))
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
 
@@ -151,9 +151,9 @@ class Posterior:
         """The Hessian at θ times V (C, P): one pass, and nothing of size P²."""
         return np.asarray(self._reduce(curvature_dot, theta=theta, V=V).grad + self.prior.dot(V))
 
-    def largest_move(self, V: Float) -> float:
-        """How far a step V moves any row's activation."""
-        return self.source.reduce(partial(largest_move, V=V, design=self.design)).value
+    def largest_share(self, theta: Float, V: Float) -> float:
+        """By what share a step V from θ changes the slope of any row: see `stats.objective`."""
+        return float(self._reduce(largest_share, theta=theta, V=V).value)
 
     def separates(self, theta: Float) -> bool:
         """Whether θ puts every row on the right side; for hard labels."""
@@ -176,7 +176,10 @@ class Posterior:
 
     def _reduce(self, statistic: Callable[..., Any], **at: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            here = self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))
+            return self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))
+
+    def _finite(self, here: Any) -> Any:
+        """What was found; where it is not a number because a value of X is not, an error that names the column."""
         if not np.isfinite(here.grad).all():
             require_finite(self.source)
         return here

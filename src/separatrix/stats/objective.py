@@ -13,7 +13,7 @@ weights, whatever the offset of the columns; `Design` hides it from everyone els
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,7 +28,7 @@ __all__ = [
     "ValueGrad",
     "ValueGradHess",
     "curvature_dot",
-    "largest_move",
+    "largest_share",
     "least_lead",
     "value_grad",
     "value_grad_hess",
@@ -254,20 +254,26 @@ def value_grad_hess(
 
 def curvature_dot(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Grad:
     """The Hessian at θ times a direction V (C, P), on one block: two products with the rows."""
-    unmoved = Block(block.X, block.t, block.weight, block.row)  # an offset belongs to θ and not to V
+    unmoved = replace(block, offset=None)  # an offset belongs to θ and not to V
     curvature = likelihood.safe_curvature(design.activate(block, theta), _targets(block))
     A = design.activate(unmoved, V)
     moved = curvature.dot(A) if isinstance(curvature, Covariances) else curvature * A
     return Grad(design.collect(block, _weighted(moved, block)))
 
 
-def largest_move(block: Block, V: Float, design: Design) -> Largest:
-    """max_n |V φ̃_n|: how far a step V moves any activation (between two classes: half of the difference, for K)."""
-    unmoved = Block(block.X, block.t, block.weight, block.row)
-    A = design.activate(unmoved, V)
-    reach = np.abs(A) if A.ndim == 1 else A.max(axis=1) - A.min(axis=1)
-    counted = reach if block.weight is None else reach[block.weight > 0]
-    return Largest(float(counted.max(initial=0.0)))
+def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Largest:
+    """max_n |change of a row's slope| / |slope|, to first order, when θ moves by V.
+
+    For K classes a bound on it: the slopes are probabilities, and the share is at most the spread of V φ̃ over classes.
+    """
+    rows = block if block.weight is None else block.take(block.weight > 0)
+    A = design.activate(replace(rows, offset=None), V)
+    if A.ndim == 2:
+        return Largest(float(np.ptp(A, axis=1).max(initial=0.0)))
+    _, slope, curvature = likelihood.derivatives(design.activate(rows, theta), _targets(rows))
+    change, slope = np.abs(curvature * A), np.abs(slope)
+    share = np.divide(change, slope, out=np.where(change > 0, np.inf, 0.0), where=slope > 0)
+    return Largest(float(share.max(initial=0.0)))
 
 
 def least_lead(block: Block, theta: Float, design: Design) -> Largest:

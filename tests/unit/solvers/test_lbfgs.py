@@ -3,8 +3,8 @@ import pytest
 
 from posteriors import PROBLEMS, Problem, overlapping
 from separatrix.priors import Gaussian
-from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.factor import factorise
+from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.precondition import diagonal
 from separatrix.solvers.result import Status

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -52,7 +54,7 @@ def test_the_hessian_is_the_derivative_of_the_gradient_and_the_product_is_with_i
 def test_every_evaluation_is_one_pass(rng):
     objective = PROBLEMS["softmax"].posterior(rows_per_block=50)
     theta = somewhere(objective, rng)
-    for evaluate in (objective.value_grad, objective.value_grad_hess, objective.largest_move):
+    for evaluate in (objective.value_grad, objective.value_grad_hess, partial(objective.largest_share, theta)):
         before = objective.source.passes
         evaluate(theta)
         assert objective.source.passes == before + 1

@@ -12,7 +12,7 @@ from scipy import optimize, sparse
 
 from separatrix.data.block import Block
 from separatrix.likelihoods import Logit, Softmax
-from separatrix.stats.objective import Design, curvature_dot, largest_move, value_grad, value_grad_hess
+from separatrix.stats.objective import Design, curvature_dot, largest_share, value_grad, value_grad_hess
 
 N, M = 60, 3
 STORES = {
@@ -201,16 +201,24 @@ def test_weights_and_bias_in_user_units_and_back(rng):
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_the_largest_move_is_that_of_a_row_with_weight(n_outputs, rng):
+def test_the_largest_share_is_that_of_a_row_with_weight(n_outputs, rng):
+    """Of the logit, |curvature V φ̃ / slope|; of K classes, the spread of V φ̃, a bound."""
     X = rng.normal(size=(N, M))
-    V = rng.normal(size=(n_outputs, M + 1))
+    theta, V = rng.normal(size=(2, n_outputs, M + 1))
     weight = (rng.random(N) < 0.5).astype(np.float64)
-    block = Block(X, targets(n_outputs, False, rng), weight, range(N), offset=rng.normal(size=N))
-    A = np.column_stack([X - 0.5, np.ones(N)])[weight > 0] @ V.T
-    reach = np.abs(A[:, 0]) if n_outputs == 1 else np.ptp(A, axis=1)
-    found = largest_move(block, V, Design(np.full(M, 0.5), bias=True))
-    np.testing.assert_allclose(found.value, reach.max())
-    assert (found + largest_move(block.take(weight == 0), V, Design(np.full(M, 0.5), bias=True))).value == found.value
+    t, offset = targets(n_outputs, False, rng), rng.normal(size=N)
+    block = Block(X, t, weight, range(N), offset=offset)
+    Phi = np.column_stack([X - 0.5, np.ones(N)])
+    A = Phi @ V.T
+    reach = np.ptp(A, axis=1)
+    if n_outputs == 1:
+        p = 1 / (1 + np.exp(-(Phi @ theta[0] + offset)))
+        reach = np.abs(p * (1 - p) * A[:, 0] / (t - p))
+    likelihood, design = Logit() if n_outputs == 1 else Softmax(3), Design(np.full(M, 0.5), bias=True)
+    found = largest_share(block, theta, V, likelihood, design)
+    np.testing.assert_allclose(found.value, reach[weight > 0].max())
+    without = largest_share(block.take(weight == 0), theta, V, likelihood, design)
+    assert (found + without).value == found.value
 
 
 @st.composite

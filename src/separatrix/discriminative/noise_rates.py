@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Weights and rates of wrong labels together: the mode of p(θ, η | data).
+
+    E(θ, η) = -Σ_n weight_n ln Σ_k p(label t_n | k, η) p(k | θ φ̃_n)  - ln p(θ) - ln p(η)
+
+One pass gives the value, the gradient in θ, and the expected counts of (true class, label), which are the gradient in η
+(`confusion`). EM would hold the counts fixed while it fits θ, then set the rates to them, and creep: rates and the
+length of the weights explain the same rows. L-BFGS over both, with the curvature of EM as its first guess of the
+Hessian, learns how they depend on each other from its own steps; where it has changed, the curvature is renewed.
+
+E has more than one minimum in principle. The search starts at the logistic fit without noise, whose minimum is unique:
+so the answer depends on the data alone, and classes keep their labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix._array import Array, Codes, Float, bincount
+from separatrix.data import Block
+from separatrix.discriminative.confusion import Rates, noisy_likelihood
+from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
+from separatrix.solvers.auto import BLOCK, JOINT, ROUGH
+from separatrix.solvers.factor import factorise
+from separatrix.solvers.lbfgs import LBFGS
+from separatrix.solvers.posterior import Posterior
+from separatrix.solvers.precondition import Inverse, by_class, diagonal
+from separatrix.solvers.result import Solution, Status
+from separatrix.stats.objective import Design, ValueGrad, value_grad
+
+__all__ = ["Joint", "NoisyValueGrad", "estimate", "noisy_value_grad"]
+
+PATIENCE = 15  # steps after which the curvature is renewed
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyValueGrad:
+    """L, its gradient in θ (C, P), and expected counts of true class k and label j (K, K)."""
+
+    value: float
+    grad: Float
+    counts: Float
+
+    def __add__(self, other: NoisyValueGrad) -> NoisyValueGrad:
+        return NoisyValueGrad(self.value + other.value, self.grad + other.grad, self.counts + other.counts)
+
+
+def noisy_value_grad(
+    block: Block, theta: Float, likelihood: LabelNoise | SoftmaxLabelNoise, design: Design
+) -> NoisyValueGrad:
+    """All of it on one block."""
+    here = value_grad(block, theta, likelihood, design)
+    Q = likelihood.posterior(design.activate(block, theta), block.codes)
+    return NoisyValueGrad(here.value, here.grad, expected_counts(Q, block.codes, block.weight))
+
+
+def expected_counts(Q: Array, t: Codes, weight: Array | None) -> Float:
+    """Σ_n weight_n q_nk [t_n = j] for posteriors q (n,) of the second of two classes, or (n, K)."""
+    columns = (1.0 - Q, Q) if Q.ndim == 1 else tuple(Q.T)
+    return np.stack([bincount(t, q if weight is None else q * weight, len(columns)) for q in columns])
+
+
+class Split(NamedTuple):
+    """An inverse Hessian that takes θ and η apart."""
+
+    of_theta: Inverse
+    shape: tuple[int, int]
+    curvature: Float
+
+    def solve(self, grad: Float) -> Float:
+        """H⁻¹ g."""
+        n = self.shape[0] * self.shape[1]
+        step = self.of_theta.solve(grad[:n].reshape(self.shape))
+        return np.concatenate([step.ravel(), grad[n:] / self.curvature])
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """E(θ, η) as L-BFGS sees it: a function of one vector, θ row by row and then η."""
+
+    weights: Posterior
+    rates: Rates
+
+    def join(self, theta: Float, eta: Float) -> Float:
+        """The vector."""
+        return np.concatenate([theta.ravel(), eta])
+
+    def split(self, vector: Float) -> tuple[Float, Float]:
+        """θ and η."""
+        n = self.weights.shape[0] * self.weights.shape[1]
+        return vector[:n].reshape(self.weights.shape), vector[n:]
+
+    def value_grad(self, vector: Float) -> ValueGrad:
+        """E and its gradient: one pass."""
+        theta, eta = self.split(vector)
+        here = self._reduce(theta, eta)
+        prior, pull = self.weights.prior.value_grad(theta)
+        prior_of_rates, slope = self.rates.value_grad(eta, here.counts)
+        return ValueGrad(here.value + prior + prior_of_rates, self.join(here.grad + pull, slope))
+
+    def gradient_size(self, grad: Float) -> float:
+        """As of weights alone; a rate has no units."""
+        of_theta, of_eta = self.split(grad)
+        return max(self.weights.gradient_size(of_theta), float(np.abs(of_eta).max()) / self.weights.units.total)
+
+    def inverse(self, vector: Float) -> Split:
+        """The curvature if true classes were known, or (of two classes) as expected: two passes."""
+        theta, eta = self.split(vector)
+        noisy = self.at(eta)
+        counts = self._reduce(theta, eta).counts
+        return Split(_inverse(noisy, theta), noisy.shape, self.rates.curvature(eta, counts))
+
+    def at(self, eta: Float) -> Posterior:
+        """The posterior of the weights at these rates."""
+        return replace(self.weights, likelihood=noisy_likelihood(self.rates.confusion(eta)))
+
+    def of_sample(self) -> Joint:
+        """The same of the sample alone."""
+        return replace(self, weights=self.weights.of_sample())
+
+    def _reduce(self, theta: Float, eta: Float) -> NoisyValueGrad:
+        likelihood = noisy_likelihood(self.rates.confusion(eta))
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return self.weights.source.reduce(
+                partial(noisy_value_grad, theta=theta, likelihood=likelihood, design=self.weights.design)
+            )
+
+
+def estimate(joint: Joint, start: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
+    """From the weights of a fit without noise to the mode of both; of many rows, by way of a sample."""
+    vector = joint.join(start, joint.rates.start())
+    if joint.weights.sample is not None:
+        vector = _search(joint.of_sample(), vector, tol=ROUGH, max_steps=max_steps, trace=False).value
+    return _search(joint, vector, tol=tol, max_steps=max_steps, trace=trace)
+
+
+def _search(joint: Joint, vector: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
+    """L-BFGS with a fresh curvature every few steps."""
+    found = Solution(vector, Status.MAX_STEPS, 0, 0)
+    while not found.is_converged and found.steps < max_steps:
+        lbfgs = LBFGS(tol, min(PATIENCE, max_steps - found.steps), memory=50, trace=trace)
+        part = lbfgs.minimise(joint, found.value, inverse=joint.inverse(found.value))
+        found = replace(
+            part,
+            steps=found.steps + part.steps,
+            passes=found.passes + part.passes,
+            trace=found.trace + part.trace[bool(found.trace) :],
+        )
+    return found
+
+
+def _inverse(objective: Posterior, theta: Float) -> Inverse:
+    """H⁻¹ of the weights: factorised, by class, or a bound on the diagonal, as memory allows."""
+    if objective.design.width > (JOINT if objective.units.is_sparse else BLOCK):
+        return diagonal(objective)
+    if len(theta) == 1:
+        hess = objective.value_grad_hess(theta, exact=False, single=True).hess
+        return factorise(hess, 1, objective.prior.free)
+    return by_class(objective, theta)
