@@ -22,11 +22,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from separatrix._array import Codes, Float
+from separatrix._array import Codes, Float, bincount
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
 
-__all__ = ["STRUCTURES", "Rates", "evenly", "given_confusion", "noisy_likelihood"]
+__all__ = ["STRUCTURES", "Noisy", "Rates", "given_confusion", "noisy_likelihood"]
+
+Noisy = LabelNoise | SoftmaxLabelNoise
 
 FIRST_GUESS = 0.1  # the share of wrong labels that a search starts from
 HIGHEST = 25.0  # η beyond which 1 - r is nothing but rounding
@@ -81,13 +83,6 @@ class Rates:
         np.fill_diagonal(R, 1.0)
         return np.asarray(R / R.sum(axis=1, keepdims=True))
 
-    def reported(self, confusion: Float) -> float | Float:
-        """The rate, the rates (K,), or the matrix: what was free."""
-        if self.n == len(confusion) * (len(confusion) - 1) and self.pseudo < 1.0:
-            return confusion
-        wrong = 1.0 - np.diag(confusion)
-        return float(wrong[0]) if self.n == 1 else wrong
-
     def value_grad(self, eta: Float, counts: Float) -> tuple[float, Float]:
         """-ln p(η), and the gradient in η of the whole objective.
 
@@ -111,17 +106,17 @@ class Rates:
 
     def _by_group(self, entries: Float) -> Float:
         off = ~np.eye(len(entries), dtype=bool)
-        return np.bincount(self.group[off], entries[off], minlength=self.n)
+        return bincount(self.group[off], entries[off], self.n)
 
 
-def noisy_likelihood(confusion: Float) -> LabelNoise | SoftmaxLabelNoise:
+def noisy_likelihood(confusion: Float) -> Noisy:
     """p(label | a) through a confusion matrix."""
     if len(confusion) == 2:
         return LabelNoise(float(confusion[0, 1]), float(confusion[1, 0]))
     return SoftmaxLabelNoise(confusion)
 
 
-def evenly(rates: Float) -> Float:
+def _evenly(rates: Float) -> Float:
     """The matrix of classes that are labelled wrongly at these rates (K,), as any other class alike."""
     K = len(rates)
     C = np.repeat((rates / (K - 1))[:, None], K, axis=1)
@@ -159,7 +154,7 @@ def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
             f"{owner}(noise={_shown(noise)}): {rates[wrong[0]]:g} is not a rate of wrong labels among {K} classes; it "
             f"must be at least 0 and below {limit:.3g}, where labels are no better than chance."
         )
-    return evenly(rates)
+    return _evenly(rates)
 
 
 def _checked_matrix(owner: str, C: Float, K: int) -> Float:

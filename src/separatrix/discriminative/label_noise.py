@@ -11,7 +11,242 @@ to the nearest maximum of this one. The rates are given, or estimated along with
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._arguments import check_option
+from separatrix._array import Float
+from separatrix.data import encode_labels, is_shares
+from separatrix.discriminative.confusion import STRUCTURES, Rates, given_confusion, noisy_likelihood
+from separatrix.discriminative.model import ClassLikelihood, DiscriminativeClassifier
+from separatrix.discriminative.noise_rates import Joint, doubts, estimate, wrong_share
+from separatrix.exceptions import DataError, SeparationWarning
+from separatrix.likelihoods import Logit, Softmax
+from separatrix.priors import Prior
+from separatrix.shell import Training
+from separatrix.solvers import Auto, Solution, Step
+from separatrix.solvers.posterior import Posterior
+from separatrix.solvers.wide import dual, is_wide
+
 __all__ = ["LabelNoiseLogisticRegression"]
 
 MOST_STEPS = 2000  # of the search for rates, where the user sets no limit
 FAR = 1e3  # times the weights: a boundary that is sharp by any measure
+
+
+class LabelNoiseLogisticRegression(DiscriminativeClassifier):
+    """Logistic regression (softmax regression for more classes) that expects some labels to be wrong.
+
+    p(label j | x) = Σ_k C_kj p(C_k | x), with C_kj = p(label j | true class k): for two classes and one rate,
+    p(label 1 | x) = ε + (1 - 2ε) σ(a)  (PRML 4.117). Fitted by minimising
+    E = -Σ_n weight_n ln p(label_n | x_n) + ½ alpha Σ_k |w_k|², and less the log prior of the rates where those are
+    estimated. Predictions are of the true class.
+
+    Parameters
+    ----------
+    noise : float, array of shape (K,) or (K, K), or None, default None
+        How often labels are wrong: one rate ε (spread evenly over the other classes), a rate for each true class, or
+        the confusion matrix C. Rates are below 1 - 1/K, and the most frequent label of each class is its own.
+        None estimates it.
+    rates : {"one", "per-class", "full"}, default "one"
+        What is estimated where ``noise`` is None: one rate, a rate for each true class, or all of C.
+    alpha : float, default 1.0
+        Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood.
+    prior : Gaussian or Flat, optional
+        A prior with its own scales, mean or covariance, instead of ``alpha``.
+    basis : basis function or transformer, optional
+        φ; see `separatrix.basis`.
+    fit_intercept : bool, default True
+        Whether there is a bias w0.
+    solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
+        For given noise, and for the fit without noise that everything starts from. Unknown rates are found by L-BFGS.
+    tol : float, default 1e-8
+        Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
+    max_steps : int, optional
+        Limit of steps; each solver has its own.
+    trace : bool, default False
+        Keep weights, objective and gradient of every step in ``trace_``; steps of the fit without noise are not there.
+    rng : int or numpy.random.Generator, optional
+        For ``solver="stochastic"``.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, M) for two classes, (K, M) for more
+    intercept_ : ndarray of shape (1,) or (K,)
+    noise_ : the rate, the rates (K,) or the confusion matrix (K, K): what was given or estimated
+    confusion_ : ndarray of shape (K, K)
+        C, a row for each true class.
+    mislabelled_ : ndarray of shape (N,)
+        For each row of the training table, the probability that its label is wrong, 1 - p(true class = label | label,
+        x). Sort by it to see which labels to check first.
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    separation_ : whether a hyperplane separates the labels as they are; see `LogisticRegression`
+    solution_, trace_, n_steps_, n_passes_ : as of `LogisticRegression`, both fits counted
+
+    Notes
+    -----
+    **The prior of the rates.** Where rates are estimated, each ratio r = C_kj/C_kk is uniform on (0, 1), and what is
+    reported is the mode in ln r/(1 - r). That is as if one more label had been seen wrong (for each class, if it has
+    its own rates), so a rate is never exactly zero; its effect is gone once a few labels really are.
+
+    **Which maximum.** The likelihood may have several. The fit climbs from that of the logistic regression without
+    noise, and so needs no random starts, and does not exchange classes.
+
+    **Sharp boundaries.** Without a prior on the weights (``alpha=0``), a maximum may not exist even if labels overlap:
+    where a hyperplane separates all rows but a few, larger weights are better without end, and the few are taken for
+    wrong labels. A `SeparationWarning` says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.discriminative import LabelNoiseLogisticRegression
+    >>> x = np.linspace(-4.0, 4.0, 200)
+    >>> y = (x > 0).astype(int)
+    >>> y[[5, 60, 150]] = 1, 1, 0
+    >>> model = LabelNoiseLogisticRegression(alpha=0.01).fit(x[:, None], y)
+    >>> np.argsort(-model.mislabelled_)[:3].tolist()
+    [5, 150, 60]
+    >>> round(model.noise_, 3)
+    0.02
+    """
+
+    noise_: Any
+    confusion_: Float
+    mislabelled_: Float
+
+    def __init__(
+        self,
+        noise: Any = None,
+        rates: str = "one",
+        alpha: float = 1.0,
+        prior: Prior | None = None,
+        basis: Any = None,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-8,
+        max_steps: int | None = None,
+        trace: bool = False,
+        rng: Any = None,
+    ) -> None:
+        self.noise = noise
+        self.rates = rates
+        self.alpha = alpha
+        self.prior = prior
+        self.basis = basis
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_steps = max_steps
+        self.trace = trace
+        self.rng = rng
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LabelNoiseLogisticRegression:
+        """Fit to labels y, some of which may be wrong."""
+        check_option(type(self).__name__, "rates", self.rates, STRUCTURES)
+        if is_shares(y):
+            raise DataError(
+                f"y has {y.shape[1]} columns: LabelNoiseLogisticRegression takes one label for each row, and not "
+                "probabilities of labels. What is known of wrong labels goes into noise=; for targets that are "
+                "probabilities there is LogisticRegression."
+            )
+        super().fit(X, y, sample_weight)
+        return self
+
+    def mislabelled(self, X: Any, y: Any) -> Float:
+        """The probability that the label of each row is wrong: 1 - p(true class = y | label y, x)."""
+        check_is_fitted(self)
+        labels, codes = encode_labels(y)
+        at = np.searchsorted(self.classes_, labels)
+        known = self.classes_[np.minimum(at, len(self.classes_) - 1)] == labels
+        if not np.all(known):
+            raise DataError(
+                f"y has the label {labels[~known].tolist()[0]!r}, which is not among the classes of the fit: "
+                f"{', '.join(map(repr, self.classes_[:6].tolist()))}{', ...' if len(self.classes_) > 6 else ''}."
+            )
+        a = self.decision_function(X)
+        if len(a) != len(codes):
+            raise DataError(f"X has {len(a)} rows but y has {len(codes)} labels; they must pair up.")
+        return wrong_share(noisy_likelihood(self.confusion_), a, at[codes])
+
+    def _likelihood(self, n_classes: int) -> ClassLikelihood:
+        """That of the first fit, without noise."""
+        if self.noise is not None:
+            self._given(n_classes)  # what is wrong with it is said before any work
+        return Logit() if n_classes == 2 else Softmax(n_classes)
+
+    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
+        """Go on from the fit without noise, whose answer about separation stays."""
+        super()._conclude(objective, solution, training)
+        fit = self._with_noise(objective, solution)
+        likelihood, theta = noisy_likelihood(fit.confusion), fit.solution.value
+        noisy = replace(objective, likelihood=likelihood)
+        if not fit.solution.is_converged:
+            self._warn_of_steps(noisy, fit.solution)
+        if not self.separation_:
+            _warn_if_sharp(noisy, theta)
+        in_units = objective.design.in_user_units
+        self.coef_, self.intercept_ = in_units(theta)
+        self.likelihood_, self.confusion_, self.noise_ = likelihood, fit.confusion, self._reported(fit.confusion)
+        found = objective.source.reduce(partial(doubts, theta=theta, likelihood=likelihood, design=objective.design))
+        self.mislabelled_ = found.wrong[np.argsort(found.row)]
+        self.trace_ = tuple(Step(in_units(step.theta), *step[1:]) for step in fit.solution.trace)
+        steps = solution.steps + fit.solution.steps
+        self._keep(replace(fit.solution, steps=steps, trace=self.trace_), training.counted.passes)
+
+    def _with_noise(self, objective: Posterior, solution: Solution[Float]) -> _Fit:
+        if not is_wide(objective):
+            return self._climb(objective, solution.value)
+        small = dual(objective)
+        start = Auto(self.tol).minimise(small.objective, np.zeros(small.objective.shape))
+        fit = self._climb(small.objective, start.value)
+        return _Fit(small.primal(fit.solution), fit.confusion)
+
+    def _climb(self, objective: Posterior, start: Float) -> _Fit:
+        """From the weights of the fit without noise to those with it, and to rates if there are none."""
+        K = len(self.classes_)
+        if self.noise is not None:
+            confusion = self._given(K)
+            noisy = replace(objective, likelihood=noisy_likelihood(confusion))
+            return _Fit(self._solver().minimise(noisy, start), confusion)
+        joint = Joint(objective, Rates.of(self.rates, K))
+        most = MOST_STEPS if self.max_steps is None else self.max_steps
+        found = estimate(joint, start, tol=self.tol, max_steps=most, trace=self.trace)
+        theta, eta = joint.split(found.value)
+        trace = tuple(Step(joint.split(step.theta)[0], *step[1:]) for step in found.trace)
+        return _Fit(replace(found, value=theta, trace=trace, end=None), joint.rates.confusion(eta))
+
+    def _given(self, n_classes: int) -> Float:
+        return given_confusion(type(self).__name__, self.noise, n_classes)
+
+    def _reported(self, confusion: Float) -> Any:
+        """Rates in the form in which they were given or asked for."""
+        free = {0: "one", 1: "per-class", 2: "full"}[np.ndim(self.noise)] if self.noise is not None else self.rates
+        wrong = 1.0 - np.diag(confusion)
+        return {"one": float(wrong[0]), "per-class": wrong, "full": confusion}[free]
+
+
+class _Fit(NamedTuple):
+    """Weights, how they were found, and the confusion matrix that belongs to them."""
+
+    solution: Solution[Float]
+    confusion: Float
+
+
+def _warn_if_sharp(objective: Posterior, theta: Float) -> None:
+    """Where no prior holds the weights: a warning if a boundary of no width is better than the one that was found."""
+    if not objective.prior.free[: len(objective.design.origin)].any():
+        return
+    here, far = (objective.value_grad(scale * theta).value for scale in (1.0, FAR))
+    if far <= here:
+        warnings.warn(
+            "A hyperplane separates all rows but those that the model takes for mislabelled. The likelihood has no "
+            "maximum: the weights are those at which the solver stopped, and they would grow without end. Give the "
+            "weights a prior (alpha > 0).",
+            SeparationWarning,
+            stacklevel=5,
+        )

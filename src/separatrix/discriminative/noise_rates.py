@@ -22,19 +22,16 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float, bincount
 from separatrix.data import Block
-from separatrix.discriminative.confusion import Rates, noisy_likelihood
-from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
-from separatrix.solvers.auto import BLOCK, JOINT, ROUGH
+from separatrix.discriminative.confusion import Noisy, Rates, noisy_likelihood
+from separatrix.solvers.auto import BLOCK, JOINT, PATIENCE, ROUGH
 from separatrix.solvers.factor import factorise
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse, by_class, diagonal
 from separatrix.solvers.result import Solution, Status
-from separatrix.stats.objective import Design, ValueGrad, value_grad
+from separatrix.stats.objective import Design, ValueGrad
 
-__all__ = ["Joint", "NoisyValueGrad", "estimate", "noisy_value_grad"]
-
-PATIENCE = 15  # steps after which the curvature is renewed
+__all__ = ["Doubts", "Joint", "NoisyValueGrad", "doubts", "estimate", "noisy_value_grad", "wrong_share"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +46,44 @@ class NoisyValueGrad:
         return NoisyValueGrad(self.value + other.value, self.grad + other.grad, self.counts + other.counts)
 
 
-def noisy_value_grad(
-    block: Block, theta: Float, likelihood: LabelNoise | SoftmaxLabelNoise, design: Design
-) -> NoisyValueGrad:
+def noisy_value_grad(block: Block, theta: Float, likelihood: Noisy, design: Design) -> NoisyValueGrad:
     """All of it on one block."""
-    here = value_grad(block, theta, likelihood, design)
-    Q = likelihood.posterior(design.activate(block, theta), block.codes)
-    return NoisyValueGrad(here.value, here.grad, expected_counts(Q, block.codes, block.weight))
+    a, t = design.activate(block, theta), block.codes
+    weight = np.ones(len(t)) if block.weight is None else block.weight
+    log_p, slope, _ = likelihood.derivatives(a, t)
+    grad = -design.collect(block, slope * (weight if slope.ndim == 1 else weight[:, None]))
+    return NoisyValueGrad(-float(log_p @ weight), grad, _expected_counts(likelihood.posterior(a, t), t, weight))
 
 
-def expected_counts(Q: Array, t: Codes, weight: Array | None) -> Float:
+def _expected_counts(Q: Array, t: Codes, weight: Array) -> Float:
     """Σ_n weight_n q_nk [t_n = j] for posteriors q (n,) of the second of two classes, or (n, K)."""
     columns = (1.0 - Q, Q) if Q.ndim == 1 else tuple(Q.T)
-    return np.stack([bincount(t, q if weight is None else q * weight, len(columns)) for q in columns])
+    return np.stack([bincount(t, q * weight, len(columns)) for q in columns])
+
+
+def wrong_share(likelihood: Noisy, a: Array, t: Codes) -> Float:
+    """1 - p(true class t | label t, a) for each row."""
+    Q = likelihood.posterior(a, t)
+    if Q.ndim == 1:
+        return np.where(t > 0, 1.0 - Q, Q).astype(np.float64)
+    np.put_along_axis(Q, t[:, None], 0.0, axis=1)  # the others, and not 1 - q_t, which cancels
+    return np.asarray(Q.sum(axis=1), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Doubts:
+    """Numbers of rows, and for each the probability that its label is wrong."""
+
+    row: Array
+    wrong: Float
+
+    def __add__(self, other: Doubts) -> Doubts:
+        return Doubts(np.append(self.row, other.row), np.append(self.wrong, other.wrong))
+
+
+def doubts(block: Block, theta: Float, likelihood: Noisy, design: Design) -> Doubts:
+    """`wrong_share` on one block."""
+    return Doubts(np.asarray(block.row), wrong_share(likelihood, design.activate(block, theta), block.codes))
 
 
 class Split(NamedTuple):
@@ -96,38 +118,35 @@ class Joint:
 
     def value_grad(self, vector: Float) -> ValueGrad:
         """E and its gradient: one pass."""
+        return self._value_grad_counts(vector)[0]
+
+    def value_grad_inverse(self, vector: Float) -> tuple[ValueGrad, Split]:
+        """And an inverse Hessian, from the curvature if true classes were known (of two, as expected): two passes."""
+        here, counts = self._value_grad_counts(vector)
         theta, eta = self.split(vector)
-        here = self._reduce(theta, eta)
-        prior, pull = self.weights.prior.value_grad(theta)
-        prior_of_rates, slope = self.rates.value_grad(eta, here.counts)
-        return ValueGrad(here.value + prior + prior_of_rates, self.join(here.grad + pull, slope))
+        noisy = replace(self.weights, likelihood=noisy_likelihood(self.rates.confusion(eta)))
+        return here, Split(_inverse(noisy, theta), noisy.shape, self.rates.curvature(eta, counts))
 
     def gradient_size(self, grad: Float) -> float:
         """As of weights alone; a rate has no units."""
         of_theta, of_eta = self.split(grad)
         return max(self.weights.gradient_size(of_theta), float(np.abs(of_eta).max()) / self.weights.units.total)
 
-    def inverse(self, vector: Float) -> Split:
-        """The curvature if true classes were known, or (of two classes) as expected: two passes."""
-        theta, eta = self.split(vector)
-        noisy = self.at(eta)
-        counts = self._reduce(theta, eta).counts
-        return Split(_inverse(noisy, theta), noisy.shape, self.rates.curvature(eta, counts))
-
-    def at(self, eta: Float) -> Posterior:
-        """The posterior of the weights at these rates."""
-        return replace(self.weights, likelihood=noisy_likelihood(self.rates.confusion(eta)))
-
     def of_sample(self) -> Joint:
         """The same of the sample alone."""
         return replace(self, weights=self.weights.of_sample())
 
-    def _reduce(self, theta: Float, eta: Float) -> NoisyValueGrad:
-        likelihood = noisy_likelihood(self.rates.confusion(eta))
+    def _value_grad_counts(self, vector: Float) -> tuple[ValueGrad, Float]:
+        theta, eta = self.split(vector)
+        likelihood, design = noisy_likelihood(self.rates.confusion(eta)), self.weights.design
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return self.weights.source.reduce(
-                partial(noisy_value_grad, theta=theta, likelihood=likelihood, design=self.weights.design)
+            here = self.weights.source.reduce(
+                partial(noisy_value_grad, theta=theta, likelihood=likelihood, design=design)
             )
+        prior, pull = self.weights.prior.value_grad(theta)
+        prior_of_rates, slope = self.rates.value_grad(eta, here.counts)
+        value = here.value + prior + prior_of_rates
+        return ValueGrad(value, self.join(here.grad + pull, slope)), here.counts
 
 
 def estimate(joint: Joint, start: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
@@ -143,7 +162,8 @@ def _search(joint: Joint, vector: Float, *, tol: float, max_steps: int, trace: b
     found = Solution(vector, Status.MAX_STEPS, 0, 0)
     while not found.is_converged and found.steps < max_steps:
         lbfgs = LBFGS(tol, min(PATIENCE, max_steps - found.steps), memory=50, trace=trace)
-        part = lbfgs.minimise(joint, found.value, inverse=joint.inverse(found.value))
+        here, inverse = joint.value_grad_inverse(found.value)
+        part = lbfgs.minimise(joint, found.value, inverse=inverse, known=here)  # type: ignore[arg-type]  # all it asks for
         found = replace(
             part,
             steps=found.steps + part.steps,
