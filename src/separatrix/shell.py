@@ -65,12 +65,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         reset: bool = True,
         least_classes: int = 2,
         soft: bool = False,
+        known: Array | None = None,
     ) -> Training:
         """Check and open a training table; sets ``classes_``, ``n_features_in_`` and ``basis_``.
 
         Without ``reset`` the table must match the one seen before, whose classes and basis stay. Where the model takes
         ``soft`` targets, y may have a column for each class, of probabilities: they become the targets of the source
-        (of two classes, those of the second).
+        (of two classes, those of the second). ``known`` are the classes among which the labels must be.
         """
         X = as_table(X)
         raw = as_source(X)
@@ -81,11 +82,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
             codes = shares[:, 1] if len(classes) == 2 else shares
         else:
             classes, codes = encode_labels(y, unlabelled=unlabelled)
+        if known is not None:
+            classes, codes = _among(known, classes, codes)
         if len(codes) != raw.n_rows:
             raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
         require_classes(classes, least_classes)
         weight = check_weight(sample_weight, raw.n_rows)
-        if codes.dtype.kind != "f":
+        if codes.dtype.kind != "f" and known is None:
             require_weight(weight, codes, classes)
         source = Counted(replace(raw, t=codes, weight=weight))
         if reset:
@@ -143,6 +146,17 @@ class LinearClassifier(Classifier):
         if len(W) == 1:  # a vector and not a matrix of one column: BLAS reads the rows at full speed
             return np.asarray(X @ W[0] + self.intercept_[0])
         return np.asarray(X @ W.T + self.intercept_)
+
+
+def _among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
+    """Codes of labels among the classes known, some of which this table may not have."""
+    unknown = classes[~np.isin(classes, known)]
+    if len(unknown):
+        raise DataError(
+            f"Label {unknown.tolist()[0]!r} is not one of the classes: {', '.join(map(repr, known[:8].tolist()))}. "
+            "Name all classes at the first call: partial_fit(X, y, classes=...)."
+        )
+    return known, np.searchsorted(known, classes)[codes]
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Float | None:

@@ -22,11 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_option
 from separatrix._array import Float
 from separatrix.data import encode_labels, is_shares
-from separatrix.discriminative.confusion import STRUCTURES, Rates, given_confusion, noisy_likelihood
-from separatrix.discriminative.model import ClassLikelihood, DiscriminativeClassifier
+from separatrix.discriminative.confusion import STRUCTURES, KnownRates, Rates, given_confusion, noisy_likelihood
+from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import Joint, doubts, estimate, wrong_share
 from separatrix.exceptions import DataError, SeparationWarning
-from separatrix.likelihoods import Logit, Softmax
+from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
 from separatrix.shell import Training
 from separatrix.solvers import Auto, Solution, Step
@@ -35,7 +35,7 @@ from separatrix.solvers.wide import dual, is_wide
 
 __all__ = ["LabelNoiseLogisticRegression"]
 
-MOST_STEPS = 2000  # of the search for rates, where the user sets no limit
+MOST_STEPS = 2000  # where the user sets no limit
 FAR = 1e3  # times the weights: a boundary that is sharp by any measure
 
 
@@ -64,7 +64,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     fit_intercept : bool, default True
         Whether there is a bias w0.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
-        For given noise, and for the fit without noise that everything starts from. Unknown rates are found by L-BFGS.
+        Of the fit without noise that everything starts from; L-BFGS goes on from there.
     tol : float, default 1e-8
         Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
     max_steps : int, optional
@@ -175,8 +175,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         """That of the first fit, without noise."""
-        if self.noise is not None:
-            self._given(n_classes)  # what is wrong with it is said before any work
+        self._rates(n_classes)  # what is wrong with them is said before any work
         return Logit() if n_classes == 2 else Softmax(n_classes)
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
@@ -207,21 +206,18 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         return _Fit(small.primal(fit.solution), fit.confusion)
 
     def _climb(self, objective: Posterior, start: Float) -> _Fit:
-        """From the weights of the fit without noise to those with it, and to rates if there are none."""
-        K = len(self.classes_)
-        if self.noise is not None:
-            confusion = self._given(K)
-            noisy = replace(objective, likelihood=noisy_likelihood(confusion))
-            return _Fit(self._solver().minimise(noisy, start), confusion)
-        joint = Joint(objective, Rates.of(self.rates, K))
+        """From the weights of the fit without noise to those with it, and to the rates where they are unknown."""
+        joint = Joint(objective, self._rates(len(self.classes_)))
         most = MOST_STEPS if self.max_steps is None else self.max_steps
         found = estimate(joint, start, tol=self.tol, max_steps=most, trace=self.trace)
         theta, eta = joint.split(found.value)
         trace = tuple(Step(joint.split(step.theta)[0], *step[1:]) for step in found.trace)
         return _Fit(replace(found, value=theta, trace=trace, end=None), joint.rates.confusion(eta))
 
-    def _given(self, n_classes: int) -> Float:
-        return given_confusion(type(self).__name__, self.noise, n_classes)
+    def _rates(self, n_classes: int) -> Rates | KnownRates:
+        if self.noise is None:
+            return Rates.of(self.rates, n_classes)
+        return KnownRates(given_confusion(type(self).__name__, self.noise, n_classes))
 
     def _reported(self, confusion: Float) -> Any:
         """Rates in the form in which they were given or asked for."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.discriminative.model import ClassLikelihood, DiscriminativeClassifier
-from separatrix.likelihoods import Logit, Softmax
+from separatrix.discriminative.model import DiscriminativeClassifier
+from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
 
 __all__ = ["LogisticRegression"]

@@ -11,7 +11,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.separation import examine
 from separatrix.exceptions import ConvergenceWarning
-from separatrix.likelihoods import Likelihood
+from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.shell import LinearClassifier, Training
 from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Solution, Solver, Step, StochasticGradient
@@ -35,13 +35,6 @@ SOLVERS: Mapping[str, type[Any]] = {
     "gradient": GradientDescent,
     "stochastic": StochasticGradient,
 }
-
-
-class ClassLikelihood(Likelihood, Protocol):
-    """A likelihood of classes."""
-
-    def probability(self, a: Array) -> Array:
-        """p(C_1 | a) (n,) of one activation per row, or p(C_k | a) (n, K) of K."""
 
 
 class DiscriminativeClassifier(LinearClassifier):

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.discriminative.model import ClassLikelihood, DiscriminativeClassifier
-from separatrix.likelihoods import Probit
+from separatrix.discriminative.model import DiscriminativeClassifier
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import ClassLikelihood, Probit
 from separatrix.priors import Prior
-from separatrix.shell import require_two_classes
 
 __all__ = ["ProbitRegression"]
 
@@ -96,5 +96,16 @@ class ProbitRegression(DiscriminativeClassifier):
         self.rng = rng
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
-        require_two_classes(self, self.classes_, "")
+        if n_classes != 2:
+            raise DataError(
+                f"Only binary classification is supported. ProbitRegression is for two classes, but y has {n_classes}: "
+                f"{', '.join(map(repr, self.classes_[:6].tolist()))}{', ...' if n_classes > 6 else ''}. Use "
+                "LogisticRegression, or wrap the model in OneVsRest or OneVsOne."
+            )
         return Probit()
+
+    def __sklearn_tags__(self) -> Any:
+        """Two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -94,12 +94,20 @@ class FamilyClassifier(GenerativeClassifier):
         reset: bool = True,
         least_classes: int = 2,
         soft: bool = False,
+        known: Array | None = None,
     ) -> Training:
         """As for any classifier, with columns of text as codes."""
         table, self._text = encode_text(X)
         self._known = None if reset else self.facts_.groups
         return super()._open_training(
-            table, y, sample_weight, unlabelled=unlabelled, reset=reset, least_classes=least_classes, soft=soft
+            table,
+            y,
+            sample_weight,
+            unlabelled=unlabelled,
+            reset=reset,
+            least_classes=least_classes,
+            soft=soft,
+            known=known,
         )
 
     def _map_rows(self, X: Any, row_function: Any, *, allow_nan: bool = False, read_once: bool = False) -> Array:

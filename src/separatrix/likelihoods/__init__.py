@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """p(t | a): how targets depend on activations. Each gives ln p and its first two derivatives together."""
 
-from separatrix.likelihoods.base import Covariances, Derivatives, Likelihood, ScalarLikelihood
+from separatrix.likelihoods.base import ClassLikelihood, Covariances, Derivatives, Likelihood, ScalarLikelihood
 from separatrix.likelihoods.glm import MeanLikelihood, mean_likelihood
 from separatrix.likelihoods.label_noise import LabelNoise, SoftmaxLabelNoise
 from separatrix.likelihoods.logit import Logit
@@ -9,6 +9,7 @@ from separatrix.likelihoods.probit import Probit
 from separatrix.likelihoods.softmax import Softmax
 
 __all__ = [
+    "ClassLikelihood",
     "Covariances",
     "Derivatives",
     "LabelNoise",

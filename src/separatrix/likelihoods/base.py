@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix._array import Array
 
-__all__ = ["Covariances", "Derivatives", "Likelihood", "ScalarLikelihood"]
+__all__ = ["ClassLikelihood", "Covariances", "Derivatives", "Likelihood", "ScalarLikelihood"]
 
 
 class Derivatives(NamedTuple):
@@ -87,3 +87,10 @@ class ScalarLikelihood(Likelihood, Protocol):
 
     def skew(self, a: Array, t: Array) -> Array:
         """-∂³ ln p/∂a³, how the curvature changes with a: for gradients of the evidence, and to check a Laplace fit."""
+
+
+class ClassLikelihood(Likelihood, Protocol):
+    """A likelihood of classes."""
+
+    def probability(self, a: Array) -> Array:
+        """p(C_1 | a) (n,) of one activation per row, or p(C_k | a) (n, K) of K."""

@@ -64,4 +64,4 @@ class Newton:
                 end = Status.PRECISION
                 break
             theta, here = moved
-        return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor))
+        return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor, is_exact=True))

@@ -95,7 +95,7 @@ def survey(source: Source, *, fit_intercept: bool) -> Units:
 
 
 def pose(
-    source: Source, likelihood: Likelihood, prior: Prior, *, fit_intercept: bool, standardize: bool = False
+    source: Source, likelihood: Likelihood, prior: Prior | Penalty, *, fit_intercept: bool, standardize: bool = False
 ) -> Posterior:
     """The objective of a fit. Of many rows a sample is drawn, for the units and for a first fit.
 
@@ -110,7 +110,10 @@ def pose(
         units = survey(source, fit_intercept=fit_intercept)  # a rare value that the sample missed
     design = units.design(fit_intercept=fit_intercept)
     shape = (likelihood.n_outputs, design.width)
-    on_weights = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
+    if isinstance(prior, Penalty):
+        on_weights = prior
+    else:
+        on_weights = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
     objective = Posterior(source, likelihood, on_weights, design, units, sample)
     moved = on_weights.per_unit(objective.column_units) if standardize else on_weights.about(design.origin)
     return replace(objective, prior=moved)

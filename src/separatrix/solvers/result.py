@@ -33,10 +33,14 @@ class Step(NamedTuple):
 
 
 class End(NamedTuple):
-    """What a solver knew when it stopped: the gradient, and the inverse Hessian that it took its last steps with."""
+    """What a solver knew when it stopped: the gradient, and the inverse Hessian that it took its last steps with.
+
+    ``is_exact`` if that is the factor of the Hessian of all rows where it stopped.
+    """
 
     grad: Any
     inverse: Any
+    is_exact: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bayesian logistic regression.                                                      PRML §4.5, §4.4.1
+
+    prior        p(w) = N(w | m0, S0)                                                              (4.140)
+    posterior    p(w | D) ≈ N(w | mean, A⁻¹)                                                       (4.144)
+    predictive   p(C_1 | x, D) = ∫ σ(a) N(a | mean'φ̃, φ̃'A⁻¹φ̃) da                                 (4.151)
+    evidence     p(D) = ∫ p(D | w) p(w) dw                                                         (4.136)
+
+for two classes (logit, probit, or logit seen through noisy labels) and for K (softmax, joint over all classes). The
+Gaussian is Laplace's at the mode, or a better one where that is poor: see `diagnostics`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._arguments import check_number, check_option, check_positive, generator
+from separatrix._array import Array, Float, Rows
+from separatrix._threads import single_thread_blas
+from separatrix.bayesian.approximation import Activations
+from separatrix.bayesian.inference import METHODS, Inference, Options, infer
+from separatrix.bayesian.integral import RULES, class_probabilities, probabilities_and_errors
+from separatrix.bayesian.weights import WeightPosterior, WeightSummary, summarise
+from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
+from separatrix.priors import Gaussian, Penalty
+from separatrix.shell import LinearClassifier, Training, require_two_classes
+from separatrix.solvers.posterior import pose
+
+__all__ = ["ActivationDistribution", "BayesianLogisticRegression"]
+
+N_DRAWS = 2000  # for intervals of K classes
+INTERCEPT_SCALE = (
+    10.0  # of a bias whose prior is not stated: any class frequency that a table can show is within two sd
+)
+
+
+class ActivationDistribution(NamedTuple):
+    """Mean and variance of each row's activation: (N,) for two classes, (N, K) for more."""
+
+    mean: Float
+    variance: Float
+
+
+class BayesianLogisticRegression(LinearClassifier):
+    """Logistic or softmax regression with a posterior over its weights.
+
+    p(w | D) ∝ p(D | w) N(w | m0, S0) is approximated by a Gaussian, predictions are averaged over it, and the evidence
+    p(D) judges the prior, the basis and the model (PRML §4.4, §4.5).
+
+    Parameters
+    ----------
+    prior : Gaussian, default Gaussian(scale=1.0)
+        On the weights: isotropic, one scale for each column, or a full covariance. Where it leaves the bias free, the
+        bias gets a scale of 10.
+    likelihood : {"logit", "probit", "label_noise"}, default "logit"
+        With more than two classes, "logit" is the softmax, and the others are not defined.
+    noise : float, default 0.05
+        Share of wrong labels, for "label_noise".
+    standardize : bool, default True
+        Whether the prior is on weights per standard deviation of each column, and on the bias at the mean; else it is
+        on the weights of the columns as they are, and on the bias at x = 0.
+    tune : {"evidence", None}, default None
+        "evidence" maximises p(D) over the scales of the prior: one for all columns, or as ``groups`` says.
+    groups : "columns" or sequence of M labels, optional
+        Columns that share a scale when tuned. "columns" gives each its own: automatic relevance determination.
+    approximation : {"auto", "laplace", "variational", "ep", "importance"}, default "auto"
+        How the Gaussian is found; "auto" takes Laplace's where that is good and repairs it where not.
+    predictive : {"exact", "qmc", "probit", "map"}, default "exact"
+        How probabilities are averaged over the posterior.
+    structure : {"full", "by class", "dual", "diagonal"}, optional
+        How much of the covariance is kept; chosen by size where not stated.
+    basis, fit_intercept, tol : as in `LogisticRegression`
+    rng : int or numpy.random.Generator, optional
+        For random draws in diagnostics and importance sampling.
+
+    Attributes
+    ----------
+    posterior_ : the distribution of the weights in the user's units: ``mean``, ``std``, ``covariance``, ``sample(n)``
+    coef_, intercept_ : its mean
+    log_evidence_ : ln p(D), the sum of ``log_likelihood_`` and ``occam_factor_`` (a logarithm)
+    bic_, aic_ : at the posterior mean; smaller is better
+    effective_parameters_ : how many directions of the weights the data determine
+    prior_ : the prior that was used, tuned
+    pareto_k_ : how far the posterior is from its approximation: below 0.5 good, above 0.7 poor; NaN where not asked
+    approximation_ : which approximation was used
+    classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import BayesianLogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesianLogisticRegression().fit(X[50:], y[50:])
+    >>> model.predict_proba(X[77:78]).round(2)
+    array([[0.41, 0.59]])
+    >>> model.predict_interval(X[77:78]).round(2)
+    array([[0.35, 0.79]])
+    """
+
+    def __init__(
+        self,
+        prior: Gaussian | None = None,
+        likelihood: str = "logit",
+        noise: float = 0.05,
+        standardize: bool = True,
+        tune: str | None = None,
+        groups: Any = None,
+        approximation: str = "auto",
+        predictive: str = "exact",
+        structure: str | None = None,
+        basis: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+        rng: Any = None,
+    ) -> None:
+        self.prior = prior
+        self.likelihood = likelihood
+        self.noise = noise
+        self.standardize = standardize
+        self.tune = tune
+        self.groups = groups
+        self.approximation = approximation
+        self.predictive = predictive
+        self.structure = structure
+        self.basis = basis
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.rng = rng
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLogisticRegression:
+        """Find the posterior, and tune the prior if asked to."""
+        self._check_arguments()
+        training = self._open_training(X, y, sample_weight, soft=True)
+        self._learn(training, self._prior())
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> BayesianLogisticRegression:
+        """Yesterday's posterior is today's prior: learn from a batch, and keep what was known.
+
+        Near the fit of all rows together, as near as posteriors are to Gaussians. The first call needs ``classes``
+        where its rows do not show all of them. Batches keep the prior they began with, so tuning belongs to `fit`.
+        """
+        self._check_arguments()
+        if self.tune is not None:
+            raise ValueError("partial_fit learns batch after batch under one prior. Set tune=None, or fit all rows.")
+        first = "posterior_" not in vars(self)
+        known = (None if classes is None else np.unique(classes)) if first else self.classes_
+        training = self._open_training(
+            X, y, sample_weight, soft=True, reset=first, known=known, least_classes=1 if known is not None else 2
+        )
+        earlier = 0.0 if first else self.log_evidence_
+        self._learn(training, self._prior() if first else self.posterior_.as_prior())
+        self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
+        return self
+
+    def _learn(self, training: Training, prior: Gaussian | Penalty) -> None:
+        self.likelihood_ = self._likelihood(training.classes)
+        with single_thread_blas():
+            objective = pose(
+                training.source,
+                self.likelihood_,
+                prior,
+                fit_intercept=self.fit_intercept,
+                standardize=self.standardize and isinstance(prior, Gaussian),
+            )
+            found = infer(objective, self._options())
+        self._keep_findings(found, training)
+
+    def _keep_findings(self, found: Inference, training: Training) -> None:
+        objective, approximation = found.objective, found.approximation
+        design = objective.design
+        names = (*training.source.columns, "intercept")[: design.width]
+        self.posterior_ = WeightPosterior(approximation, design, names)
+        self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
+        self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
+        self.effective_parameters_ = found.effective_parameters
+        self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
+        self.prior_, self.tuning_ = found.prior, found.tuning
+        n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
+        self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_
+        self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_
+        self._keep(found.solution, training.counted.passes)
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(C_k | x, D), shape (N, K): averaged over the posterior."""
+        return self._map_rows(X, self._probabilities)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """ln p(C_k | x, D)."""
+        with np.errstate(divide="ignore"):  # a probability that underflows has no logarithm
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> Array:
+        """Lower and upper bound of a credible interval for each probability.
+
+        For two classes that of ``classes_[1]``, shape (N, 2): the interval of the activation, through σ. For K classes
+        those of all, shape (N, K, 2): quantiles over draws from the posterior.
+        """
+        check_is_fitted(self)
+        level = check_number("predict_interval", "level", level, low=0.0, high=1.0)
+        tails = np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        if len(self.coef_) == 1:
+            return self._map_rows(X, lambda Phi: self._two_class_interval(Phi, special.ndtri(tails)))
+        theta = self.posterior_.approximation.sample(N_DRAWS, generator(self.rng))
+        return self._map_rows(X, lambda Phi: self._interval_of_draws(Phi, theta, tails))
+
+    def decision_distribution(self, X: Any) -> ActivationDistribution:
+        """Mean and variance of the activation of each row, over the posterior."""
+        return ActivationDistribution(*np.moveaxis(self._map_rows(X, self._mean_and_variance), 1, 0))
+
+    def predict_with_error(self, X: Any, n: int = 4096) -> tuple[Array, Array]:
+        """Probabilities by the most exact rule, and the standard error that numerical integration leaves in each."""
+        check_is_fitted(self)
+        P, error = np.moveaxis(self._map_rows(X, partial(self._with_error, n=n)), 1, 0)
+        return P, error
+
+    def summary(self, level: float = 0.95) -> WeightSummary:
+        """Each weight with its standard deviation, credible interval and probability of sign, in the user's units."""
+        check_is_fitted(self)
+        return summarise(self.posterior_, tuple(map(str, self.classes_)), level)
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    def _activations(self, Phi: Rows) -> Activations:
+        return self.posterior_.approximation.activations(Phi, self.posterior_.design)
+
+    def _probabilities(self, Phi: Rows) -> Array:
+        if self.draws_ is not None and self.predictive != "map":
+            return np.asarray(self.draws_.probabilities(Phi, self.posterior_.design, self.likelihood_))
+        return class_probabilities(self.likelihood_, self._activations(Phi), self.predictive)
+
+    def _with_error(self, Phi: Rows, n: int) -> Array:
+        return np.stack(probabilities_and_errors(self.likelihood_, self._activations(Phi), n), axis=1)
+
+    def _mean_and_variance(self, Phi: Rows) -> Array:
+        a = self._activations(Phi)
+        variance = a.cov if a.mean.ndim == a.cov.ndim else np.diagonal(a.cov, axis1=1, axis2=2)
+        return np.stack([a.mean, variance], axis=1)
+
+    def _two_class_interval(self, Phi: Rows, z: Float) -> Array:
+        a = self._activations(Phi)
+        bounds = a.mean[:, None] + np.sqrt(a.cov)[:, None] * z
+        return np.asarray(self.likelihood_.probability(bounds.ravel()).reshape(bounds.shape))
+
+    def _interval_of_draws(self, Phi: Rows, theta: Float, tails: Float) -> Array:
+        A = np.einsum("np,skp->snk", self.posterior_.design.regressors(Phi), theta)
+        P = self.likelihood_.probability(A.reshape(-1, A.shape[2])).reshape(A.shape)
+        return np.moveaxis(np.quantile(P, tails, axis=0), 0, -1)
+
+    # -- arguments -----------------------------------------------------------------------------------------------
+
+    def _check_arguments(self) -> None:
+        name = type(self).__name__
+        check_option(name, "likelihood", self.likelihood, ("logit", "probit", "label_noise"))
+        check_number(name, "noise", self.noise, low=0.0, high=0.5)
+        check_option(name, "approximation", self.approximation, METHODS)
+        check_option(name, "predictive", self.predictive, RULES)
+        check_positive(name, "tol", self.tol)
+        if self.tune is not None:
+            check_option(name, "tune", self.tune, ("evidence",), otherwise=", or None")
+
+    def _likelihood(self, classes: Array) -> ClassLikelihood:
+        if len(classes) > 2:
+            if self.likelihood != "logit":
+                require_two_classes(self, classes, f"likelihood={self.likelihood!r}")
+            return Softmax(len(classes))
+        if self.likelihood == "label_noise":
+            return LabelNoise(self.noise)
+        return Probit() if self.likelihood == "probit" else Logit()
+
+    def _prior(self) -> Gaussian:
+        """The prior asked for, with a prior on the bias as well."""
+        prior = Gaussian() if self.prior is None else self.prior
+        if not isinstance(prior, Gaussian):
+            raise ValueError(
+                f"{type(self).__name__}(prior={prior!r}): under a flat prior the evidence of any data is zero. Give a "
+                "Gaussian with a finite scale, or use LogisticRegression(alpha=0)."
+            )
+        return prior if np.isfinite(prior.intercept_scale) else replace(prior, intercept_scale=INTERCEPT_SCALE)
+
+    def _options(self) -> Options:
+        return Options(
+            self.approximation, self.structure, self.tune is not None, self.groups, self.tol, generator(self.rng)
+        )
