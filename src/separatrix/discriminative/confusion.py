@@ -26,7 +26,7 @@ from separatrix._array import Codes, Float, bincount
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
 
-__all__ = ["STRUCTURES", "Noisy", "Rates", "given_confusion", "noisy_likelihood"]
+__all__ = ["STRUCTURES", "KnownRates", "Noisy", "Rates", "given_confusion", "noisy_likelihood"]
 
 Noisy = LabelNoise | SoftmaxLabelNoise
 
@@ -107,6 +107,29 @@ class Rates:
     def _by_group(self, entries: Float) -> Float:
         off = ~np.eye(len(entries), dtype=bool)
         return bincount(self.group[off], entries[off], self.n)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class KnownRates:
+    """A matrix that is given: no η, and nothing to learn from counts."""
+
+    C: Float
+
+    def start(self) -> Float:
+        """No η."""
+        return np.zeros(0)
+
+    def confusion(self, eta: Float) -> Float:
+        """C (K, K)."""
+        return self.C
+
+    def value_grad(self, eta: Float, counts: Float) -> tuple[float, Float]:
+        """Nothing."""
+        return 0.0, np.zeros(0)
+
+    def curvature(self, eta: Float, counts: Float) -> Float:
+        """Nothing."""
+        return np.zeros(0)
 
 
 def noisy_likelihood(confusion: Float) -> Noisy:

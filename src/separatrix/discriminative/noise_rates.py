@@ -8,6 +8,8 @@ One pass gives the value, the gradient in θ, and the expected counts of (true c
 length of the weights explain the same rows. L-BFGS over both, with the curvature of EM as its first guess of the
 Hessian, learns how they depend on each other from its own steps; where it has changed, the curvature is renewed.
 
+With given rates η is empty, and the same search finds θ alone.
+
 E has more than one minimum in principle. The search starts at the logistic fit without noise, whose minimum is unique:
 so the answer depends on the data alone, and classes keep their labels.
 """
@@ -22,7 +24,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float, bincount
 from separatrix.data import Block
-from separatrix.discriminative.confusion import Noisy, Rates, noisy_likelihood
+from separatrix.discriminative.confusion import KnownRates, Noisy, Rates, noisy_likelihood
 from separatrix.solvers.auto import BLOCK, JOINT, PATIENCE, ROUGH
 from separatrix.solvers.factor import factorise
 from separatrix.solvers.lbfgs import LBFGS
@@ -105,7 +107,7 @@ class Joint:
     """E(θ, η) as L-BFGS sees it: a function of one vector, θ row by row and then η."""
 
     weights: Posterior
-    rates: Rates
+    rates: Rates | KnownRates
 
     def join(self, theta: Float, eta: Float) -> Float:
         """The vector."""
@@ -130,7 +132,9 @@ class Joint:
     def gradient_size(self, grad: Float) -> float:
         """As of weights alone; a rate has no units."""
         of_theta, of_eta = self.split(grad)
-        return max(self.weights.gradient_size(of_theta), float(np.abs(of_eta).max()) / self.weights.units.total)
+        return max(
+            self.weights.gradient_size(of_theta), float(np.abs(of_eta).max(initial=0.0)) / self.weights.units.total
+        )
 
     def of_sample(self) -> Joint:
         """The same of the sample alone."""
