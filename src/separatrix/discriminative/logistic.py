@@ -70,7 +70,7 @@ class LogisticRegression(DiscriminativeClassifier):
     >>> model.predict_proba(X[:1]).round(3)
     array([[0.982, 0.018, 0.   ]])
     >>> model.separation_.status
-    'unknown'
+    'quasi-complete'
     """
 
     def __init__(
