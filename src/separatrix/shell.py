@@ -95,7 +95,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             self.classes_ = classes
             self.basis_ = fit_basis(self.basis, source)
         seen: Source = source if self.basis_ is None else ThroughBasis(source, self.basis_)
-        return Training(seen, classes, source, int(np.count_nonzero(codes < 0)), codes.dtype.kind == "f")
+        return Training(seen, classes, source, int(np.count_nonzero(codes < 0)), is_soft)
 
     def _keep(self, solution: Solution[Any], passes: int) -> None:
         """Store how the fit went, and what it cost."""
@@ -201,12 +201,14 @@ def require_classes(classes: Array, least: int = 2) -> None:
         )
 
 
-def require_weight(weight: Float | None, codes: Array, classes: Array) -> None:
-    """Raise where every row, or every row of a class, has weight zero."""
+def require_weight(weight: Float | None, codes: Array | None, classes: Array) -> None:
+    """Raise where every row, or every row of a class, has weight zero; rows without ``codes`` belong to all classes."""
     if weight is None:
         return
     if not weight.any():
         raise DataError("Every sample_weight is zero; give at least one row of each class a positive weight.")
+    if codes is None:
+        return
     labelled = codes >= 0
     empty = classes[bincount(codes[labelled], weight[labelled], len(classes)) == 0]
     if len(empty):

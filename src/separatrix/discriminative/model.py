@@ -18,7 +18,7 @@ import numpy as np
 from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
-from separatrix.discriminative.separation import examine
+from separatrix.discriminative.separation import examine, is_at_stake
 from separatrix.exceptions import ConvergenceWarning
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Flat, Gaussian, Prior
@@ -69,7 +69,7 @@ class DiscriminativeClassifier(LinearClassifier):
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
         """Keep the weights and how they were found; say what the user should know about them."""
         separation = examine(objective, solution, len(training.classes), is_soft=training.is_soft)
-        if not solution.is_converged and not separation:
+        if not solution.is_converged and not (separation and is_at_stake(objective)):
             self._warn_of_steps(objective, solution)
         in_units = objective.design.in_user_units
         trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
@@ -94,30 +94,34 @@ class DiscriminativeClassifier(LinearClassifier):
         return np.column_stack([self.likelihood_.probability(-a), P])
 
     def _prior(self) -> Prior:
-        if self.prior is not None:
-            return self.prior
         name = type(self).__name__
+        if isinstance(self.prior, Gaussian | Flat):
+            return self.prior
+        if self.prior is not None:
+            raise ValueError(f"{name}(prior={self.prior!r}): give Gaussian(...) or Flat(), or None to use alpha.")
         alpha = check_number(name, "alpha", self.alpha, low=0.0)
         return Gaussian(alpha**-0.5) if alpha > 0 else Flat()
 
     def _solver(self) -> Solver:
         """The solver named or given, with the tolerance and limits of the model."""
         name = type(self).__name__
-        if not isinstance(self.solver, str):
-            return self.solver  # type: ignore[no-any-return]  # an object with its own settings
+        if isinstance(self.solver, Solver):
+            return self.solver  # an object with its own settings
         kind = SOLVERS[check_option(name, "solver", self.solver, SOLVERS, otherwise=", or a solver object")]
         limits: dict[str, Any] = {"tol": check_positive(name, "tol", self.tol), "trace": self.trace}
         if self.max_steps is not None:
-            limits["max_steps"] = check_count(name, "max_steps", self.max_steps)
+            steps = "max_epochs" if kind is StochasticGradient else "max_steps"
+            limits[steps] = check_count(name, "max_steps", self.max_steps)
         if kind is StochasticGradient:
             limits["rng"] = generator(self.rng)
         return kind(**limits)  # type: ignore[no-any-return]
 
     def _warn_of_steps(self, objective: Posterior, solution: Solution[Float]) -> None:
         size = objective.gradient_size(objective.value_grad(solution.value).grad)
+        goal = f", and tol is {self.tol:.1e}" if isinstance(self.solver, str) else ""
         warnings.warn(
             f"{type(self).__name__} {solution.status.value} ({solution.steps}): the gradient is {size:.1e} per row and "
-            f"standard deviation, and tol is {self.tol:.1e}. Raise max_steps or tol, or leave solver='auto'.",
+            f"standard deviation{goal}. Raise max_steps or tol, or leave solver='auto'.",
             ConvergenceWarning,
             stacklevel=4,
         )

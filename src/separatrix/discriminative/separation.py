@@ -22,7 +22,7 @@ from separatrix.exceptions import CollinearWarning, SeparationWarning
 from separatrix.solvers import Posterior, Separability, Solution, separability
 from separatrix.solvers.factor import Factor
 
-__all__ = ["examine"]
+__all__ = ["examine", "is_at_stake"]
 
 SMALL = 200  # unknowns up to which a linear program is asked although a prior keeps the weights finite
 FEW = 20_000  # rows, likewise
@@ -34,7 +34,7 @@ def examine(objective: Posterior, solution: Solution[Float], n_classes: int, *, 
     With a prior on every weight nothing is at stake, so a large problem in doubt is left "unknown". Soft targets are
     not labels that a hyperplane could separate.
     """
-    at_stake = bool(objective.prior.free[: len(objective.design.origin)].any())
+    at_stake = is_at_stake(objective)
     if is_soft:
         return _unproven(objective, "unknown")
     if is_overlapping(objective, solution, at_stake=at_stake):
@@ -46,6 +46,11 @@ def examine(objective: Posterior, solution: Solution[Float], n_classes: int, *, 
     if at_stake:
         _warn(objective, solution, found)
     return found
+
+
+def is_at_stake(objective: Posterior) -> bool:
+    """Whether separation would leave weights without a maximum: some have no prior."""
+    return bool(objective.prior.free[: len(objective.design.origin)].any())
 
 
 def _is_cheap(objective: Posterior) -> bool:

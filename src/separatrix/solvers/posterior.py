@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -188,6 +188,7 @@ class Posterior:
         return here
 
 
+@runtime_checkable
 class Solver(Protocol):
     """What every solver is: a way from a start to a minimum."""
 
