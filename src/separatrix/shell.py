@@ -88,8 +88,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
         require_classes(classes, least_classes)
         weight = check_weight(sample_weight, raw.n_rows)
-        if codes.dtype.kind != "f" and known is None:
-            require_weight(weight, codes, classes)
+        is_soft = codes.dtype.kind == "f"
+        require_weight(weight, codes if known is None and not is_soft else None, classes)
         source = Counted(replace(raw, t=codes, weight=weight))
         if reset:
             self.classes_ = classes
