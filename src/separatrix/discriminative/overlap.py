@@ -14,7 +14,7 @@ rounding. Two things would make a false proof of it, and are ruled out:
 - an H that is not that of these rows at this θ. The preconditioner of a first-order method still shows curvature along
   a separating direction when there is none left.
 - a singular H. Columns that are collinear in every row are harmless; curvature that has gone because rows are separated
-  is the very thing that is looked for. So no row may move along a null direction of H.
+  is the very thing that is looked for. So none of all rows may move along a null direction of H.
 
 **A few of the rows will do.** If they overlap, a direction that separates all rows has d'φ̃_n = 0 on those few; and if
 they span the space, d = 0. So where a solver leaves no Hessian behind, Newton's method on a few rows for each weight
@@ -61,7 +61,8 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, at_stake:
     flat = replace(objective, prior=Penalty(np.zeros((C, P)), np.zeros(P)))
     if solution.end is not None and solution.end.is_exact:
         grad = solution.end.grad - objective.prior.value_grad(solution.value)[1]
-        proven = _proves(flat, solution.value, grad, _without(objective.prior, solution.end.inverse))
+        factor = _without(objective.prior, solution.end.inverse)
+        proven = factor is not None and _proves(flat, solution.value, grad, factor, flat.source)
         if proven or not objective.prior.precision.any():
             return proven
     if C * P <= JOINT:
@@ -73,7 +74,7 @@ def _by_few_rows(flat: Posterior, theta: Float) -> bool:
     """By Newton's method on some of the rows, from the optimum of all."""
     few = replace(flat, source=_few_rows(flat), sample=None)
     near = Newton(ROUGH, STEPS).minimise(few, theta)
-    return near.end is not None and _proves(few, near.value, near.end.grad, near.end.inverse)
+    return near.end is not None and _proves(few, near.value, near.end.grad, near.end.inverse, flat.source)
 
 
 def _few_rows(objective: Posterior) -> Source:
@@ -86,7 +87,7 @@ def _few_rows(objective: Posterior) -> Source:
 def _by_all_rows(flat: Posterior, theta: Float) -> bool:
     """By the Hessian of all rows."""
     here = flat.value_grad_hess(theta, exact=False)
-    return _proves(flat, theta, here.grad, factorise(here.hess, flat.shape[0], flat.prior.free))
+    return _proves(flat, theta, here.grad, factorise(here.hess, flat.shape[0], flat.prior.free), flat.source)
 
 
 def _without(prior: Penalty, factor: Factor) -> Factor | None:
@@ -99,30 +100,28 @@ def _without(prior: Penalty, factor: Factor) -> Factor | None:
     return factorise(hess, C, np.ones(P, dtype=bool)) if (np.diag(hess) > DWARFED * np.diag(whole)).all() else None
 
 
-def _proves(flat: Posterior, theta: Float, grad: Float, factor: Factor | None) -> bool:
-    """Whether a Newton step changes no slope by half of it, and leaves nothing out."""
-    if factor is None:
-        return False
+def _proves(flat: Posterior, theta: Float, grad: Float, factor: Factor, everything: Source) -> bool:
+    """Whether a Newton step changes no slope by half of it, and leaves out no direction that a row of all moves in."""
     step = factor.solve(grad)
-    is_short = bool(np.isfinite(step).all()) and flat.largest_share(theta, step) < HALF
-    return is_short and _is_sound(flat, factor)
-
-
-def _is_sound(flat: Posterior, factor: Factor) -> bool:
-    """Whether no row moves along a direction in which the factor sees no curvature."""
-    sure = SURE[flat.units.dtype]
+    if not np.isfinite(step).all() or flat.largest_share(theta, step) >= HALF:
+        return False
     if factor.singular is None:
         with single_thread_blas():
-            return bool(linalg.lapack.dpocon(factor.L, 1.0, uplo="L")[0] > sure)  # 1 / |C⁻¹|, C in correlation units
+            least = linalg.lapack.dpocon(factor.L, 1.0, uplo="L")[0]  # 1 / |C⁻¹|, C in correlation units
+        return bool(least > SURE[flat.units.dtype])
+    reach = partial(largest_reach, U=_null_directions(flat, factor), design=flat.design)
+    return everything.reduce(reach).value <= NULL
+
+
+def _null_directions(flat: Posterior, factor: Factor) -> Float:
+    """The directions (r, P) without curvature, one for each output; the largest weight is one standard deviation."""
     hess, units = factor.matrix, np.tile(flat.column_units, flat.shape[0])
     scale = np.sqrt(np.maximum(np.diag(hess), 0.0))
     inverse = np.divide(1.0, scale, out=1.0 / units, where=scale > 0)
     with single_thread_blas():
         values, V = linalg.eigh(hess * np.outer(inverse, inverse))
-    U = (inverse[:, None] * V[:, values <= sure * values[-1]]).T
-    U /= np.abs(U * units).max(axis=1, keepdims=True)
-    reach = partial(largest_reach, U=U.reshape(-1, flat.shape[1]), design=flat.design)
-    return flat.source.reduce(reach).value <= NULL
+    U = (inverse[:, None] * V[:, values <= SURE[flat.units.dtype] * values[-1]]).T
+    return np.asarray(U / np.abs(U * units).max(axis=1, keepdims=True)).reshape(-1, flat.shape[1])
 
 
 def largest_reach(block: Block, U: Float, design: Design) -> Largest:
