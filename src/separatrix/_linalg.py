@@ -51,15 +51,15 @@ def solve_positive_definite(A: Float, B: Float) -> Float:
 
 def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
     """Scales d and lower triangular L with A = D L L' D, or `SingularError` naming the columns."""
-    scale = np.sqrt(np.diag(A))
+    scale = np.sqrt(A.diagonal())
     if not (scale > 0).all():
         raise _diagnose(A)
-    C = A / np.outer(scale, scale)
-    try:
-        L = linalg.cholesky(C, lower=True)
-    except linalg.LinAlgError:
-        raise _diagnose(A) from None
-    if np.diag(L).min() ** 2 <= _tolerance(len(A)):
+    C = A / scale
+    C /= scale[:, None]
+    # LAPACK itself: on small matrices the checks around it cost more than the factor. C is symmetric, so its transpose
+    # is the same matrix in the order that LAPACK reads.
+    L, failed = linalg.lapack.dpotrf(C.T, lower=True, clean=True, overwrite_a=True)
+    if failed or L.diagonal().min() ** 2 <= _tolerance(len(A)):
         raise _diagnose(A)
     return scale, L
 

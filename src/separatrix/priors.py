@@ -92,7 +92,7 @@ class Penalty:
         """``hess`` (CP, CP) with Λ added in place."""
         P = self.mean.shape[1]
         if self.precision.ndim == 1:
-            hess[np.diag_indices_from(hess)] += np.tile(self.precision, len(hess) // P)
+            np.einsum("ii->i", hess)[:] += np.tile(self.precision, len(hess) // P)  # a view of the diagonal
         elif len(self.precision) == len(hess):
             hess += self.precision
         else:

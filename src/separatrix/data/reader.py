@@ -49,6 +49,8 @@ def as_table(X: Any) -> Any:
 
 def open_reader(X: Any) -> Reader:
     """The reader for a NumPy array, sparse matrix, data frame, Arrow table or nested list."""
+    if type(X) is np.ndarray:  # most tables are: asking what else it might be takes longer than a small fit
+        return _open_array(X)
     X = as_table(X)
     if nw.dependencies.is_into_series(X):
         raise DataError("X is a single column (a Series or an Arrow array); give a table, for example X.to_frame().")

@@ -52,8 +52,8 @@ class Factor:
         with single_thread_blas():
             if self.singular is not None and self.hess is not None:
                 return solve_minimum_norm(self.hess, grad.reshape(-1, 1)).reshape(grad.shape)
-            x = linalg.cho_solve((self.L, True), grad.ravel() / self.scale, check_finite=False) / self.scale
-        return np.asarray(x.reshape(grad.shape))
+            x, _ = linalg.lapack.dpotrs(self.L, grad.ravel() / self.scale, lower=True)
+        return np.asarray((x / self.scale).reshape(grad.shape))
 
 
 def factorise(hess: Float, n_outputs: int, free: Array) -> Factor:
