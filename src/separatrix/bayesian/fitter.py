@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How tuning sees a way to approximate posteriors: a fit, and how its evidence changes with the prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from separatrix._array import Float
+from separatrix.bayesian.approximation import Approximation, laplace
+from separatrix.bayesian.evidence import laplace_slope
+from separatrix.solvers import LBFGS, Auto
+from separatrix.solvers.posterior import Posterior
+
+__all__ = ["FitLaplace", "Fitter"]
+
+PATIENCE = 50  # gradient steps from a guess of the mode; after so many it was no good guess
+
+
+class Fitter(Protocol):
+    """A way to approximate a posterior."""
+
+    def fit(self, objective: Posterior, guess: Approximation | None) -> Approximation:
+        """The approximation, sought from a guess where there is one: its ``mean``, and its ``factor`` as curvature."""
+
+    def slope(self, objective: Posterior, approximation: Approximation, *, few: bool) -> Float:
+        """∂ ln p(D)/∂Λ, (P,) where Λ is diagonal, else (P, P).
+
+        Where only a ``few`` sums of it are needed, a part that is a small correction may come from a sample of rows.
+        """
+
+
+@dataclass(frozen=True)
+class FitLaplace:
+    """Laplace's approximation: the mode to ``tol``, then one Hessian."""
+
+    tol: float = 1e-8
+
+    def fit(self, objective: Posterior, guess: Approximation | None) -> Approximation:
+        """By `Auto`; from a guess, by gradients alone as long as they lead somewhere."""
+        start, steps = np.zeros(objective.shape), 0
+        if guess is not None:
+            near = LBFGS(self.tol, PATIENCE).minimise(objective, guess.mean, inverse=guess.factor)
+            if near.is_converged:
+                return laplace(objective, near.value, steps=near.steps)
+            start, steps = near.value, near.steps
+        solution = Auto(self.tol).minimise(objective, start)
+        return laplace(objective, solution.value, steps=steps + solution.steps)
+
+    def slope(self, objective: Posterior, approximation: Approximation, *, few: bool) -> Float:
+        """With the movement of the mode."""
+        return laplace_slope(objective, approximation, sampled=few)
