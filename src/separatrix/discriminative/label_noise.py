@@ -19,17 +19,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._arguments import check_option
+from separatrix._arguments import check_count, check_option, check_positive
 from separatrix._array import Float
 from separatrix.data import encode_labels, is_shares
 from separatrix.discriminative.confusion import STRUCTURES, KnownRates, Rates, given_confusion, noisy_likelihood
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import Joint, doubts, estimate, wrong_share
+from separatrix.discriminative.separation import is_at_stake
 from separatrix.exceptions import DataError, SeparationWarning
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
 from separatrix.shell import Training
 from separatrix.solvers import Auto, Solution, Step
+from separatrix.solvers.descent import ROUNDING
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.wide import dual, is_wide
 
@@ -93,6 +95,10 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     **The prior of the rates.** Where rates are estimated, each ratio r = C_kj/C_kk is uniform on (0, 1), and what is
     reported is the mode in ln r/(1 - r). That is as if one more label had been seen wrong (for each class, if it has
     its own rates), so a rate is never exactly zero; its effect is gone once a few labels really are.
+
+    **What can be told.** A wrong label shows by contradicting its row. Where classes overlap, a contradiction may be
+    the row's own, and where weights are many enough to fit wrong labels (rows barely outnumber them) nothing
+    contradicts: estimated rates are then too low. Raise ``alpha``, or give the rate.
 
     **Which maximum.** The likelihood may have several. The fit climbs from that of the logistic regression without
     noise, and so needs no random starts, and does not exchange classes.
@@ -184,7 +190,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         fit = self._with_noise(objective, solution)
         likelihood, theta = noisy_likelihood(fit.confusion), fit.solution.value
         noisy = replace(objective, likelihood=likelihood)
-        if not fit.solution.is_converged:
+        if not fit.solution.is_converged and not (self.separation_ and is_at_stake(objective)):
             self._warn_of_steps(noisy, fit.solution)
         if not self.separation_:
             _warn_if_sharp(noisy, theta)
@@ -208,8 +214,10 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     def _climb(self, objective: Posterior, start: Float) -> _Fit:
         """From the weights of the fit without noise to those with it, and to the rates where they are unknown."""
         joint = Joint(objective, self._rates(len(self.classes_)))
-        most = MOST_STEPS if self.max_steps is None else self.max_steps
-        found = estimate(joint, start, tol=self.tol, max_steps=most, trace=self.trace)
+        name = type(self).__name__
+        tol = check_positive(name, "tol", self.tol)
+        most = MOST_STEPS if self.max_steps is None else check_count(name, "max_steps", self.max_steps)
+        found = estimate(joint, start, tol=tol, max_steps=most, trace=self.trace)
         theta, eta = joint.split(found.value)
         trace = tuple(Step(joint.split(step.theta)[0], *step[1:]) for step in found.trace)
         return _Fit(replace(found, value=theta, trace=trace, end=None), joint.rates.confusion(eta))
@@ -220,10 +228,11 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         return KnownRates(given_confusion(type(self).__name__, self.noise, n_classes))
 
     def _reported(self, confusion: Float) -> Any:
-        """Rates in the form in which they were given or asked for."""
-        free = {0: "one", 1: "per-class", 2: "full"}[np.ndim(self.noise)] if self.noise is not None else self.rates
+        """Rates in the form in which they were given, or asked for."""
+        if self.noise is not None:
+            return float(self.noise) if np.ndim(self.noise) == 0 else np.array(self.noise, dtype=np.float64)
         wrong = 1.0 - np.diag(confusion)
-        return {"one": float(wrong[0]), "per-class": wrong, "full": confusion}[free]
+        return {"one": float(wrong[0]), "per-class": wrong, "full": confusion}[self.rates]
 
 
 class _Fit(NamedTuple):
@@ -235,10 +244,10 @@ class _Fit(NamedTuple):
 
 def _warn_if_sharp(objective: Posterior, theta: Float) -> None:
     """Where no prior holds the weights: a warning if a boundary of no width is better than the one that was found."""
-    if not objective.prior.free[: len(objective.design.origin)].any():
+    if not is_at_stake(objective):
         return
     here, far = (objective.value_grad(scale * theta).value for scale in (1.0, FAR))
-    if far <= here:
+    if far <= here + ROUNDING * abs(here):
         warnings.warn(
             "A hyperplane separates all rows but those that the model takes for mislabelled. The likelihood has no "
             "maximum: the weights are those at which the solver stopped, and they would grow without end. Give the "

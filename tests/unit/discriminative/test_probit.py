@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import optimize, sparse, special
+
+from problems import blobs, separable
+from separatrix.basis import Polynomial
+from separatrix.discriminative import ProbitRegression
+from separatrix.exceptions import DataError, SeparationWarning
+
+
+def two_classes(n=400, seed=0):
+    return blobs(n, n_classes=2, seed=seed, distance=0.5)
+
+
+def minimum(X, y, alpha, weight=1.0):
+    """The optimum by SciPy, of the objective as the docstring states it."""
+
+    def objective(w):
+        a = X @ w[:-1] + w[-1]
+        return -np.sum(weight * special.log_ndtr(np.where(y == 1, a, -a))) + 0.5 * alpha * w[:-1] @ w[:-1]
+
+    return optimize.minimize(objective, np.zeros(X.shape[1] + 1), method="BFGS", options={"gtol": 1e-6}).x
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 50.0])
+def test_the_weights_minimise_the_stated_objective(alpha):
+    X, y = two_classes()
+    model = ProbitRegression(alpha=alpha).fit(X, y)
+    assert_allclose(np.append(model.coef_, model.intercept_), minimum(X, y, alpha), atol=1e-5)
+
+
+def test_the_maximum_likelihood_is_that_of_statsmodels():
+    sm = pytest.importorskip("statsmodels.api")
+    X, y = two_classes()
+    theirs = sm.Probit(y, sm.add_constant(X)).fit(disp=0, tol=1e-12).params
+    model = ProbitRegression(alpha=0.0).fit(X, y)
+    assert_allclose(np.append(model.intercept_, model.coef_), theirs, rtol=1e-8)
+
+
+def test_probabilities_are_normal_and_keep_their_digits_in_both_tails():
+    X, y = two_classes()
+    model = ProbitRegression().fit(X, y)
+    direction = model.coef_[0] / np.linalg.norm(model.coef_) ** 2
+    far = (np.array([[-30.0], [30.0]]) - model.intercept_) * direction
+    P = model.predict_proba(far)
+    tail = special.ndtr(-30.0)
+    assert_allclose(P, [[1, tail], [tail, 1]], rtol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient"])
+def test_solvers_agree(solver):
+    X, y = two_classes()
+    assert_allclose(
+        ProbitRegression(solver=solver, max_steps=5000).fit(X, y).coef_, ProbitRegression().fit(X, y).coef_, atol=1e-6
+    )
+
+
+def test_soft_targets_are_rows_of_both_classes_with_weights():
+    X, y = two_classes(100)
+    share = np.where(y == 1, 0.9, 0.2)
+    soft = ProbitRegression().fit(X, np.column_stack([1 - share, share]))
+    hard = ProbitRegression().fit(
+        np.vstack([X, X]), np.repeat([1, 0], len(X)), sample_weight=np.append(share, 1 - share)
+    )
+    assert_allclose(soft.coef_, hard.coef_, rtol=1e-6)
+
+
+def test_sparse_rows_give_the_same_fit():
+    X, y = two_classes()
+    assert_allclose(ProbitRegression().fit(sparse.csr_array(X), y).coef_, ProbitRegression().fit(X, y).coef_, rtol=1e-6)
+
+
+def test_a_basis_is_the_same_as_its_columns():
+    X, y = two_classes()
+    x = X[:, :1]
+    through = ProbitRegression(basis=Polynomial(2), alpha=0.0).fit(x, y)
+    columns = ProbitRegression(alpha=0.0).fit(np.column_stack([x, x**2]), y)
+    assert_allclose(through.predict_proba(x), columns.predict_proba(np.column_stack([x, x**2])), atol=1e-7)
+
+
+def test_a_hyperplane_between_the_classes_is_reported():
+    X, y = separable()
+    with pytest.warns(SeparationWarning, match="no maximum"):
+        assert ProbitRegression(alpha=0.0).fit(X, y).separation_.status == "complete"
+
+
+def test_many_rows_take_few_passes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 40))
+    y = X[:, :3].sum(axis=1) + rng.normal(size=len(X)) > 0
+    model = ProbitRegression().fit(X, y)
+    assert model.solution_.is_converged
+    assert model.n_passes_ <= 9
+
+
+def test_three_classes_are_refused_with_a_remedy():
+    X, y = blobs()
+    with pytest.raises(DataError, match=r"two classes, but y has 3: 0, 1, 2.*OneVsRest"):
+        ProbitRegression().fit(X, y)
