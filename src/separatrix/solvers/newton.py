@@ -13,14 +13,14 @@ Hessian and all, because nearly always it is accepted and then it is the next st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from separatrix._array import Float
 from separatrix.solvers.descent import Progress, descend
-from separatrix.solvers.factor import factorise
+from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
 from separatrix.solvers.result import End, Solution, Status, Step
+from separatrix.stats.objective import ValueGradHess
 
 __all__ = ["Newton"]
 
@@ -40,14 +40,15 @@ class Newton:
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """From ``start`` (C, P) to a minimum."""
-        evaluate = partial(objective.value_grad_hess, exact=False)
+        evaluate = objective.value_grad_hess
         theta, here, passes = start, evaluate(start), 1
         trace, progress = [], Progress(STALL)
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
             if self.trace:
                 trace.append(Step(theta, here.value, size))
-            factor = factorise(here.hess, objective.shape[0], objective.prior.free)
+            factor, more = _factor(objective, theta, here)
+            passes += more
             end = Status.GRADIENT if size <= self.tol else Status.MAX_STEPS
             if size <= self.tol or step == self.max_steps:
                 break
@@ -65,3 +66,15 @@ class Newton:
                 break
             theta, here = moved
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor, is_exact=True))
+
+
+def _factor(objective: Posterior, theta: Float, here: ValueGradHess) -> tuple[Factor, int]:
+    """The factor of the Hessian, and the passes it took: one more where ln p is not concave, and here not convex."""
+    C, free = objective.shape[0], objective.prior.free
+    if objective.likelihood.is_log_concave:
+        return factorise(here.hess, C, free), 0
+    if (here.hess.diagonal() > 0).all():
+        factor = factorise(here.hess, C, free)
+        if factor.singular is None:
+            return factor, 0
+    return factorise(objective.value_grad_hess(theta, exact=False).hess, C, free), 1
