@@ -38,6 +38,8 @@ class Approximation:
     """N(θ | mean, A⁻¹) with A factorised, the log evidence that comes with it, and how it was made.
 
     ``log_likelihood`` is ln p(D | mean); what is left of the log evidence is the Occam factor (PRML 4.137).
+    ``is_converged`` says whether an iteration that made it came to its end. ``moments`` is the factor of the inverse
+    covariance of θ where that is known better than A: a skewed posterior is wider than the Gaussian that predicts best.
     """
 
     mean: Float
@@ -47,21 +49,28 @@ class Approximation:
     name: str
     steps: int = 0
     structure: str = "full"
+    is_converged: bool = True
+    moments: Factor | None = None
+
+    @property
+    def root(self) -> Float:
+        """R with R R' = the covariance of θ, (CP, CP)."""
+        return (self.factor if self.moments is None else self.moments).root
 
     @property
     def covariance(self) -> Float:
-        """A⁻¹, (CP, CP)."""
-        return np.asarray(self.factor.root @ self.factor.root.T)
+        """Of all weights, (CP, CP)."""
+        return np.asarray(self.root @ self.root.T)
 
     @property
     def std(self) -> Float:
         """Standard deviation of each weight, (C, P)."""
-        return np.asarray(np.sqrt(row_squares(self.factor.root)).reshape(self.mean.shape))
+        return np.asarray(np.sqrt(row_squares(self.root)).reshape(self.mean.shape))
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Draws of θ, (n, C, P)."""
         noise = rng.standard_normal((n, self.mean.size))
-        return np.asarray(self.mean + (noise @ self.factor.root.T).reshape(n, *self.mean.shape))
+        return np.asarray(self.mean + (noise @ self.root.T).reshape(n, *self.mean.shape))
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Mean and covariance of the activations of rows."""
