@@ -17,7 +17,14 @@ __all__ = ["Config", "describe", "to_toml"]
 
 Config = Mapping[str, str | int | float]
 
-PACKAGES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "numba": "numba"}
+PACKAGES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+    "numba": "numba",
+    "glum": "glum",
+    "statsmodels": "statsmodels",
+}
 
 
 def describe() -> Config:

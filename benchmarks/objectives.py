@@ -6,6 +6,8 @@ fisher             J(W)  = tr{(W S_W W')⁻¹ W S_B W'}                         
 perceptron_epoch   share of training rows on the wrong side
 predict_linear     share of predictions that are not those of W x + w0
 lda, qda, ...      log-loss -Σ_n ln p(t_n | x_n) / N on the training rows, of fits and of predicted probabilities
+logistic, softmax  E(W)  = -Σ_n ln p(t_n | x_n) + ½ alpha |W|², alpha = 1, and its gradient           PRML (4.90, 4.108)
+flat_..., probit   the same with alpha = 0
 
 The *gap* is how far a library stays behind the best of the run: (E - E*)/E* for a sum or an error rate,
 1 - J/J* for Fisher's criterion, E - E* for wrong predictions. A time without a gap is no result.
@@ -19,12 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.posterior import Gradient, LogPosterior, logit, probit, softmax
 from benchmarks.problems import Data, row_blocks
 
-__all__ = ["OBJECTIVES", "Answer", "Objective"]
+__all__ = ["ALPHA", "OBJECTIVES", "SOFTMAX_TOL", "TOL", "Answer", "Objective"]
 
 Float = NDArray[np.float64]
 
+ALPHA = 1.0  # precision of the prior, where there is one
+TOL = 1e-8  # of the gradient, per row: what every solver that has such a setting is asked for
+SOFTMAX_TOL = 1e-6  # the same for K classes
 FLOOR = 1e-12  # an objective below this share of a trivial answer's is rounding: the data are fitted exactly
 CEILING = 1e12  # and so is a within-class scatter this many times smaller than the one between classes
 
@@ -51,10 +57,20 @@ class Answer:
 
 @dataclass(frozen=True)
 class Objective:
-    """A number for each answer, and how far it is behind the best of several."""
+    """A number for each answer, and how far it is behind the best of several; its gradient, where it has one."""
 
     evaluate: Callable[[Data, Answer], float]
     gap: Callable[[float, Mapping[str, float]], float]
+    gradient: Callable[[Data, Answer], Gradient] | None = None
+
+    @classmethod
+    def of_posterior(cls, posterior: LogPosterior) -> Objective:
+        """Minus a log posterior."""
+        return cls(
+            lambda data, answer: posterior.value(data, answer.W, answer.w0),
+            excess,
+            lambda data, answer: posterior.gradient(data, answer.W, answer.w0),
+        )
 
 
 def residual_sum(data: Data, answer: Answer) -> float:
@@ -124,6 +140,10 @@ OBJECTIVES: Mapping[str, Objective] = {
     **dict.fromkeys(
         ("lda", "qda", "gaussian_nb", "bernoulli_nb", "qda_proba", "gaussian_nb_proba"), Objective(log_loss, excess)
     ),
+    **dict.fromkeys(("logistic", "logistic_hessian"), Objective.of_posterior(LogPosterior(logit, ALPHA))),
+    "softmax": Objective.of_posterior(LogPosterior(softmax, ALPHA)),
+    "flat_logistic": Objective.of_posterior(LogPosterior(logit, 0.0)),
+    "probit": Objective.of_posterior(LogPosterior(probit, 0.0)),
 }
 
 

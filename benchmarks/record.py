@@ -19,7 +19,10 @@ SCRATCH = "scratch"  # the name of a run that is not kept: tiny tables, or a par
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement. None, an empty cell in the file, is what has no meaning for the task."""
+    """One measurement. None, an empty cell in the file, is what has no meaning for the task.
+
+    ``gradient`` is the largest component per row, ``gradient_sd`` that per row and standard deviation of the column.
+    """
 
     problem: str
     task: str
@@ -31,6 +34,8 @@ class Row:
     peak_mb: float | None
     peak_ratio: float | None
     gap: float | None
+    gradient: float | None
+    gradient_sd: float | None
     n: int
     m: int
     k: int
@@ -89,6 +94,8 @@ def _row(line: dict[str, str]) -> Row:
         peak_mb=_number(line["peak_mb"]),
         peak_ratio=_number(line["peak_ratio"]),
         gap=_number(line["gap"]),
+        gradient=_number(line["gradient"]),
+        gradient_sd=_number(line["gradient_sd"]),
         n=int(line["n"]),
         m=int(line["m"]),
         k=int(line["k"]),

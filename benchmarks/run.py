@@ -14,12 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import joblib
+from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.libraries import LIBRARIES, Job, Library, load
 from benchmarks.machine import describe
-from benchmarks.measure import Effort, gram, median_seconds, peak_bytes
+from benchmarks.measure import Effort, gram, median_seconds, peak_bytes, timed
 from benchmarks.objectives import OBJECTIVES, Answer
+from benchmarks.posterior import Gradient
 from benchmarks.problems import PROBLEMS, Data, Problem
 from benchmarks.record import RESULTS, SCRATCH, Row, Run, write_run
 from benchmarks.report import text_table
@@ -38,7 +40,9 @@ def measure(
     """Each row as soon as it is known. One table is in memory at a time."""
     for problem in problems:
         wanted = [task for task in problem.tasks if task in tasks]
-        if wanted:
+        if wanted and not problem.is_here:
+            print(f"{problem.name}: skipped, {problem.archive} is not kept beside the project", file=sys.stderr)
+        elif wanted:
             data = problem.data()
             for task in wanted:
                 yield from _measure_task(problem, data, task, libraries, effort)
@@ -48,15 +52,20 @@ def _measure_task(
     problem: Problem, data: Data, task: str, libraries: Sequence[Library], effort: Effort
 ) -> Iterator[Row]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of a perceptron: one epoch is what was asked for
+        for category in (ConvergenceWarning, LinAlgWarning):  # how far a solver got is in the table
+            warnings.simplefilter("ignore", category)
         jobs = _prepare(data, task, libraries)
-        answers = {name: job.read(job.run()) for name, job in jobs.items()}  # the first run is the warm-up
-        peaks = {name: peak_bytes(job.run) for name, job in jobs.items() if data.nbytes}
-        seconds = _seconds(data, jobs, effort)
-    gaps = _gaps(data, task, answers)
+        first = {name: timed(job.run) for name, job in jobs.items()}  # the warm-up
+        answers = {name: job.read(first[name][0]) for name, job in jobs.items()}
+        long = {name: taken for name, (_, taken) in first.items() if taken > effort.once}
+        short = {name: job for name, job in jobs.items() if name not in long}
+        peaks = {name: peak_bytes(job.run) for name, job in short.items() if data.nbytes}
+        seconds = _seconds(data, short, effort) | long
+    gaps, gradients = _gaps(data, task, answers), _gradients(data, task, answers)
     for library in libraries:
-        name, answer = library.name, answers.get(library.name)
+        name = library.name
         if name in jobs:
+            answer, gradient = answers[name], gradients.get(name)
             yield Row(
                 problem=problem.name,
                 task=task,
@@ -68,6 +77,8 @@ def _measure_task(
                 peak_mb=peaks[name] / 1e6 if name in peaks else None,
                 peak_ratio=peaks[name] / data.nbytes if name in peaks else None,
                 gap=gaps.get(name),
+                gradient=gradient.largest if gradient else None,
+                gradient_sd=gradient.per_deviation if gradient else None,
                 n=problem.n,
                 m=problem.m,
                 k=problem.k,
@@ -98,6 +109,13 @@ def _gaps(data: Data, task: str, answers: Mapping[str, Answer | None]) -> dict[s
     return {name: objective.gap(value, values) for name, value in values.items()}
 
 
+def _gradients(data: Data, task: str, answers: Mapping[str, Answer | None]) -> dict[str, Gradient]:
+    size = OBJECTIVES[task].gradient if task in OBJECTIVES else None
+    if size is None:
+        return {}
+    return {name: size(data, answer) for name, answer in answers.items() if answer is not None}
+
+
 def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> None:
     """The command line; results go to a folder of this one."""
     options = _parser().parse_args(arguments)
@@ -116,7 +134,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> None
 def _default_name(options: argparse.Namespace) -> str:
     """A whole run is kept under the kind of machine, in place of the one before; any other is scratch."""
     parts = (options.only, options.problems, options.libraries)
-    whole = not options.quick and parts == (TASKS, NAMES, LIBRARIES)
+    whole = not options.quick and parts == (TASKS, NAMES, None)
     return f"{joblib.cpu_count()}-cores-{platform.machine()}" if whole else SCRATCH
 
 
@@ -130,8 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         metavar="NAME",
         choices=LIBRARIES,
-        default=LIBRARIES,
-        help=", ".join(LIBRARIES),
+        help=f"{', '.join(LIBRARIES)}; default: all that are installed",
     )
     parser.add_argument(
         "--name", help="folder under benchmarks/results; default: the kind of machine, or scratch for a part"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One adapter per library, one module per adapter.
 
-A module has ``NAME``, ``VERSION`` and ``TASKS``: from the name of a task to a function of the data that gets
-everything ready and returns the `Job` to be timed. A task that the library has no means for is left out, or
+A module has ``ENTRIES``: a `Library` for each line of a table, the library itself and, where it has several ways to
+do a task, one for each, named "library way". An entry leads from the name of a task to a function of the data that
+gets everything ready and returns the `Job` to be timed. A task that the library has no means for is left out, or
 answers None for the data that it cannot take.
 """
 
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.objectives import Answer
@@ -20,8 +22,9 @@ from benchmarks.problems import Data
 
 __all__ = ["LIBRARIES", "Job", "Library", "import_job", "load"]
 
-LIBRARIES = ("separatrix", "sklearn", "numpy", "zeros")
-_MODULES = {"separatrix": "separatrix_", "sklearn": "sklearn_", "numpy": "numpy_", "zeros": "zeros"}
+LIBRARIES = ("separatrix", "sklearn", "glum", "statsmodels", "numpy", "zeros")
+OPTIONAL = frozenset({"glum", "statsmodels"})  # measured where installed
+_MODULES = {name: name if name == "zeros" else f"{name}_" for name in LIBRARIES}
 
 
 @dataclass(frozen=True)
@@ -37,19 +40,29 @@ Prepare = Callable[[Data], Job | None]
 
 @dataclass(frozen=True)
 class Library:
-    """An adapter, loaded."""
+    """One line of a table: a library, or one way to use it."""
 
     name: str
     version: str
     tasks: Mapping[str, Prepare]
 
 
-def load(names: Sequence[str]) -> list[Library]:
-    """Import the adapters of these libraries; the error for one that is missing says how to go on."""
-    return [_load(name) for name in names]
+def load(names: Sequence[str] | None = None) -> list[Library]:
+    """The entries of these libraries; without names, of all but the optional ones that are not installed."""
+    if names is None:
+        names = [name for name in LIBRARIES if name not in OPTIONAL or _is_installed(name)]
+    return [entry for name in names for entry in _entries(name)]
 
 
-def _load(name: str) -> Library:
+def _is_installed(name: str) -> bool:
+    """Whether a library is there; said aloud if it is not, because a table without it looks complete."""
+    if find_spec(name) is not None:
+        return True
+    print(f"{name} is not installed and is left out; pip install -e '.[bench]' brings it.", file=sys.stderr)
+    return False
+
+
+def _entries(name: str) -> Sequence[Library]:
     try:
         module = importlib.import_module(f"benchmarks.libraries.{_MODULES[name]}")
     except ModuleNotFoundError as missing:
@@ -58,7 +71,7 @@ def _load(name: str) -> Library:
             f"Install it with: pip install -e '.[bench]', or measure others: --libraries "
             f"{' '.join(other for other in LIBRARIES if other != name)}"
         ) from missing
-    return Library(module.NAME, module.VERSION, module.TASKS)
+    return module.ENTRIES  # type: ignore[no-any-return]  # a module found by its name has no types
 
 
 def import_job(statement: str) -> Prepare:

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.libraries import Job
+from benchmarks.libraries import Job, Library
 from benchmarks.objectives import Answer
 from benchmarks.problems import Data
-
-NAME = "numpy"
-VERSION = np.__version__
 
 
 def predict_linear(data: Data) -> Job:
@@ -27,4 +24,4 @@ def _codes(a: Any) -> Any:
     return a.argmax(axis=1) if a.ndim > 1 else (a > 0).astype(np.intp)
 
 
-TASKS = {"predict_linear": predict_linear}
+ENTRIES = (Library("numpy", np.__version__, {"predict_linear": predict_linear}),)

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
 import separatrix as sx
-from benchmarks.libraries import Job, import_job
-from benchmarks.objectives import Answer
+from benchmarks.libraries import Job, Library, Prepare, import_job
+from benchmarks.objectives import ALPHA, SOFTMAX_TOL, TOL, Answer
 from benchmarks.problems import Data
+from separatrix.data import as_source
+from separatrix.likelihoods import Logit
+from separatrix.solvers import pose
 
-NAME = "separatrix"
 VERSION = version("separatrix")
 
 
@@ -68,6 +72,65 @@ def gaussian_nb_proba(data: Data) -> Job:
     return _predict(sx.NaiveBayes("normal", estimate="ml"), data)
 
 
+def logistic(data: Data) -> Job:
+    """Maximum a posteriori."""
+    return _linear_fit(sx.LogisticRegression(ALPHA, tol=TOL), data)
+
+
+def softmax(tol: float) -> Prepare:
+    """Maximum a posteriori, to this gradient."""
+    return lambda data: _linear_fit(sx.LogisticRegression(ALPHA, tol=tol), data)
+
+
+def flat_logistic(data: Data) -> Job:
+    """Maximum likelihood, and whether there is one."""
+    return _linear_fit(sx.LogisticRegression(0.0, tol=TOL), data)
+
+
+def unchecked_flat_logistic(data: Data) -> Job:
+    """The same fit without the question whether a hyperplane separates the classes."""
+    model = sx.LogisticRegression(0.0, tol=TOL)
+
+    def run() -> Any:
+        with patch("separatrix.discriminative.model.examine", _no_answer):
+            return model.fit(data.X, data.y)
+
+    return Job(run, _read)
+
+
+def probit(data: Data) -> Job:
+    """Maximum likelihood."""
+    return _linear_fit(sx.ProbitRegression(0.0, tol=TOL), data)
+
+
+class Curved(NamedTuple):
+    """A fit, and the Hessian of its objective there, for weights about the mean of the rows."""
+
+    model: Any
+    hess: Any
+
+
+def logistic_hessian(data: Data) -> Job:
+    """Maximum a posteriori, and the exact Hessian there: what a Laplace posterior is made of."""
+
+    def run() -> Curved:
+        model = sx.LogisticRegression(ALPHA, tol=TOL).fit(data.X, data.y)
+        source = replace(as_source(data.X), t=data.y)
+        objective = pose(source, Logit(), sx.Gaussian(ALPHA**-0.5), fit_intercept=True)
+        theta = objective.design.of_user_units(model.coef_, model.intercept_)
+        return Curved(model, objective.value_grad_hess(theta).hess)
+
+    return Job(run, lambda curved: _read(curved.model))
+
+
+def _no_answer(*asked: Any, **how: Any) -> None:
+    """In place of the check for separation."""
+
+
+def _linear_fit(model: Any, data: Data) -> Job:
+    return Job(lambda: model.fit(data.X, data.y), _read)
+
+
 def _fit(model: Any, data: Data) -> Job:
     return Job(
         lambda: model.fit(data.X, data.y),
@@ -101,5 +164,15 @@ TASKS = {
     "bernoulli_nb": bernoulli_nb,
     "qda_proba": qda_proba,
     "gaussian_nb_proba": gaussian_nb_proba,
+    "logistic": logistic,
+    "logistic_hessian": logistic_hessian,
+    "flat_logistic": flat_logistic,
+    "probit": probit,
+    "softmax": softmax(SOFTMAX_TOL),
     "import": import_job("from separatrix import LeastSquaresClassifier, LinearDiscriminantAnalysis"),
 }
+ENTRIES = (
+    Library("separatrix", VERSION, TASKS),
+    Library("separatrix unchecked", VERSION, {"flat_logistic": unchecked_flat_logistic}),
+    *(Library(f"separatrix tol={tol}", VERSION, {"softmax": softmax(float(tol))}) for tol in ("1e-4", "3e-4")),
+)

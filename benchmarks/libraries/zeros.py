@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Doing nothing: W = 0, and for w0 the share of each class. What any fit has to improve on."""
+"""Doing nothing: W = 0, and for w0 the best constants there are. What any fit has to improve on."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from benchmarks.libraries import Job, import_job
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit, ndtri
+
+from benchmarks.libraries import Job, Library, Prepare, import_job
 from benchmarks.objectives import Answer
 from benchmarks.problems import Data
 
-NAME = "zeros"
-VERSION = "0"
+Float = NDArray[np.float64]
 
 
-def class_shares(data: Data) -> Job:
-    """The least-squares optimum among constants; as a rule, it always names class 1 of 2, or the largest."""
-    outputs = data.k if data.k > 2 else 1
+def constant(link: Callable[[Float], Float]) -> Prepare:
+    """W = 0 and w0 = link(share): for two classes of the share of the second, for more of all shares."""
 
-    def run() -> Answer:
-        share = np.bincount(data.y, minlength=data.k) / len(data.y)
-        return Answer(np.zeros((outputs, data.X.shape[1])), share[-outputs:], passes=0)
+    def prepare(data: Data) -> Job:
+        outputs = data.k if data.k > 2 else 1
 
-    return Job(run, lambda answer: answer)
+        def run() -> Answer:
+            share = np.bincount(data.y, minlength=data.k) / len(data.y)
+            return Answer(np.zeros((outputs, data.X.shape[1])), link(share[-outputs:]), passes=0)
+
+        return Job(run, lambda answer: answer)
+
+    return prepare
 
 
 def priors(data: Data) -> Job:
@@ -34,10 +41,14 @@ def priors(data: Data) -> Job:
     return Job(run, lambda answer: answer)
 
 
+class_shares = constant(lambda share: share)  # the least-squares optimum among constants
+
 TASKS = {
-    "least_squares": class_shares,
-    "fisher": class_shares,
-    "perceptron_epoch": class_shares,
+    **dict.fromkeys(("least_squares", "fisher", "perceptron_epoch"), class_shares),
     **dict.fromkeys(("lda", "qda", "gaussian_nb", "bernoulli_nb"), priors),
+    **dict.fromkeys(("logistic", "flat_logistic"), constant(logit)),
+    "probit": constant(ndtri),
+    "softmax": constant(np.log),
     "import": import_job("pass"),
 }
+ENTRIES = (Library("zeros", "0", TASKS),)
