@@ -6,11 +6,10 @@ separate, the posterior is skewed and its mass lies elsewhere. Expectation propa
 every row so that, among all the other factors, it gives the activation the mean and the variance that the likelihood
 itself would give it (`sites`, `tilted`). All rows at once, in one pass: a *sweep*, at the price of two Newton steps.
 
-From the Laplace sites, plain sweeps converge in a handful where the posterior is nearly Gaussian, and swing about the
-fixed point where it is not. So the next sites are a mixture of the last few results, the one whose residual, the
-distance of the sites from their own update, would be least if the map were linear (Anderson 1965). Sites, precision and
-shift are all linear in that mixture: it costs no pass. A mixture that leaves no positive definite precision, or a
-residual that grows, falls back to a damped step.
+Far from the fixed point sweeps are damped. Near it, where the map is nearly linear, the next sites are a mixture of the
+last few results, the one whose residual, the distance of the sites from their own update, would be least if it were
+quite linear (Anderson 1965). Sites, precision and shift are all linear in that mixture, so it costs no pass. A mixture
+that takes the residual up again is undone.
 
 The fixed point has the right means. Its variances and its evidence miss what the skewness of several rows does
 together; `cumulants.py` puts that back.
@@ -21,6 +20,7 @@ Minka (2001); Rasmussen & Williams (2006), §3.6.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -36,8 +36,9 @@ from separatrix.solvers.posterior import Posterior
 __all__ = ["expectation_propagation"]
 
 MEMORY = 5  # results that are mixed
-GROWTH = 3.0  # of the residual over the least so far, which says that mixing went wrong
-SHORTEST = 1 / 64  # of a step to a positive definite precision
+NEAR = 0.5  # posterior standard deviations that a sweep moves the mean by, from where on results are mixed
+GROWTH = 2.0  # of that distance: too much near the fixed point
+SHARE, SHRINK, SHORTEST = 0.8, 0.7, 1 / 64  # of a step: the first, how it becomes shorter, and how short
 
 
 def expectation_propagation(
@@ -70,111 +71,115 @@ def expectation_propagation(
             f"expectation_propagation is for one activation per row, and {objective.likelihood} has "
             f'{objective.shape[0]}; use "laplace" or "importance".'
         )
-    run = _Run.begin(objective, start)
+    run = _Run.begin(objective, start.mean[0])
     while not run.is_converged(tol) and run.sweeps < max_sweeps:
         moved = run.step()
         if moved is None:
             break
         run = moved
     found = run.approximation(is_converged=run.is_converged(tol))
-    return correct(objective, found, run.sites, run.q) if corrected and found.is_converged else found
+    return correct(objective, found, run.here.sites, run.here.q) if corrected and found.is_converged else found
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Sites, their posterior q, and what a sweep makes of them."""
+
+    sites: Sites
+    q: Gaussian
+    result: Sweep
+
+    @cached_property
+    def update(self) -> Sites:
+        """The sites that the sweep found."""
+        return self.result.sites
+
+    @cached_property
+    def distance(self) -> float:
+        """The update of q in its own units: of the mean in standard deviations, of the precision relatively."""
+        root = self.q.factor.root
+        change = self.update.precision - self.sites.precision
+        pull = self.update.shift - self.sites.shift - change @ self.q.mean
+        return float(max(np.linalg.norm(root.T @ pull), np.linalg.norm(root.T @ change @ root)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """Where the iteration stands: sites, their posterior q, what a sweep makes of them, and the steps before."""
+    """The points that the iteration remembers, the latest last, and how much of a step it dares."""
 
     objective: Posterior
-    sites: Sites
-    q: Gaussian
-    result: Sweep
-    past: tuple[tuple[Sites, Sites], ...]  # sites and their update, the latest last
-    least: float  # residual so far
-    share: float = 1.0  # of a step, where steps are damped
+    past: tuple[_Point, ...]
+    share: float = SHARE
     sweeps: int = 1
 
     @classmethod
-    def begin(cls, objective: Posterior, start: Approximation) -> _Run:
-        sites = first_sites(objective, start.mean[0])
+    def begin(cls, objective: Posterior, mean: Float) -> _Run:
+        sites = first_sites(objective, mean)
         q = posterior_of(sites, objective)
         if q is None:  # the mean is no mode of a likelihood that is not concave: from the prior's side then
             sites = mixed([sites], np.zeros(1))
             q = posterior_of(sites, objective)
         if q is None:
             raise ValueError("expectation_propagation: there is no proper Gaussian to begin with; fit the mode first.")
-        result = sweep(objective, sites, q)
-        return cls(objective, sites, q, result, ((sites, result.sites),), np.inf)
-
-    def is_converged(self, tol: float) -> bool:
-        """Whether a sweep no longer moves q, nor any site."""
-        return self.result.skipped == 0 and self.distance <= tol
+        return cls(objective, (_Point(sites, q, sweep(objective, sites, q)),))
 
     @property
-    def distance(self) -> float:
-        """The update of q in its own units: of the mean in standard deviations, of the precision relatively."""
-        new, root = self.result.sites, self.q.factor.root
-        change = new.precision - self.sites.precision
-        pull = new.shift - self.sites.shift - change @ self.q.mean
-        return float(max(np.linalg.norm(root.T @ pull), np.linalg.norm(root.T @ change @ root)))
+    def here(self) -> _Point:
+        """The latest point."""
+        return self.past[-1]
+
+    def is_converged(self, tol: float) -> bool:
+        """Whether a sweep no longer moves q, with every row in it."""
+        return self.here.result.skipped == 0 and self.here.distance <= tol
 
     def step(self) -> _Run | None:
         """One sweep on; None where no step leads to a posterior."""
-        distance = self.distance
-        grows = distance > GROWTH * self.least
-        past = self.past[-1:] if grows else self.past
-        share = max(self.share / 2, SHORTEST) if grows else self.share
-        trial = _mixture(past, share) if len(past) > 1 else _damped(self.past[-1], share)
-        q = posterior_of(trial, self.objective)
-        while q is None and share > SHORTEST:
-            share, past = share / 2, past[-1:]
-            trial = _damped(self.past[-1], share)
+        near = self.here.distance < NEAR
+        mixes = near and len(self.past) > 1
+        trial = _mixture(self.past, self.share) if mixes else _damped(self.here, self.share)
+        q, share = posterior_of(trial, self.objective), self.share
+        while q is None:
+            share *= SHRINK
+            if share < SHORTEST:
+                return None
+            trial = _damped(self.here, share)
             q = posterior_of(trial, self.objective)
-        if q is None:
-            return None
-        result = sweep(self.objective, trial, q)
-        return replace(
-            self,
-            sites=trial,
-            q=q,
-            result=result,
-            past=(*past, (trial, result.sites))[-MEMORY - 1 :],
-            least=min(self.least, distance),
-            share=share,
-            sweeps=self.sweeps + 1,
-        )
+        point = _Point(trial, q, sweep(self.objective, trial, q))
+        moved = replace(self, sweeps=self.sweeps + 1)
+        growth = point.distance / self.here.distance
+        if near and growth > GROWTH and share > SHORTEST:
+            return replace(moved, past=self.past[-1:], share=share * SHRINK**2)
+        share = min(share / SHRINK, SHARE) if growth < 1 else max(share * SHRINK, SHORTEST)
+        return replace(moved, past=(*self.past, point)[-MEMORY - 1 :], share=share)
 
     def approximation(self, *, is_converged: bool) -> Approximation:
         """What has been reached, with the evidence that belongs to it."""
-        mean, prior = self.q.mean[None, :], self.objective.prior
-        occam = 0.5 * (prior.log_det() - self.q.factor.log_det) - prior.value_grad(mean)[0]
+        q, result, prior = self.here.q, self.here.result, self.objective.prior
+        mean = q.mean[None, :]
+        occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
+        log_evidence = result.log_ratio + occam
         return Approximation(
-            mean,
-            self.q.factor,
-            self.result.log_likelihood,
-            self.result.log_ratio + occam,
-            "ep",
-            self.sweeps,
-            is_converged=is_converged,
+            mean, q.factor, result.log_likelihood, log_evidence, "ep", self.sweeps, is_converged=is_converged
         )
 
 
-def _damped(last: tuple[Sites, Sites], share: float) -> Sites:
+def _damped(here: _Point, share: float) -> Sites:
     """Part of the way from sites to their update."""
-    return mixed(last, np.array([1 - share, share]))
+    return mixed([here.sites, here.update], np.array([1 - share, share]))
 
 
-def _mixture(past: tuple[tuple[Sites, Sites], ...], share: float) -> Sites:
-    """The affine combination of results with the least residual, were the residual linear: Σ_i c_i = 1."""
-    residuals = np.stack([np.concatenate([new.tau - old.tau, new.nu - old.nu]) for old, new in past], axis=1)
-    residuals = residuals / _scale(past[-1][1])[:, None]
+def _mixture(past: tuple[_Point, ...], share: float) -> Sites:
+    """A damped step from the affine combination of points, Σ_i c_i = 1, whose residual is least if it is linear."""
+    residuals = np.stack([np.concatenate([p.update.tau - p.sites.tau, p.update.nu - p.sites.nu]) for p in past], axis=1)
+    residuals /= _scale(past[-1].update)[:, None]
     with single_thread_blas():
         change = linalg.lstsq(np.diff(residuals, axis=1), residuals[:, -1], cond=1e-7)[0]
     c = np.zeros(len(past))
     c[-1] = 1.0
     c[1:] -= change
     c[:-1] += change
-    old, new = zip(*past, strict=True)
-    return mixed([*old, *new], np.concatenate([(1 - share) * c, share * c]))
+    points = [p.sites for p in past] + [p.update for p in past]
+    return mixed(points, np.concatenate([(1 - share) * c, share * c]))
 
 
 def _scale(sites: Sites) -> Float:

@@ -128,8 +128,11 @@ class _Derivatives(NamedTuple):
 def sigmoid_derivatives(m: Float, s: Float) -> _Derivatives:
     """Averages of σ and its first three derivatives over a ~ N(-m, s²), m ≥ 0: the alternating sums of logistic_normal.
 
-    With t⁻_k and t⁺_k of that module, E[σ''] = Σ_k (-1)^(k-1) k² (t⁻_k - t⁺_k) and E[σ'''] = Σ_k (-1)^(k-1) k³ (t⁻_k + t⁺_k):
-    what else differentiation brings, φ(z)/s times Σ_k (-1)^(k-1) k² = 0, vanishes in the sense in which they converge.
+    With t⁻_k and t⁺_k of that module,
+
+        E[σ''] = Σ_k (-1)^(k-1) k² (t⁻_k - t⁺_k),        E[σ'''] = Σ_k (-1)^(k-1) k³ (t⁻_k + t⁺_k)
+
+    What else differentiation brings, φ(z)/s times Σ_k (-1)^(k-1) k² = 0, vanishes in the sense in which they converge.
     """
     m, s = np.broadcast_arrays(m, np.maximum(s, NO_WIDTH))
     z = m / s
@@ -152,14 +155,12 @@ def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, powe
     """Gauss-Hermite where the tilted density is: from the Gaussian's own moments to its own in a few rounds."""
     x, w = special.roots_hermitenorm(NODES)
     log_w = np.log(w) - 0.5 * np.log(2 * np.pi)
-    mean, s = mu, np.sqrt(var)
+    mean, s, width = mu, np.sqrt(var), np.sqrt(var)
     for _ in range(ROUNDS):
         a = mean + x[:, None] * s
         log_p = np.stack([likelihood.derivatives(at, t).log_p for at in a])
         # The integrand over the Gaussian that the nodes belong to.
-        log_f = (
-            log_w[:, None] + power * log_p - 0.5 * ((a - mu) ** 2 / var - x[:, None] ** 2) + np.log(s / np.sqrt(var))
-        )
+        log_f = log_w[:, None] + power * log_p + 0.5 * (x[:, None] ** 2 - ((a - mu) / width) ** 2) + np.log(s / width)
         log_z = special.logsumexp(log_f, axis=0)
         share = np.exp(log_f - log_z)
         mean = np.einsum("in,in->n", share, a)
