@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small data sets that ship with the library."""
+"""Survival of juvenile lobsters by size: one column, two classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-__all__ = ["load_lobsters"]
+__all__ = ["LOBSTERS", "load_lobsters"]
 
 # Carapace length in mm (to the nearest 3 mm): how many survived, of how many.
 LOBSTERS = {

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from separatrix.datasets import LOBSTERS, load_lobsters
+from separatrix.datasets.lobsters import LOBSTERS, load_lobsters
 
 
 def test_lobsters_are_the_published_counts():
