@@ -38,11 +38,12 @@ __all__ = ["expectation_propagation"]
 MEMORY = 5  # results that are mixed
 NEAR = 0.5  # posterior standard deviations that a sweep moves the mean by, from where on results are mixed
 GROWTH = 2.0  # of that distance: too much near the fixed point
-SHARE, SHRINK, SHORTEST = 0.8, 0.7, 1 / 64  # of a step: the first, how it becomes shorter, and how short
+SHARE, SHORTEST = 0.8, 1 / 64  # of a step: the first and the least
+SHRINK, RECOVER = 0.6, 1.1  # of a share, where sweeps swing and where they settle
 
 
 def expectation_propagation(
-    objective: Posterior, start: Approximation, *, tol: float = 1e-4, max_sweeps: int = 100, corrected: bool = True
+    objective: Posterior, start: Approximation, *, tol: float = 1e-3, max_sweeps: int = 100, corrected: bool = True
 ) -> Approximation:
     """The fixed point of expectation propagation, for a likelihood of one activation.
 
@@ -52,7 +53,7 @@ def expectation_propagation(
         Rows, likelihood and prior.
     start : Approximation
         A Gaussian to begin with, best of all `laplace`: its mean alone is used.
-    tol : float, default 1e-4
+    tol : float, default 1e-3
         How far one more sweep may move the mean, in posterior standard deviations, and the precision, relatively.
     max_sweeps : int, default 100
         Sweeps after which the result is returned as it is, with ``is_converged`` false.
@@ -136,7 +137,7 @@ class _Run:
         """One sweep on; None where no step leads to a posterior."""
         near = self.here.distance < NEAR
         mixes = near and len(self.past) > 1
-        trial = _mixture(self.past, self.share) if mixes else _damped(self.here, self.share)
+        trial = _mixture(self.past, SHARE) if mixes else _damped(self.here, self.share)
         q, share = posterior_of(trial, self.objective), self.share
         while q is None:
             share *= SHRINK
@@ -148,8 +149,8 @@ class _Run:
         moved = replace(self, sweeps=self.sweeps + 1)
         growth = point.distance / self.here.distance
         if near and growth > GROWTH and share > SHORTEST:
-            return replace(moved, past=self.past[-1:], share=share * SHRINK**2)
-        share = min(share / SHRINK, SHARE) if growth < 1 else max(share * SHRINK, SHORTEST)
+            return replace(moved, past=self.past[-1:], share=share * SHRINK)
+        share = min(share * RECOVER, SHARE) if growth < 1 else max(share * SHRINK, SHORTEST)
         return replace(moved, past=(*self.past, point)[-MEMORY - 1 :], share=share)
 
     def approximation(self, *, is_converged: bool) -> Approximation:
