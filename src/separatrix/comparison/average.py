@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bayesian model averaging: p(C_k | x, D) = Σ_i p(M_i | D) p(C_k | x, M_i, D).                  PRML (3.67)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._array import Array, Float
+from separatrix.comparison.candidates import name_models
+from separatrix.comparison.evidence import model_probabilities, read_evidence
+from separatrix.comparison.trial import fit_arguments, in_order
+from separatrix.data import encode_labels
+from separatrix.shell import check_weight, require_classes
+
+__all__ = ["ModelAverage", "average_fitted"]
+
+
+class ModelAverage(ClassifierMixin, BaseEstimator):
+    """Models weighed by how probable they make the labels.
+
+    p(C_k | x, D) = Σ_i p(M_i | D) p(C_k | x, M_i, D),    p(M_i | D) ∝ p(M_i) p(D | M_i)        (PRML 3.66, 3.67)
+
+    Parameters
+    ----------
+    models : list of classifiers, or mapping {name: classifier}
+        Each must state the evidence p(D | M_i) of its training labels, as ``log_evidence_``.
+    prior : mapping {name: weight}, optional
+        p(M_i), up to a common factor; equal by default.
+
+    Attributes
+    ----------
+    weights_ : dict
+        p(M_i | D) by name.
+    models_ : dict
+        The fitted models by name.
+    classes_ : ndarray of shape (K,)
+    n_features_in_, feature_names_in_ : as the models count and name the columns
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix.bayesian.logistic import BayesianLogisticRegression
+    >>> from separatrix.priors import Gaussian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> wide, narrow = (BayesianLogisticRegression(prior=Gaussian(scale=s)) for s in (5.0, 0.1))
+    >>> average = ModelAverage({"wide": wide, "narrow": narrow}).fit(X[50:], y[50:])
+    >>> max(average.weights_, key=average.weights_.get)
+    'wide'
+    """
+
+    def __init__(self, models: Any, prior: Mapping[str, float] | None = None) -> None:
+        self.models = models
+        self.prior = prior
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ModelAverage:
+        """Fit a clone of every model to the same rows, and weigh them by their evidences."""
+        classes, codes = encode_labels(y)
+        require_classes(classes)
+        weight = check_weight(sample_weight, len(codes))
+        models = name_models(self.models)
+        for model in models.values():
+            model.fit(X, classes[codes], **fit_arguments(model, weight))
+        evidence = {name: read_evidence(model) for name, model in models.items()}
+        silent = [name for name, found in evidence.items() if not found.of_labels]
+        if silent:
+            raise ValueError(f"{silent[0]!r} states no evidence p(t | x) of its training labels, and has no weight.")
+        weights = model_probabilities({name: found.log_evidence for name, found in evidence.items()}, self.prior)
+        self.models_, self.weights_, self.classes_ = models, weights, classes
+        return self
+
+    def predict_proba(self, X: Any) -> Float:
+        """p(C_k | x, D), (N, K)."""
+        check_is_fitted(self)
+        terms = (
+            weight * in_order(self.models_[name].predict_proba(X), self.models_[name], self.classes_)
+            for name, weight in self.weights_.items()
+            if weight > 0
+        )
+        return np.asarray(sum(terms))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        P = self.predict_proba(X)
+        return np.asarray(self.classes_[P.argmax(axis=1)])
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns, as the models count them."""
+        return int(self._first().n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the columns, where the models were given any."""
+        return np.asarray(self._first().feature_names_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "weights_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tables that every model welcomes are welcome."""
+        tags = super().__sklearn_tags__()
+        inputs = [get_tags(model).input_tags for model in name_models(self.models).values()]
+        tags.input_tags.sparse = all(found.sparse for found in inputs)
+        tags.input_tags.allow_nan = all(found.allow_nan for found in inputs)
+        return tags
+
+    def _first(self) -> Any:
+        check_is_fitted(self)
+        return next(iter(self.models_.values()))
+
+
+def average_fitted(models: dict[str, Any], weights: dict[str, float], classes: Array, prior: Any) -> ModelAverage:
+    """The average of models that are fitted already, with their weights."""
+    average = ModelAverage(models, prior)
+    average.models_, average.weights_, average.classes_ = models, weights, classes
+    return average
