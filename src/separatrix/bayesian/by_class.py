@@ -6,21 +6,23 @@ orthonormal basis q_1 .. q_C of the classes,
 
     M = Σ_i q_i q_i' ⊗ B_i,      B_i = Σ_n (q_i' C_n q_i) φ̃ φ̃' + Λ_i                        C blocks (P, P)
 
-is H without what couples different q_i. With q_i the classes themselves these are the diagonal blocks of H: "by class".
-With q_i the eigenvectors of Σ_n C_n, what is left out is zero on average: "by contrast". Then one direction, the same
-number added to every class, has no curvature, as in H, and the rest is exact for two classes and wherever all rows
-have the same p.
+is H without what couples one q_i with another. Whichever the basis, tr H M⁻¹ = CP, so that
 
-Whichever basis, M⁻¹ is the closest of all Gaussians of its form to the full one: tr H M⁻¹ = CP, so that
+    KL(N(m, M⁻¹) ‖ N(m, H⁻¹)) = ½ (ln |M| - ln |H|) ≥ 0                                     (Fischer's inequality)
 
-    KL(N(m, M⁻¹) ‖ N(m, H⁻¹)) = ½ (ln |M| - ln |H|) ≥ 0                                     Fischer's inequality
+and no Gaussian of this form is closer. The log evidence with |M| for |H| is a lower bound on Laplace's, short of it by
+just this divergence.
 
-and the log evidence with |M| for |H| is a lower bound on Laplace's, short of it by just this divergence. The higher of
-two such bounds is the closer approximation.
+The basis is the contrasts: the mean over classes, and the eigenvectors of Σ_n C_n across it. Along the mean there is
+no curvature, in M as in H, and between any two contrasts what is left out is zero on average. M = H for two classes,
+and wherever all rows have the same p.
 
-The price, for classes: each B_k leaves out that evidence on the other classes is evidence on this one, and that the
-mean over classes is not determined by the data at all. So variances of the weights are too small, (H⁻¹)_kk ⪰ B_k⁻¹,
-but those of differences between classes, which are all that predictions see, tend to be too large: twice for C = 2.
+Why not the classes themselves? Then the B_k are the diagonal blocks of H, but differences between classes, which are
+all that predictions see, get variances too large, twice for C = 2, and the mean over classes one far too small. On
+60 000 images of 784 pixels and ten classes, whose H can just be had, the bound falls short by 300 nats with classes and
+by 93 with contrasts, and probabilities of new images are off by 3e-4 and 1.5e-4 on average. Kronecker's product
+(Σ_n C_n) ⊗ (Σ_n φ̃ φ̃') / N takes one Gram matrix for the C here, but knows nothing of rows that differ in how certain
+they are: on 6 000 such images, smaller, its ln |M| was off by three to five times as much.
 """
 
 from __future__ import annotations
@@ -50,7 +52,10 @@ PASS_BYTES = 2**27  # what one pass may return for each block of rows; beyond, t
 
 @dataclass(frozen=True, eq=False)
 class ByClassApproximation:
-    """N(θ | mean, M⁻¹) with M = Σ_i q_i q_i' ⊗ B_i; ``axes`` (C, C) has the q_i as columns, ``factors`` are of B_i."""
+    """N(θ | mean, M⁻¹) with M = Σ_i q_i q_i' ⊗ B_i: ``axes`` (C, C) has the q_i as columns, ``factors`` are of B_i.
+
+    ``log_evidence`` is a lower bound on that of the full Laplace approximation.
+    """
 
     mean: Float
     axes: Float
@@ -93,19 +98,22 @@ class ByClassApproximation:
 
 
 def laplace_by_class(
-    objective: Posterior, mode: Float, *, structure: str = "by class", steps: int = 0
+    objective: Posterior, mode: Float, *, axes: Float | None = None, steps: int = 0
 ) -> ByClassApproximation:
-    """The Gaussian at the mode: one pass for the axes, and one or more for the curvature along them."""
+    """The Gaussian at the mode: one pass for the axes, and one or more for the curvature along them.
+
+    ``axes`` (C, C), orthonormal columns, are the contrasts where not given.
+    """
     look = partial(_curvature, theta=mode, likelihood=objective.likelihood, design=objective.design)
     with np.errstate(under="ignore"):
         here = objective.source.reduce(look)
-        axes = np.eye(len(mode)) if structure == "by class" else _contrasts(here.total)
+        axes = _contrasts(here.total) if axes is None else axes
         grams = _grams(objective, mode, axes)
     factors = _factors(objective, grams, axes)
     away = objective.prior.value_grad(mode)[0]
     log_det = sum(factor.log_det for factor in factors)
     log_evidence = here.value - away + 0.5 * objective.prior.log_det() - 0.5 * log_det
-    return ByClassApproximation(mode, axes, factors, here.value, log_evidence, "laplace", steps, structure)
+    return ByClassApproximation(mode, axes, factors, here.value, log_evidence, "laplace", steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 
 full        one Cholesky factor of the (CP, CP) precision                                approximation.py
 dual        fewer rows than columns: exact too, in the space of the rows                 dual.py
-by class    C factors (P, P), with what couples the classes left out                     by_class.py
+by class    C factors (P, P), one for each contrast between the classes                  by_class.py
 diagonal    one number for each weight                                                   diagonal.py
 """
 
