@@ -116,8 +116,9 @@ def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:
     from scipy.optimize import linprog
 
     options = {"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE}
-    for method in ("highs", "highs-ipm"):  # the simplex method, and another for what it stumbles over
-        result = linprog(cost, A, upper, bounds=bounds, method=method, options=options)
+    # Presolve calls some programs infeasible whose rows agree to nine digits, though b = 0 is a solution; then without.
+    for method, presolve in (("highs", True), ("highs-ds", False), ("highs-ipm", False)):
+        result = linprog(cost, A, upper, bounds=bounds, method=method, options=options | {"presolve": presolve})
         if result.status == 0:
             return np.asarray(result.x)
     raise ArithmeticError(f"HiGHS did not solve a linear program of shape {A.shape}: {result.message}")
