@@ -35,14 +35,13 @@ from separatrix.data import Block, Source
 from separatrix.priors import Penalty
 from separatrix.solvers import Newton, Posterior, Solution
 from separatrix.solvers.factor import Factor, factorise
-from separatrix.solvers.precondition import Inverse
 from separatrix.stats.objective import Design, Largest
 from separatrix.stats.sample import collect_sample
 
 __all__ = ["is_overlapping"]
 
 HALF = 0.5
-JOINT = 1500  # weights in all, up to which a Hessian of all of them is factorised
+JOINT = 1500  # weights in all, up to which a Hessian of all of them costs less than a linear program
 PER_WEIGHT = 20  # rows that are looked at first, for each weight
 ROUGH, STEPS = 1e-3, 12  # how near to their optimum: a proof needs no more
 DWARFED = 1e-3  # a curvature beside that of the prior, below which their difference has too few digits
@@ -65,9 +64,9 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, at_stake:
         proven = factor is not None and _proves(flat, solution.value, grad, factor, flat.source)
         if proven or not objective.prior.precision.any():
             return proven
-    if C * P <= JOINT:
-        return _by_few_rows(flat, solution.value) or (at_stake and _by_all_rows(flat, solution.value))
-    return at_stake and solution.end is not None and _by_products(flat, solution.value, solution.end.inverse)
+    if C * P > JOINT:
+        return False
+    return _by_few_rows(flat, solution.value) or (at_stake and _by_all_rows(flat, solution.value))
 
 
 def _by_few_rows(flat: Posterior, theta: Float) -> bool:
@@ -128,24 +127,3 @@ def largest_reach(block: Block, U: Float, design: Design) -> Largest:
     """max |u'φ̃_n| over the rows of a block and the rows u of U (r, P)."""
     rows = block if block.weight is None else block.take(block.weight > 0)
     return Largest(float(np.abs(design.activate(replace(rows, offset=None), U)).max(initial=0.0)))
-
-
-def _by_products(flat: Posterior, theta: Float, inverse: Inverse, most: int = 100) -> bool:
-    """By conjugate gradients: products with H are passes, and nothing is factorised.
-
-    Carried on until little is left of the gradient: the share that a separating direction has in it is small.
-    """
-    x, r = np.zeros_like(theta), flat.value_grad(theta).grad
-    z = inverse.solve(r)
-    direction, rz = z, float(np.vdot(r, z))
-    enough = 1e-10 * rz
-    for _ in range(most):
-        if rz <= enough:
-            return bool(np.isfinite(x).all()) and flat.largest_share(theta, x) < HALF
-        product = flat.hess_dot(theta, direction)
-        share = rz / float(np.vdot(direction, product))
-        x, r = x + share * direction, r - share * product
-        z = inverse.solve(r)
-        before, rz = rz, float(np.vdot(r, z))
-        direction = z + (rz / before) * direction
-    return False
