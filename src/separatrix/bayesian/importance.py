@@ -5,8 +5,8 @@
 
 For any likelihood and any number of outputs, and exact as S grows, as long as q is wide enough; the Pareto shape k of
 the weights says whether it is (pareto.py). A Gaussian is tried first. Where k says no, q becomes a Student's t, whose
-tails no posterior with a Gaussian prior escapes, and takes the mean and the covariance that the weights before it found.
-The round with the least k is the answer.
+tails no posterior with a Gaussian prior escapes, with the mean and the covariance that the weights before it found. Of
+the rounds with a usable k, the one with the most effective draws is the answer.
 
 The points are scrambled Sobol' points, each beside its mirror image: of smooth functions in few dimensions their
 averages are far better than those of independent draws.
@@ -30,11 +30,12 @@ from separatrix.exceptions import DataError
 from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
 
-__all__ = ["Importance", "evaluations", "importance"]
+__all__ = ["GOOD", "USABLE", "Importance", "Proposal", "Weighted", "evaluations", "importance", "weighted_draws"]
 
-GOOD = 0.5  # a k below which the weights have a variance, and no further round is needed
-ROUNDS = 3
-DEGREES = 7.0  # of freedom of the t: heavier tails than any Gaussian, and still four moments to spare
+GOOD, USABLE = 0.5, 0.7  # k below which the weights have a variance, and below which they can be worked with
+ROUNDS = 4
+DEGREES = 15.0  # of freedom of the t: heavier tails than any Gaussian, and still near one in twenty dimensions
+ENOUGH = 10  # effective draws for each parameter, from which on a covariance is theirs alone
 EVALUATIONS = 2e10  # of a row's likelihood, beyond which the user should say so
 
 
@@ -57,7 +58,7 @@ def importance(
     objective: Posterior,
     proposal: Approximation,
     *,
-    n: int = 4096,
+    n: int = 16384,
     rng: int | np.random.Generator | None = None,
     max_rounds: int = ROUNDS,
 ) -> Importance:
@@ -68,12 +69,12 @@ def importance(
     objective : Posterior
         Rows, likelihood and prior; the prior must be proper.
     proposal : Approximation
-        Where to draw from: any Gaussian over θ.
-    n : int, default 4096
-        Draws in a round; even, and best a power of two. A round is one pass with n N C evaluations.
+        Where to draw from: any Gaussian over θ, with its better covariance where it has one (`ep`).
+    n : int, default 16384
+        Draws in a round; best a power of two, and at least four for each parameter. A round is one pass.
     rng : int or Generator, optional
         Where the draws come from; None always gives the same ones.
-    max_rounds : int, default 3
+    max_rounds : int, default 4
         Rounds at most. One is enough where k is below 0.5.
 
     Raises
@@ -81,18 +82,22 @@ def importance(
     DataError
         Where the prior is flat along some weight, or the evaluations are too many to be meant.
     """
-    check_count("importance", "n", n, least=32)
+    check_count("importance", "n", n, least=4 * proposal.mean.size)
     check_count("importance", "max_rounds", max_rounds)
     _require_proper(objective, n)
     source = generator(rng)
-    best = weighted = _round(objective, _Proposal(proposal.mean, proposal.factor, None), n, source)
+    first = Proposal(proposal.mean, proposal.factor if proposal.moments is None else proposal.moments, None)
+    best = found = weighted_draws(objective, first, n, source)
     for _ in range(max_rounds - 1):
         if best.smoothed.k < GOOD:
             break
-        weighted = _round(objective, _better(weighted, proposal.mean.shape), n, source)
-        if weighted.smoothed.k < best.smoothed.k:
-            best = weighted
+        found = weighted_draws(objective, _better(found), n, source)
+        best = max(best, found, key=_quality)
     return _summary(objective, best, proposal.steps)
+
+
+def _quality(found: Weighted) -> tuple[bool, float]:
+    return found.smoothed.k < USABLE, found.smoothed.effective_size
 
 
 def evaluations(objective: Posterior, n: int) -> float:
@@ -100,7 +105,7 @@ def evaluations(objective: Posterior, n: int) -> float:
     return float(n) * objective.source.n_rows * objective.shape[0]
 
 
-class _Proposal(NamedTuple):
+class Proposal(NamedTuple):
     """q(θ): a Gaussian N(mean, A⁻¹), or a Student's t about the mean with A⁻¹ for its scale."""
 
     mean: Float
@@ -137,7 +142,7 @@ def _points(n: int, D: int, degrees: float | None, rng: np.random.Generator) -> 
     return np.concatenate([z, -z])[:n], np.concatenate([stretch, stretch])[:n]
 
 
-class _Weighted(NamedTuple):
+class Weighted(NamedTuple):
     """The draws of one round and their weights."""
 
     theta: Float
@@ -145,26 +150,33 @@ class _Weighted(NamedTuple):
 
     @property
     def draws(self) -> Draws:
+        """Both, as averages need them."""
         return Draws(self.theta, self.smoothed.weights)
 
 
-def _round(objective: Posterior, proposal: _Proposal, n: int, rng: np.random.Generator) -> _Weighted:
+def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.random.Generator) -> Weighted:
+    """n draws of q and their smoothed weights: one pass."""
     theta, log_q = proposal.draw(n, rng)
     prior = objective.prior
     away = np.array([prior.value_grad(one)[0] for one in theta])
     log_prior = 0.5 * prior.log_det() - proposal.mean.size * LOG_SQRT_2PI - away
-    return _Weighted(theta, pareto_smooth(log_likelihoods(objective, theta) + log_prior - log_q))
+    return Weighted(theta, pareto_smooth(log_likelihoods(objective, theta) + log_prior - log_q))
 
 
-def _better(found: _Weighted, shape: tuple[int, ...]) -> _Proposal:
-    """A t with the mean and covariance that the weights say, as far as they can be told from so many draws."""
-    mean, covariance = found.draws.mean, found.draws.covariance
-    equal = np.cov(found.theta.reshape(len(found.theta), -1), rowvar=False).reshape(covariance.shape)
-    # D (D + 1)/2 numbers from an effective size of draws: where these are few, mostly the old covariance.
-    trust = found.smoothed.effective_size / (found.smoothed.effective_size + 2 * mean.size)
-    blend = trust * covariance + (1 - trust) * equal
-    factor = factorise(_inverse(blend), 1, np.zeros(mean.size, dtype=bool))
-    return _Proposal(mean.reshape(shape), factor, DEGREES)
+def _better(found: Weighted) -> Proposal:
+    """A t with the mean and covariance that the weights say."""
+    return Proposal(found.draws.mean, _precision(found), DEGREES)
+
+
+def _precision(found: Weighted) -> Factor:
+    """Of the inverse covariance of the draws; where few of them count, mostly of that of all alike."""
+    covariance, size = found.draws.covariance, found.smoothed.effective_size
+    D = len(covariance)
+    if size < ENOUGH * D:
+        alike = np.cov(found.theta.reshape(len(found.theta), -1), rowvar=False).reshape(D, D)
+        trust = size / (size + ENOUGH * D)
+        covariance = trust * covariance + (1 - trust) * alike
+    return factorise(_inverse(covariance), 1, np.zeros(D, dtype=bool))
 
 
 def _inverse(S: Float) -> Float:
@@ -175,12 +187,19 @@ def _inverse(S: Float) -> Float:
     return np.asarray((inverse + inverse.T) / 2)
 
 
-def _summary(objective: Posterior, found: _Weighted, steps: int) -> Importance:
+def _summary(objective: Posterior, found: Weighted, steps: int) -> Importance:
     draws, smoothed = found.draws, found.smoothed
     mean = draws.mean
-    factor = factorise(_inverse(draws.covariance), 1, np.zeros(mean.size, dtype=bool))
     log_likelihood = float(log_likelihoods(objective, mean[None])[0])
-    approximation = Approximation(mean, factor, log_likelihood, smoothed.log_mean, "importance", steps)
+    approximation = Approximation(
+        mean,
+        _precision(found),
+        log_likelihood,
+        smoothed.log_mean,
+        "importance",
+        steps,
+        is_converged=smoothed.k < USABLE,
+    )
     return Importance(approximation, draws, smoothed.k, smoothed.effective_size)
 
 

@@ -6,10 +6,11 @@
 The expectations are integrals over one activation a_n ~ N(mu_n, var_n) each, whatever the number of weights. With the
 derivatives of ln p averaged in the same way, slope_n and curvature_n,
 
-    ∂L/∂m = Σ_n weight_n slope_n φ̃_n - Λ (m - m0),       S⁻¹ = Λ + Σ_n weight_n curvature_n φ̃_n φ̃_n' =: H  at the maximum
+    ∂L/∂m = Σ_n weight_n slope_n φ̃_n - Λ (m - m0),        H = Λ + Σ_n weight_n curvature_n φ̃_n φ̃_n'
 
-which is Newton's method on a likelihood moderated by what q does not know: one pass for both, as for the mode. Undamped
-it swings, because S moves while m is computed. So both move together, by a share s of the natural gradient,
+and S⁻¹ = H at the maximum. This is Newton's method on a likelihood moderated by what q does not know: one pass for
+both, as for the mode. Undamped it swings, because S moves while m is computed. So both move together, by a share s of
+the natural gradient,
 
     S⁻¹ ← (1 - s) S⁻¹ + s H,        m ← m + s S ∂L/∂m
 
