@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix._array import Float, Rows
+from separatrix._threads import single_thread_blas
 from separatrix.bayesian.approximation import Activations, Approximation, laplace, row_squares
 from separatrix.bayesian.by_class import ByClassApproximation
 from separatrix.bayesian.memory import require_memory
@@ -37,6 +38,8 @@ from separatrix.solvers.wide import dual
 from separatrix.stats.objective import Design
 
 __all__ = ["DualApproximation", "Thin", "laplace_dual"]
+
+BLOCK = 512  # weights whose variances are computed at a time
 
 Thin = Approximation | ByClassApproximation
 
@@ -93,17 +96,20 @@ class DualApproximation:
         C, P = self.mean.shape
         M = len(self.precision)
         outside = np.append(1 / self.precision - row_squares(self.basis), np.zeros(P - M))
-        within = _variances(self._along(self._each_weight(P)))
+        each = self._each_weight(P)
+        with single_thread_blas():
+            within = np.concatenate([_variances(self._along(each[i : i + BLOCK])) for i in range(0, P, BLOCK)])
         return np.asarray(np.sqrt(np.maximum(outside, 0.0) + within.reshape(P, C).T))
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
         """Draws of θ, (n, C, P): from the prior, with what lies in the span replaced."""
         M = len(self.precision)
         thin = self.thin.sample(n, rng)
-        drawn = self._from_thin(thin)
-        w = rng.standard_normal((n, len(thin[0]), M)) / np.sqrt(self.precision)
-        drawn[:, :, :M] += w - (w * self.precision @ self.basis) @ self.basis.T
-        return drawn
+        rows = thin.reshape(-1, thin.shape[2])  # all draws of all classes: products of two matrices, and not of many
+        drawn = self._from_thin(rows)
+        w = rng.standard_normal((len(rows), M)) / np.sqrt(self.precision)
+        drawn[:, :M] += w - ((w * self.precision) @ self.basis) @ self.basis.T
+        return drawn.reshape(*thin.shape[:2], -1)
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Mean and covariance of the activations of rows."""
@@ -129,9 +135,9 @@ class DualApproximation:
         return each
 
     def _from_thin(self, theta: Float) -> Float:
-        """(B v, b) for each of any number of (v, b)."""
+        """(B v, b) for each of some (v, b)."""
         r = self.basis.shape[1]
-        return np.concatenate([theta[..., :r] @ self.basis.T, theta[..., r:]], axis=-1)
+        return np.column_stack([theta[:, :r] @ self.basis.T, theta[:, r:]])
 
     def _along(self, Z: Float) -> Activations:
         """Mean and covariance of linear functions (n, r + bias) of the thin weights."""

@@ -14,7 +14,7 @@ from separatrix.bayesian.by_class import laplace_by_class
 from separatrix.bayesian.predictive import softmax_normal
 from separatrix.data import as_source
 from separatrix.exceptions import DataError
-from separatrix.likelihoods import Softmax
+from separatrix.likelihoods import Softmax, SoftmaxLabelNoise
 from separatrix.priors import Flat, Gaussian
 from separatrix.solvers import Auto, pose
 
@@ -111,6 +111,20 @@ def test_priors_of_every_shape(prior, rng):
     for q, factor in zip(ours.axes.T, ours.factors, strict=True):
         assert np.allclose(factor.matrix, np.einsum("j,jpkr,k->pr", q, H, q), rtol=1e-8, atol=1e-8)
     assert (ours.log_evidence == -np.inf) == (prior == "flat bias")  # as for the full one
+
+
+def test_labels_that_may_be_wrong_have_contrasts_too():
+    X, y = blobs(300, 4, 3, seed=3)
+    confusion = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
+    prior = Gaussian(0.5, intercept_scale=5.0)
+    objective = pose(as_source(X, y), SoftmaxLabelNoise(confusion), prior, fit_intercept=True, standardize=True)
+    mode = Auto(1e-10).minimise(objective, np.zeros(objective.shape)).value
+    full, ours = laplace(objective, mode), laplace_by_class(objective, mode)
+    C, P = objective.shape
+    H = full.factor.matrix.reshape(C, P, C, P)
+    for q, factor in zip(ours.axes.T, ours.factors, strict=True):
+        assert np.allclose(factor.matrix, np.einsum("j,jpkr,k->pr", q, H, q), rtol=1e-8, atol=1e-8)
+    assert full.log_evidence - 3 < ours.log_evidence < full.log_evidence
 
 
 def test_weights_count_as_rows_do():
