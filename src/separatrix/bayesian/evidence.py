@@ -30,7 +30,14 @@ from separatrix.priors import Penalty
 from separatrix.solvers.posterior import Posterior
 from separatrix.stats.objective import Design, Grad
 
-__all__ = ["effective_parameters", "laplace_slope", "log_det_slope", "stationary_slope", "stationary_slope_of", "well_determined"]
+__all__ = [
+    "effective_parameters",
+    "laplace_slope",
+    "log_det_slope",
+    "stationary_slope",
+    "stationary_slope_of",
+    "well_determined",
+]
 
 CHUNK = 2_000_000  # numbers: rows are taken so many at a time that their spreads are no more than this
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,17 +13,30 @@ from separatrix.bayesian.approximation import Approximation, laplace
 from separatrix.bayesian.evidence import laplace_slope
 from separatrix.solvers import LBFGS, Auto
 from separatrix.solvers.posterior import Posterior
+from separatrix.solvers.precondition import Inverse
 
-__all__ = ["FitLaplace", "Fitter"]
+__all__ = ["FitLaplace", "Fitter", "Guess"]
 
 PATIENCE = 50  # gradient steps from a guess of the mode; after so many it was no good guess
+
+
+class Guess(NamedTuple):
+    """Where a posterior is expected: its mean (C, P), and g -> A⁻¹ g for its precision A where that is known."""
+
+    mean: Float
+    inverse: Inverse | None
+
+    @classmethod
+    def of(cls, approximation: Approximation) -> Guess | None:
+        """An approximation as a guess; None where it is none, its precision not being positive definite."""
+        return None if approximation.factor.singular else cls(approximation.mean, approximation.factor)
 
 
 class Fitter(Protocol):
     """A way to approximate a posterior."""
 
-    def fit(self, objective: Posterior, guess: Approximation | None) -> Approximation:
-        """The approximation, sought from a guess where there is one: its ``mean``, and its ``factor`` as curvature."""
+    def fit(self, objective: Posterior, guess: Guess | None) -> Approximation:
+        """The approximation, sought from a guess where there is one."""
 
     def slope(self, objective: Posterior, approximation: Approximation, *, few: bool) -> Float:
         """∂ ln p(D)/∂Λ, (P,) where Λ is diagonal, else (P, P).
@@ -38,11 +51,11 @@ class FitLaplace:
 
     tol: float = 1e-8
 
-    def fit(self, objective: Posterior, guess: Approximation | None) -> Approximation:
+    def fit(self, objective: Posterior, guess: Guess | None) -> Approximation:
         """By `Auto`; from a guess, by gradients alone as long as they lead somewhere."""
-        start, steps = np.zeros(objective.shape), 0
-        if guess is not None:
-            near = LBFGS(self.tol, PATIENCE).minimise(objective, guess.mean, inverse=guess.factor)
+        start, steps = np.zeros(objective.shape) if guess is None else guess.mean, 0
+        if guess is not None and guess.inverse is not None:
+            near = LBFGS(self.tol, PATIENCE).minimise(objective, start, inverse=guess.inverse)
             if near.is_converged:
                 return laplace(objective, near.value, steps=near.steps)
             start, steps = near.value, near.steps

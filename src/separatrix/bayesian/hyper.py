@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._array import Codes, Float
+from separatrix._array import Codes, Float, bincount
 from separatrix.exceptions import DataError
 from separatrix.priors import Gaussian, Penalty
 from separatrix.solvers.posterior import Posterior
@@ -70,7 +70,7 @@ class Hyper:
     def sums(self, each: Float) -> Float:
         """Sums over the weights of each group, (G,)."""
         live = self.groups != FIXED
-        return np.bincount(self.groups[live], each[live], minlength=self.size)
+        return bincount(self.groups[live], each[live], self.size)
 
     def bounds(self, objective: Posterior) -> tuple[Float, Float]:
         """The least and the largest η of each group."""
@@ -139,7 +139,7 @@ def _require_tunable(objective: Posterior) -> None:
             "This prior ties the outputs together, as a posterior that became a prior does. It has no scale to tune: "
             "fit all rows at once with tune='evidence', or leave tune=None."
         )
-    if not np.isfinite(objective.prior.log_det()):
+    if objective.prior.free.any():
         flat = [*objective.source.columns, "the bias"][int(np.flatnonzero(objective.prior.free)[0])]
         raise DataError(
             f"The prior of {flat!r} is flat, so the evidence of any data is zero and nothing can be tuned by it. "

@@ -9,29 +9,33 @@ its slope being what holds against the pull of the prior. Under another prior Λ
 δ = (H + Λ)⁻¹ (Λ0 - Λ)(m - m0) and its evidence in closed form: algebra of size CP, however many rows there are. With
 many rows that is nearly the truth; in any case it predicts mode and curvature well enough to start the next fit from.
 
-What the parabola misses of the gradient of the evidence where it was made is added as a straight line, so that the
-surrogate is stationary only where the evidence is.
+What the parabola misses of the gradient of the evidence, where it was made and where the search was before, is added
+as a quadratic in η: a straight line, so that the surrogate is stationary only where the evidence is, and symmetric
+updates of rank one (SR1) that reproduce the earlier gradients. Without those, the search creeps wherever the curvature
+of the likelihood changes much with the scale, as it does with as many columns as rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from separatrix._array import Array, Float
+from separatrix._array import Float
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.evidence import stationary_slope_of, well_determined
 from separatrix.bayesian.hyper import Hyper
 from separatrix.priors import Penalty
 from separatrix.solvers.factor import factorise
 
-__all__ = ["Best", "Parabola", "Surrogate"]
+__all__ = ["Best", "Look", "Parabola", "Surrogate"]
 
 FADED = 0.05  # of a group's weights, that the data determine: below, its scale hardly matters any more
 HOPELESS = 1e10  # stands for minus infinity where a line search has to come back from it
 EVALUATIONS = 200
+SMALLEST = 1e-8  # cosine between a step and what it taught that still says something
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,56 +78,117 @@ class Best(NamedTuple):
     prediction: Approximation
 
 
-class Surrogate:
-    """q(η) = ln p(D | η) of a parabola, and a line: equal to the evidence in value and gradient at ``eta``."""
+class Look(NamedTuple):
+    """The parabola at some η: posterior, log evidence, its gradient, and the share of each group that is determined."""
 
-    def __init__(self, hyper: Hyper, eta: Float, approximation: Approximation, gradient: Float) -> None:
+    posterior: Approximation
+    value: float
+    gradient: Float
+    share: Float
+
+
+class Surrogate:
+    """q(η) = ln p(D | η) of a parabola and a quadratic: equal to the evidence in value and gradient at ``eta``.
+
+    ``earlier`` holds points η and gradients of the evidence there, oldest first.
+    """
+
+    def __init__(
+        self,
+        hyper: Hyper,
+        eta: Float,
+        approximation: Approximation,
+        gradient: Float,
+        earlier: Sequence[tuple[Float, Float]] = (),
+    ) -> None:
         self.hyper, self.eta = hyper, eta
         self.parabola = Parabola.of(approximation, hyper.prior(eta))
-        self.line = np.zeros_like(eta)
-        self.level, here = self._value_gradient(eta)
-        self.line = gradient - here
+        here = self._judge(eta, approximation)
+        self._looks = {eta.tobytes(): here}
+        self.level = here.value
+        self.line, self.bend = gradient - here.gradient, np.zeros((len(eta), len(eta)))
+        for point, slope in earlier[-len(eta) :]:  # one number has one curvature
+            self._learn(point, slope)
 
-    def maximise(self, low: Float, high: Float, floor: Float) -> Best:
-        """The largest value in a box. A group that fades on the way goes on to the ``floor`` if that is no worse.
+    def maximise(self, low: Float, high: Float, floor: Float, slack: float) -> Best:
+        """The largest value in a box. Groups that have faded go on to the ``floor`` if that loses less than ``slack``.
 
-        Near the floor the surrogate is so flat that no gradient leads there, and nothing depends on it.
+        Near the floor the surrogate is so flat that no gradient leads there, and nothing depends on it. Faded is what
+        is so here as well as there: a fit must have seen it, because many a column fades on the way past a maximum.
         """
+        eta = self._along_a_line(low, high, slack) if len(self.eta) == 1 else None
+        if eta is None:
+            eta = self._in_a_box(low, high, slack)
+        value = self.value_gradient(eta)[0]
+        faded = (self._look(self.eta).share < FADED) & (self._look(eta).share < FADED)
+        lower = np.where(faded, floor, eta)
+        if (lower < eta).any() and self._look(lower).value >= self._look(eta).value - slack:
+            eta, value = lower, max(value, self._look(lower).value)
+        return Best(eta, value - self.level, self._look(eta).posterior)
+
+    def value_gradient(self, eta: Float) -> tuple[float, Float]:
+        """q and its gradient; minus something large where the parabola has no posterior."""
+        look = self._look(eta)
+        if not np.isfinite(look.value):
+            return -HOPELESS, np.zeros_like(eta)
+        step = eta - self.eta
+        extra = self.bend @ step
+        return look.value + float(self.line @ step) + 0.5 * float(step @ extra), look.gradient + self.line + extra
+
+    def _in_a_box(self, low: Float, high: Float, slack: float) -> Float:
         from scipy import optimize
 
+        def descent(eta: Float) -> tuple[float, Float]:
+            value, gradient = self.value_gradient(eta)
+            return self.level - value, -gradient
+
         found = optimize.minimize(
-            self._descent,
+            descent,
             np.clip(self.eta, low, high),
             jac=True,
             method="L-BFGS-B",
             bounds=list(zip(low, high, strict=True)),
-            options={"maxfun": EVALUATIONS, "ftol": 1e-12, "gtol": 1e-7},
+            options={"maxfun": EVALUATIONS, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)},
         )
-        eta = np.clip(found.x, low, high)
-        value = self._value_gradient(eta)[0]
-        lower = np.where(self.fades(eta), floor, eta)
-        if (lower < eta).any():
-            there = self._value_gradient(lower)[0]
-            if there >= value:
-                eta, value = lower, there
-        return Best(eta, value - self.level, self.parabola.under(self.hyper.prior(eta)))
+        return np.asarray(np.clip(found.x, low, high))
 
-    def fades(self, eta: Float) -> Array:
-        """Which groups the data hardly determine at η, and which would rather be narrower."""
+    def _along_a_line(self, low: Float, high: Float, slack: float) -> Float | None:
+        """For one number: uphill to the bound, or to where the slope changes its sign; None where neither is a rise.
+
+        A third of the evaluations of a search in many dimensions.
+        """
+        from scipy import optimize
+
+        here = self.value_gradient(self.eta)[1][0]
+        edge = high if here > 0 else low
+        value, slope = self.value_gradient(edge)
+        if slope[0] * here < 0:
+            xtol = 0.02 * np.sqrt(slack)
+            top = optimize.brentq(lambda x: self.value_gradient(np.array([x]))[1][0], self.eta[0], edge[0], xtol=xtol)
+            edge = np.array([top])
+            value = self.value_gradient(edge)[0]
+        return edge if value >= self.level else None
+
+    def _learn(self, point: Float, gradient: Float) -> None:
+        """Bend q so that its gradient at an earlier point is what it was."""
+        s = point - self.eta
+        r = gradient - self.value_gradient(point)[1]
+        along = float(r @ s)
+        if abs(along) > SMALLEST * np.linalg.norm(r) * np.linalg.norm(s):
+            self.bend += np.outer(r, r) / along
+
+    def _look(self, eta: Float) -> Look:
+        """The parabola at η, remembered."""
+        key = eta.tobytes()
+        if key not in self._looks:
+            self._looks[key] = self._judge(eta, self.parabola.under(self.hyper.prior(eta)))
+        return self._looks[key]
+
+    def _judge(self, eta: Float, posterior: Approximation) -> Look:
+        if not np.isfinite(posterior.log_evidence):
+            return Look(posterior, -np.inf, np.zeros_like(eta), np.ones_like(eta))
         prior = self.hyper.prior(eta)
-        approximation = self.parabola.under(prior)
-        weights = self.hyper.sums(np.full(len(self.hyper.groups), float(len(approximation.mean))))
-        share = self.hyper.sums(well_determined(approximation, prior)) / weights
-        return np.asarray((share < FADED) & (self._value_gradient(eta)[1] < 0))
-
-    def _value_gradient(self, eta: Float) -> tuple[float, Float]:
-        prior = self.hyper.prior(eta)
-        approximation = self.parabola.under(prior)
-        if not np.isfinite(approximation.log_evidence):
-            return -HOPELESS, np.zeros_like(eta)
-        slope = self.hyper.gradient(eta, stationary_slope_of(prior, approximation))
-        return approximation.log_evidence + float(self.line @ (eta - self.eta)), slope + self.line
-
-    def _descent(self, eta: Float) -> tuple[float, Float]:
-        value, gradient = self._value_gradient(eta)
-        return self.level - value, -gradient
+        gradient = self.hyper.gradient(eta, stationary_slope_of(prior, posterior))
+        weights = self.hyper.sums(np.full(len(self.hyper.groups), float(len(posterior.mean))))
+        share = self.hyper.sums(well_determined(posterior, prior)) / weights
+        return Look(posterior, posterior.log_evidence, gradient, share)

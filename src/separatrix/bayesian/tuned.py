@@ -11,7 +11,7 @@ from separatrix._array import Float
 from separatrix.bayesian.approximation import Approximation
 from separatrix.solvers.posterior import Posterior
 
-__all__ = ["Boundary", "Tuned", "TuningStatus", "TuningStep"]
+__all__ = ["Boundary", "Limit", "Tuned", "TuningStatus", "TuningStep"]
 
 NAMED = 5  # columns that a sentence names
 
@@ -32,27 +32,28 @@ class TuningStep(NamedTuple):
     gradient: Float
 
 
+class Limit(Enum):
+    """What a scale ran into; the value is what it means, of some columns."""
+
+    NARROW = "irrelevant: the data are most probable with their weights at the prior mean"
+    WIDE = "without a limit to the scale: it grew to the largest that is tried, and the prior is not needed"
+    SEPARATED = (
+        "without a limit to the scale: the classes are separable, and the evidence hardly tells large scales apart"
+    )
+
+
 class Boundary(NamedTuple):
-    """A group of columns whose scale ran to a bound: the lower one if it ``is_narrow``, else the upper."""
+    """A group of columns whose scale ran to a limit."""
 
     label: Any
     columns: tuple[str, ...]
-    is_narrow: bool
+    limit: Limit
 
     def describe(self) -> str:
-        """What it means, in a sentence."""
+        """A sentence."""
         more = len(self.columns) - NAMED
         names = ", ".join(map(repr, self.columns[:NAMED])) + (f" and {more} more" if more > 0 else "")
-        if self.is_narrow:
-            verb = "is" if len(self.columns) == 1 else "are"
-            return (
-                f"tuning ran to the boundary: {names} {verb} irrelevant; the data are most probable with the weight "
-                "at its prior mean."
-            )
-        return (
-            f"tuning ran to the boundary: the scale of {names} grows without limit. The classes are separable there, "
-            "or the prior is not needed."
-        )
+        return f"Tuning ran to the boundary: {names} {'is' if len(self.columns) == 1 else 'are'} {self.limit.value}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class Tuned:
         ∂ ln p(D)/∂ ln factor at the end.
     status : TuningStatus
     boundary : tuple of Boundary
-        The groups whose scale ran to a bound.
+        The groups whose scale ran to a limit, and which.
     trace : tuple of TuningStep
         The start, and every step that was taken: the evidence rises along it.
     fits : int
