@@ -105,7 +105,8 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Tables that every model welcomes are welcome."""
         tags = super().__sklearn_tags__()
-        inputs = [get_tags(model).input_tags for model in name_models(self.models).values()]
+        models = self.models.values() if isinstance(self.models, Mapping) else self.models
+        inputs = [get_tags(model).input_tags for model in models]
         tags.input_tags.sparse = all(found.sparse for found in inputs)
         tags.input_tags.allow_nan = all(found.allow_nan for found in inputs)
         return tags

@@ -21,6 +21,15 @@ from separatrix.generative.classifier import GenerativeClassifier
 
 __all__ = ["NO_EVIDENCE", "Evidence", "model_probabilities", "read_evidence"]
 
+WITHOUT_LABELS = (
+    "sklearn.preprocessing.",
+    "sklearn.impute.",
+    "sklearn.decomposition.",
+    "sklearn.kernel_approximation",
+    "sklearn.random_projection",
+    "sklearn.feature_extraction.",
+)
+
 
 class Evidence(NamedTuple):
     """ln p(D), BIC and AIC as the model states them, NaN where it does not; ``of_labels``: whether D is t given x."""
@@ -35,10 +44,10 @@ NO_EVIDENCE = Evidence(np.nan, np.nan, np.nan, of_labels=False)
 
 
 def read_evidence(model: Any) -> Evidence:
-    """Of the model, or of the last step of a pipeline whose other steps look at inputs alone.
+    """Of the model, or of the last step of a pipeline whose other steps are known to look at inputs alone.
 
-    A step that looks at the labels uses them twice; a frozen model learnt from other rows. Neither has an evidence
-    for these.
+    Where a step before looks at the labels too, they are used twice; and a frozen model learnt from other rows. Neither
+    has an evidence for these labels.
     """
     stating = _stating_model(model)
     log_evidence, bic, aic = (_number(stating, name) for name in ("log_evidence_", "bic_", "aic_"))
@@ -92,8 +101,21 @@ def _stating_model(model: Any) -> Any:
         return None
     if not isinstance(model, Pipeline):
         return model
-    steps = [step for _, step in model.steps[:-1] if step is not None and not isinstance(step, str)]
-    return None if any(get_tags(step).target_tags.required for step in steps) else _stating_model(model.steps[-1][1])
+    *before, last = (step for _, step in model.steps)
+    return _stating_model(last) if all(map(_ignores_labels, before)) else None
+
+
+def _ignores_labels(step: Any) -> bool:
+    """Whether a transformer is known to learn from inputs alone; its signature cannot tell, for all of them take y."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    if step is None or isinstance(step, str):  # "passthrough", "drop"
+        return True
+    if isinstance(step, ColumnTransformer | Pipeline):
+        parts = step.transformers if isinstance(step, ColumnTransformer) else step.steps
+        return all(_ignores_labels(part[1]) for part in parts)
+    return type(step).__module__.startswith(WITHOUT_LABELS) and not get_tags(step).target_tags.required
 
 
 def _number(model: Any, name: str) -> float:

@@ -37,9 +37,7 @@ def as_text(comparison: Comparison) -> str:
     legend = "On test rows (standard errors in brackets); less is better for Brier and ECE."
     tables = _grids(comparison.names, [_figures(comparison), _costs(comparison)])
     notes = [textwrap.fill(note, WIDTH) for note in notes_on(comparison)]
-    return "\n".join(
-        [title, legend, *("\n" + table for table in tables), *("\n" + note for note in notes)]
-    )
+    return "\n".join([title, legend, *("\n" + table for table in tables), *("\n" + note for note in notes)])
 
 
 def _figures(comparison: Comparison) -> list[Column]:
