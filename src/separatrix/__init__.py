@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from separatrix import likelihoods as likelihoods
     from separatrix import plots as plots
     from separatrix import solvers as solvers
+    from separatrix.bayesian import BayesianLogisticRegression as BayesianLogisticRegression
+    from separatrix.bayesian import evidence_surface as evidence_surface
+    from separatrix.bayesian import laplace_approximation as laplace_approximation
     from separatrix.decisions import DecisionRule as DecisionRule
     from separatrix.decisions import decide as decide
     from separatrix.discriminative import GeneralizedLinearModel as GeneralizedLinearModel
@@ -52,6 +55,9 @@ _HOME = {
     "ProbitRegression": "discriminative",
     "LabelNoiseLogisticRegression": "discriminative",
     "GeneralizedLinearModel": "discriminative",
+    "BayesianLogisticRegression": "bayesian",
+    "laplace_approximation": "bayesian",
+    "evidence_surface": "bayesian",
     "Gaussian": "priors",
     "Flat": "priors",
     "OneVsRest": "reductions",

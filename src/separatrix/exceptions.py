@@ -6,6 +6,7 @@ from __future__ import annotations
 from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
+    "ApproximationWarning",
     "CollinearError",
     "CollinearWarning",
     "ConvergenceWarning",
@@ -33,3 +34,7 @@ class NotSeparableWarning(ConvergenceWarning):
 
 class SeparationWarning(UserWarning):
     """A hyperplane separates the classes: without a prior the likelihood has no maximum, and weights never settle."""
+
+
+class ApproximationWarning(UserWarning):
+    """A posterior is far from the Gaussian that stands for it, or a better one could not be found."""

@@ -2,5 +2,14 @@
 """Distributions over models: p(w | data), what it predicts, and how probable the data are under it."""
 
 from separatrix.bayesian.laplace import LaplaceApproximation, LaplaceError, laplace_approximation
+from separatrix.bayesian.logistic import BayesianLogisticRegression
+from separatrix.bayesian.surface import EvidenceSurface, evidence_surface
 
-__all__ = ["LaplaceApproximation", "LaplaceError", "laplace_approximation"]
+__all__ = [
+    "BayesianLogisticRegression",
+    "EvidenceSurface",
+    "LaplaceApproximation",
+    "LaplaceError",
+    "evidence_surface",
+    "laplace_approximation",
+]

@@ -10,12 +10,13 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix.bayesian.approximation import Approximation, laplace
-from separatrix.bayesian.evidence import laplace_slope
+from separatrix.bayesian.ep import expectation_propagation
+from separatrix.bayesian.evidence import laplace_slope, stationary_slope
 from separatrix.solvers import LBFGS, Auto
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse
 
-__all__ = ["FitLaplace", "Fitter", "Guess"]
+__all__ = ["FitEP", "FitLaplace", "Fitter", "Guess"]
 
 PATIENCE = 50  # gradient steps from a guess of the mode; after so many it was no good guess
 
@@ -65,3 +66,22 @@ class FitLaplace:
     def slope(self, objective: Posterior, approximation: Approximation, *, few: bool) -> Float:
         """With the movement of the mode."""
         return laplace_slope(objective, approximation, sampled=few)
+
+
+@dataclass(frozen=True)
+class FitEP:
+    """Expectation propagation, from Laplace's mode. Its evidence is stationary in the sites: no pass for the slope."""
+
+    tol: float = 1e-8
+
+    def fit(self, objective: Posterior, guess: Guess | None) -> Approximation:
+        """The fixed point; Laplace's Gaussian where there is none."""
+        first = FitLaplace(self.tol).fit(objective, guess)
+        found = expectation_propagation(objective, first, corrected=False)
+        return found if found.is_converged else first
+
+    def slope(self, objective: Posterior, approximation: Approximation, *, few: bool) -> Float:
+        """With the sites fixed."""
+        if approximation.name != "ep":
+            return FitLaplace(self.tol).slope(objective, approximation, few=few)
+        return stationary_slope(objective, approximation)

@@ -1,22 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From an objective to a posterior: mode, Gaussian, diagnosis, repair; and the prior tuned on the way."""
+"""From an objective to a posterior: mode, Gaussian, diagnosis, repair; and the prior tuned on the way.
+
+1. The mode, and Laplace's Gaussian there, of a structure that fits the size of the problem.
+2. If asked, the scales of the prior by evidence, starting from that.
+3. A better Gaussian: the one asked for, or for "auto" the one that the shift of the mean from the mode calls for.
+   Where that is expectation propagation, its evidence takes over in tuning too.
+4. The Pareto k of the result, where there are few enough rows for it to cost next to nothing.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.bayesian.approximation import Approximation, laplace
-from separatrix.priors import Gaussian
+from separatrix.bayesian.approximation import Approximation
+from separatrix.bayesian.diagnostics import choose, pareto_k, skewness, third_order
+from separatrix.bayesian.draws import Draws
+from separatrix.bayesian.ep import expectation_propagation
+from separatrix.bayesian.evidence import effective_parameters
+from separatrix.bayesian.fitter import FitEP, FitLaplace
+from separatrix.bayesian.importance import USABLE, importance
+from separatrix.bayesian.structure import AnyApproximation, choose_structure, laplace_of
+from separatrix.bayesian.tuned import Tuned
+from separatrix.bayesian.tuning import profile_scale, tune_scales
+from separatrix.bayesian.variational import variational
+from separatrix.exceptions import ApproximationWarning, DataError
 from separatrix.solvers import Auto, Solution
 from separatrix.solvers.posterior import Posterior
 
 __all__ = ["METHODS", "Inference", "Options", "infer"]
 
 METHODS = ("auto", "laplace", "variational", "ep", "importance")
+SLIGHT = 0.01  # a shift of the mean, in standard deviations, that is not worth a pass
+K_DRAWS = 4096
+K_COST = 2e8  # products that the Pareto k may take without being asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,27 +48,137 @@ class Options:
     method: str
     structure: str | None
     tune: bool
-    groups: Any
+    groups: str | Sequence[Any] | None
     tol: float
     rng: np.random.Generator
 
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What came of it."""
+    """What came of it. ``objective`` has the tuned prior, whose scales grew by ``factors`` (M,)."""
 
     objective: Posterior
-    approximation: Approximation
+    approximation: AnyApproximation
     solution: Solution[Float]
-    effective_parameters: float
+    factors: Float
+    draws: Draws | None = None
     pareto_k: float = float("nan")
-    draws: Any = None
-    prior: Gaussian | None = None
-    tuning: Any = None
+    tuning: Tuned | None = field(default=None, repr=False)
+
+    @property
+    def effective_parameters(self) -> float:
+        """γ, where the whole covariance is known; else NaN."""
+        if isinstance(self.approximation, Approximation):
+            return effective_parameters(self.approximation, self.objective.prior)
+        return float("nan")
 
 
 def infer(objective: Posterior, options: Options) -> Inference:
-    """Laplace for now."""
+    """The posterior, tuned and repaired as the options say."""
+    structure = choose_structure(objective, options.structure)
+    if structure != "full":
+        return _infer_large(objective, structure, options)
     solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
-    approximation = laplace(objective, solution.value)
-    return Inference(objective, approximation, solution, 0.0)
+    first = laplace_of(structure, objective, solution.value, steps=solution.steps)
+    assert isinstance(first, Approximation), "a full posterior has all of its covariance"
+    found = Inference(objective, first, solution, np.ones(len(objective.design.origin)))
+    if options.tune:
+        found = _tuned(found, options, FitLaplace(options.tol))
+    return _diagnosed(_improved(found, options), options)
+
+
+def _infer_large(objective: Posterior, structure: str, options: Options) -> Inference:
+    """So many weights that only Laplace's Gaussian, and one scale for all of them, can be had."""
+    if options.method not in ("auto", "laplace"):
+        raise DataError(
+            f"approximation={options.method!r} needs the whole covariance, and {objective.shape[0]} x "
+            f"{objective.shape[1]} weights are kept as {structure!r}. Use approximation='laplace'."
+        )
+    factors = np.ones(len(objective.design.origin))
+    if options.tune:
+        if options.groups is not None:
+            raise DataError(f"A posterior kept as {structure!r} can be tuned with one scale only; leave groups=None.")
+        factors *= profile_scale(objective).factor
+        objective = replace(objective, prior=_widened(objective, factors))
+    solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
+    return Inference(objective, laplace_of(structure, objective, solution.value), solution, factors)
+
+
+def _widened(objective: Posterior, factors: Float) -> Any:
+    """The prior with the scales of the columns multiplied; the bias keeps its own."""
+    prior = objective.prior
+    shrink = np.append(factors, np.ones(objective.design.bias)) ** -2.0
+    return replace(prior, precision=prior.precision * shrink)
+
+
+def _tuned(found: Inference, options: Options, fitter: FitLaplace | FitEP) -> Inference:
+    """With the scales of highest evidence, as ``fitter`` sees it."""
+    tuned = tune_scales(found.objective, options.groups, fitter=fitter, start=_known(found))
+    return replace(
+        found,
+        objective=tuned.objective,
+        approximation=tuned.approximation,
+        factors=found.factors * tuned.column_factors,
+        tuning=tuned,
+    )
+
+
+def _known(found: Inference) -> Approximation | None:
+    return found.approximation if isinstance(found.approximation, Approximation) else None
+
+
+def _improved(found: Inference, options: Options) -> Inference:
+    """With the approximation asked for, or the one called for."""
+    objective, first = found.objective, found.approximation
+    assert isinstance(first, Approximation), "better approximations need the whole covariance"
+    method = options.method
+    if method == "auto":
+        shift = skewness(objective, first)
+        method = choose(objective, shift)
+        if method == "laplace":
+            is_noticed = shift.largest > SLIGHT
+            return replace(found, approximation=third_order(objective, first, shift)) if is_noticed else found
+    if method == "laplace":
+        return found
+    if method == "importance":
+        weighed = importance(objective, first, rng=options.rng)
+        return replace(found, approximation=weighed.approximation, draws=weighed.draws, pareto_k=weighed.k)
+    if method == "variational":
+        return _accepted(found, variational(objective, first))
+    better = _accepted(found, expectation_propagation(objective, first))
+    if options.tune and better.approximation is not first:
+        tuned = _tuned(better, options, FitEP(options.tol))
+        start = tuned.approximation
+        assert isinstance(start, Approximation), "tuning keeps the structure"
+        return _accepted(tuned, expectation_propagation(tuned.objective, start))
+    return better
+
+
+def _accepted(found: Inference, better: Approximation) -> Inference:
+    """With the better approximation, if it came to its end."""
+    if better.is_converged:
+        return replace(found, approximation=better)
+    warnings.warn(
+        f"The {better.name!r} approximation did not settle in {better.steps} steps; {found.approximation.name!r} is "
+        "used instead. Try approximation='importance', or a narrower prior.",
+        ApproximationWarning,
+        stacklevel=6,
+    )
+    return found
+
+
+def _diagnosed(found: Inference, options: Options) -> Inference:
+    """With the Pareto k, and a word where it is high and nothing was done about it."""
+    objective, approximation = found.objective, found.approximation
+    cost = K_DRAWS * objective.source.n_rows * objective.shape[0] * objective.shape[1]
+    if found.draws is None and cost <= K_COST and isinstance(approximation, Approximation):
+        found = replace(found, pareto_k=pareto_k(objective, approximation, n=K_DRAWS, rng=options.rng))
+    if found.pareto_k > USABLE and approximation.name != "ep":
+        warnings.warn(
+            f"The posterior is far from the Gaussian that stands for it (Pareto k = {found.pareto_k:.2f}; above 0.7 is "
+            f"poor): probabilities and evidence of the {approximation.name!r} approximation may be off. Use "
+            "approximation='ep' or 'importance', a narrower prior, or drop columns that are rarely not zero.",
+            ApproximationWarning,
+            stacklevel=5,
+        )
+    return found

@@ -24,6 +24,7 @@ from separatrix._arguments import check_number, check_option, check_positive, ge
 from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.approximation import Activations
+from separatrix.bayesian.hyper import rescaled
 from separatrix.bayesian.inference import METHODS, Inference, Options, infer
 from separatrix.bayesian.integral import RULES, class_probabilities, probabilities_and_errors
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, summarise
@@ -170,18 +171,21 @@ class BayesianLogisticRegression(LinearClassifier):
                 standardize=self.standardize and isinstance(prior, Gaussian),
             )
             found = infer(objective, self._options())
-        self._keep_findings(found, training)
+        self._keep_findings(found, prior, training)
 
-    def _keep_findings(self, found: Inference, training: Training) -> None:
+    def _keep_findings(self, found: Inference, prior: Gaussian | Penalty, training: Training) -> None:
         objective, approximation = found.objective, found.approximation
         design = objective.design
         names = (*training.source.columns, "intercept")[: design.width]
         self.posterior_ = WeightPosterior(approximation, design, names)
         self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
+        self.occam_factor_ = self.log_evidence_ - self.log_likelihood_
         self.effective_parameters_ = found.effective_parameters
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
-        self.prior_, self.tuning_ = found.prior, found.tuning
+        self.tuning_ = found.tuning
+        if isinstance(prior, Gaussian):  # batches after the first keep the prior that the first began with
+            self.prior_ = rescaled(prior, found.factors)
         n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
         self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_
@@ -236,7 +240,8 @@ class BayesianLogisticRegression(LinearClassifier):
 
     def _probabilities(self, Phi: Rows) -> Array:
         if self.draws_ is not None and self.predictive != "map":
-            return np.asarray(self.draws_.probabilities(Phi, self.posterior_.design, self.likelihood_))
+            p = self.draws_.probability(Phi, self.posterior_.design, self.likelihood_)
+            return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
         return class_probabilities(self.likelihood_, self._activations(Phi), self.predictive)
 
     def _with_error(self, Phi: Rows, n: int) -> Array:

@@ -22,9 +22,9 @@ from separatrix._arguments import check_count
 __all__ = ["Judged", "OuterTuned", "Trial", "tune_choice", "tune_outer"]
 
 EDGE = 0.1  # of a bracket's side: so near to a point that was seen there is nothing new
-NARROW = 0.01  # of the range: a bracket that is closed
+NARROW = 1e-3  # of the range: a bracket that is closed
 GOLDEN, LOPSIDED = 0.38, 4.0
-LEAST = 2  # fits after the first look, before a parabola is believed that promises nothing
+LEAST = 1  # fits after the first look, before a parabola is believed that promises nothing
 
 
 class Judged(Protocol):

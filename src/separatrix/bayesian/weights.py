@@ -16,6 +16,8 @@ from scipy import special
 from separatrix._arguments import check_count, check_number, generator
 from separatrix._array import Float
 from separatrix.bayesian.approximation import Approximation
+from separatrix.bayesian.structure import AnyApproximation
+from separatrix.exceptions import DataError
 from separatrix.priors import Penalty
 from separatrix.stats.objective import Design
 
@@ -36,7 +38,7 @@ class WeightPosterior:
         Of the P weights.
     """
 
-    approximation: Approximation
+    approximation: AnyApproximation
     design: Design
     names: tuple[str, ...]
 
@@ -72,6 +74,11 @@ class WeightPosterior:
 
     def as_prior(self) -> Penalty:
         """The same Gaussian as a prior on what comes next."""
+        if not isinstance(self.approximation, Approximation):
+            raise DataError(
+                f"A posterior kept as {self.structure!r} cannot become the prior of a next batch: that takes the whole "
+                "covariance. Use fewer columns or basis functions, or fit all rows at once."
+            )
         C, P = self.approximation.mean.shape
         back = np.kron(np.eye(C), np.linalg.inv(self._map))  # exact: the inverse only changes the sign of c
         precision = back.T @ self.approximation.factor.matrix @ back
