@@ -38,9 +38,15 @@ class Batch(NamedTuple):
         DataError
             Where there is no such column; with the nearest name.
         """
-        if name not in self.columns:
-            raise DataError(f"The table has no column {name!r}.{did_you_mean(name, self.columns)}")
+        self.require([name])
         return read_values(self.columns[name], name)
+
+    def require(self, names: Iterable[str]) -> frozenset[str]:
+        """The names, if there are columns of all of them; errors as in `read`."""
+        for name in (wanted := list(names)):
+            if name not in self.columns:
+                raise DataError(f"The table has no column {name!r}.{did_you_mean(name, self.columns)}")
+        return frozenset(wanted)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -61,6 +67,8 @@ def open_batch(table: Any) -> Batch:
     DataError
         Where the table is a single column, has no rows yet, or has two columns of one name.
     """
+    if isinstance(table, Batch):
+        return table
     table = as_table(table)
     if nw.dependencies.is_into_series(table):
         raise DataError(

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Rows
 from separatrix.data.reader import as_table
+from separatrix.data.table.batch import open_batch
 from separatrix.data.table.facts import TableFacts, table_facts
 from separatrix.data.table.inference import MAX_LEVELS, infer_types
 from separatrix.data.table.plans import Surprises
@@ -84,7 +85,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Infer the types of the columns from one table; ``y`` is ignored."""
         X = as_table(X)
-        facts = table_facts(X, exclude=self._excluded())
+        facts = table_facts(X, unread=self._unread())
         validate_data(self, X, skip_check_array=True, reset=True)
         return self._infer(facts)
 
@@ -93,7 +94,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         facts, is_first = TableFacts(), True
         for number, batch in enumerate(batches, start=1):
             table = as_table(batch)
-            facts += table_facts(table, name=f"batch {number}", exclude=self._excluded())
+            facts += table_facts(table, name=f"batch {number}", unread=self._unread())
             validate_data(self, table, skip_check_array=True, reset=is_first)
             is_first = False
         return self._infer(facts)
@@ -101,10 +102,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Rows:
         """The numbers, float64, (n, M). Columns of a data frame are found by name, in any order."""
         check_is_fitted(self)
-        X = as_table(X)
+        batch = open_batch(X)
         if isinstance(X, np.ndarray | list):
             validate_data(self, X, skip_check_array=True, reset=False)
-        return self.schema_.encode(X, sparse=self._wants_sparse())
+        return self.schema_.encode(batch, sparse=self._wants_sparse())
 
     def unseen(self, X: Any) -> dict[str, Surprises]:
         """For each column the values that training never saw, and how many rows have them."""
@@ -121,7 +122,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"input_features should have length equal to number of features ({self.n_features_in_}).")
         return np.asarray(self.schema_.columns, dtype=object)
 
-    def _excluded(self) -> list[str]:
+    def _unread(self) -> list[str]:
         """Columns to drop are not even read: they may hold what no column should."""
         return [name for name, kind in (self.types or {}).items() if kind == "drop"]
 
@@ -134,8 +135,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _infer(self, facts: TableFacts) -> Self:
         self._wants_sparse()
-        types = {name: kind for name, kind in (self.types or {}).items() if kind != "drop"}
-        self.schema_ = infer_types(facts, types, max_levels=self.max_levels, min_count=self.min_count, drop=self.drop)
+        self.schema_ = infer_types(
+            facts, self.types, max_levels=self.max_levels, min_count=self.min_count, drop=self.drop
+        )
         if not self.schema_.columns:
             why = " ".join(self.schema_.notes[:5])
             raise DataError(f"No column is left to learn from (n_samples = {facts.n_rows}). {why}")

@@ -175,7 +175,7 @@ def _one_sided(name: str, left: TableFacts, right: TableFacts) -> DataError:
 
 
 def table_facts(
-    table: Any, *, name: str = "the table", exclude: Iterable[str] = (), max_distinct: int = MAX_DISTINCT
+    table: Any, *, name: str = "the table", unread: Iterable[str] = (), max_distinct: int = MAX_DISTINCT
 ) -> TableFacts:
     """The facts of one table or batch, whatever library it comes from.
 
@@ -185,22 +185,22 @@ def table_facts(
         The rows.
     name : str
         What to call this batch in messages.
-    exclude : names of columns
-        Not to be looked at.
+    unread : names of columns
+        Not to be looked at: known to be there, as if every value were missing.
     max_distinct : int
         How many different values of a column are counted; beyond that their number is estimated.
 
     Raises
     ------
     DataError
-        Where names of columns repeat, values are infinite, or a column mixes numbers with text.
+        Where names of columns repeat or are not there, values are infinite, or a column mixes numbers with text.
     """
     batch = open_batch(table)
-    left_out = set(exclude)
+    closed = ColumnFacts(n_rows=batch.n_rows, n_missing=batch.n_rows, batch=name)
+    skipped = batch.require(unread)
     columns = {
-        column: _column_facts(batch.read(column), max_distinct, name)
+        column: closed if column in skipped else _column_facts(batch.read(column), max_distinct, name)
         for column in batch.names
-        if column not in left_out
     }
     return TableFacts(columns, batch.n_rows)
 

@@ -37,6 +37,7 @@ MAX_LEVELS = 100
 RARE_ROWS, RARE_SHARE = 10, 0.02  # a level is rare below ten rows, or below a share of rows where those are few
 FEW_LEVELS = 10  # so few texts are categories, however small the table
 YES_NO = [("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off")]
+QUOTED = (Kind.TEXT, Kind.BOOLEAN)
 ID_NAME = re.compile(r"(^|[^A-Za-z])(id|uuid|guid|key|index)$|[a-z](ID|Id)$", re.ASCII)
 
 
@@ -141,11 +142,15 @@ def _inferred(name: str, facts: ColumnFacts, options: Options) -> Plan:
 def _only(facts: ColumnFacts) -> str:
     """A value of the column, for a message."""
     level = next(iter(facts.levels.counts))
-    return repr(level) if isinstance(level, str) else number_text(level)
+    return repr(level if isinstance(level, str) else bool(level)) if facts.kind in QUOTED else _written(level)
 
 
 def _written(level: Level) -> str:
     return level if isinstance(level, str) else number_text(level)
+
+
+def _brief(number: float) -> str:
+    return number_text(number) if number.is_integer() and abs(number) < 1e9 else f"{number:.6g}"
 
 
 def _number_or_id(name: str, facts: ColumnFacts, options: Options) -> Plan:
@@ -178,7 +183,7 @@ def _number(name: str, facts: ColumnFacts, options: Options) -> Plan:
         return _boolean(name, facts, options)
     what = "durations in days" if facts.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
     what = f"text that holds {what}" if facts.kind is Kind.TEXT else what
-    return _number_plan(name, "number", f"{what} from {numbers.low:.6g} to {numbers.high:.6g}", facts, numbers)
+    return _number_plan(name, "number", f"{what} from {_brief(numbers.low)} to {_brief(numbers.high)}", facts, numbers)
 
 
 def _number_plan(
@@ -193,7 +198,8 @@ def _number_plan(
 
 
 def _share(n_gaps: int, n_rows: int) -> str:
-    return f"{n_gaps} missing ({100 * n_gaps / n_rows:.2g} %)"
+    percent = 100 * n_gaps / n_rows
+    return f"{n_gaps} missing ({percent:.2g} %)" if percent < 10 else f"{n_gaps} missing ({percent:.0f} %)"
 
 
 def _boolean(name: str, facts: ColumnFacts, options: Options) -> Plan:
@@ -244,9 +250,6 @@ def _text(name: str, facts: ColumnFacts, options: Options) -> Plan:
         return DropPlan(name, "id or text", f"{how} values are different ({_distinct(facts)})")
     if facts.levels.overflowed:
         return DropPlan(name, "id or text", f"too many different values ({_distinct(facts)})")
-    if distinct > 1 and max(facts.levels.counts.values()) < options.min_count:
-        why = f"none of its {distinct} values is in {options.min_count} rows or more"
-        return DropPlan(name, "id or text", why)
     return _category(name, facts, options)
 
 
@@ -258,6 +261,13 @@ def _category(name: str, facts: ColumnFacts, options: Options) -> Plan:
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
     kept = [level for level in ranked[: options.max_levels] if counts[level] >= options.min_count and level != OTHER]
     pooled = [level for level in ranked if level not in set(kept)]
+    if not n_gaps and len(kept) + bool(pooled) == 1:
+        why = (
+            f"none of its {len(pooled)} values is in {options.min_count} rows or more"
+            if pooled
+            else f"every value is {_only(facts)}"
+        )
+        return DropPlan(name, "constant", why)
     what = {Kind.TEXT: "text, "}.get(facts.kind, "numbers taken as names, ")
     rare = f", {len(pooled)} of them rare" if pooled else ""
     gaps = f"; {_share(n_gaps, facts.n_rows)}" if n_gaps else ""
