@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from separatrix.comparison.result import Comparison
 from separatrix.comparison.trial import Trial
+
+if TYPE_CHECKING:
+    from separatrix.comparison.result import Comparison
 
 __all__ = ["notes_on"]
 
@@ -38,7 +41,7 @@ def _impossible(trial: Trial, comparison: Comparison) -> str:
         return ""
     count = "a test row" if len(missed) == 1 else f"{len(missed)} test rows"
     return (
-        f"{trial.name} gave probability zero to the true class of {count} (the first: {missed[0]}), "
+        f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0]}), "
         "whose log-likelihood is -inf; it is not clipped."
     )
 

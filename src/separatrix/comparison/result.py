@@ -14,6 +14,7 @@ from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix.comparison.average import ModelAverage, average_fitted
 from separatrix.comparison.evidence import model_probabilities
+from separatrix.comparison.table import as_text
 from separatrix.comparison.trial import BLANK, FIGURES, Trial
 from separatrix.metrics import Estimate, weighted_mean
 
@@ -148,8 +149,6 @@ class Comparison:
         return pd.DataFrame(self.to_dict(), index=list(self.names))
 
     def __str__(self) -> str:
-        from separatrix.comparison.table import as_text
-
         return as_text(self)
 
     __repr__ = __str__

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from separatrix._array import Float
 from separatrix.comparison.notes import notes_on
-from separatrix.comparison.result import Comparison
+
+if TYPE_CHECKING:
+    from separatrix.comparison.result import Comparison
 
 __all__ = ["as_text"]
 

@@ -9,8 +9,11 @@ from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.comparison import ModelAverage
 from separatrix.comparison.average import average_fitted
 
-X, Y = blobs(n=120, n_classes=2, distance=0.7)
-MODELS = {scale: BayesianLogisticRegression(prior=sx.Gaussian(scale=s)) for scale, s in (("one", 5.0), ("two", 9.0))}
+X, Y = blobs(n=120, n_classes=2, distance=0.3)
+MODELS = {
+    name: BayesianLogisticRegression(prior=sx.Gaussian(scale=scale), approximation="laplace")
+    for name, scale in (("one", 2.0), ("two", 10.0))
+}
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.comparison import compare
 from separatrix.metrics import log_likelihoods
 
-X, Y = blobs(n=200, n_classes=2, distance=0.7)
+X, Y = blobs(n=200, n_classes=2, distance=0.3)
 MODELS = {
-    "wide": BayesianLogisticRegression(prior=sx.Gaussian(scale=10.0)),
-    "narrow": BayesianLogisticRegression(prior=sx.Gaussian(scale=0.3)),
+    "wide": BayesianLogisticRegression(prior=sx.Gaussian(scale=10.0), approximation="laplace"),
+    "narrow": BayesianLogisticRegression(prior=sx.Gaussian(scale=1.0), approximation="laplace"),
     "lda": sx.LinearDiscriminantAnalysis(),
     "bayes": GaussianNB(),
     "svc": LinearSVC(),

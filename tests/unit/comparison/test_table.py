@@ -10,10 +10,10 @@ from problems import blobs
 from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.comparison import compare
 
-X, Y = blobs(n=200, n_classes=2, distance=0.7)
+X, Y = blobs(n=200, n_classes=2, distance=0.3)
 MODELS = [
-    BayesianLogisticRegression(),
-    BayesianLogisticRegression(prior=sx.Gaussian(scale=30.0)),
+    BayesianLogisticRegression(approximation="laplace"),
+    BayesianLogisticRegression(prior=sx.Gaussian(scale=3.0), approximation="laplace"),
     sx.LogisticRegression(alpha=1.0),
     GaussianNB(),
     LinearSVC(),
@@ -76,7 +76,7 @@ def test_columns_that_are_blank_for_all_are_left_out():
 
 
 def test_one_model_with_an_evidence_has_no_probability_to_show():
-    text = str(compare([BayesianLogisticRegression(), GaussianNB()], X, Y))
+    text = str(compare([BayesianLogisticRegression(approximation="laplace"), GaussianNB()], X, Y))
     assert "ln p(D)" in text
     assert "P(model)" not in text
 
