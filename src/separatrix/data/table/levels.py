@@ -11,7 +11,6 @@ exact where all batches together stay within the limit, a sketch where they do n
 
 from __future__ import annotations
 
-import heapq
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -51,13 +50,14 @@ class Levels:
                 return cls(dict(zip(distinct.tolist(), counts.tolist(), strict=True)), limit=limit)
             numbers = distinct
         hashes = _mixed((numbers + 0.0).view(np.uint64))  # + 0.0: there are two zeros
-        return cls({}, _smallest(np.unique(hashes)[:SKETCH].tolist()), limit)
+        return cls({}, _smallest(hashes), limit)
 
     def __add__(self, other: Levels) -> Levels:
         """The values of both, counted while they are few enough."""
         limit = min(self.limit, other.limit)
         if self.overflowed or other.overflowed:
-            return Levels({}, _smallest(self._sketched() | other._sketched()), limit)
+            united = sorted(self._sketched() | other._sketched())
+            return Levels({}, frozenset(united[:SKETCH]), limit)
         counts = dict(self.counts)
         for level, count in other.counts.items():
             counts[level] = counts.get(level, 0) + count
@@ -79,18 +79,17 @@ class Levels:
         return self.hashes or _smallest(_hashed(self.counts))
 
 
-def _smallest(hashes: Iterable[int]) -> frozenset[int]:
-    return frozenset(heapq.nsmallest(SKETCH, set(hashes)))
+def _smallest(hashes: NDArray[np.uint64]) -> frozenset[int]:
+    return frozenset(np.unique(hashes)[:SKETCH].tolist())
 
 
-def _hashed(levels: Iterable[Level]) -> list[int]:
+def _hashed(levels: Iterable[Level]) -> NDArray[np.uint64]:
     """The same hashes in every process, which Python's own are not."""
     levels = list(levels)
     if levels and isinstance(levels[0], str):
-        raw = np.fromiter((zlib.crc32(str(text).encode("utf-8", "surrogatepass")) for text in levels), np.uint64)
-    else:
-        raw = (np.array(levels, dtype=np.float64) + 0.0).view(np.uint64)
-    return [int(code) for code in _mixed(raw)]
+        checksums = (zlib.crc32(str(text).encode("utf-8", "surrogatepass")) for text in levels)
+        return _mixed(np.fromiter(checksums, np.uint64))
+    return _mixed((np.array(levels, dtype=np.float64) + 0.0).view(np.uint64))
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

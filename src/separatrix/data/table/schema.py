@@ -153,7 +153,7 @@ def _listed(plan: Plan, width: int = 60) -> str:
     """The names of the numeric columns, as far as they fit; what all of them begin with is said once."""
     if not plan.names:
         return "dropped"
-    names = [name.removeprefix(f"{plan.column}=") for name in plan.names]
+    names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
     prefix = f"{len(names)} columns: " if names[0] != plan.names[0] and len(names) > 1 else ""
     names = names if prefix else list(plan.names)
     whole = prefix + ", ".join(names)

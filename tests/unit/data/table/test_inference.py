@@ -111,18 +111,17 @@ def test_levels_beyond_the_most_frequent_are_pooled():
 
 
 def test_overrides_win():
-    table = {"zip": ROW % 7, "year": [f"{1900 + i}" for i in ROW % 30], "note": [f"n{i}" for i in ROW], "sex": ["m", "f"] * 100,
-             "size": [1, 2] * 100, "id": [f"k{i % 150}" for i in ROW]}  # fmt: skip
-    made = schema(table, {"zip": "categorical", "year": "number", "note": "drop", "sex": "boolean", "size": "boolean",
-                          "id": "categorical"}, min_count=2)  # fmt: skip
-    assert [plan.kind for plan in made.plans] == [
-        "categorical",
-        "number",
-        "dropped",
-        "boolean",
-        "boolean",
-        "categorical",
-    ]
+    columns = {
+        "zip": (ROW % 7, "categorical"),
+        "year": ([f"{1900 + i}" for i in ROW % 30], "number"),
+        "note": ([f"n{i}" for i in ROW], "drop"),
+        "sex": (["m", "f"] * 100, "boolean"),
+        "size": ([1, 2] * 100, "boolean"),
+        "name": ([f"k{i % 150}" for i in ROW], "categorical"),
+    }
+    table = {name: values for name, (values, _) in columns.items()}
+    made = schema(table, {name: kind for name, (_, kind) in columns.items()}, min_count=2)
+    assert [plan.kind.replace("dropped", "drop") for plan in made.plans] == [kind for _, kind in columns.values()]
     assert made.groups["zip"] == range(7)
     assert "zip=0" in made.columns
     assert "sex=m" in made.columns
