@@ -67,10 +67,11 @@ class Inference:
 
     @property
     def effective_parameters(self) -> float:
-        """γ, where the whole covariance is known; else NaN."""
-        if isinstance(self.approximation, Approximation):
-            return effective_parameters(self.approximation, self.objective.prior)
-        return float("nan")
+        """γ = CP - tr(Λ A⁻¹): how many directions of the weights the data determine.           PRML (3.91)"""
+        approximation, prior = self.approximation, self.objective.prior
+        if isinstance(approximation, Approximation):
+            return effective_parameters(approximation, prior)
+        return float(approximation.mean.size - (prior.diagonal * approximation.std**2).sum())
 
 
 def infer(objective: Posterior, options: Options) -> Inference:

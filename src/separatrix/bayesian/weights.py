@@ -86,7 +86,9 @@ class WeightPosterior:
 
     def _user(self, theta: Float) -> Float:
         """T θ for each of many θ (n, C, P)."""
-        moved = theta @ self._map.T
+        moved = theta.copy()
+        if self.design.bias:
+            moved[..., -1] -= theta[..., :-1] @ self.design.origin
         return moved[:, 0] if moved.shape[1] == 1 else moved
 
     @property

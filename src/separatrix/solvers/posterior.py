@@ -39,6 +39,7 @@ __all__ = ["Posterior", "Solver", "Units", "pose", "survey"]
 LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in standard deviations
 SHARE = 16  # of many rows, one out of so many is looked at first
 PER_WEIGHT = 20  # but at least so many rows for each weight
+WIDE = 2_000  # columns from which a prior that ties the bias to the weights, a full matrix, is not made
 MANY = 2_000_000  # numbers in a table from which a first look at some of it pays
 
 
@@ -114,6 +115,8 @@ def pose(
         on_weights = prior
     else:
         on_weights = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
+    if not standardize and M > WIDE and on_weights.precision.ndim == 1 and not on_weights.free[-1]:
+        design = replace(design, origin=np.zeros(M), subtract=False)  # a bias at x = 0 keeps its prior a diagonal
     objective = Posterior(source, likelihood, on_weights, design, units, sample)
     moved = on_weights.per_unit(objective.column_units) if standardize else on_weights.about(design.origin)
     return replace(objective, prior=moved)
