@@ -1,0 +1,317 @@
+"""Separation as a fit reports it: a table of constructed cases, each right by construction."""
+
+import warnings
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import separatrix as sx
+from separatrix.exceptions import CollinearWarning, SeparationWarning
+from separatrix.solvers import posterior
+
+
+class Case(NamedTuple):
+    """Rows, labels, and what is true of them; ``columns`` where every direction that separates best has the same."""
+
+    X: Any
+    y: Any
+    status: str
+    columns: tuple[str, ...] | None = None
+    weight: Any = None
+    fit_intercept: bool = True
+    collinear: bool = False
+
+
+def rows(n, n_features=2, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, n_features))
+
+
+def paired(X, n_classes=2):
+    """Every row once in each class. No direction that moves any of them separates, so they overlap."""
+    return np.repeat(X, n_classes, axis=0), np.tile(np.arange(n_classes), len(X))
+
+
+def plane(n, n_features, gap, seed=0):
+    """Rows on both sides of a plane."""
+    X = rows(n, n_features, seed)
+    w = np.ones(n_features) / np.sqrt(n_features)
+    y = (X @ w > 0).astype(int)
+    return X + np.outer((2 * y - 1) * gap / 2, w), y
+
+
+def with_column(X, y, values_of):
+    return np.column_stack([X, values_of(y)]), y
+
+
+def dummy(base, members):
+    """Rows that overlap, with a column that is 1 in a few more rows, whose labels are given."""
+    X, y = base
+    more = rows(len(members), X.shape[1], seed=7)
+    table = np.zeros((len(X) + len(members), X.shape[1] + 1))
+    table[: len(X), :-1], table[len(X) :, :-1], table[len(X) :, -1] = X, more, 1.0
+    return table, np.append(y, members)
+
+
+def clusters(n_classes, spread, n=20):
+    """Classes around the corners of a simplex."""
+    t = np.arange(n * n_classes) % n_classes
+    return 10.0 * np.eye(n_classes)[t] + spread * rows(len(t), n_classes), t
+
+
+def one_class_apart(n_classes):
+    """Every row once in each class, but for a column that sets class 0 apart from the others."""
+    X, y = paired(rows(15), n_classes)
+    return with_column(X, y, lambda y: np.where(y == 0, 1.0, -1.0))
+
+
+def levels(labels):
+    """All levels of a factor as columns, which sum to one, and a number; ``labels`` of the rows of the last level."""
+    X, y = paired(np.column_stack([np.eye(3)[np.arange(30) % 3], rows(30, 1)]))
+    keep = X[:, 2] == 0
+    last = np.column_stack([np.tile([0.0, 0.0, 1.0], (len(labels), 1)), rows(len(labels), 1, 4)])
+    return np.vstack([X[keep], last]), np.append(y[keep], labels)
+
+
+def line(x, y):
+    return np.asarray(x, dtype=float)[:, None], np.asarray(y)
+
+
+def long_with_rare_dummy(labels):
+    """More rows than the small paths take, and a column that is 1 in three of them: no sample sees it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 100))
+    y = (X[:, :5].sum(axis=1) + rng.logistic(size=len(X)) > 0).astype(int)
+    X[:, 7] = 0.0
+    X[[100, 5_000, 15_000], 7] = 1.0
+    y[[100, 5_000, 15_000]] = labels
+    return X, y
+
+
+SCALES = 10.0 ** np.array([-6, 6, 3])
+PAIRS, LABELS = paired(rows(25))
+PAIRS3, LABELS3 = paired(rows(20), 3)
+NEAR = plane(200, 20, 0.1)
+TRIPLE = dummy((PAIRS, LABELS), [1, 1, 1])
+BOTH = dummy((PAIRS, LABELS), [1, 0, 1])
+OUTLIER = np.append(plane(60, 3, 0.5)[0], [[-9.0, -9.0, -9.0]], axis=0), np.append(plane(60, 3, 0.5)[1], 1)
+
+CASES = {
+    # complete
+    "two rows": Case(*line([0, 1], [0, 1]), "complete", ("x0",)),
+    "a gap on a line": Case(*line([0, 1, 2, 5, 6, 7], [0, 0, 0, 1, 1, 1]), "complete", ("x0",)),
+    "a plane in five dimensions": Case(*plane(80, 5, 0.5), "complete"),
+    "a gap of a millionth": Case(*line([0, 1, 1 + 1e-6, 2], [0, 0, 1, 1]), "complete", ("x0",)),
+    "a separating column": Case(*with_column(PAIRS, LABELS, lambda y: 2.0 * y), "complete", ("x2",)),
+    "a separating column, labels as words": Case(
+        with_column(PAIRS, LABELS, lambda y: 2.0 * y)[0], np.array(["no", "yes"])[LABELS], "complete", ("x2",)
+    ),
+    "a class on both sides, with the square": Case(
+        np.column_stack([np.arange(-4.0, 5), np.arange(-4.0, 5) ** 2]), [1, 1, 1, 0, 0, 0, 1, 1, 1], "complete", ("x1",)
+    ),
+    "repeated rows": Case(*(np.repeat(part, 4, axis=0) for part in plane(30, 3, 0.5)), "complete"),
+    "twin columns": Case(np.repeat(plane(40, 1, 1.0)[0], 2, axis=1), plane(40, 1, 1.0)[1], "complete"),
+    "through the origin": Case(*plane(50, 4, 0.3), "complete", fit_intercept=False),
+    "an outlier of no weight": Case(*OUTLIER, "complete", weight=np.append(np.ones(60), 0.0)),
+    "far from zero": Case(plane(60, 3, 0.5)[0] + 1e7, plane(60, 3, 0.5)[1], "complete"),
+    "columns of any size": Case(plane(60, 3, 0.5)[0] * SCALES, plane(60, 3, 0.5)[1], "complete"),
+    "sparse": Case(sparse.csr_array(with_column(PAIRS, LABELS, lambda y: 1.0 * y)[0]), LABELS, "complete", ("x2",)),
+    "fewer rows than columns": Case(rows(12, 40), np.arange(12) % 2, "complete"),
+    "almost collinear": Case(
+        np.column_stack([rows(40, 1, 5)[:, 0], rows(40, 1, 5)[:, 0] + 1e-7 * np.repeat([-1.0, 1.0], 20)]),
+        np.repeat([0, 1], 20),
+        "complete",
+        ("x0", "x1"),
+    ),
+    "three clusters": Case(*clusters(3, 0.5), "complete"),
+    "four clusters": Case(*clusters(4, 0.5), "complete"),
+    "three clusters, sparse, weighted": Case(
+        sparse.csr_array(clusters(3, 0.5)[0]), clusters(3, 0.5)[1], "complete", weight=rows(60, 1)[:, 0] ** 2
+    ),
+    "four classes, fewer rows than columns": Case(rows(12, 30), np.arange(12) % 4, "complete"),
+    # quasi-complete
+    "a rare dummy of one class": Case(*TRIPLE, "quasi-complete", ("x2",)),
+    "a rare dummy of the other class": Case(*dummy((PAIRS, LABELS), [0, 0]), "quasi-complete", ("x2",)),
+    "a single row of its own": Case(*dummy((PAIRS, LABELS), [1]), "quasi-complete", ("x2",)),
+    "both labels at the boundary": Case(*line([0, 1, 2, 2, 3, 4], [0, 0, 0, 1, 1, 1]), "quasi-complete", ("x0",)),
+    "a row at the origin, no bias": Case(
+        np.vstack([plane(30, 2, 0.5)[0], [[0.0, 0.0]]]),
+        np.append(plane(30, 2, 0.5)[1], 0),
+        "quasi-complete",
+        fit_intercept=False,
+    ),
+    "a dummy whose other class has no weight": Case(
+        *BOTH, "quasi-complete", ("x2",), weight=np.append(np.ones(len(PAIRS)), [1.0, 0.0, 1.0])
+    ),
+    "a dummy, far from zero": Case(TRIPLE[0] + [1e7, -1e7, 0.0], TRIPLE[1], "quasi-complete", ("x2",)),
+    "a dummy among columns of any size": Case(TRIPLE[0] * SCALES, TRIPLE[1], "quasi-complete", ("x2",)),
+    "a dummy, sparse": Case(sparse.csr_array(TRIPLE[0]), TRIPLE[1], "quasi-complete", ("x2",)),
+    "a level of a factor with all its levels": Case(*levels([1, 1, 1, 1]), "quasi-complete", ("x0", "x1", "x2")),
+    "some rows unpaired, fewer rows than columns": Case(
+        np.vstack([paired(rows(6, 30))[0], rows(4, 30, 2)]),
+        np.append(paired(rows(6, 30))[1], [0, 1, 1, 0]),
+        "quasi-complete",
+    ),
+    "three rows of 20 000": Case(*long_with_rare_dummy([1, 1, 1]), "quasi-complete", ("x7",)),
+    "one class of three apart": Case(*one_class_apart(3), "quasi-complete", ("x2",)),
+    "one class of four apart": Case(*one_class_apart(4), "quasi-complete", ("x2",)),
+    "a rare dummy of one class of three": Case(*dummy((PAIRS3, LABELS3), [2, 2]), "quasi-complete", ("x2",)),
+    "a rare dummy of two classes of three": Case(*dummy((PAIRS3, LABELS3), [0, 1, 0]), "quasi-complete", ("x2",)),
+    "one class of three apart, sparse, no bias": Case(
+        sparse.csr_array(one_class_apart(3)[0]), one_class_apart(3)[1], "quasi-complete", ("x2",), fit_intercept=False
+    ),
+    # overlapping
+    "the same rows in both classes": Case(PAIRS, LABELS, "overlapping"),
+    "a single outlier": Case(*OUTLIER, "overlapping"),
+    "a class on both sides": Case(*line(np.arange(-4, 5), [1, 1, 1, 0, 0, 0, 1, 1, 1]), "overlapping"),
+    "an overlap of a millionth": Case(*line([0, 1, 1 - 1e-6, 2], [0, 0, 1, 1]), "overlapping"),
+    "one row beyond the plane": Case(
+        np.vstack([NEAR[0], NEAR[0][NEAR[1] == 1].mean(axis=0)]), np.append(NEAR[1], 0), "overlapping"
+    ),
+    "a rare dummy of both classes": Case(*BOTH, "overlapping"),
+    "a rare dummy of both classes, far from zero": Case(BOTH[0] + [1e7, -1e7, 0.0], BOTH[1], "overlapping"),
+    "a rare dummy of both classes, of any size": Case(BOTH[0] * SCALES, BOTH[1], "overlapping"),
+    "a rare dummy of both classes, sparse": Case(sparse.csr_array(BOTH[0]), BOTH[1], "overlapping"),
+    "weights of any size": Case(*BOTH, "overlapping", weight=10.0 ** np.linspace(-4, 4, len(BOTH[1]))),
+    "a bias would separate": Case(*line([1, 2, 3, 4], [0, 0, 1, 1]), "overlapping", fit_intercept=False),
+    "twin columns that overlap": Case(np.repeat(PAIRS, 2, axis=1), LABELS, "overlapping", collinear=True),
+    "a constant column": Case(np.column_stack([PAIRS, np.full(50, 3.7)]), LABELS, "overlapping", collinear=True),
+    "all levels of a factor": Case(*levels([1, 0, 1, 0]), "overlapping", collinear=True),
+    "paired rows, fewer than columns": Case(*paired(rows(6, 30)), "overlapping", collinear=True),
+    "three rows of 20 000 in both classes": Case(*long_with_rare_dummy([1, 0, 1]), "overlapping"),
+    "the same rows in three classes": Case(PAIRS3, LABELS3, "overlapping"),
+    "the same rows in four classes": Case(*paired(rows(20), 4), "overlapping"),
+    "a rare dummy of three classes": Case(*dummy((PAIRS3, LABELS3), [0, 1, 2]), "overlapping"),
+    "three classes, twin columns": Case(np.repeat(PAIRS3, 2, axis=1), LABELS3, "overlapping", collinear=True),
+    "three classes, sparse, far from zero": Case(sparse.csr_array(PAIRS3 + 50.0), LABELS3, "overlapping"),
+}
+
+every_case = pytest.mark.parametrize("name", CASES)
+
+
+@cache
+def flat_fit(name):
+    return fitted(CASES[name], alpha=0.0)
+
+
+def fitted(case, **options):
+    """The model, and the warnings of its fit."""
+    model = sx.LogisticRegression(fit_intercept=case.fit_intercept, **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(case.X, case.y, sample_weight=case.weight)
+    return model, caught
+
+
+@every_case
+def test_without_a_prior_the_status_is_right_and_the_warning_names_the_columns(name):
+    case = CASES[name]
+    model, caught = flat_fit(name)
+    found = model.separation_
+    assert found.status == case.status
+    expected = [SeparationWarning] if found else [CollinearWarning] if case.collinear else []
+    assert [warning.category for warning in caught] == expected
+    if case.columns is not None:
+        assert found.columns == case.columns
+    if found:
+        message = str(caught[0].message)
+        assert all(repr(column) in message for column in found.columns[:6])
+        assert f"status {case.status!r}" in message
+        assert "alpha > 0" in message
+        assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.status != "overlapping"])
+def test_the_direction_separates(name):
+    case = CASES[name]
+    found = flat_fit(name)[0].separation_
+    X = case.X.toarray() if sparse.issparse(case.X) else np.asarray(case.X)
+    t = np.unique(case.y, return_inverse=True)[1]
+    keep = np.ones(len(t), dtype=bool) if case.weight is None else case.weight > 0
+    X, t = X[keep], t[keep]
+    shift = X.mean(axis=0)  # about the mean: an intercept at zero of a plane at 1e7 has few digits left
+    A = (X - shift) @ found.coef.T + (found.intercept + shift @ found.coef.T)
+    A = np.column_stack([np.zeros(len(X)), A]) if A.shape[1] == 1 else A
+    lead = A[np.arange(len(t)), t][:, None] - A
+    rivals = lead[np.arange(A.shape[1]) != t[:, None]]
+    slack = 1e-8 * np.abs(A).max()
+    assert rivals.min() > (0 if case.status == "complete" else -slack)
+    assert rivals.max() > slack
+
+
+@every_case
+def test_under_a_prior_nothing_is_claimed_that_is_not_so_and_nobody_is_warned(name):
+    case = CASES[name]
+    for alpha in (1.0, 1e-8):
+        model, caught = fitted(case, alpha=alpha)
+        assert model.separation_.status in (case.status, "unknown")
+        assert caught == []
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient", "stochastic"])
+@pytest.mark.parametrize(
+    "name",
+    ["a separating column", "a rare dummy of one class", "a rare dummy of both classes", "one class of three apart"],
+)
+def test_the_answer_is_that_of_every_solver(name, solver):
+    case = CASES[name]
+    model, caught = fitted(case, alpha=0.0, solver=solver, max_steps=200)
+    assert model.separation_.status == case.status
+    assert [w.category for w in caught] == [SeparationWarning] * bool(model.separation_)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("members", ["one", "all"])
+def test_rows_that_a_sample_misses_are_not_overlooked(n_classes, members, dtype, monkeypatch):
+    monkeypatch.setattr(posterior, "MANY", 2_000)
+    labels = [0, 0, 0] if members == "one" else [0, 1, 2][:n_classes]
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1_500, 3))
+    y = (X @ rng.normal(size=(3, n_classes)) + rng.gumbel(size=(1_500, n_classes))).argmax(axis=1)
+    X, y = dummy((X, y), labels)
+    order = rng.permutation(len(y))
+    case = Case(X[order].astype(dtype), y[order], "quasi-complete" if members == "one" else "overlapping")
+    for solver in ("auto", "lbfgs"):
+        model, caught = fitted(case, alpha=0.0, solver=solver)
+        assert model.separation_.status == case.status
+        assert len(caught) == bool(model.separation_)
+        assert fitted(case, alpha=1.0, solver=solver)[0].separation_.status in (case.status, "unknown")
+
+
+def test_a_tiny_column_is_not_lost_beside_its_prior():
+    """Its curvature is 1e-20, that of the prior 1: their difference says nothing."""
+    X, y = with_column(PAIRS, LABELS, lambda y: 1e-10 * y)
+    assert fitted(Case(X, y, ""), alpha=1.0)[0].separation_.status in ("complete", "unknown")
+
+
+@pytest.mark.parametrize("seed", [21, 36, 338, 1774])
+def test_programs_that_the_simplex_method_stumbles_over_do_not_end_a_fit(seed):
+    """Columns that agree to nine digits; presolve or the finest tolerance fail on these, or on such as these."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-2, 3, size=(20, 4)).astype(float)
+    X = np.column_stack([x, x[:, 0] + 1e-9 * rng.integers(-1, 2, size=20)])
+    y = np.append([0, 1, 2], rng.integers(3, size=17))
+    for fit_intercept in (True, False):
+        model, _ = fitted(Case(X, y, "", fit_intercept=fit_intercept), alpha=0.0)
+        assert model.separation_.status != "unknown"
+
+
+def test_a_flat_prior_on_one_column_puts_only_that_one_at_stake():
+    X, y = TRIPLE
+    with pytest.warns(SeparationWarning, match="'x2'"):
+        sx.LogisticRegression(prior=sx.Gaussian(scale=[1.0, 1.0, np.inf])).fit(X, y)
+
+
+def test_soft_targets_are_not_separated():
+    X, y = TRIPLE
+    model = sx.LogisticRegression(alpha=1.0).fit(X, np.eye(2)[y])
+    assert model.separation_.status == "unknown"
+    assert not model.separation_
+
+
+def test_many_columns_are_abbreviated():
+    with pytest.warns(SeparationWarning, match="and .* more columns"):
+        sx.LogisticRegression(alpha=0.0).fit(rows(20, 40), np.arange(20) % 2)
