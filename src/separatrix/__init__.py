@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from separatrix import families as families
     from separatrix import geometry as geometry
     from separatrix import likelihoods as likelihoods
+    from separatrix import metrics as metrics
     from separatrix import plots as plots
     from separatrix import solvers as solvers
     from separatrix.bayesian import BayesianLogisticRegression as BayesianLogisticRegression
     from separatrix.bayesian import evidence_surface as evidence_surface
     from separatrix.bayesian import laplace_approximation as laplace_approximation
+    from separatrix.comparison import ModelAverage as ModelAverage
+    from separatrix.comparison import compare as compare
     from separatrix.decisions import DecisionRule as DecisionRule
     from separatrix.decisions import decide as decide
     from separatrix.discriminative import GeneralizedLinearModel as GeneralizedLinearModel
@@ -65,8 +68,10 @@ _HOME = {
     "DecisionRule": "decisions",
     "decide": "decisions",
     "is_separable": "geometry",
+    "compare": "comparison",
+    "ModelAverage": "comparison",
 }
-_MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "plots", "solvers")
+_MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "solvers")
 
 __all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604
 

@@ -108,7 +108,7 @@ def _infer_large(objective: Posterior, structure: str, options: Options) -> Infe
 def _widened(objective: Posterior, factors: Float) -> Any:
     """The prior with the scales of the columns multiplied; the bias keeps its own."""
     prior = objective.prior
-    shrink = np.append(factors, np.ones(objective.design.bias)) ** -2.0
+    shrink = np.append(factors, np.ones(int(objective.design.bias))) ** -2.0
     return replace(prior, precision=prior.precision * shrink)
 
 
