@@ -94,7 +94,8 @@ def _by_rows(Z: Float, widest: float) -> tuple[Float, Callable[[Float], Float]]:
     K = Z @ Z.T
     tol = max(ROUNDING * len(K) * float(np.diag(K).max()), NEGLIGIBLE / widest**2 / len(K))
     C, pivot, rank, _ = linalg.lapack.dpstrf(K, lower=1, tol=tol)
-    rank = max(rank, 1)  # one direction at least, if only a column of zeros
+    if rank == 0:  # columns of zeros: one direction, in which nothing happens
+        return np.zeros((len(Z), 1)), lambda V: np.zeros((len(V), Z.shape[1]))
     order = pivot - 1
     L = np.empty((len(K), rank))
     L[order] = np.tril(C[:, :rank])

@@ -30,7 +30,7 @@ from separatrix.solvers.posterior import Posterior, pose
 
 __all__ = ["EvidenceSurface", "evidence_surface"]
 
-TOL = 1e-10  # of the gradient at the mode: its error enters ln |A| to first order
+TOL = 1e-12  # of the gradient at the mode: its error enters ln |A| to first order
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def evidence_surface(
     across, along = _axis("widths", widths), _axis("scales", scales)
     classes, codes = encode_labels(y)
     if len(classes) < 2:
-        raise DataError(f"Every label is {classes[0]!r}: evidence compares models of at least two classes.")
+        raise DataError(f"Every label is {classes.tolist()[0]!r}: evidence compares models of at least two classes.")
     rows = as_source(as_table(X), codes)
     if rows.n_rows != len(codes):
         raise DataError(f"X has {rows.n_rows} rows but y has {len(codes)} labels; they must pair up.")

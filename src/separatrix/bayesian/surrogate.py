@@ -24,11 +24,12 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix._array import Float
+from separatrix._linalg import SingularError
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.evidence import stationary_slope_of, well_determined
 from separatrix.bayesian.hyper import Hyper
 from separatrix.priors import Penalty
-from separatrix.solvers.factor import factorise
+from separatrix.solvers.factor import Factor, factorise
 
 __all__ = ["Best", "Look", "Parabola", "Surrogate"]
 
@@ -58,7 +59,8 @@ class Parabola:
         C = len(self.mean)
         away = self.mean - prior.mean
         pull = self.prior.dot(away)
-        factor = factorise(prior.add_to(self.curvature.copy()), C, prior.free)
+        A = prior.add_to(self.curvature.copy())
+        factor = factorise(A, C, prior.free) if (A.diagonal() > 0).all() else _no_factor(A)
         if factor.singular is not None:
             return Approximation(self.mean, factor, -np.inf, -np.inf, "parabola")
         delta = factor.solve(pull - prior.dot(away))
@@ -68,6 +70,12 @@ class Parabola:
         held = prior.value_grad(self.mean + delta)[0]
         log_evidence = log_likelihood - held + 0.5 * prior.log_det() - 0.5 * factor.log_det
         return Approximation(self.mean + delta, factor, log_likelihood, log_evidence, "parabola")
+
+
+def _no_factor(A: Float) -> Factor:
+    """Of a matrix that curves downwards somewhere, which the parabola of a likelihood that is not concave may."""
+    down = [int(i) for i in np.flatnonzero(A.diagonal() <= 0)]
+    return Factor(np.ones(len(A)), np.eye(0), SingularError(down, {}), A)
 
 
 class Best(NamedTuple):
