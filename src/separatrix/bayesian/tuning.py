@@ -31,12 +31,14 @@ from separatrix.bayesian.rotation import is_rotatable, rotate
 from separatrix.bayesian.search import Found, Search
 from separatrix.bayesian.tuned import Boundary, Limit, Tuned, TuningStatus
 from separatrix.data import Block
+from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.solvers.posterior import Posterior
 from separatrix.stats.objective import Design, Largest
 
 __all__ = ["Profile", "profile_scale", "tune_scales"]
 
+LARGEST = 6000  # weights in all
 SHARP = 10.0  # a scale, per standard deviation of a column, from which one asks whether the classes are separated
 
 
@@ -137,10 +139,21 @@ def _search(
     """The scales, and the way back where they were sought in the coordinates that matter."""
     bounds = over.bounds(objective)
     if not is_rotatable(objective, over):
+        _require_moderate(objective)
         return Search(objective, over, fitter, bounds=bounds, tol=tol).run(start, max_steps), None
     small = rotate(objective, over, widest=float(np.exp(bounds[1][0])))
     found = Search(small.objective, hyper(small.objective), fitter, bounds=bounds, tol=tol).run(None, max_steps)
     return found, small.back
+
+
+def _require_moderate(objective: Posterior) -> None:
+    """Raise where the precision of all weights, which the surrogate takes apart again and again, is too large."""
+    C, P = objective.shape
+    if C * P > LARGEST:
+        raise DataError(
+            f"tune='evidence' works with the whole precision of the posterior, and {C} x {P} weights are more than "
+            f"{LARGEST}. Tune on fewer basis functions or on some of the columns, or choose the scale on held-out rows."
+        )
 
 
 def _limits(tuned: Posterior, over: Hyper, found: Found, bounds: tuple[Float, Float]) -> tuple[Boundary, ...]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import blobs
 
+from problems import blobs
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.evidence import laplace_slope
 from separatrix.bayesian.fitter import FitLaplace, Guess

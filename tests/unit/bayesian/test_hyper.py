@@ -16,9 +16,7 @@ def posed(prior, *, standardize=False, fit_intercept=True, likelihood=None):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3)) * [1.0, 10.0, 0.1] + [5.0, 0.0, 1.0]
     t = rng.integers(2, size=50)
-    return pose(
-        as_source(X, t), likelihood or Logit(), prior, fit_intercept=fit_intercept, standardize=standardize
-    )
+    return pose(as_source(X, t), likelihood or Logit(), prior, fit_intercept=fit_intercept, standardize=standardize)
 
 
 COVARIANCE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 4.0]])

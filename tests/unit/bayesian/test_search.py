@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import blobs
 
+from problems import blobs
 from separatrix.bayesian.fitter import FitLaplace
 from separatrix.bayesian.hyper import hyper
 from separatrix.bayesian.search import Search

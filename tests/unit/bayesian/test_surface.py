@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import blobs
 
-from separatrix.basis import RBF, Polynomial
+from problems import blobs
+from separatrix.basis import RBF, Polynomial, fit_basis
 from separatrix.bayesian.fitter import FitLaplace
 from separatrix.bayesian.surface import evidence_surface
-from separatrix.basis import fit_basis
 from separatrix.data import ThroughBasis, as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Softmax

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import blobs
 
+from problems import blobs
 from separatrix.bayesian.evidence import laplace_slope
 from separatrix.bayesian.fitter import FitLaplace
 from separatrix.bayesian.hyper import hyper

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import separable
 
+from problems import separable
 from separatrix.bayesian import tuning
 from separatrix.bayesian.evidence import stationary_slope
 from separatrix.bayesian.fitter import FitLaplace
@@ -15,6 +15,7 @@ from separatrix.bayesian.surrogate import Parabola
 from separatrix.bayesian.tuned import Limit, TuningStatus
 from separatrix.bayesian.tuning import profile_scale, tune_scales
 from separatrix.data import Counted, as_source
+from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Gaussian
 from separatrix.solvers.posterior import pose
@@ -148,6 +149,13 @@ def test_many_rows_take_two_fits():
     assert tuned.fits == 2
     assert tuned.status is TuningStatus.CONVERGED
     assert source.passes - before <= 16
+
+
+def test_more_weights_than_can_be_taken_apart_are_refused(monkeypatch):
+    monkeypatch.setattr(tuning, "LARGEST", 3)
+    X, t = simulate(50, [1.0, 0.0, 0.0])
+    with pytest.raises(DataError, match="1 x 4 weights are more than 3"):
+        tune_scales(posed(X, t))
 
 
 @dataclass(frozen=True)

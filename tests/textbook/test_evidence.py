@@ -1,0 +1,141 @@
+"""PRML §3.4, §3.5 and §4.4: what the evidence prefers, and what it does not need."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import integrate, special
+
+from separatrix.basis import RBF, Polynomial, fit_basis
+from separatrix.bayesian.evidence import effective_parameters
+from separatrix.bayesian.fitter import FitLaplace
+from separatrix.bayesian.outer import tune_choice, tune_outer
+from separatrix.bayesian.surface import evidence_surface
+from separatrix.bayesian.tuning import profile_scale, tune_scales
+from separatrix.data import ThroughBasis, as_source
+from separatrix.likelihoods import LabelNoise, Logit
+from separatrix.priors import Gaussian
+from separatrix.solvers.posterior import pose
+
+
+def posed(X, t, basis=None, likelihood=None, scale=1.0, **options):
+    source = as_source(X, t)
+    rows = source if basis is None else ThroughBasis(source, fit_basis(basis, source))
+    prior = Gaussian(scale, intercept_scale=10.0)
+    return pose(rows, likelihood or Logit(), prior, **{"fit_intercept": True} | options)
+
+
+def clouds(n, seed):
+    """Two classes of three clouds each, that overlap."""
+    rng = np.random.default_rng(seed)
+    centres = np.array([[[0, 0], [2, 2], [-2, 1]], [[1, -1], [-1, 2.5], [0, 1.5]]])
+    t = rng.integers(2, size=n)
+    return centres[t, rng.integers(3, size=n)] + 0.6 * rng.normal(size=(n, 2)), t
+
+
+def test_4_137_the_gap_to_quadrature_shrinks_with_the_rows():
+    gaps = []
+    for n in (10, 100, 1000):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=n)
+        t = (x + rng.logistic(size=n) > 0).astype(np.intp)
+        objective = posed(x[:, None], t, fit_intercept=False)
+        found = FitLaplace().fit(objective, None)
+        sign = np.where(t == 1, x, -x)
+        mode = found.mean[0, 0]
+
+        def density(w, sign=sign, top=found.log_likelihood):
+            return np.exp(special.log_expit(sign * w).sum() - 0.5 * w * w - top) / np.sqrt(2 * np.pi)
+
+        exact = np.log(integrate.quad(density, mode - 6, mode + 6, points=[mode], epsabs=0)[0]) + found.log_likelihood
+        gaps.append(abs(found.log_evidence - exact))
+    assert gaps[0] < 0.1
+    assert gaps[2] < gaps[1] < gaps[0]
+
+
+def test_3_91_effective_parameters_grow_with_the_scale_up_to_all_of_them():
+    X, t = clouds(300, 0)
+    gammas = []
+    for scale in (1e-4, 0.1, 1.0, 10.0):
+        objective = posed(X, t, Polynomial(3), scale=scale)
+        gammas.append(effective_parameters(FitLaplace().fit(objective, None), objective.prior))
+    assert_allclose(gammas[0], 1.0, atol=0.01)  # the bias
+    assert (np.diff(gammas) > 0).all()
+    assert gammas[-1] < 10
+
+
+def test_3_4_the_evidence_finds_the_degree_of_a_polynomial():
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-2, 2, size=(600, 1))
+    t = (3 * (x[:, 0] ** 2 - 1.5) + rng.logistic(size=600) > 0).astype(np.intp)
+    fit = lambda degree, before: tune_scales(posed(x, t, Polynomial(degree), standardize=True))  # noqa: E731
+    found = tune_choice(fit, range(1, 6))
+    assert found.value == 2
+    assert not found.at_boundary
+    evidence = [trial.log_evidence for trial in found.tried]
+    assert evidence[1] > evidence[0] + 50  # too simple: cannot fit
+    assert max(evidence[2:]) < evidence[1]  # too rich: Occam's razor
+
+
+def test_4_117_the_evidence_finds_the_share_of_wrong_labels():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(2000, 3))
+    t = (X @ [3.0, -2.0, 1.0] + rng.logistic(size=2000) > 0).astype(np.intp)
+    flipped = np.where(rng.random(2000) < 0.1, 1 - t, t)
+    found = tune_outer(lambda eps, near: profile_scale(posed(X, flipped, likelihood=LabelNoise(eps))), 0.005, 0.4)
+    assert abs(found.value - 0.1) < 0.03
+    assert not found.at_boundary
+
+
+@pytest.fixture(scope="module")
+def radial():
+    """Rows to learn from, rows to judge by, and the surface of the evidence over widths and scales."""
+    X, t = clouds(250, 1)
+    X_test, t_test = clouds(2000, 2)
+    widths, scales = np.geomspace(0.1, 3.0, 6), np.geomspace(0.1, 30.0, 6)
+    surface = evidence_surface(X, t, basis_of_width=lambda s: RBF(width=s), widths=widths, scales=scales)
+    return X, t, X_test, t_test, surface
+
+
+def held_out_log_likelihood(X, t, X_test, t_test, width, scale):
+    basis = fit_basis(RBF(width=width), as_source(X))
+    objective = pose(
+        ThroughBasis(as_source(X, t), basis), Logit(), Gaussian(scale, intercept_scale=10.0), fit_intercept=True
+    )
+    found = FitLaplace().fit(objective, None)
+    a = found.activations(basis.evaluate(X_test), objective.design)
+    kappa = 1 / np.sqrt(1 + np.pi * a.cov / 8)  # (4.154), (4.155)
+    return special.log_expit(np.where(t_test == 1, 1, -1) * kappa * a.mean).mean()
+
+
+def test_an_rbf_on_every_row_does_not_overfit_where_the_evidence_is_largest(radial):
+    X, t, X_test, t_test, surface = radial
+    i, j = np.unravel_index(surface.log_evidence.argmax(), surface.log_evidence.shape)
+    assert 0 < i < 5
+    assert 0 < j < 5
+    judge = partial(held_out_log_likelihood, X, t, X_test, t_test)
+    assert judge(*surface.best) > judge(surface.widths[0], surface.best[1]) + 0.1
+    assert judge(*surface.best) > judge(surface.best[0], surface.scales[-1])
+
+
+def test_climbing_finds_more_evidence_than_a_grid(radial):
+    X, t, _, _, surface = radial
+
+    def fit(width, near):
+        return profile_scale(posed(X, t, RBF(width=width)))
+
+    found = tune_outer(fit, surface.widths[0], surface.widths[-1])
+    assert found.result.log_evidence > surface.log_evidence.max()
+    assert len(found.tried) < 12
+    assert not found.at_boundary
+
+
+def test_evidence_and_held_out_rows_agree_on_the_better_width(radial):
+    X, t, X_test, t_test, surface = radial
+    best = surface.log_evidence.max(axis=1)
+    scale = surface.scales[surface.log_evidence.argmax(axis=1)]
+    judge = partial(held_out_log_likelihood, X, t, X_test, t_test)
+    held_out = [judge(width, s) for width, s in zip(surface.widths, scale, strict=True)]
+    assert abs(int(np.argmax(best)) - int(np.argmax(held_out))) <= 1
+    assert np.corrcoef(best, held_out)[0, 1] > 0.9
