@@ -1,5 +1,7 @@
 """A guess changes the way to a fit, and not the fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,7 +9,7 @@ from numpy.testing import assert_allclose
 from problems import blobs
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.evidence import laplace_slope
-from separatrix.bayesian.fitter import FitLaplace, Guess
+from separatrix.bayesian.fitter import FitEP, FitLaplace, Guess
 from separatrix.bayesian.hyper import hyper
 from separatrix.data import as_source
 from separatrix.likelihoods import Logit, Softmax
@@ -55,3 +57,22 @@ def test_a_sample_of_rows_knows_the_movement_well_enough(rng):
     over = hyper(objective)
     error = over.gradient(np.zeros(1), some) - over.gradient(np.zeros(1), every)
     assert 0 < abs(error[0]) < 0.01  # nats for each factor of e in the scale
+
+
+@pytest.mark.parametrize("groups", [None, "columns"])
+def test_the_evidence_of_expectation_propagation_has_the_gradient_of_fixed_sites(groups):
+    X, t = blobs(n=60, n_classes=2)
+    prior = Gaussian(1.0, intercept_scale=5.0)
+    objective = pose(as_source(X, t), Logit(), prior, fit_intercept=True, standardize=True)
+    over, fitter = hyper(objective, groups), FitEP(1e-10)
+
+    def at(eta):
+        here = replace(objective, prior=over.prior(eta))
+        return here, fitter.fit(here, None)
+
+    here, found = at(np.zeros(over.size))
+    assert found.name == "ep"
+    gradient = over.gradient(np.zeros(over.size), fitter.slope(here, found, few=True))
+    step = 1e-3 * np.eye(over.size)
+    change = [at(e)[1].log_evidence - at(-e)[1].log_evidence for e in step]
+    assert_allclose(gradient, np.array(change) / 2e-3, atol=2e-3)
