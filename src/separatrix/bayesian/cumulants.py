@@ -41,7 +41,7 @@ __all__ = ["Pairs", "correct", "is_affordable", "pair_sums"]
 
 FLOPS = 2e10  # a second or two
 NUMBERS = 2.5e7  # that may be held at once
-LARGEST = 1.0  # a relative change of a variance beyond which the series says nothing
+LARGEST = 3.0  # a relative change of a variance beyond which a series in it says nothing
 
 
 class Pairs(NamedTuple):

@@ -20,12 +20,14 @@ skew, with the signs that `likelihoods` gives them.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
 from separatrix._array import Array, Float
+from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.logistic_normal import NO_WIDTH, TERMS, _alternating_weights, _terms
 from separatrix.likelihoods import LabelNoise, Likelihood, Logit, Probit
 
@@ -153,8 +155,7 @@ def sigmoid_derivatives(m: Float, s: Float) -> _Derivatives:
 
 def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, power: Float | float) -> Tilted:
     """Gauss-Hermite where the tilted density is: from the Gaussian's own moments to its own in a few rounds."""
-    x, w = special.roots_hermitenorm(NODES)
-    log_w = np.log(w) - 0.5 * np.log(2 * np.pi)
+    x, log_w = _nodes()
     mean, s, width = mu, np.sqrt(var), np.sqrt(var)
     for _ in range(ROUNDS):
         a = mean + x[:, None] * s
@@ -168,3 +169,10 @@ def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, powe
         variance, third = (np.einsum("in,in->n", share, away**j) for j in (2, 3))
         s = np.sqrt(variance)
     return Tilted(log_z, (mean - mu) / var, (var - variance) / var**2, -third / var**3)
+
+
+@cache
+def _nodes() -> tuple[Float, Float]:
+    """Nodes for the standard normal and the logarithms of their weights."""
+    x, w = special.roots_hermitenorm(NODES)
+    return x, np.log(w) - LOG_SQRT_2PI
