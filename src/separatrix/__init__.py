@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from separatrix.generative import NaiveBayes as NaiveBayes
     from separatrix.generative import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from separatrix.geometry import is_separable as is_separable
+    from separatrix.io import load as load
+    from separatrix.io import save as save
     from separatrix.priors import Flat as Flat
     from separatrix.priors import Gaussian as Gaussian
     from separatrix.reductions import OneVsOne as OneVsOne
@@ -70,6 +72,8 @@ _HOME = {
     "is_separable": "geometry",
     "compare": "comparison",
     "ModelAverage": "comparison",
+    "save": "io",
+    "load": "io",
 }
 _MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "solvers")
 

@@ -51,9 +51,9 @@ def solve_positive_definite(A: Float, B: Float) -> Float:
 
 def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
     """Scales d and lower triangular L with A = D L L' D, or `SingularError` naming the columns."""
-    scale = np.sqrt(A.diagonal())
-    if not (scale > 0).all():
+    if not (A.diagonal() > 0).all():
         raise _diagnose(A)
+    scale = np.sqrt(A.diagonal())
     C = A / scale
     C /= scale[:, None]
     # LAPACK itself: on small matrices the checks around it cost more than the factor. C is symmetric, so its transpose
@@ -110,7 +110,7 @@ def _tolerance(size: int) -> float:
 
 def _diagnose(A: Float) -> SingularError:
     """Which columns are constant, and which depend on which: Cholesky with pivoting."""
-    scale = np.sqrt(np.diag(A))
+    scale = np.sqrt(np.maximum(np.diag(A), 0.0))
     live = np.flatnonzero(scale > 0)
     C = A[np.ix_(live, live)] / np.outer(scale[live], scale[live])
     L, pivot, rank, _ = linalg.lapack.dpstrf(C, lower=1, tol=_tolerance(len(A)))

@@ -24,9 +24,10 @@ from separatrix.bayesian.draws import Draws
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import effective_parameters
 from separatrix.bayesian.fitter import FitEP, FitLaplace
+from separatrix.bayesian.hyper import hyper
 from separatrix.bayesian.importance import USABLE, importance
 from separatrix.bayesian.structure import AnyApproximation, choose_structure, laplace_of
-from separatrix.bayesian.tuned import Tuned
+from separatrix.bayesian.tuned import TuningReport
 from separatrix.bayesian.tuning import profile_scale, tune_scales
 from separatrix.bayesian.variational import variational
 from separatrix.exceptions import ApproximationWarning, DataError
@@ -63,7 +64,7 @@ class Inference:
     factors: Float
     draws: Draws | None = None
     pareto_k: float = float("nan")
-    tuning: Tuned | None = field(default=None, repr=False)
+    tuning: TuningReport | None = field(default=None, repr=False)
 
     @property
     def effective_parameters(self) -> float:
@@ -99,17 +100,11 @@ def _infer_large(objective: Posterior, structure: str, options: Options) -> Infe
     if options.tune:
         if options.groups is not None:
             raise DataError(f"A posterior kept as {structure!r} can be tuned with one scale only; leave groups=None.")
-        factors *= profile_scale(objective).factor
-        objective = replace(objective, prior=_widened(objective, factors))
+        factor = profile_scale(objective).factor
+        factors *= factor
+        objective = replace(objective, prior=hyper(objective).prior(np.log([factor])))
     solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
     return Inference(objective, laplace_of(structure, objective, solution.value), solution, factors)
-
-
-def _widened(objective: Posterior, factors: Float) -> Any:
-    """The prior with the scales of the columns multiplied; the bias keeps its own."""
-    prior = objective.prior
-    shrink = np.append(factors, np.ones(int(objective.design.bias))) ** -2.0
-    return replace(prior, precision=prior.precision * shrink)
 
 
 def _tuned(found: Inference, options: Options, fitter: FitLaplace | FitEP) -> Inference:
@@ -120,7 +115,7 @@ def _tuned(found: Inference, options: Options, fitter: FitLaplace | FitEP) -> In
         objective=tuned.objective,
         approximation=tuned.approximation,
         factors=found.factors * tuned.column_factors,
-        tuning=tuned,
+        tuning=tuned.report(),
     )
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from separatrix._array import Float
 from separatrix.bayesian.approximation import Approximation
 from separatrix.solvers.posterior import Posterior
 
-__all__ = ["Boundary", "Limit", "Tuned", "TuningStatus", "TuningStep"]
+__all__ = ["Boundary", "Limit", "Tuned", "TuningReport", "TuningStatus", "TuningStep"]
 
 NAMED = 5  # columns that a sentence names
 
@@ -57,15 +57,11 @@ class Boundary(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tuned:
-    """The prior of highest evidence, and the posterior under it.
+class TuningReport:
+    """How the prior of highest evidence was found.
 
     Attributes
     ----------
-    objective : Posterior
-        With the tuned prior.
-    approximation : Approximation
-        Of its posterior.
     labels, factors : tuple and array of shape (G,)
         The groups of columns, and by how much each has widened its scales.
     column_factors : array of shape (M,)
@@ -81,8 +77,6 @@ class Tuned:
         Posteriors that were fitted on the way, steps that were not taken included.
     """
 
-    objective: Posterior
-    approximation: Approximation
     labels: tuple[Any, ...]
     factors: Float
     column_factors: Float
@@ -92,7 +86,19 @@ class Tuned:
     trace: tuple[TuningStep, ...]
     fits: int
 
+
+@dataclass(frozen=True, eq=False)
+class Tuned(TuningReport):
+    """The same, with what was found: the objective under the tuned prior, and the approximation of its posterior."""
+
+    objective: Posterior
+    approximation: Approximation
+
     @property
     def log_evidence(self) -> float:
         """ln p(D) at the tuned scales."""
         return self.approximation.log_evidence
+
+    def report(self) -> TuningReport:
+        """Without the rows that the objective is a sum over."""
+        return TuningReport(**{field.name: getattr(self, field.name) for field in fields(TuningReport)})

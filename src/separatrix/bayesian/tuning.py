@@ -102,8 +102,6 @@ def tune_scales(
             found = found._replace(approximation=whole, fits=found.fits + 1)
         boundary = _limits(tuned, over, found, bounds)
     return Tuned(
-        tuned,
-        found.approximation,
         over.labels,
         np.exp(found.eta),
         np.exp(over.per_weight(found.eta))[: len(objective.design.origin)],
@@ -112,6 +110,8 @@ def tune_scales(
         boundary,
         found.trace,
         found.fits,
+        tuned,
+        found.approximation,
     )
 
 

@@ -44,8 +44,8 @@ class Factor:
     def root(self) -> Float:
         """R with H⁻¹ = R R', upper triangular: columns of R times standard normal numbers have covariance H⁻¹."""
         with single_thread_blas():
-            inverse = linalg.solve_triangular(self.L, np.diag(1 / self.scale), lower=True, check_finite=False)
-        return np.asarray(inverse.T)
+            inverse, _ = linalg.lapack.dtrtri(self.L, lower=True)
+        return np.asarray((np.tril(inverse) / self.scale).T)
 
     def solve(self, grad: Float) -> Float:
         """H⁻¹ g, in the shape of g."""
