@@ -21,7 +21,7 @@ from separatrix.solvers.factor import factorise
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.precondition import Inverse, by_class
+from separatrix.solvers.precondition import Inverse, by_class, level
 from separatrix.solvers.result import Solution
 from separatrix.solvers.wide import dual, is_wide
 from separatrix.stats.objective import ValueGrad
@@ -61,6 +61,7 @@ class Auto:
             return Newton(self.tol, min(self.max_steps, 100), self.trace).minimise(objective, start)
         if not _fits(objective):
             return self._lbfgs().minimise(objective, start)
+        start = level(objective, start)
         return self._renewing(objective, start, by_class(objective, start))
 
     def _many_rows(self, objective: Posterior, sample: Posterior, start: Float) -> Solution[Float]:
@@ -72,6 +73,7 @@ class Auto:
         if C * P <= JOINT:
             hess = sample.value_grad_hess(start, exact=False, single=True).hess
             return self._renewing(objective, start, factorise(hess, C, objective.prior.free))
+        start = level(objective, start)
         return self._renewing(objective, start, by_class(sample, start))
 
     def _renewing(
@@ -84,8 +86,9 @@ class Auto:
         if objective.shape[0] == 1:
             rest = Newton(self.tol, min(self.max_steps, 100), self.trace).minimise(objective, first.value)
         else:
-            fresh = by_class(objective, first.value)
-            rest = self._lbfgs(self.max_steps - PATIENCE).minimise(objective, first.value, inverse=fresh)
+            start = level(objective, first.value)
+            fresh = by_class(objective, start)
+            rest = self._lbfgs(self.max_steps - PATIENCE).minimise(objective, start, inverse=fresh)
         return replace(
             rest,
             steps=first.steps + rest.steps,

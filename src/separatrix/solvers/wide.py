@@ -7,7 +7,8 @@ and V = R L,
     a_n = W x_n + b = V l_n + b,        ½ tr W Λ W' = ½ tr V V',
 
 which is the same model of rows l_n (N, N) under a prior of unit precision (the dual; PRML §6.1). Nothing of size M x M
-is formed, and the M columns are read twice: for the inner products, and for the weights.
+is formed, and the M columns are read twice: for the inner products, and for the weights. Rows far from zero are taken
+about their mean, which a bias without a prior does not notice: their inner products would all be that of the mean.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from separatrix.stats.sample import collect_sample
 __all__ = ["Dual", "dual", "is_wide"]
 
 MOST_ROWS = 4000  # beyond, an (N, N) problem is no longer small
+FAR = 1e4  # squared distance from zero over squared spread: so many digits would inner products lose
 
 
 def is_wide(objective: Posterior) -> bool:
@@ -58,6 +60,9 @@ def dual(objective: Posterior) -> Dual:
     rows = collect_sample(objective.source, objective.source.n_rows)
     M, bias = len(objective.design.origin), objective.design.bias
     X = rows.reader.read(slice(0, rows.n_rows))
+    is_moved = _is_far(objective) and not is_sparse(X)
+    if is_moved:
+        X = X - objective.design.origin
     scaled = _over(X, objective.prior.precision[:M])
     with single_thread_blas():
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
@@ -71,9 +76,16 @@ def dual(objective: Posterior) -> Dual:
     def to_primal(theta: Float) -> Float:
         V, b = design.in_user_units(theta)
         W = np.asarray(back(V) @ scaled, dtype=np.float64)
-        return objective.design.of_user_units(W, b)
+        return np.column_stack([W, b]) if is_moved else objective.design.of_user_units(W, b)
 
     return Dual(Posterior(source, objective.likelihood, prior, design, units), to_primal)
+
+
+def _is_far(objective: Posterior) -> bool:
+    """Whether there is an origin to move the rows to, and rows are so far from zero that it matters."""
+    units, precision = objective.units, objective.prior.precision[: len(objective.design.origin)]
+    distance, spread = (units.mean**2 / precision).sum(), (units.spread**2 / precision).sum()
+    return objective.design.bias and bool(distance > FAR * spread)
 
 
 def _over(X: Any, precision: Float) -> Any:
