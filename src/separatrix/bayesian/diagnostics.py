@@ -78,8 +78,11 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
 
 
 def third_order(objective: Posterior, approximation: Approximation, found: Skewness) -> Approximation:
-    """The same Gaussian about the mean, to first order, instead of the mode. One pass, for ln p(D | mean)."""
-    mean = approximation.mean + found.shift
+    """The same Gaussian about the mean, to first order, instead of the mode. One pass, for ln p(D | mean).
+
+    No weight moves by more than a standard deviation: beyond, the first order is no guide to how far.
+    """
+    mean = approximation.mean + found.shift / max(found.largest, 1.0)
     log_likelihood = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
     return replace(approximation, mean=mean, log_likelihood=log_likelihood)
 

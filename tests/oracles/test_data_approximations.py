@@ -1,0 +1,78 @@
+"""Covertype, class 7 against the rest: rare 0/1 columns that nearly separate, where plain Laplace is worse than MAP."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+from separatrix.bayesian.approximation import laplace
+from separatrix.bayesian.diagnostics import choose, skewness
+from separatrix.bayesian.ep import expectation_propagation
+from separatrix.bayesian.predictive import logit_normal
+from separatrix.bayesian.variational import variational
+from separatrix.data import as_source
+from separatrix.likelihoods import Logit
+from separatrix.priors import Gaussian
+from separatrix.solvers import Auto, pose
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data" / "covertype_20k" / "covertype_20k.npz"
+
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.skipif(not DATA.exists(), reason="the data sets are kept beside the project, and are not here"),
+]
+
+SEEDS = [0, 1]
+
+
+@cache
+def problem(seed):
+    """2000 rows to learn from, the columns that vary among them, and all other rows to be tested on."""
+    stored = np.load(DATA)
+    X, y = stored["X"].astype(float), (stored["y"] == 7).astype(int)
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[:2000], order[2000:]
+    columns = np.ptp(X[train], axis=0) > 0
+    prior = Gaussian(1.0, intercept_scale=10.0)
+    source = as_source(X[train][:, columns], y[train])
+    objective = pose(source, Logit(), prior, fit_intercept=True, standardize=True)
+    mode = Auto().minimise(objective, np.zeros(objective.shape)).value
+    return objective, laplace(objective, mode), X[test][:, columns], y[test]
+
+
+def test_loss(approximation, objective, X, y):
+    a = approximation.activations(X, objective.design)
+    return log_loss(y, logit_normal(a.mean, a.cov))
+
+
+test_loss.__test__ = False  # a loss on test rows
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_expectation_propagation_predicts_better_than_map_and_laplace(seed):
+    objective, start, X, y = problem(seed)
+    found = expectation_propagation(objective, start)
+    mode = log_loss(y, Logit().probability(objective.design.regressors(X) @ start.mean[0]))
+    assert found.is_converged
+    assert found.steps <= 25
+    assert test_loss(start, objective, X, y) > 1.1 * mode  # the trap
+    assert test_loss(found, objective, X, y) < mode
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_so_does_the_variational_posterior(seed):
+    objective, start, X, y = problem(seed)
+    found = variational(objective, start)
+    mode = log_loss(y, Logit().probability(objective.design.regressors(X) @ start.mean[0]))
+    assert found.is_converged
+    assert test_loss(found, objective, X, y) < mode
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_cheap_check_notices(seed):
+    objective, start, _, _ = problem(seed)
+    found = skewness(objective, start)
+    assert found.largest > 2.0
+    assert choose(objective, found) == "ep"
