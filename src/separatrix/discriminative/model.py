@@ -25,6 +25,7 @@ from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.shell import LinearClassifier, Training
 from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Solution, Solver, Step, StochasticGradient
 from separatrix.solvers.posterior import Posterior, pose
+from separatrix.solvers.precondition import level
 
 __all__ = ["DiscriminativeClassifier"]
 
@@ -71,7 +72,10 @@ class DiscriminativeClassifier(LinearClassifier):
         separation = examine(objective, solution, len(training.classes), is_soft=training.is_soft)
         if not solution.is_converged and not (separation and is_at_stake(objective)):
             self._warn_of_steps(objective, solution)
-        in_units = objective.design.in_user_units
+
+        def in_units(theta: Float) -> tuple[Float, Float]:
+            return objective.design.in_user_units(level(objective, theta))  # the same whatever the solver
+
         trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
         self.coef_, self.intercept_ = in_units(solution.value)
         self.separation_, self.trace_ = separation, trace

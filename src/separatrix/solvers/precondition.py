@@ -66,8 +66,11 @@ class ByClass:
 
 
 def level(objective: Posterior, theta: Float) -> Float:
-    """θ moved by one vector for all classes, which changes the prior alone, to where the prior has its optimum."""
-    return np.asarray(theta + (objective.prior.mean - theta).mean(axis=0))
+    """θ moved by one vector for all classes, which changes the prior alone, to where a prior they share is highest."""
+    mean, precision = objective.prior.mean, objective.prior.precision
+    if len(theta) == 1 or len(precision) != theta.shape[1]:
+        return theta
+    return np.asarray(theta + (mean - theta).mean(axis=0))
 
 
 def by_class(objective: Posterior, theta: Float) -> ByClass:
