@@ -8,6 +8,7 @@ predict_linear     share of predictions that are not those of W x + w0
 lda, qda, ...      log-loss -Σ_n ln p(t_n | x_n) / N on the training rows, of fits and of predicted probabilities
 logistic, softmax  E(W)  = -Σ_n ln p(t_n | x_n) + ½ alpha |W|², alpha = 1, and its gradient           PRML (4.90, 4.108)
 flat_..., probit   the same with alpha = 0
+posterior, tuned   log-loss on rows that the fit has not seen
 
 The *gap* is how far a library stays behind the best of the run: (E - E*)/E* for a sum or an error rate,
 1 - J/J* for Fisher's criterion, E - E* for wrong predictions. A time without a gap is no result.
@@ -47,7 +48,7 @@ class Answer:
     w0: Float
     passes: int | None = None
     codes: NDArray[np.intp] | None = None
-    log_proba: Float | None = None  # (N, K), of a probabilistic model; then W and w0 are empty
+    log_proba: Float | None = None  # of each row and class, of a probabilistic model; then W and w0 are empty
 
     @classmethod
     def of_log_proba(cls, log_proba: Float, passes: int | None = None) -> Answer:
@@ -114,6 +115,12 @@ def log_loss(data: Data, answer: Answer) -> float:
     return float(-np.mean(answer.log_proba[np.arange(len(data.y)), data.y]))
 
 
+def new_log_loss(data: Data, answer: Answer) -> float:
+    """The same on new rows, to which the probabilities belong."""
+    assert data.new is not None, "this problem has no rows to judge by"
+    return log_loss(data.new, answer)
+
+
 def excess(value: float, values: Mapping[str, float]) -> float:
     """(E - E*) / E*; where the best is zero but for rounding, E / E_worst."""
     best, worst = min(values.values()), max(values.values())
@@ -142,6 +149,7 @@ OBJECTIVES: Mapping[str, Objective] = {
     ),
     **dict.fromkeys(("logistic", "logistic_hessian"), Objective.of_posterior(LogPosterior(logit, ALPHA))),
     "softmax": Objective.of_posterior(LogPosterior(softmax, ALPHA)),
+    **dict.fromkeys(("posterior", "tuned"), Objective(new_log_loss, excess)),
     "flat_logistic": Objective.of_posterior(LogPosterior(logit, 0.0)),
     "probit": Objective.of_posterior(LogPosterior(probit, 0.0)),
 }

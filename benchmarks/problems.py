@@ -30,6 +30,7 @@ GENERATIVE = ("lda", "qda", "gaussian_nb", "qda_proba", "gaussian_nb_proba")
 WIDE_FITS = ("least_squares", "perceptron_epoch", "predict_linear")  # for N < M, Fisher's J has no maximum
 LOGISTIC = ("logistic", "logistic_hessian")
 FLAT = ("flat_logistic", "probit")  # no prior: for tables whose classes overlap
+BAYESIAN = ("posterior", "tuned")
 DISTANCE = 2.0  # between two class means, in standard deviations; the root mean square for more classes
 CORRELATION = 0.999  # between any two columns of an ill-conditioned table
 SCALES = (1e-4, 1e4)  # of its first and last column
@@ -39,11 +40,15 @@ BLOCK_ROWS = 8192  # tables are made, and objectives evaluated, block by block: 
 
 @dataclass(frozen=True)
 class Data:
-    """Rows ``X`` (N, M), an ndarray or a CSR array, and class codes ``y`` (N,) from 0 to ``k`` - 1."""
+    """Rows ``X`` (N, M), an ndarray or a CSR array, and class codes ``y`` (N,) from 0 to ``k`` - 1.
+
+    ``new`` is more of the same kind, where probabilities are to be judged on rows that no fit has seen.
+    """
 
     X: Any
     y: NDArray[np.intp]
     k: int
+    new: Data | None = None
 
     @property
     def nbytes(self) -> int:
@@ -68,6 +73,7 @@ class Problem:
     binary: bool = False  # each number replaced by whether it is positive, 0.0 or 1.0
     ill_conditioned: bool = False  # columns nearly equal but for their scales, which lie eight decades apart
     archive: str = ""  # a file of DATA, instead of random numbers
+    n_new: int = 0  # rows to judge by
     seed: int = 4
     quick_shape: tuple[int, int] = (600, 8)
     tasks: tuple[str, ...] = FITS
@@ -75,7 +81,7 @@ class Problem:
     def quick(self) -> Problem:
         """The same kind of table, small enough for a test."""
         n, m = self.quick_shape
-        return replace(self, n=n, m=m, density=min(1.0, 10 * self.density))
+        return replace(self, n=n, m=m, n_new=min(self.n_new, n), density=min(1.0, 10 * self.density))
 
     @property
     def is_here(self) -> bool:
@@ -88,14 +94,21 @@ class Problem:
             return self._pixels()
         rng = np.random.default_rng(self.seed)
         y = rng.permutation(np.arange(self.n, dtype=np.intp) % self.k)
-        make = self._dense_rows if self.density == 1.0 else self._sparse_rows
-        return Data(make(rng, y), y, self.k)
-
-    def _dense_rows(self, rng: np.random.Generator, y: NDArray[np.intp]) -> Any:
+        if self.density < 1.0:
+            return Data(self._sparse_rows(rng, y), y, self.k)
         A = _ill_conditioned(self.m) if self.ill_conditioned else _mixing(rng, self.m)
         mu = _means(rng, self.k, self.m) @ A + self.offset
-        X = np.empty((self.n, self.m), dtype=self.dtype, order=self.order)
-        for rows in row_blocks(self.n):
+        X = self._dense_rows(rng, y, A, mu)
+        y_new = np.arange(self.n_new, dtype=np.intp) % self.k
+        new = Data(self._dense_rows(rng, y_new, A, mu), y_new, self.k) if self.n_new else None
+        return Data(X, y, self.k, new)
+
+    def _dense_rows(
+        self, rng: np.random.Generator, y: NDArray[np.intp], A: NDArray[np.float64], mu: NDArray[np.float64]
+    ) -> Any:
+        """Rows of these classes: normal about ``mu``, mixed by ``A``."""
+        X = np.empty((len(y), self.m), dtype=self.dtype, order=self.order)
+        for rows in row_blocks(len(y)):
             X[rows] = rng.standard_normal((len(y[rows]), self.m)) @ A + mu[y[rows]]
             if self.binary:
                 X[rows] = X[rows] > 0
@@ -148,7 +161,8 @@ def _means(rng: np.random.Generator, k: int, m: int) -> NDArray[np.float64]:
 
 
 PROBLEMS = (
-    Problem("default", 500_000, 100, tasks=FITS + GENERATIVE + LOGISTIC + FLAT),
+    Problem("default", 500_000, 100, n_new=50_000, tasks=FITS + GENERATIVE + LOGISTIC + FLAT + BAYESIAN),
+    Problem("tenth", 50_000, 100, n_new=50_000, tasks=BAYESIAN),  # small enough to tune by cross-validation
     Problem("float32", 500_000, 100, dtype="float32", tasks=FITS + GENERATIVE + LOGISTIC),
     Problem("binary", 500_000, 100, binary=True, tasks=("bernoulli_nb",)),
     Problem("fortran", 500_000, 100, order="F"),

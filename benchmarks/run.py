@@ -55,6 +55,7 @@ def _measure_task(
     with warnings.catch_warnings():
         for category in (ConvergenceWarning, LinAlgWarning):  # how far a solver got is in the table
             warnings.simplefilter("ignore", category)
+        warnings.simplefilter("ignore", FutureWarning)  # what a library will do by default some day
         jobs = _prepare(data, task, libraries)
         first = {name: timed(job.run) for name, job in jobs.items()}  # the warm-up
         answers = {name: job.read(first[name][0]) for name, job in jobs.items()}

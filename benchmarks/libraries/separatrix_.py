@@ -123,6 +123,25 @@ def logistic_hessian(data: Data) -> Job:
     return Job(run, lambda curved: _read(curved.model))
 
 
+def posterior(data: Data) -> Job:
+    """Mode, covariance and evidence, and whatever the diagnosis asks for."""
+    return _bayesian(sx.BayesianLogisticRegression(), data)
+
+
+def tuned(data: Data) -> Job:
+    """The same, with the scale of the prior that has the highest evidence."""
+    return _bayesian(sx.BayesianLogisticRegression(tune="evidence"), data)
+
+
+def _bayesian(model: Any, data: Data) -> Job:
+    new = data.new
+    assert new is not None, "this problem has no rows to judge by"
+    return Job(
+        lambda: model.fit(data.X, data.y),
+        lambda fitted: Answer.of_log_proba(fitted.predict_log_proba(new.X), fitted.n_passes_),
+    )
+
+
 def _no_answer(*asked: Any, **how: Any) -> None:
     """In place of the check for separation."""
 
@@ -169,6 +188,8 @@ TASKS = {
     "flat_logistic": flat_logistic,
     "probit": probit,
     "softmax": softmax(SOFTMAX_TOL),
+    "posterior": posterior,
+    "tuned": tuned,
     "import": import_job("from separatrix import LeastSquaresClassifier, LinearDiscriminantAnalysis"),
 }
 ENTRIES = (

@@ -31,21 +31,30 @@ def constant(link: Callable[[Float], Float]) -> Prepare:
     return prepare
 
 
-def priors(data: Data) -> Job:
-    """p(C_k | x) = p(C_k)."""
+def priors(judged: Callable[[Data], Data]) -> Prepare:
+    """p(C_k | x) = p(C_k), for the rows that the task is judged by."""
 
-    def run() -> Answer:
-        share = np.bincount(data.y, minlength=data.k) / len(data.y)
-        return Answer.of_log_proba(np.tile(np.log(share), (len(data.y), 1)), passes=0)
+    def prepare(data: Data) -> Job:
+        def run() -> Answer:
+            share = np.bincount(data.y, minlength=data.k) / len(data.y)
+            return Answer.of_log_proba(np.tile(np.log(share), (len(judged(data).y), 1)), passes=0)
 
-    return Job(run, lambda answer: answer)
+        return Job(run, lambda answer: answer)
+
+    return prepare
+
+
+def _new(data: Data) -> Data:
+    assert data.new is not None, "this problem has no rows to judge by"
+    return data.new
 
 
 class_shares = constant(lambda share: share)  # the least-squares optimum among constants
 
 TASKS = {
     **dict.fromkeys(("least_squares", "fisher", "perceptron_epoch"), class_shares),
-    **dict.fromkeys(("lda", "qda", "gaussian_nb", "bernoulli_nb"), priors),
+    **dict.fromkeys(("lda", "qda", "gaussian_nb", "bernoulli_nb"), priors(lambda data: data)),
+    **dict.fromkeys(("posterior", "tuned"), priors(_new)),
     **dict.fromkeys(("logistic", "flat_logistic"), constant(logit)),
     "probit": constant(ndtri),
     "softmax": constant(np.log),
