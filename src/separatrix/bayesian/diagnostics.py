@@ -92,7 +92,8 @@ def pareto_k(
 ) -> float:
     """The shape of the tail of importance weights of n draws: below 0.5 good, up to 0.7 usable, above 0.7 poor."""
     check_count("pareto_k", "n", n, least=32)
-    proposal = Proposal(approximation.mean, approximation.factor, None)
+    reported = approximation.factor if approximation.moments is None else approximation.moments
+    proposal = Proposal(approximation.mean, reported, None)
     return weighted_draws(objective, proposal, n, generator(rng)).smoothed.k
 
 

@@ -158,8 +158,9 @@ def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.ran
     """n draws of q and their smoothed weights: one pass."""
     theta, log_q = proposal.draw(n, rng)
     prior = objective.prior
-    away = np.array([prior.value_grad(one)[0] for one in theta])
-    log_prior = 0.5 * prior.log_det() - proposal.mean.size * LOG_SQRT_2PI - away
+    away = (theta - prior.mean).reshape(-1, len(prior.precision))  # one output in a row, or all where Λ ties them
+    squared = (away * prior.dot(away)).reshape(n, -1).sum(axis=1)
+    log_prior = 0.5 * (prior.log_det() - squared) - proposal.mean.size * LOG_SQRT_2PI
     return Weighted(theta, pareto_smooth(log_likelihoods(objective, theta) + log_prior - log_q))
 
 

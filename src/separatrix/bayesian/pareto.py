@@ -13,13 +13,20 @@ whatever p and q are. Its shape k counts the moments that r has, 1/k of them: be
 0.7 the sums converge at a practical rate, above that they do not, and from 1 on not even the mean exists. The largest
 weights are replaced by the expected order statistics of the law, which takes out most of their noise.
 
+The law holds for a tail, and where q is nearly p there may be none. In one or two dimensions many draws then lie where
+p/q has a maximum; a threshold there leaves excesses that are almost zero beside a few that are not, and the law that
+fits those best has k = 3, of weights that are all but equal. So where not all of the tail stands out, 30 % above the
+median, the tail is what does, and its k counts by its share; unless a weight is 20 times the median, which may be the
+first draw in a mode that q misses.
+
 Vehtari, Simpson, Gelman, Yao & Gabry (2024); the fit is that of Zhang & Stephens (2009).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, isqrt, sqrt
+from math import ceil, inf, isqrt, log, log1p, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +37,8 @@ from separatrix._array import Float
 __all__ = ["Smoothed", "fit_generalized_pareto", "pareto_smooth"]
 
 LEAST_TAIL = 5  # a law of two parameters says nothing about fewer weights
+STANDS_OUT = 0.3  # above the median: a weight that is not like the others
+FAR_OUT = 20.0  # times the median: a weight that no one should overlook
 EQUAL = 1e-10  # log weights that agree this well differ by rounding alone
 SMALLEST = -600.0  # ln(u / largest weight) goes no lower: the threshold stays a normal number, and so does its inverse
 PRIOR_SIZE, PRIOR_SHAPE = 10, 0.5  # the weak prior on k: ten more exceedances that say 0.5
@@ -66,8 +75,8 @@ class Smoothed:
 def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     """Smooth the largest of S importance weights by a generalised Pareto law.
 
-    The tail is the min(S/5, 3 √S) largest weights. None is made larger than the largest there was; the others stay
-    as they are.
+    The tail is the min(S/5, 3 √S) largest weights, or those among them that stand out. None is made larger than the
+    largest there was; the others stay as they are.
 
     Parameters
     ----------
@@ -99,14 +108,15 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     relative = raw - top  # the largest weight is the unit
     if relative.min() > -EQUAL:
         return _normalised(relative, k=-inf, top=top)
-    cut, tail = _tail(relative)
-    if len(tail) < LEAST_TAIL:
+    tail = _largest(relative)
+    if len(tail.members) < LEAST_TAIL:
         return _normalised(relative, k=inf, top=top)
-    excess = np.exp(cut) * np.expm1(relative[tail] - cut)  # in increasing order, and never zero
-    k, scale = fit_generalized_pareto(excess)
-    expected = np.exp(cut) + _quantiles(len(tail), k, scale)
-    relative[tail] = np.minimum(np.log(expected), 0.0)
-    return _normalised(relative, k=k, top=top)
+    k, smooth = _smoothed(relative, tail)
+    clear = _standing_out(relative, tail)
+    if len(clear.members) < len(tail.members) and _median(relative) > -log(FAR_OUT):
+        k_clear, smooth = (0.0, relative) if len(clear.members) < LEAST_TAIL else _smoothed(relative, clear)
+        k = min(k, k_clear * len(clear.members) / len(tail.members))
+    return _normalised(smooth, k=k, top=top)
 
 
 def fit_generalized_pareto(excess: Float) -> tuple[float, float]:
@@ -148,14 +158,42 @@ def _quantiles(n: int, k: float, scale: float) -> Float:
     return np.asarray(scale * np.expm1(np.minimum(k * exponential, 700.0)) / k)
 
 
-def _tail(relative: Float) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.intp]]]:
-    """The threshold ln u, and which weights lie above it, in increasing order."""
+class _Tail(NamedTuple):
+    """A threshold ln u, and which weights lie above it, in increasing order."""
+
+    cut: float
+    members: np.ndarray[tuple[int], np.dtype[np.intp]]
+
+
+def _largest(relative: Float) -> _Tail:
+    """The tail that the number of draws calls for."""
     size = len(relative)
     n = ceil(min(size / 5, 3 * sqrt(size)))
     order = np.argsort(relative, kind="stable")
     largest = order[-n - 1 :]
     cut = max(float(relative[largest[0]]), SMALLEST)
-    return cut, largest[relative[largest] > cut]
+    return _Tail(cut, largest[relative[largest] > cut])
+
+
+def _standing_out(relative: Float, tail: _Tail) -> _Tail:
+    """Those of a tail that are not like most weights."""
+    cut = max(tail.cut, _median(relative) + log1p(STANDS_OUT))
+    return _Tail(cut, tail.members[relative[tail.members] > cut])
+
+
+def _median(relative: Float) -> float:
+    middle = len(relative) // 2
+    return float(np.partition(relative, middle)[middle])
+
+
+def _smoothed(relative: Float, tail: _Tail) -> tuple[float, Float]:
+    """The shape of a tail, and all log weights with the tail as its law expects it."""
+    excess = np.exp(tail.cut) * np.expm1(relative[tail.members] - tail.cut)  # in increasing order, and never zero
+    k, scale = fit_generalized_pareto(excess)
+    expected = np.exp(tail.cut) + _quantiles(len(excess), k, scale)
+    smooth = relative.copy()
+    smooth[tail.members] = np.minimum(np.log(expected), 0.0)
+    return k, smooth
 
 
 def _normalised(relative: Float, *, k: float, top: float) -> Smoothed:

@@ -170,6 +170,23 @@ def test_few_weights_above_many_equal_ones_have_no_shape_either():
     assert pareto_smooth(np.append(np.zeros(500), [3.0, 5.0])).k == np.inf
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_that_are_all_but_equal_have_no_heavy_tail(seed):
+    """ln r = c (z³ - 3z) has a maximum at z = -1: many weights are there, and a threshold among them fits k = 3."""
+    z = np.random.default_rng(seed).normal(size=4096)
+    smoothed = pareto_smooth(0.02 * (z**3 - 3 * z))
+    assert abs(smoothed.k) < 0.2
+    assert smoothed.effective_size > 0.98 * len(z)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mode_that_is_seldom_drawn_is_not_taken_for_next_to_nothing(seed):
+    """p = 0.7 N(0, 1) + 0.3 N(4, ½): seen in a handful of draws of N(0, 1), whose weights are enormous."""
+    z = np.random.default_rng(seed).normal(size=4096)
+    log_p = np.logaddexp(np.log(0.7) + stats.norm.logpdf(z), np.log(0.3) + stats.norm.logpdf(z, 4.0, 0.5))
+    assert pareto_smooth(log_p - stats.norm.logpdf(z)).k > 0.7
+
+
 def test_zero_weights_stay_zero(rng):
     log_weights = rng.normal(size=1000)
     log_weights[::2] = -np.inf
