@@ -1,0 +1,208 @@
+"""Laws of models of p(C_k | x): probabilities, and what must not change them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import separatrix as sx
+from posteriors import overlapping
+from problems import STORAGES
+from separatrix.data import as_source
+from separatrix.discriminative.model import SOLVERS
+from separatrix.likelihoods import Logit, Softmax
+from separatrix.priors import Flat, Gaussian
+from separatrix.solvers import Newton, auto, posterior
+from separatrix.solvers.posterior import pose
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def logistic(alpha=1.0, **options):
+    return sx.LogisticRegression(alpha=alpha, tol=1e-11, **options)
+
+
+#: Models of two classes, and those of more.
+TWO = {
+    "logistic": lambda alpha=1.0: logistic(alpha),
+    "probit": lambda alpha=1.0: sx.ProbitRegression(alpha=alpha, tol=1e-11),
+}
+MODELS = [("logistic", 2), ("logistic", 4), ("probit", 2)]
+every_model = pytest.mark.parametrize(("name", "n_classes"), MODELS)
+
+
+def data(n_classes, n=200, seed=0):
+    return overlapping(n, 4, n_classes, seed)
+
+
+@settings(max_examples=15)
+@given(seed=seeds, n_classes=st.integers(2, 5), alpha=st.sampled_from([1e-3, 1.0, 100.0]), far=st.integers(0, 6))
+def test_probabilities_are_none_below_zero_and_sum_to_one_however_far_out(seed, n_classes, alpha, far):
+    X, y = data(n_classes, n=80, seed=seed)
+    P = logistic(alpha).fit(X, y).predict_proba(X * 10.0**far)
+    assert (P >= 0).all()
+    assert_allclose(P.sum(axis=1), 1.0, rtol=1e-14)
+
+
+@settings(max_examples=15)
+@given(seed=seeds, alpha=st.sampled_from([0.0, 0.1, 5.0]))
+def test_softmax_of_two_classes_is_logistic_under_twice_the_prior(seed, alpha):
+    """σ(a) = softmax(-a/2, a/2): weights ∓w/2, whose penalty is alpha |w|²/4 for each alpha of the softmax."""
+    X, y = data(2, n=120, seed=seed)
+    one, two = (
+        pose(as_source(X, y), likelihood, prior, fit_intercept=True)
+        for likelihood, prior in [
+            (Logit(), Gaussian(alpha**-0.5) if alpha else Flat()),
+            (Softmax(2), Gaussian((2 * alpha) ** -0.5) if alpha else Flat()),
+        ]
+    )
+    w = Newton(tol=1e-12).minimise(one, np.zeros(one.shape)).value
+    W = Newton(tol=1e-12).minimise(two, np.zeros(two.shape)).value
+    assert_allclose(W[1] - W[0], w[0], rtol=1e-7, atol=1e-8)
+    assert_allclose(W[0] + W[1], 0.0, atol=1e-8)
+    assert_allclose(two.value_grad(W).value, one.value_grad(w).value, rtol=1e-12)
+
+
+@settings(max_examples=12)
+@given(
+    seed=seeds,
+    n_classes=st.integers(2, 3),
+    solver=st.sampled_from(sorted(SOLVERS)),
+    alpha=st.sampled_from([0.0, 1e-3, 1.0]),
+    scale=st.integers(-4, 4),
+)
+def test_the_objective_never_rises(seed, n_classes, solver, alpha, scale):
+    X, y = data(n_classes, n=120, seed=seed)
+    model = sx.LogisticRegression(alpha=alpha, solver=solver, trace=True, tol=1e-6, max_steps=300)
+    model.fit(X * 10.0 ** (scale * np.array([1, -1, 0, 0.5])), y)
+    values = np.array([step.value for step in model.trace_])
+    assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
+
+
+@every_model
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_order_of_rows_and_columns_and_names_of_classes_do_not_matter(name, n_classes, alpha, rng):
+    X, y = data(n_classes)
+    rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
+    names = np.array(["violet", "red", "blue", "green"])[:n_classes]
+    a = TWO[name](alpha).fit(X, y)
+    b = TWO[name](alpha).fit(X[rows][:, columns], names[y][rows])
+    order = np.searchsorted(b.classes_, names)  # column k of a is column order[k] of b
+    assert_allclose(b.predict_proba(X[:, columns])[:, order], a.predict_proba(X), atol=1e-8)
+    if n_classes > 2:
+        assert_allclose(b.coef_[order], a.coef_[:, columns], atol=1e-7)
+
+
+@every_model
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_weight_k_is_the_row_k_times(name, n_classes, alpha, rng):
+    X, y = data(n_classes)
+    k = rng.integers(0, 4, size=len(y))
+    k[:n_classes] = 2
+    weighted = TWO[name](alpha).fit(X, y, sample_weight=k)
+    repeated = TWO[name](alpha).fit(np.repeat(X, k, axis=0), np.repeat(y, k))
+    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
+    assert_allclose(weighted.intercept_, repeated.intercept_, atol=1e-8)
+    assert weighted.separation_.status == repeated.separation_.status
+
+
+@every_model
+def test_a_factor_of_all_weights_is_one_of_the_prior(name, n_classes):
+    X, y = data(n_classes)
+    a = TWO[name](1.0).fit(X, y)
+    b = TWO[name](1e6).fit(X, y, sample_weight=np.full(len(y), 1e6))
+    assert_allclose(b.coef_, a.coef_, atol=1e-8)
+
+
+@settings(max_examples=15)
+@given(
+    powers=st.lists(st.integers(-6, 6), min_size=4, max_size=4),
+    shift=st.sampled_from([0.0, 1.0, -1e3, 1e6]),
+    model=st.sampled_from(MODELS),
+)
+def test_units_and_shifts_of_columns_do_not_change_predictions_without_a_prior(powers, shift, model):
+    name, n_classes = model
+    X, y = data(n_classes)
+    X = (X + shift) - shift  # rows as they are once the shift has rounded them
+    units = 10.0 ** np.array(powers)
+    a, b = TWO[name](0.0).fit(X, y), TWO[name](0.0).fit((X + shift) * units, y)
+    assert_allclose(b.coef_ * units, a.coef_, rtol=1e-5, atol=1e-6)
+    assert_allclose(b.predict_proba((X + shift) * units), a.predict_proba(X), atol=1e-6)
+
+
+@every_model
+@pytest.mark.parametrize("shift", [1.0, -300.0, 1e5, 1e7])
+def test_a_shift_does_not_change_predictions_under_a_prior_either(name, n_classes, shift):
+    """The bias has none."""
+    X, y = data(n_classes)
+    X = (X + shift) - shift
+    a, b = TWO[name](1.0).fit(X, y), TWO[name](1.0).fit(X + shift, y)
+    assert_allclose(b.coef_, a.coef_, atol=1e-8)
+    assert_allclose(b.predict_proba(X + shift), a.predict_proba(X), atol=1e-6)
+
+
+@every_model
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_storage_does_not_matter(name, n_classes, alpha, storage):
+    X, y = data(n_classes, n=600)
+    X = np.where(np.random.default_rng(1).random(X.shape) < 0.3, X, 0.0)
+    a = TWO[name](alpha).fit(X, y)
+    b = TWO[name](alpha).fit(STORAGES[storage](X), y)
+    assert_allclose(b.coef_, a.coef_, rtol=1e-8, atol=1e-8)
+    assert_allclose(b.predict_proba(STORAGES[storage](X)), a.predict_proba(X), atol=1e-8)
+    assert b.separation_.status == a.separation_.status
+
+
+@every_model
+@pytest.mark.parametrize("shift", [0.0, 100.0])
+def test_single_precision_changes_the_answer_by_the_rounding_of_the_rows_alone(name, n_classes, shift):
+    X, y = data(n_classes, n=400)
+    single = (X + shift).astype(np.float32)
+    a = TWO[name]().fit(single.astype(np.float64), y)
+    b = TWO[name]().fit(single, y)
+    assert_allclose(b.coef_, a.coef_, atol=1e-6)
+    assert_allclose(b.predict_proba(single), a.predict_proba(single.astype(np.float64)), atol=1e-5 * (1 + shift))
+    assert b.coef_.dtype == np.float64
+
+
+@every_model
+def test_blocks_and_threads_do_not_matter_and_runs_repeat_bit_for_bit(name, n_classes, monkeypatch):
+    X, y = data(n_classes, n=700)
+    whole = TWO[name]().fit(X, y)
+    monkeypatch.setattr("separatrix.data.memory.block_rows", lambda width: 37)
+    blocked = TWO[name]().fit(X, y)
+    assert_allclose(blocked.coef_, whole.coef_, atol=1e-9)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert np.array_equal(TWO[name]().fit(X, y).coef_, blocked.coef_)
+
+
+@every_model
+def test_the_path_of_many_rows_leads_to_the_answer_of_few(name, n_classes, monkeypatch):
+    X, y = data(n_classes, n=3000)
+    few = TWO[name](0.5).fit(X, y)
+    monkeypatch.setattr(posterior, "MANY", 1000)
+    monkeypatch.setattr(auto, "FLOPS", 0)
+    many = TWO[name](0.5).fit(X, y)
+    assert_allclose(many.coef_, few.coef_, atol=1e-7)
+    assert_allclose(many.intercept_, few.intercept_, atol=1e-7)
+
+
+@settings(max_examples=10)
+@given(seed=seeds, n_classes=st.integers(2, 3))
+def test_more_prior_means_shorter_weights_and_a_worse_fit(seed, n_classes):
+    X, y = data(n_classes, n=80, seed=seed)
+    fits = [logistic(alpha).fit(X, y) for alpha in (0.01, 0.1, 1.0, 10.0)]
+    lengths = [np.linalg.norm(model.coef_) for model in fits]
+    losses = [-model.predict_log_proba(X)[np.arange(len(y)), y].sum() for model in fits]
+    assert lengths == sorted(lengths, reverse=True)
+    assert losses == sorted(losses)
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_two_classes_swapped_change_the_sign(name):
+    X, y = data(2)
+    a, b = TWO[name]().fit(X, y), TWO[name]().fit(X, 1 - y)
+    assert_allclose(b.coef_, -a.coef_, atol=1e-9)
+    assert_allclose(b.predict_proba(X), a.predict_proba(X)[:, ::-1], atol=1e-9)
