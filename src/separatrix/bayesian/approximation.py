@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix._array import Float, Rows
+from separatrix._array import Array, Float, Rows
 from separatrix.exceptions import DataError
 from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
@@ -31,6 +31,15 @@ class Activations:
 
     mean: Float
     cov: Float
+
+    @property
+    def is_finite(self) -> Array:
+        """Which rows have an activation at all, (n,): not those with a value that is not a number."""
+        return np.asarray(np.isfinite(self.mean.reshape(len(self.mean), -1)).all(axis=1))
+
+    def take(self, rows: Array) -> Activations:
+        """Of some of the rows."""
+        return Activations(self.mean[rows], self.cov[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,12 @@
 3. A better Gaussian: the one asked for, or for "auto" the one that the shift of the mean from the mode calls for.
    Where that is expectation propagation, its evidence takes over in tuning too.
 4. The Pareto k of the result, where there are few enough rows for it to cost next to nothing.
+
+What a user should know of the outcome comes back as sentences, ``doubts``; whoever asked decides how to say them.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,10 +28,10 @@ from separatrix.bayesian.fitter import FitEP, FitLaplace
 from separatrix.bayesian.hyper import hyper
 from separatrix.bayesian.importance import USABLE, importance
 from separatrix.bayesian.structure import AnyApproximation, choose_structure, laplace_of
-from separatrix.bayesian.tuned import TuningReport
+from separatrix.bayesian.tuned import Limit, TuningReport, TuningStatus
 from separatrix.bayesian.tuning import profile_scale, tune_scales
 from separatrix.bayesian.variational import variational
-from separatrix.exceptions import ApproximationWarning, DataError
+from separatrix.exceptions import DataError
 from separatrix.solvers import Auto, Solution
 from separatrix.solvers.posterior import Posterior
 
@@ -56,7 +57,10 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What came of it. ``objective`` has the tuned prior, whose scales grew by ``factors`` (M,)."""
+    """What came of it. ``objective`` has the tuned prior, whose scales grew by ``factors`` (M,).
+
+    ``doubts`` are reasons to think twice about the result; ``notes`` are those, and all that tuning ran into.
+    """
 
     objective: Posterior
     approximation: AnyApproximation
@@ -65,6 +69,13 @@ class Inference:
     draws: Draws | None = None
     pareto_k: float = float("nan")
     tuning: TuningReport | None = field(default=None, repr=False)
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for a person."""
+        limits = () if self.tuning is None else self.tuning.boundary
+        return tuple(dict.fromkeys([*self.doubts, *(limit.describe() for limit in limits)]))
 
     @property
     def effective_parameters(self) -> float:
@@ -110,12 +121,14 @@ def _infer_large(objective: Posterior, structure: str, options: Options) -> Infe
 def _tuned(found: Inference, options: Options, fitter: FitLaplace | FitEP) -> Inference:
     """With the scales of highest evidence, as ``fitter`` sees it."""
     tuned = tune_scales(found.objective, options.groups, fitter=fitter, start=_known(found))
+    report = tuned.report()
     return replace(
         found,
         objective=tuned.objective,
         approximation=tuned.approximation,
         factors=found.factors * tuned.column_factors,
-        tuning=tuned.report(),
+        tuning=report,
+        doubts=_doubts_of_tuning(report),
     )
 
 
@@ -124,16 +137,24 @@ def _known(found: Inference) -> Approximation | None:
 
 
 def _improved(found: Inference, options: Options) -> Inference:
-    """With the approximation asked for, or the one called for."""
-    objective, first = found.objective, found.approximation
-    assert isinstance(first, Approximation), "better approximations need the whole covariance"
-    method = options.method
-    if method == "auto":
-        shift = skewness(objective, first)
-        method = choose(objective, shift)
-        if method == "laplace":
-            is_noticed = shift.largest > SLIGHT
-            return replace(found, approximation=third_order(objective, first, shift)) if is_noticed else found
+    """With the approximation asked for, or for "auto" the one called for."""
+    if options.method != "auto":
+        return _by_method(found, options.method, options)
+    objective, first = found.objective, _whole(found)
+    shift = skewness(objective, first)
+    method = choose(objective, shift)
+    better = _by_method(found, method, options)
+    if method == "ep" and better.approximation.name == "ep":
+        return better
+    if method == "importance" and better.pareto_k < USABLE:
+        return better
+    corrected = third_order(objective, first, shift) if shift.largest > SLIGHT else first
+    return replace(found, approximation=corrected, doubts=better.doubts if method == "ep" else found.doubts)
+
+
+def _by_method(found: Inference, method: str, options: Options) -> Inference:
+    """With the approximation of a given name, or the one there was and the reason why."""
+    objective, first = found.objective, _whole(found)
     if method == "laplace":
         return found
     if method == "importance":
@@ -144,23 +165,25 @@ def _improved(found: Inference, options: Options) -> Inference:
     better = _accepted(found, expectation_propagation(objective, first))
     if options.tune and better.approximation is not first:
         tuned = _tuned(better, options, FitEP(options.tol))
-        start = tuned.approximation
-        assert isinstance(start, Approximation), "tuning keeps the structure"
-        return _accepted(tuned, expectation_propagation(tuned.objective, start))
+        return _accepted(tuned, expectation_propagation(tuned.objective, _whole(tuned)))
     return better
+
+
+def _whole(found: Inference) -> Approximation:
+    """The approximation so far, with all of its covariance."""
+    assert isinstance(found.approximation, Approximation), "better approximations need the whole covariance"
+    return found.approximation
 
 
 def _accepted(found: Inference, better: Approximation) -> Inference:
     """With the better approximation, if it came to its end."""
     if better.is_converged:
         return replace(found, approximation=better)
-    warnings.warn(
+    doubt = (
         f"The {better.name!r} approximation did not settle in {better.steps} steps; {found.approximation.name!r} is "
-        "used instead. Try approximation='importance', or a narrower prior.",
-        ApproximationWarning,
-        stacklevel=6,
+        "used instead. Try approximation='importance', or a narrower prior."
     )
-    return found
+    return replace(found, doubts=(*found.doubts, doubt))
 
 
 def _diagnosed(found: Inference, options: Options) -> Inference:
@@ -169,12 +192,23 @@ def _diagnosed(found: Inference, options: Options) -> Inference:
     cost = K_DRAWS * objective.source.n_rows * objective.shape[0] * objective.shape[1]
     if found.draws is None and cost <= K_COST and isinstance(approximation, Approximation):
         found = replace(found, pareto_k=pareto_k(objective, approximation, n=K_DRAWS, rng=options.rng))
-    if found.pareto_k > USABLE and approximation.name != "ep":
-        warnings.warn(
-            f"The posterior is far from the Gaussian that stands for it (Pareto k = {found.pareto_k:.2f}; above 0.7 is "
-            f"poor): probabilities and evidence of the {approximation.name!r} approximation may be off. Use "
-            "approximation='ep' or 'importance', a narrower prior, or drop columns that are rarely not zero.",
-            ApproximationWarning,
-            stacklevel=5,
-        )
-    return found
+    if not found.pareto_k > USABLE or approximation.name == "ep":  # EP is right long after its weights are not
+        return found
+    others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
+    remedy = "" if approximation.name == "importance" else f"approximation={others}, "
+    doubt = (
+        f"The posterior is far from the Gaussian that stands for it (Pareto k = {found.pareto_k:.2f}; above 0.7 is "
+        f"poor): probabilities and evidence of the {approximation.name!r} approximation may be off. Use {remedy}a "
+        "narrower prior, or drop columns that are rarely not zero."
+    )
+    return replace(found, doubts=(*found.doubts, doubt))
+
+
+def _doubts_of_tuning(tuned: TuningReport) -> tuple[str, ...]:
+    """What tuning ran into, unless it did what groups are for: to switch off some columns of many."""
+    doubts = [limit.describe() for limit in tuned.boundary if limit.limit is not Limit.NARROW]
+    if len(tuned.boundary) == len(tuned.labels) and not doubts:
+        doubts = [limit.describe() for limit in tuned.boundary]
+    if tuned.status is not TuningStatus.CONVERGED:
+        doubts.append(f"Tuning of the prior {tuned.status.value} ({len(tuned.trace) - 1}).")
+    return tuple(doubts)

@@ -29,7 +29,12 @@ RULES = ("exact", "qmc", "probit", "map")
 
 
 def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float:
-    """p(C_k) for each row, (n, K)."""
+    """p(C_k) for each row, (n, K); NaN for rows whose activation is not a number."""
+    known = a.is_finite
+    if not known.all():
+        P = np.full((len(known), 2 if a.mean.ndim == 1 else a.mean.shape[1]), np.nan)
+        P[known] = class_probabilities(likelihood, a.take(known), rule)
+        return P
     if a.mean.ndim == 2:
         return _of_classes(likelihood, a, rule)
     up, down = (_of_two(likelihood, sign * a.mean, a.cov, rule) for sign in (1.0, -1.0))
@@ -53,8 +58,11 @@ def _of_classes(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float
 
 
 def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int) -> tuple[Float, Float]:
-    """Probabilities by the most exact rule there is, and the standard error of each."""
+    """Probabilities by the most exact rule there is, and the standard error of each; NaN as above."""
     if a.mean.ndim == 1:
         P = class_probabilities(likelihood, a, "exact")
         return P, np.zeros_like(P)
-    return softmax_normal_qmc(a.mean, a.cov, n=n)
+    known = a.is_finite
+    P, error = np.full((2, *a.mean.shape), np.nan)
+    P[known], error[known] = softmax_normal_qmc(a.mean[known], a.cov[known], n=n)
+    return P, error

@@ -12,12 +12,14 @@ Gaussian is Laplace's at the mode, or a better one where that is poor: see `diag
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_number, check_option, check_positive, generator
@@ -27,18 +29,18 @@ from separatrix.bayesian.approximation import Activations
 from separatrix.bayesian.hyper import rescaled
 from separatrix.bayesian.inference import METHODS, Inference, Options, infer
 from separatrix.bayesian.integral import RULES, class_probabilities, probabilities_and_errors
-from separatrix.bayesian.weights import WeightPosterior, WeightSummary, summarise
+from separatrix.bayesian.structure import STRUCTURES
+from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise
+from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
-from separatrix.priors import Gaussian, Penalty
-from separatrix.shell import LinearClassifier, Training, require_two_classes
+from separatrix.priors import Flat, Gaussian, Penalty
+from separatrix.shell import LinearClassifier, Training
 from separatrix.solvers.posterior import pose
 
 __all__ = ["ActivationDistribution", "BayesianLogisticRegression"]
 
 N_DRAWS = 2000  # for intervals of K classes
-INTERCEPT_SCALE = (
-    10.0  # of a bias whose prior is not stated: any class frequency that a table can show is within two sd
-)
+INTERCEPT_SCALE = 10.0  # of a bias whose prior is not stated: class frequencies of any table are within two sd
 
 
 class ActivationDistribution(NamedTuple):
@@ -90,6 +92,8 @@ class BayesianLogisticRegression(LinearClassifier):
     prior_ : the prior that was used, tuned
     pareto_k_ : how far the posterior is from its approximation: below 0.5 good, above 0.7 poor; NaN where not asked
     approximation_ : which approximation was used
+    tuning_ : scales, evidence and gradient along the way, and which scales ran to a limit; None where not tuned
+    notes_ : sentences on what to know of the fit, also warned of and at the end of ``summary()``
     classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
 
     Examples
@@ -99,9 +103,9 @@ class BayesianLogisticRegression(LinearClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BayesianLogisticRegression().fit(X[50:], y[50:])
     >>> model.predict_proba(X[77:78]).round(2)
-    array([[0.41, 0.59]])
+    array([[0.47, 0.53]])
     >>> model.predict_interval(X[77:78]).round(2)
-    array([[0.35, 0.79]])
+    array([[0.28, 0.77]])
     """
 
     def __init__(
@@ -141,15 +145,25 @@ class BayesianLogisticRegression(LinearClassifier):
         self._learn(training, self._prior())
         return self
 
+    def _learns_in_batches(self) -> bool:
+        """Raise where there is no `partial_fit`."""
+        if self.tune is not None:
+            raise AttributeError(
+                "partial_fit learns batch after batch under one prior, and tuning needs all rows at once. Set "
+                "tune=None, or fit all rows."
+            )
+        return True
+
+    @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> BayesianLogisticRegression:
         """Yesterday's posterior is today's prior: learn from a batch, and keep what was known.
 
         Near the fit of all rows together, as near as posteriors are to Gaussians. The first call needs ``classes``
-        where its rows do not show all of them. Batches keep the prior they began with, so tuning belongs to `fit`.
+        where its rows do not show all of them. ``log_evidence_`` is that of all batches, ``log_likelihood_``,
+        ``occam_factor_``, ``bic_`` and ``aic_`` are those of the last one. Batches keep the prior they began with, so
+        that tuning belongs to `fit`.
         """
         self._check_arguments()
-        if self.tune is not None:
-            raise ValueError("partial_fit learns batch after batch under one prior. Set tune=None, or fit all rows.")
         first = "posterior_" not in vars(self)
         known = (None if classes is None else np.unique(classes)) if first else self.classes_
         training = self._open_training(
@@ -183,13 +197,22 @@ class BayesianLogisticRegression(LinearClassifier):
         self.occam_factor_ = self.log_evidence_ - self.log_likelihood_
         self.effective_parameters_ = found.effective_parameters
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
-        self.tuning_ = found.tuning
+        self.tuning_, self.notes_ = found.tuning, found.notes
         if isinstance(prior, Gaussian):  # batches after the first keep the prior that the first began with
             self.prior_ = rescaled(prior, found.factors)
         n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
         self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_
         self._keep(found.solution, training.counted.passes)
+        for doubt in found.doubts:
+            warnings.warn(doubt, ApproximationWarning, stacklevel=4)
+        if not found.solution.is_converged:
+            warnings.warn(
+                f"{type(self).__name__}: the search for the mode {found.solution.status.value} ({self.n_steps_}). "
+                f"Raise tol, which is {self.tol:.1e}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x, D), shape (N, K): averaged over the posterior."""
@@ -202,7 +225,8 @@ class BayesianLogisticRegression(LinearClassifier):
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        codes = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[codes])
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Lower and upper bound of a credible interval for each probability.
@@ -211,8 +235,7 @@ class BayesianLogisticRegression(LinearClassifier):
         those of all, shape (N, K, 2): quantiles over draws from the posterior.
         """
         check_is_fitted(self)
-        level = check_number("predict_interval", "level", level, low=0.0, high=1.0)
-        tails = np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        tails = interval_tails("predict_interval", level)
         if len(self.coef_) == 1:
             return self._map_rows(X, lambda Phi: self._two_class_interval(Phi, special.ndtri(tails)))
         theta = self.posterior_.approximation.sample(N_DRAWS, generator(self.rng))
@@ -231,7 +254,7 @@ class BayesianLogisticRegression(LinearClassifier):
     def summary(self, level: float = 0.95) -> WeightSummary:
         """Each weight with its standard deviation, credible interval and probability of sign, in the user's units."""
         check_is_fitted(self)
-        return summarise(self.posterior_, tuple(map(str, self.classes_)), level)
+        return summarise(self.posterior_, tuple(map(str, self.classes_)), level, self.notes_)
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
@@ -241,6 +264,7 @@ class BayesianLogisticRegression(LinearClassifier):
     def _probabilities(self, Phi: Rows) -> Array:
         if self.draws_ is not None and self.predictive != "map":
             p = self.draws_.probability(Phi, self.posterior_.design, self.likelihood_)
+            p[~self._activations(Phi).is_finite] = np.nan
             return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
         return class_probabilities(self.likelihood_, self._activations(Phi), self.predictive)
 
@@ -271,13 +295,30 @@ class BayesianLogisticRegression(LinearClassifier):
         check_option(name, "approximation", self.approximation, METHODS)
         check_option(name, "predictive", self.predictive, RULES)
         check_positive(name, "tol", self.tol)
+        if self.structure is not None:
+            check_option(name, "structure", self.structure, STRUCTURES, otherwise=", or None")
         if self.tune is not None:
             check_option(name, "tune", self.tune, ("evidence",), otherwise=", or None")
+        elif self.groups is not None:
+            raise ValueError(
+                f"{name}(groups={self.groups!r}): groups say which columns share a scale when scales are tuned. Set "
+                "tune='evidence' as well, or groups=None."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        """Two classes, unless the softmax takes over."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.likelihood == "logit"
+        return tags
 
     def _likelihood(self, classes: Array) -> ClassLikelihood:
         if len(classes) > 2:
             if self.likelihood != "logit":
-                require_two_classes(self, classes, f"likelihood={self.likelihood!r}")
+                raise DataError(
+                    f"Only binary classification is supported by likelihood={self.likelihood!r}, but y has "
+                    f"{len(classes)} classes: {', '.join(map(repr, classes[:6].tolist()))}"
+                    f"{', ...' if len(classes) > 6 else ''}. Use likelihood='logit', or OneVsRest or OneVsOne."
+                )
             return Softmax(len(classes))
         if self.likelihood == "label_noise":
             return LabelNoise(self.noise)
@@ -286,11 +327,14 @@ class BayesianLogisticRegression(LinearClassifier):
     def _prior(self) -> Gaussian:
         """The prior asked for, with a prior on the bias as well."""
         prior = Gaussian() if self.prior is None else self.prior
-        if not isinstance(prior, Gaussian):
+        if isinstance(prior, Flat) or (isinstance(prior, Gaussian) and np.isinf(prior.scale).any()):
             raise ValueError(
-                f"{type(self).__name__}(prior={prior!r}): under a flat prior the evidence of any data is zero. Give a "
-                "Gaussian with a finite scale, or use LogisticRegression(alpha=0)."
+                f"{type(self).__name__}(prior={prior!r}): under a flat prior the evidence of any data is zero, its "
+                "logarithm minus infinity, and there is no posterior predictive to speak of where classes are "
+                "separable. Give a Gaussian with finite scales, or use LogisticRegression(alpha=0)."
             )
+        if not isinstance(prior, Gaussian):
+            raise ValueError(f"{type(self).__name__}(prior={prior!r}): give Gaussian(...), or None for Gaussian(1.0).")
         return prior if np.isfinite(prior.intercept_scale) else replace(prior, intercept_scale=INTERCEPT_SCALE)
 
     def _options(self) -> Options:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from separatrix._arguments import check_count, check_number, generator
+from separatrix._arguments import check_count, check_positive, generator
 from separatrix._array import Float
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.structure import AnyApproximation
@@ -21,7 +21,7 @@ from separatrix.exceptions import DataError
 from separatrix.priors import Penalty
 from separatrix.stats.objective import Design
 
-__all__ = ["WeightPosterior", "WeightSummary", "summarise"]
+__all__ = ["WeightPosterior", "WeightSummary", "interval_tails", "summarise"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class WeightPosterior:
 
 @dataclass(frozen=True, eq=False)
 class WeightSummary:
-    """One line for each weight: print it, or take its columns by name."""
+    """One line for each weight, and what to know of the fit: print it, or take its columns by name."""
 
     names: tuple[str, ...]
     coefficient: Float
@@ -114,6 +114,7 @@ class WeightSummary:
     upper: Float
     probability_of_sign: Float
     level: float
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Float]:
         """The columns by name."""
@@ -141,16 +142,27 @@ class WeightSummary:
             f"{name:{width}}  {w:12.5g}  {sd:10.4g}  {low:10.4g}  {high:10.4g}  {sign:7.4f}"
             for name, w, sd, low, high, sign in columns
         ]
-        return "\n".join([head, *lines, f"{100 * self.level:g} % credible intervals, in the units of the columns"])
+        foot = f"{100 * self.level:g} % credible intervals, in the units of the columns"
+        return "\n".join([head, *lines, foot, *self.notes])
 
 
-def summarise(posterior: WeightPosterior, classes: tuple[str, ...], level: float) -> WeightSummary:
+def interval_tails(owner: str, level: float) -> Float:
+    """The two quantiles between which a share ``level`` lies."""
+    check_positive(owner, "level", level)
+    if level >= 1:
+        raise ValueError(f"{owner}(level={level!r}): level must be between 0 and 1, 0.95 for an interval of 95 %.")
+    return np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+
+
+def summarise(
+    posterior: WeightPosterior, classes: tuple[str, ...], level: float, notes: tuple[str, ...] = ()
+) -> WeightSummary:
     """Mean, standard deviation, credible interval, and the probability that a weight has the sign of its mean."""
-    check_number("summary", "level", level, low=0.0, high=1.0)
+    tails = interval_tails("summary", level)
     mean, std = np.ravel(posterior.mean), np.ravel(posterior.std)
-    reach = special.ndtri(0.5 + 0.5 * level) * std
+    reach = special.ndtri(tails[1]) * std
     names = (
         posterior.names if posterior.mean.ndim == 1 else tuple(f"{k}: {n}" for k in classes for n in posterior.names)
     )
     sign = special.ndtr(np.abs(mean) / np.where(std > 0, std, 1.0))
-    return WeightSummary(names, mean, std, mean - reach, mean + reach, sign, level)
+    return WeightSummary(names, mean, std, mean - reach, mean + reach, sign, level, notes)
