@@ -31,7 +31,7 @@ from scipy import linalg
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.approximation import Approximation
-from separatrix.bayesian.sites import Gaussian, Sites, cavities
+from separatrix.bayesian.sites import Normal, Sites, cavities
 from separatrix.bayesian.tilted import tilted
 from separatrix.data import Block
 from separatrix.solvers.factor import factorise
@@ -51,7 +51,7 @@ class Pairs(NamedTuple):
     squares: Float
 
 
-def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Gaussian) -> Approximation:
+def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) -> Approximation:
     """Variances and evidence with third cumulants; as they were where that costs too much or says too much."""
     N, P = objective.source.n_rows, objective.design.width
     if not is_affordable(N, P):
@@ -80,7 +80,7 @@ def _by_pairs(N: int, P: int) -> bool:
     return N * P <= NUMBERS and 4.0 * N**2 * P <= FLOPS
 
 
-def pair_sums(objective: Posterior, sites: Sites, q: Gaussian) -> Pairs:
+def pair_sums(objective: Posterior, sites: Sites, q: Normal) -> Pairs:
     """The sums over pairs, by the cheaper of the two ways."""
     N, P = objective.source.n_rows, objective.design.width
     if _by_tensor(N, P) and (0.67 * P**2 <= 4 * N or not _by_pairs(N, P)):
@@ -88,7 +88,7 @@ def pair_sums(objective: Posterior, sites: Sites, q: Gaussian) -> Pairs:
     return objective.source.reduce(partial(_gather, sites=sites, q=q, objective=objective)).pairs()
 
 
-def _skewness(block: Block, sites: Sites, q: Gaussian, objective: Posterior) -> tuple[Float, Float, Float]:
+def _skewness(block: Block, sites: Sites, q: Normal, objective: Posterior) -> tuple[Float, Float, Float]:
     """ψ (n, P), u (n,), and how many sites each row is."""
     out = cavities(block, sites, q, objective)
     third = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power).skew
@@ -133,7 +133,7 @@ class _Tensor:
         return Pairs(float(np.trace(square)) - self.own.cubes, square - self.own.squares)
 
 
-def _tensor(block: Block, sites: Sites, q: Gaussian, objective: Posterior) -> _Tensor:
+def _tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Tensor:
     psi, u, count = _skewness(block, sites, q, objective)
     P = psi.shape[1]
     T = np.zeros((P, P, P))
@@ -169,6 +169,6 @@ class _Gathered:
         return Pairs(cubes - self.own.cubes, squares - self.own.squares)
 
 
-def _gather(block: Block, sites: Sites, q: Gaussian, objective: Posterior) -> _Gathered:
+def _gather(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Gathered:
     psi, u, count = _skewness(block, sites, q, objective)
     return _Gathered(psi, count * u, _Own.of(psi, u, count))

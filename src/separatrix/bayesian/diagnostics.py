@@ -23,7 +23,7 @@ rows.
 **The choice** (`choose`), from the thirteen posteriors of the tests, whose answers are known:
 
     largest shift       Laplace, mean corrected: error of the mean, of the sd, of ln p(D)     expectation propagation
-    up to 0.17 sd       0.01 sd,  4 %,  0.05                                                  0.01 sd,  1 %,  0.002
+    up to 0.17 sd       0.01 sd,  4 %,  0.03 to 0.09                                          0.01 sd,  1 %,  0.002
     0.3 to 0.6 sd       0.02 to 0.1 sd,  3 to 18 %,  0.02 to 0.3                              0.03 sd,  3 %,  0.01
     above               0.1 to 0.2 sd,  12 to 33 %,  0.2 to 1.2                               0.04 sd,  4 %,  0.03
 """

@@ -30,7 +30,7 @@ from separatrix._array import Float
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.cumulants import correct
-from separatrix.bayesian.sites import Gaussian, Sites, Sweep, first_sites, mixed, posterior_of, sweep
+from separatrix.bayesian.sites import Normal, Sites, Sweep, first_sites, mixed, posterior_of, sweep
 from separatrix.solvers.posterior import Posterior
 
 __all__ = ["expectation_propagation"]
@@ -64,6 +64,22 @@ def expectation_propagation(
     -------
     Approximation
         Named "ep". ``steps`` is the number of sweeps.
+
+    Examples
+    --------
+    Three rows of one class: nothing but the prior bounds the weight, and the mode is not where the mass is.
+
+    >>> from separatrix.bayesian.approximation import laplace
+    >>> from separatrix.data import as_source
+    >>> from separatrix.likelihoods import Logit
+    >>> from separatrix.priors import Gaussian
+    >>> from separatrix.solvers import Newton, pose
+    >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([1, 1, 1]))
+    >>> objective = pose(source, Logit(), Gaussian(scale=2.0), fit_intercept=False)
+    >>> mode = laplace(objective, Newton().minimise(objective, np.zeros((1, 1))).value)
+    >>> found = expectation_propagation(objective, mode)
+    >>> mode.mean.round(2), found.mean.round(2), found.std.round(2), found.is_converged
+    (array([[1.41]]), array([[1.98]]), array([[1.23]]), True)
     """
     check_positive("expectation_propagation", "tol", tol)
     check_count("expectation_propagation", "max_sweeps", max_sweeps)
@@ -87,7 +103,7 @@ class _Point:
     """Sites, their posterior q, and what a sweep makes of them."""
 
     sites: Sites
-    q: Gaussian
+    q: Normal
     result: Sweep
 
     @cached_property

@@ -6,7 +6,7 @@
 For any likelihood and any number of outputs, and exact as S grows, as long as q is wide enough; the Pareto shape k of
 the weights says whether it is (pareto.py). A Gaussian is tried first. Where k says no, q becomes a Student's t, whose
 tails no posterior with a Gaussian prior escapes, with the mean and the covariance that the weights before it found. Of
-the rounds with a usable k, the one with the most effective draws is the answer.
+the rounds with the best k, good or usable, the one with the most effective draws is the answer.
 
 The points are scrambled Sobol' points, each beside its mirror image: of smooth functions in few dimensions their
 averages are far better than those of independent draws.
@@ -34,7 +34,7 @@ __all__ = ["GOOD", "USABLE", "Importance", "Proposal", "Weighted", "evaluations"
 
 GOOD, USABLE = 0.5, 0.7  # k below which the weights have a variance, and below which they can be worked with
 ROUNDS = 4
-DEGREES = 15.0  # of freedom of the t: heavier tails than any Gaussian, and still near one in twenty dimensions
+LEAST_DEGREES = 3.0  # of freedom of a t in few dimensions, where heavy tails cost little; one more for each
 ENOUGH = 10  # effective draws for each parameter, from which on a covariance is theirs alone
 EVALUATIONS = 2e10  # of a row's likelihood, beyond which the user should say so
 
@@ -81,6 +81,20 @@ def importance(
     ------
     DataError
         Where the prior is flat along some weight, or the evaluations are too many to be meant.
+
+    Examples
+    --------
+    >>> from separatrix.bayesian.approximation import laplace
+    >>> from separatrix.data import as_source
+    >>> from separatrix.likelihoods import Logit
+    >>> from separatrix.priors import Gaussian
+    >>> from separatrix.solvers import Newton, pose
+    >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([1, 1, 1]))
+    >>> objective = pose(source, Logit(), Gaussian(scale=2.0), fit_intercept=False)
+    >>> mode = laplace(objective, Newton().minimise(objective, np.zeros((1, 1))).value)
+    >>> found = importance(objective, mode)
+    >>> round(found.approximation.log_evidence, 2), found.approximation.mean.round(2), found.k < 0.7
+    (-1.09, array([[1.98]]), True)
     """
     check_count("importance", "n", n, least=4 * proposal.mean.size)
     check_count("importance", "max_rounds", max_rounds)
@@ -96,8 +110,10 @@ def importance(
     return _summary(objective, best, proposal.steps)
 
 
-def _quality(found: Weighted) -> tuple[bool, float]:
-    return found.smoothed.k < USABLE, found.smoothed.effective_size
+def _quality(found: Weighted) -> tuple[bool, bool, float]:
+    """A good k goes before a usable one, whatever the effective size: a tail that was missed does not show in that."""
+    k = found.smoothed.k
+    return k < GOOD, k < USABLE, found.smoothed.effective_size
 
 
 def evaluations(objective: Posterior, n: int) -> float:
@@ -166,7 +182,8 @@ def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.ran
 
 def _better(found: Weighted) -> Proposal:
     """A t with the mean and covariance that the weights say."""
-    return Proposal(found.draws.mean, _precision(found), DEGREES)
+    mean = found.draws.mean
+    return Proposal(mean, _precision(found), LEAST_DEGREES + mean.size)
 
 
 def _precision(found: Weighted) -> Factor:

@@ -34,12 +34,12 @@ from separatrix.data import Block
 from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
 
-__all__ = ["Gaussian", "Rows", "Sites", "Sweep", "cavities", "first_sites", "mixed", "posterior_of", "sweep"]
+__all__ = ["Cavities", "Normal", "Rows", "Sites", "Sweep", "cavities", "first_sites", "mixed", "posterior_of", "sweep"]
 
 LEAST_CAVITY = 1e-10  # of a row's precision; a cavity with less is no density, and its row waits
 
 
-class Gaussian(NamedTuple):
+class Normal(NamedTuple):
     """N(θ | mean, A⁻¹): mean (P,) and A factorised."""
 
     mean: Float
@@ -70,7 +70,7 @@ def mixed(points: Sequence[Sites], shares: Float) -> Sites:
     )
 
 
-def posterior_of(sites: Sites, objective: Posterior) -> Gaussian | None:
+def posterior_of(sites: Sites, objective: Posterior) -> Normal | None:
     """q, or None where the sites leave no positive definite precision."""
     prior = objective.prior
     A = prior.add_to(sites.precision.copy())
@@ -79,12 +79,12 @@ def posterior_of(sites: Sites, objective: Posterior) -> Gaussian | None:
     factor = factorise(A, 1, prior.free)
     if factor.singular is not None:
         return None
-    return Gaussian(factor.solve(prior.dot(prior.mean)[0] + sites.shift), factor)
+    return Normal(factor.solve(prior.dot(prior.mean)[0] + sites.shift), factor)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rows:
-    """Numbers (n,) that belong to rows, by name; ``+`` puts blocks together."""
+    """The sites τ and ν (n,) of some rows, and which rows; ``+`` keeps both."""
 
     row: Codes
     tau: Float
@@ -141,7 +141,7 @@ class Cavities(NamedTuple):
     fine: Array  # where the cavity is a density; elsewhere mu_out and var_out are those of q
 
 
-def cavities(block: Block, sites: Sites, q: Gaussian, objective: Posterior) -> Cavities:
+def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cavities:
     """The cavity of every row of a block."""
     tau, nu = sites.tau[_span(block)], sites.nu[_span(block)]
     mu = objective.design.activate(block, q.mean[None, :])
@@ -154,12 +154,12 @@ def cavities(block: Block, sites: Sites, q: Gaussian, objective: Posterior) -> C
     return Cavities(mu, var, mu_out, var / left, power, fine)
 
 
-def sweep(objective: Posterior, sites: Sites, q: Gaussian) -> Sweep:
+def sweep(objective: Posterior, sites: Sites, q: Normal) -> Sweep:
     """One pass: every site renewed, beside the others as they are."""
     return objective.source.reduce(partial(_sweep, sites=sites, q=q, objective=objective))
 
 
-def _sweep(block: Block, sites: Sites, q: Gaussian, objective: Posterior) -> Sweep:
+def _sweep(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
     out = cavities(block, sites, q, objective)
     tau, nu = sites.tau[_span(block)], sites.nu[_span(block)]
     t = block.codes
@@ -193,9 +193,9 @@ def first_sites(objective: Posterior, mean: Float) -> Sites:
 
 def _first_sites(block: Block, mean: Float, objective: Posterior) -> Sweep:
     a = objective.design.activate(block, mean[None, :])
-    log_p, slope, tau = objective.likelihood.derivatives(a, block.codes)
+    _, slope, tau = objective.likelihood.derivatives(a, block.codes)
     nu = slope + tau * a
-    return Sweep(Rows(np.asarray(block.row), tau, nu), *_sums(block, tau, nu, objective), float(log_p.sum()), 0.0, 0)
+    return Sweep(Rows(np.asarray(block.row), tau, nu), *_sums(block, tau, nu, objective), 0.0, 0.0, 0)
 
 
 def _sums(block: Block, tau: Float, nu: Float, objective: Posterior) -> tuple[Float, Float]:

@@ -25,6 +25,17 @@ def test_the_bound_is_below_the_evidence_and_near_it(name):
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
+@pytest.mark.parametrize(("mu", "var"), [(0.5, 1.0), (3.0, 4.5), (-8.0, 30.0), (40.0, 100.0), (-3.0, 2500.0)])
+@pytest.mark.parametrize("t", [0, 1])
+def test_derivatives_are_averaged_at_every_width(name, mu, var, t):
+    found = np.stack(module._moderated(LIKELIHOODS[name], np.array([mu]), np.array([var]), np.array([t])))[:, 0]
+    a = np.linspace(mu - 10 * np.sqrt(var), mu + 10 * np.sqrt(var), 400_001)
+    density = np.exp(-0.5 * (a - mu) ** 2 / var) / np.sqrt(2 * np.pi * var) * (a[1] - a[0])
+    expected = np.stack(LIKELIHOODS[name].derivatives(a, np.full(len(a), t))) @ density
+    assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
 def test_no_gaussian_nearby_has_a_larger_bound(name):
     objective, _, _ = two_weights(name)
     found = variational(objective, at_the_mode(objective), tol=1e-8)
