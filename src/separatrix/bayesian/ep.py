@@ -150,7 +150,9 @@ class _Run:
         return self.here.result.skipped == 0 and self.here.distance <= tol
 
     def step(self) -> _Run | None:
-        """One sweep on; None where no step leads to a posterior."""
+        """One sweep on; None where no step leads to a posterior, or the only rows that would move have no cavity."""
+        if self.here.distance == 0:
+            return None
         near = self.here.distance < NEAR
         mixes = near and len(self.past) > 1
         trial = _mixture(self.past, SHARE) if mixes else _damped(self.here, self.share)
