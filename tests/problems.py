@@ -39,7 +39,18 @@ GENERATIVE = {
     "exponential_family": lambda: sx.ExponentialFamilyClassifier("normal", estimate="ml"),
 }
 
-MODELS = SUM_MODELS | {"perceptron": lambda: sx.Perceptron(max_epochs=200)}
+#: Every model of p(C_k | x), to a tolerance at which its answers can be compared.
+DISCRIMINATIVE = {
+    "logistic": lambda: sx.LogisticRegression(tol=1e-11),
+    "logistic_no_intercept": lambda: sx.LogisticRegression(fit_intercept=False, tol=1e-11),
+    "logistic_lbfgs": lambda: sx.LogisticRegression(solver="lbfgs", tol=1e-11),
+    "label_noise": lambda: sx.LabelNoiseLogisticRegression(noise=0.05, tol=1e-11),
+}
+
+#: Those of two classes alone.
+TWO_CLASSES = {"probit": lambda: sx.ProbitRegression(tol=1e-11)}
+
+MODELS = SUM_MODELS | DISCRIMINATIVE | {"perceptron": lambda: sx.Perceptron(max_epochs=200)}
 
 #: Every way to hold a table in memory.
 STORAGES = {

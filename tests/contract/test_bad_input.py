@@ -8,13 +8,14 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 import separatrix as sx
-from problems import MODELS, blobs
+from problems import MODELS, TWO_CLASSES, blobs
 from separatrix.exceptions import CollinearError, CollinearWarning, DataError, NotSeparableWarning
 
 X, Y = blobs(60, n_classes=2, distance=40.0)
 NAMED = pd.DataFrame(X, columns=["age", "income", "height", "weight"])
 
-every_model = pytest.mark.parametrize("model", [make() for make in MODELS.values()], ids=list(MODELS))
+ALL = MODELS | TWO_CLASSES
+every_model = pytest.mark.parametrize("model", [make() for make in ALL.values()], ids=list(ALL))
 
 
 @every_model

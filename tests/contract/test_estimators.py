@@ -33,6 +33,14 @@ ESTIMATORS = {
     "qda_shrunk": (sx.QuadraticDiscriminantAnalysis(shrinkage=0.1), FISHER_DEGENERATE),
     "naive_bayes": (sx.NaiveBayes(), {}),
     "exponential_family": (sx.ExponentialFamilyClassifier(), {}),
+    "logistic": (sx.LogisticRegression(), {}),
+    "logistic_newton": (sx.LogisticRegression(solver="newton"), {}),
+    "logistic_lbfgs": (sx.LogisticRegression(solver="lbfgs"), {}),
+    "logistic_gradient": (sx.LogisticRegression(solver="gradient"), {}),
+    "logistic_stochastic": (sx.LogisticRegression(solver="stochastic", tol=1e-10), {}),
+    "probit": (sx.ProbitRegression(), {}),
+    "label_noise": (sx.LabelNoiseLogisticRegression(), {}),
+    "label_noise_given": (sx.LabelNoiseLogisticRegression(noise=0.05), {}),
     "perceptron": (
         sx.Perceptron(),
         dict.fromkeys(
