@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+
 from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
@@ -13,7 +16,10 @@ __all__ = [
     "DataError",
     "NotSeparableWarning",
     "SeparationWarning",
+    "warn",
 ]
+
+PACKAGE = __name__.partition(".")[0]
 
 
 class DataError(ValueError):
@@ -38,3 +44,11 @@ class SeparationWarning(UserWarning):
 
 class ApproximationWarning(UserWarning):
     """A posterior is far from the Gaussian that stands for it, or a better one could not be found."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called into the package, however deep inside of it the reason is found."""
+    depth, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)

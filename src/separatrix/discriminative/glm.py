@@ -10,7 +10,6 @@ that says how good the fit is.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +32,7 @@ from separatrix.discriminative.profile import profile_interval
 from separatrix.discriminative.regressor import LinearRegressor, Training
 from separatrix.discriminative.summary import Summary
 from separatrix.discriminative.targets import open_targets
+from separatrix.exceptions import warn
 from separatrix.likelihoods.glm import LIKELIHOODS, MeanLikelihood, mean_likelihood
 from separatrix.solvers.newton import Newton
 
@@ -217,11 +217,10 @@ class GeneralizedLinearModel(LinearRegressor):
         mean = likelihood.mean(a)
         undefined = np.flatnonzero(np.isnan(mean))
         if len(undefined):
-            warnings.warn(
+            warn(
                 f"{len(undefined)} of {len(a)} rows have no mean (NaN): with link={likelihood.link!r} an activation "
                 f"must be positive, and that of row {undefined[0]} is {a[undefined[0]]:.3g}. Use link='log' to "
-                "extrapolate.",
-                stacklevel=2,
+                "extrapolate."
             )
         return mean
 

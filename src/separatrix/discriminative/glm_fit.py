@@ -13,7 +13,6 @@ All of these come from one more pass. The model of a mean alone needs no pass: i
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -27,7 +26,7 @@ from separatrix.data import Block, Source
 from separatrix.discriminative.null_model import NullModel, fit_null
 from separatrix.discriminative.separation import examine
 from separatrix.discriminative.targets import Targets
-from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError
+from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods.glm import MeanLikelihood, NormalIdentity
 from separatrix.priors import Flat, Gaussian
 from separatrix.solvers import Solution
@@ -247,10 +246,9 @@ def warn_if_unfinished(fit: GLMFit) -> None:
     if fit.solution.is_converged:
         return
     size = fit.posterior.gradient_size(fit.posterior.value_grad(fit.theta).grad)
-    warnings.warn(
+    warn(
         f"{fit.solution.status.value} ({fit.solution.steps}): the gradient is still {size:.1e} per row, and the "
         f"tolerance is {fit.solver.tol:.1e}. Raise max_steps, set alpha > 0, or look for columns that determine the "
         "targets; without a finite maximum no number of steps is enough.",
         ConvergenceWarning,
-        stacklevel=3,
     )

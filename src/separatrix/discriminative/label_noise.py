@@ -11,7 +11,6 @@ to the nearest maximum of this one. The rates are given, or estimated along with
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,8 +24,8 @@ from separatrix.data import encode_labels, is_shares
 from separatrix.discriminative.confusion import STRUCTURES, KnownRates, Rates, given_confusion, noisy_likelihood
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import Joint, doubts, estimate, wrong_share
-from separatrix.discriminative.separation import is_at_stake
-from separatrix.exceptions import DataError, SeparationWarning
+from separatrix.discriminative.separation import examine, is_at_stake
+from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
 from separatrix.shell import Training
@@ -185,8 +184,8 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         return Logit() if n_classes == 2 else Softmax(n_classes)
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
-        """Go on from the fit without noise, whose answer about separation stays."""
-        super()._conclude(objective, solution, training)
+        """Go on from the fit without noise, whose answer about separation stays; how far it got no longer matters."""
+        self.separation_ = examine(objective, solution, len(training.classes))
         fit = self._with_noise(objective, solution)
         likelihood, theta = noisy_likelihood(fit.confusion), fit.solution.value
         noisy = replace(objective, likelihood=likelihood)
@@ -248,10 +247,9 @@ def _warn_if_sharp(objective: Posterior, theta: Float) -> None:
         return
     here, far = (objective.value_grad(scale * theta).value for scale in (1.0, FAR))
     if far <= here + ROUNDING * abs(here):
-        warnings.warn(
+        warn(
             "A hyperplane separates all rows but those that the model takes for mislabelled. The likelihood has no "
             "maximum: the weights are those at which the solver stopped, and they would grow without end. Give the "
             "weights a prior (alpha > 0).",
             SeparationWarning,
-            stacklevel=5,
         )

@@ -7,7 +7,6 @@ and reports weights in the user's units. A model adds its likelihood, and nothin
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +18,7 @@ from separatrix._arguments import check_count, check_number, check_option, check
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.separation import examine, is_at_stake
-from separatrix.exceptions import ConvergenceWarning
+from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.shell import LinearClassifier, Training
@@ -123,9 +122,8 @@ class DiscriminativeClassifier(LinearClassifier):
     def _warn_of_steps(self, objective: Posterior, solution: Solution[Float]) -> None:
         size = objective.gradient_size(objective.value_grad(solution.value).grad)
         goal = f", and tol is {self.tol:.1e}" if isinstance(self.solver, str) else ""
-        warnings.warn(
+        warn(
             f"{type(self).__name__} {solution.status.value} ({solution.steps}): the gradient is {size:.1e} per row and "
             f"standard deviation{goal}. Raise max_steps or tol, or leave solver='auto'.",
             ConvergenceWarning,
-            stacklevel=4,
         )

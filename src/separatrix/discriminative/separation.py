@@ -11,14 +11,13 @@ linear program decides (`solvers.separation`).
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 import numpy as np
 
 from separatrix._array import Float
 from separatrix.discriminative.overlap import is_overlapping
-from separatrix.exceptions import CollinearWarning, SeparationWarning
+from separatrix.exceptions import CollinearWarning, SeparationWarning, warn
 from separatrix.solvers import Posterior, Separability, Solution, separability
 from separatrix.solvers.factor import Factor
 
@@ -74,23 +73,21 @@ def _unproven(objective: Posterior, status: Literal["overlapping", "unknown"]) -
 def _warn(objective: Posterior, solution: Solution[Float], found: Separability) -> None:
     if found:
         rest = f", but for {found.n_on_plane} rows that lie on it" if found.n_on_plane else ""
-        warnings.warn(
+        warn(
             f"A hyperplane separates the classes (status {found.status!r}{rest}), along {_listed(found.columns)}. The "
             "likelihood has no maximum: the weights are those at which the solver stopped, and they would grow without "
             "end. Give the weights a prior (alpha > 0), or drop or combine those columns.",
             SeparationWarning,
-            stacklevel=5,
         )
         return
     inverse = None if solution.end is None else solution.end.inverse
     if isinstance(inverse, Factor) and inverse.singular is not None:
         columns = (*objective.source.columns, "the bias")[: objective.design.width]
-        warnings.warn(
+        warn(
             f"Collinear columns: {inverse.singular.describe(columns * objective.shape[0])}. Predictions are "
             "unaffected, but coefficients are not unique: short ones (in standard-deviation units) are returned. "
             "Drop those columns, or set alpha > 0.",
             CollinearWarning,
-            stacklevel=5,
         )
 
 
