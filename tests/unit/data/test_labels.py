@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.data.labels import HEAD, encode_labels
+from separatrix.data.labels import HEAD, encode_labels, encode_shares, is_shares
 from separatrix.exceptions import DataError
 
 KINDS = {
@@ -56,3 +56,73 @@ def test_real_numbers_are_not_labels():
 def test_no_labels_at_all():
     with pytest.raises(ValueError, match="requires y"):
         encode_labels(None)
+
+
+SHARES = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.0, 0.25, 0.75]])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [SHARES, np.eye(3), SHARES[:, :2], pd.DataFrame(SHARES), pl.DataFrame(SHARES), pa.table(pd.DataFrame(SHARES))],
+    ids=["array", "one_hot", "two", "pandas", "polars", "pyarrow"],
+)
+def test_a_table_of_two_columns_or_more_holds_shares(table):
+    assert is_shares(table)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[0, 1, 2], np.arange(3), SHARES[:, :1], SHARES[:, 0], pd.Series([0, 1]), pl.Series([0, 1]), SHARES.tolist(), None],
+    ids=["list", "array", "column", "reals", "series", "polars", "nested", "none"],
+)
+def test_anything_else_holds_labels(labels):
+    assert not is_shares(labels)
+
+
+@pytest.mark.parametrize("kind", ["array", "single", "pandas", "polars"])
+def test_shares_keep_their_order_and_name_their_classes(kind):
+    names = ["low", "high", "middle"]  # in the order of the columns, sorted or not
+    table, classes = {
+        "array": (SHARES, [0, 1, 2]),
+        "single": (SHARES.astype(np.float32), [0, 1, 2]),
+        "pandas": (pd.DataFrame(SHARES, columns=names), names),
+        "polars": (pl.DataFrame(SHARES, schema=names), names),
+    }[kind]
+    found, T = encode_shares(table)
+    assert found.tolist() == classes
+    assert T.dtype == np.float64
+    np.testing.assert_allclose(T, SHARES, atol=1e-7)
+    np.testing.assert_allclose(T.sum(axis=1), 1.0, rtol=1e-15)  # also where single precision did not
+
+
+def test_counts_of_one_class_each_are_shares():
+    classes, T = encode_shares(np.eye(3, dtype=int)[[2, 0, 1]])
+    assert classes.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(T, np.eye(3)[[2, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([0.5, 0.6, -0.1], r"Row 1 of y is \(0.5, 0.6, -0.1\): soft targets .* in \[0, 1\] \(1 of 3 rows do not\)"),
+        ([0.0, 1.5, -0.5], r"Row 1 of y is \(0, 1.5, -0.5\)"),
+        ([np.nan, 0.5, 0.5], r"Row 1 of y is \(nan, 0.5, 0.5\)"),
+        ([np.inf, 0.0, 0.0], r"Row 1 of y is \(inf, 0, 0\)"),
+        (
+            [0.5, 0.4, 0.0],
+            r"Row 1 of y sums to 0.9: .* must sum to 1 \(1 of 3 rows do not\). Divide each row by its sum",
+        ),
+        ([0.0, 0.0, 0.0], "Row 1 of y sums to 0:"),
+        ([1.0, 1.0, 0.0], "Row 1 of y sums to 2:"),
+    ],
+)
+def test_shares_that_are_no_probabilities_name_the_first_row(row, message):
+    T = SHARES.copy()
+    T[1] = row
+    with pytest.raises(DataError, match=message):
+        encode_shares(T)
+
+
+def test_long_rows_of_shares_are_abbreviated():
+    with pytest.raises(DataError, match=r"Row 0 of y is \(2, 2, 2, 2, 2, 2, ...\)"):
+        encode_shares(np.full((2, 40), 2.0))

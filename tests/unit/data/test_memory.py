@@ -1,4 +1,5 @@
 import tracemalloc
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -40,6 +41,23 @@ def test_blocks_carry_what_belongs_to_their_rows():
     assert shuffled != list(range(20))
     assert sorted(shuffled) == list(range(20))
     assert source.fold(check, [], np.random.default_rng(0)) == shuffled
+
+
+def test_an_offset_goes_with_its_rows_through_every_verb():
+    offset = np.linspace(-1, 1, 20)
+    source = replace(as_source(X, np.arange(20) % 2, np.ones(20)), offset=offset)
+
+    def check(state, block):
+        assert_array_equal(block.offset, offset[np.asarray(block.row)])
+        return state + len(block)
+
+    assert source.fold(check, 0) == 20
+    assert source.fold(check, 0, np.random.default_rng(0)) == 20
+    total = source.reduce(lambda block: Tally(np.array([block.offset @ block.X[:, 0]])))
+    assert total.count[0] == pytest.approx(offset @ X[:, 0])
+    for other in (source.taller(3), source.sized_for(5)):
+        assert other.fold(check, 0) == 20
+    assert as_source(X).fold(lambda state, block: [*state, block.offset], []) == [None] * 3
 
 
 @pytest.mark.parametrize("storage", STORAGES)
