@@ -39,8 +39,8 @@ def test_no_point_of_a_fine_grid_of_widths_and_scales_is_better():
 
 def test_each_value_is_judged_by_the_evidence_of_its_model():
     X, y = make_xor_clusters(150, std=0.7)
-    found = tune_model(of_degree, X, y, values=[1, 2, 3])
-    assert [trial.value for trial in found.tried] == [1, 2, 3]
+    found = tune_model(of_degree, X, y, values=[2, 3])
+    assert [trial.value for trial in found.tried] == [2, 3]
     for degree, log_evidence in found.tried:
         assert log_evidence == pytest.approx(of_degree(degree).fit(X, y).log_evidence_, abs=SCALE_TOL)
 
