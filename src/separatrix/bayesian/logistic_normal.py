@@ -64,8 +64,8 @@ def log_averages(m: Float, s: Float) -> Averages:
     q = common * mills
     f = common * s * _loss(z, mills)
     c = np.zeros_like(q)
-    for k, weight in enumerate(_alternating_weights(TERMS), start=1):
-        low, high = _terms(k, m, s, z, top, common)
+    for k, weight in enumerate(alternating_weights(TERMS), start=1):
+        low, high = closed_terms(k, m, s, z, top, common)
         q += weight * (low - high)
         f += weight / k * (low + high)
         c += weight * k * (low + high)
@@ -80,7 +80,7 @@ def _loss(z: Float, mills: Float) -> Float:
     return np.asarray(np.where(z < 1e3, direct, inverse**2 * (1 - 3 * inverse**2) / np.sqrt(2 * np.pi)))
 
 
-def _terms(k: int, m: Float, s: Float, z: Float, top: Float, common: Float) -> tuple[Float, Float]:
+def closed_terms(k: int, m: Float, s: Float, z: Float, top: Float, common: Float) -> tuple[Float, Float]:
     """e^(-km + k²s²/2) Φ(z - ks) and e^(km + k²s²/2) Φ(-z - ks), both without the factor e^top."""
     below = k * s < z
     ahead = np.exp(np.minimum(np.where(below, -k * m + 0.5 * (k * s) ** 2 - top, 0.0), 0.0))
@@ -100,8 +100,8 @@ def softplus_variance(m: Float, s: Float) -> Float:
     mills = 0.5 * special.erfcx(z / np.sqrt(2.0))
     second = common * s**2 * (mills - z * _loss(z, mills))  # E[a²; a > 0]
     harmonic = 0.0
-    for k, weight in enumerate(_alternating_weights(TERMS), start=1):
-        low, high = _terms(k, m, s, z, np.zeros_like(z), common)
+    for k, weight in enumerate(alternating_weights(TERMS), start=1):
+        low, high = closed_terms(k, m, s, z, np.zeros_like(z), common)
         x = k * s + z
         second += 2 * weight / k * common * s * _loss(x, 0.5 * special.erfcx(x / np.sqrt(2.0)))  # E[a e^-ka; a > 0]
         second -= 2 * weight * harmonic / k * (low + high)
@@ -110,7 +110,7 @@ def softplus_variance(m: Float, s: Float) -> Float:
 
 
 @cache
-def _alternating_weights(n: int) -> tuple[float, ...]:
+def alternating_weights(n: int) -> tuple[float, ...]:
     """Weights w_k, near (-1)^k at first and falling to zero, with Σ_k w_k a_k ≈ Σ_k (-1)^k a_k (Algorithm 1 there)."""
     d = ((3 + np.sqrt(8.0)) ** n + (3 - np.sqrt(8.0)) ** n) / 2
     b, c, weights = -1.0, -d, []

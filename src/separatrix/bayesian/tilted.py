@@ -28,7 +28,7 @@ from scipy import special
 
 from separatrix._array import Array, Float
 from separatrix._special import LOG_SQRT_2PI
-from separatrix.bayesian.logistic_normal import NO_WIDTH, TERMS, _alternating_weights, _terms
+from separatrix.bayesian.logistic_normal import NO_WIDTH, TERMS, alternating_weights, closed_terms
 from separatrix.likelihoods import LabelNoise, Likelihood, Logit, Probit
 
 __all__ = ["Tilted", "sigmoid_derivatives", "tilted"]
@@ -143,8 +143,8 @@ def sigmoid_derivatives(m: Float, s: Float) -> _Derivatives:
     common = np.exp(np.minimum(exponent - top, 0.0))
     q = 0.5 * common * special.erfcx(z / np.sqrt(2.0))
     c, c1, c2 = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
-    for k, weight in enumerate(_alternating_weights(TERMS), start=1):
-        low, high = _terms(k, m, s, z, top, common)
+    for k, weight in enumerate(alternating_weights(TERMS), start=1):
+        low, high = closed_terms(k, m, s, z, top, common)
         even, odd = weight * (low + high), weight * (low - high)
         q += odd
         c += k * even
