@@ -92,7 +92,7 @@ def _skewness(block: Block, sites: Sites, q: Normal, objective: Posterior) -> tu
     """ψ (n, P), u (n,), and how many sites each row is."""
     out = cavities(block, sites, q, objective)
     third = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power).skew
-    u = -third * (out.var_out / out.var) ** 3
+    u = -third / out.left**3
     count = np.ones(len(u)) if block.weight is None else block.weight / out.power
     return objective.design.regressors(block.X) @ q.factor.root, u, count
 

@@ -137,6 +137,7 @@ class Cavities(NamedTuple):
     var: Float
     mu_out: Float
     var_out: Float
+    left: Float  # var / var_out, also where both are zero: a row of zeros without a bias
     power: Float  # of the likelihood that stands in for the site that was taken out
     fine: Array  # where the cavity is a density; elsewhere mu_out and var_out are those of q
 
@@ -151,7 +152,7 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
     fine = left > LEAST_CAVITY
     left = np.where(fine, left, 1.0)
     mu_out = np.where(fine, mu - power * var * (nu - tau * mu) / left, mu)
-    return Cavities(mu, var, mu_out, var / left, power, fine)
+    return Cavities(mu, var, mu_out, var / left, left, power, fine)
 
 
 def sweep(objective: Posterior, sites: Sites, q: Normal) -> Sweep:
@@ -182,8 +183,9 @@ def _sweep(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep
 
 def _log_ratio(out: Cavities, found: Tilted) -> Float:
     """ln s_n(mu) + (ln Z_n - ln ∫ cavity s_n)/power, in which s_n(mu) cancels: cavity s_n is q times that integral."""
-    away = (out.mu - out.mu_out) ** 2 / out.var_out
-    return np.asarray((found.log_z - 0.5 * np.log(out.var / out.var_out) + 0.5 * away) / out.power)
+    moved = (out.mu - out.mu_out) ** 2
+    away = np.divide(moved, out.var_out, out=np.zeros_like(moved), where=out.var_out > 0)
+    return np.asarray((found.log_z - 0.5 * np.log(out.left) + 0.5 * away) / out.power)
 
 
 def first_sites(objective: Posterior, mean: Float) -> Sites:
