@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from separatrix._array import Float
+from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix.discriminative.overlap import is_overlapping
 from separatrix.exceptions import CollinearWarning, SeparationWarning, warn
 from separatrix.solvers import Posterior, Separability, Solution, separability
@@ -83,12 +84,28 @@ def _warn(objective: Posterior, solution: Solution[Float], found: Separability) 
     inverse = None if solution.end is None else solution.end.inverse
     if isinstance(inverse, Factor) and inverse.singular is not None:
         columns = (*objective.source.columns, "the bias")[: objective.design.width]
+        if not (said := _dependent(inverse.matrix, len(columns)).describe(columns)):
+            return
         warn(
-            f"Collinear columns: {inverse.singular.describe(columns * objective.shape[0])}. Predictions are "
+            f"Collinear columns: {said}. Predictions are "
             "unaffected, but coefficients are not unique: short ones (in standard-deviation units) are returned. "
             "Drop those columns, or set alpha > 0.",
             CollinearWarning,
         )
+
+
+def _dependent(hess: Float, width: int) -> SingularError:
+    """Which of ``width`` columns depend on which: the same in every class, so blocks of the Hessian are added.
+
+    Those of two classes with a minus: they are negative, and `factorise` has added the same to every block.
+    """
+    K = len(hess) // width
+    sign = np.ones((1, 1)) if K == 1 else (K * np.eye(K) - 1) / (K - 1)
+    try:
+        cholesky_of_correlation(np.einsum("kpjq,kj->pq", hess.reshape(K, width, K, width), sign))
+    except SingularError as found:
+        return found
+    return SingularError([], {})
 
 
 def _listed(columns: tuple[str, ...]) -> str:

@@ -306,6 +306,20 @@ def test_a_flat_prior_on_one_column_puts_only_that_one_at_stake():
         sx.LogisticRegression(prior=sx.Gaussian(scale=[1.0, 1.0, np.inf])).fit(X, y)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_collinear_columns_are_named_once_whatever_the_number_of_classes(n_classes):
+    X, y = paired(rows(40, 4), n_classes)
+    X = np.column_stack([X, X[:, 0] + 2 * X[:, 1], np.full(len(X), 7.0), -3 * X[:, 2]])
+    with pytest.warns(CollinearWarning) as caught:
+        model = sx.LogisticRegression(alpha=0.0).fit(X, y)
+    said = str(caught[0].message).split(". ")[0].removeprefix("Collinear columns: ").split("; ")
+    assert said[0] == "'x5' is constant"
+    assert len(said) == 3
+    assert any(clause in ("'x2' is a multiple of 'x6'", "'x6' is a multiple of 'x2'") for clause in said)
+    assert any("is a combination of" in clause and clause.count("'x") == 3 for clause in said)
+    assert np.abs(model.coef_[:, 5]).max() == 0
+
+
 def test_soft_targets_are_not_separated():
     X, y = TRIPLE
     model = sx.LogisticRegression(alpha=1.0).fit(X, np.eye(2)[y])
