@@ -15,9 +15,9 @@ weights are replaced by the expected order statistics of the law, which takes ou
 
 The law holds for a tail, and where q is nearly p there may be none. In one or two dimensions many draws then lie where
 p/q has a maximum; a threshold there leaves excesses that are almost zero beside a few that are not, and the law that
-fits those best has k = 3, of weights that are all but equal. So where not all of the tail stands out, 30 % above the
-median, the tail is what does, and its k counts by its share; unless a weight is 20 times the median, which may be the
-first draw in a mode that q misses.
+fits those best has k = 3, of weights that have a mean and a variance. So where no weight is 20 times the median, as the
+first draw in a mode that q misses would be, the tail is what stands out, 30 % above the median, and, where k is said to
+be above one, the largest quarter; and its k counts by its share.
 
 Vehtari, Simpson, Gelman, Yao & Gabry (2024); the fit is that of Zhang & Stephens (2009).
 """
@@ -112,7 +112,7 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     if len(tail.members) < LEAST_TAIL:
         return _normalised(relative, k=inf, top=top)
     k, smooth = _smoothed(relative, tail)
-    clear = _standing_out(relative, tail)
+    clear = _standing_out(relative, tail, quarter=k > 1)
     if len(clear.members) < len(tail.members) and _median(relative) > -log(FAR_OUT):
         k_clear, smooth = (0.0, relative) if len(clear.members) < LEAST_TAIL else _smoothed(relative, clear)
         k = min(k, k_clear * len(clear.members) / len(tail.members))
@@ -175,9 +175,11 @@ def _largest(relative: Float) -> _Tail:
     return _Tail(cut, largest[relative[largest] > cut])
 
 
-def _standing_out(relative: Float, tail: _Tail) -> _Tail:
-    """Those of a tail that are not like most weights."""
+def _standing_out(relative: Float, tail: _Tail, *, quarter: bool) -> _Tail:
+    """Those of a tail that are not like most weights; of these the largest quarter, if asked to."""
     cut = max(tail.cut, _median(relative) + log1p(STANDS_OUT))
+    if quarter:
+        cut = max(cut, float(relative[tail.members[3 * len(tail.members) // 4]]))
     return _Tail(cut, tail.members[relative[tail.members] > cut])
 
 
