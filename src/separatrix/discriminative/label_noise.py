@@ -120,6 +120,8 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     0.02
     """
 
+    has_limits_of_its_own = True
+
     noise_: Any
     confusion_: Float
     mislabelled_: Float

@@ -10,11 +10,8 @@ w ~ N(0, 1/alpha), or the maximum likelihood for alpha = 0. The bias has no pena
 
 from __future__ import annotations
 
-from typing import Any
-
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
-from separatrix.priors import Prior
 
 __all__ = ["LogisticRegression"]
 
@@ -72,28 +69,6 @@ class LogisticRegression(DiscriminativeClassifier):
     >>> model.separation_.status
     'quasi-complete'
     """
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        prior: Prior | None = None,
-        basis: Any = None,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        tol: float = 1e-8,
-        max_steps: int | None = None,
-        trace: bool = False,
-        rng: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.prior = prior
-        self.basis = basis
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_steps = max_steps
-        self.trace = trace
-        self.rng = rng
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         return Logit() if n_classes == 2 else Softmax(n_classes)

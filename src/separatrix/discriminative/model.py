@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import is_dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,18 +37,35 @@ SOLVERS: Mapping[str, type[Any]] = {
 }
 
 
+TOL = 1e-8  # where the user sets none
+
+
 class DiscriminativeClassifier(LinearClassifier):
     """The shell of logistic, probit and label-noise regression."""
 
-    basis: Any
-    alpha: float
-    prior: Prior | None
-    fit_intercept: bool
-    solver: Any
-    tol: float
-    max_steps: int | None
-    trace: bool
-    rng: Any
+    has_limits_of_its_own: ClassVar[bool] = False  # whether tol and max_steps mean something beside a solver object
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        prior: Prior | None = None,
+        basis: Any = None,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = TOL,
+        max_steps: int | None = None,
+        trace: bool = False,
+        rng: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.prior = prior
+        self.basis = basis
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_steps = max_steps
+        self.trace = trace
+        self.rng = rng
 
     @abstractmethod
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
@@ -108,8 +125,10 @@ class DiscriminativeClassifier(LinearClassifier):
     def _solver(self) -> Solver:
         """The solver named or given, with the tolerance and limits of the model."""
         name = type(self).__name__
+        if isinstance(self.solver, type):
+            raise ValueError(f"{name}(solver={self.solver.__name__}) is a class: give {self.solver.__name__}().")
         if isinstance(self.solver, Solver):
-            return self.solver  # an object with its own settings
+            return self._with_own_settings(self.solver)
         kind = SOLVERS[check_option(name, "solver", self.solver, SOLVERS, otherwise=", or a solver object")]
         limits: dict[str, Any] = {"tol": check_positive(name, "tol", self.tol), "trace": self.trace}
         if self.max_steps is not None:
@@ -119,11 +138,28 @@ class DiscriminativeClassifier(LinearClassifier):
             limits["rng"] = generator(self.rng)
         return kind(**limits)  # type: ignore[no-any-return]
 
+    def _with_own_settings(self, solver: Solver) -> Solver:
+        """An object as it is; settings of the model that it would ignore are an error, but for the trace."""
+        given = {} if self.has_limits_of_its_own else {"tol": self.tol != TOL, "max_steps": self.max_steps is not None}
+        ignored = [setting for setting, is_given in (given | {"rng": self.rng is not None}).items() if is_given]
+        if ignored:
+            raise ValueError(
+                f"{type(self).__name__}(solver={solver!r}, {ignored[0]}={getattr(self, ignored[0])!r}): a solver "
+                f"object has its own settings. Set its limits in {type(solver).__name__}(...), or name the solver."
+            )
+        if not self.trace:
+            return solver
+        if not (is_dataclass(solver) and "trace" in solver.__dataclass_fields__):
+            raise ValueError(f"{type(self).__name__}(solver={solver!r}, trace=True): this solver keeps no trace.")
+        return replace(solver, trace=True)
+
     def _warn_of_steps(self, objective: Posterior, solution: Solution[Float]) -> None:
         size = objective.gradient_size(objective.value_grad(solution.value).grad)
-        goal = f", and tol is {self.tol:.1e}" if isinstance(self.solver, str) else ""
+        is_named = isinstance(self.solver, str) or self.has_limits_of_its_own
+        goal = f", and tol is {self.tol:.1e}" if is_named else ""
+        remedy = "Raise max_steps or tol" if is_named else "Give the solver object more steps, or a larger tol"
         warn(
             f"{type(self).__name__} {solution.status.value} ({solution.steps}): the gradient is {size:.1e} per row and "
-            f"standard deviation{goal}. Raise max_steps or tol, or leave solver='auto'.",
+            f"standard deviation{goal}. {remedy}, or leave solver='auto'.",
             ConvergenceWarning,
         )

@@ -164,7 +164,7 @@ def estimate(joint: Joint, start: Float, *, tol: float, max_steps: int, trace: b
 def _search(joint: Joint, vector: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
     """L-BFGS with a fresh curvature every few steps."""
     found = Solution(vector, Status.MAX_STEPS, 0, 0)
-    while not found.is_converged and found.steps < max_steps:
+    while found.status is Status.MAX_STEPS and found.steps < max_steps:
         lbfgs = LBFGS(tol, min(PATIENCE, max_steps - found.steps), memory=50, trace=trace)
         here, inverse = joint.value_grad_inverse(found.value)
         part = lbfgs.minimise(joint, found.value, inverse=inverse, known=here)  # type: ignore[arg-type]  # all it asks for

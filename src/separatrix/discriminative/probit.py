@@ -14,7 +14,6 @@ from typing import Any
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Probit
-from separatrix.priors import Prior
 
 __all__ = ["ProbitRegression"]
 
@@ -72,28 +71,6 @@ class ProbitRegression(DiscriminativeClassifier):
     >>> model.coef_.round(2), model.intercept_.round(2)
     (array([[19.73]]), array([-34.94]))
     """
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        prior: Prior | None = None,
-        basis: Any = None,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        tol: float = 1e-8,
-        max_steps: int | None = None,
-        trace: bool = False,
-        rng: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.prior = prior
-        self.basis = basis
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_steps = max_steps
-        self.trace = trace
-        self.rng = rng
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         if n_classes != 2:

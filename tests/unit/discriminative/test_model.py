@@ -44,7 +44,7 @@ def test_without_a_prior_every_solver_gives_one_answer_also_where_classes_could_
 
 
 def test_a_solver_object_brings_its_own_settings():
-    model = sx.LogisticRegression(solver=Newton(tol=1e-3), tol=1e-12).fit(X, Y)
+    model = sx.LogisticRegression(solver=Newton(tol=1e-3)).fit(X, Y)
     assert model.n_steps_ == sx.LogisticRegression(solver="newton", tol=1e-3).fit(X, Y).n_steps_
     assert clone(model).get_params()["solver"] == Newton(tol=1e-3)
 
@@ -166,7 +166,7 @@ def test_too_few_steps_are_reported_under_a_prior_although_the_classes_are_separ
 
 
 def test_the_message_does_not_speak_of_a_tolerance_that_another_object_has():
-    with pytest.warns(ConvergenceWarning, match="standard deviation. Raise max_steps or tol"):
+    with pytest.warns(ConvergenceWarning, match="standard deviation. Give the solver object more steps"):
         sx.LogisticRegression(solver=LBFGS(max_steps=1)).fit(X, Y)
 
 

@@ -4,9 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import separatrix as sx
 from separatrix.exceptions import ConvergenceWarning, SeparationWarning
+from separatrix.solvers import LBFGS, Newton, StochasticGradient
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -41,3 +43,49 @@ def test_separated_classes_are_reported_at_the_line_of_the_user(name):
     _, found = caught(lambda: STOPPED[name](alpha=0.0).fit(LINE, (LINE[:, 0] > 4).astype(int)))
     assert SeparationWarning in [w.category for w in found]
     assert {w.filename for w in found} == {__file__}
+
+
+@pytest.mark.parametrize("solver", [Newton(), LBFGS(), StochasticGradient()], ids=lambda solver: type(solver).__name__)
+def test_a_trace_is_kept_by_solver_objects_too(solver):
+    model = sx.LogisticRegression(solver=solver, trace=True).fit(X, Y)
+    assert len(model.trace_) == model.n_steps_ + 1
+    assert model.get_params()["solver"] is solver  # and the object of the user is as it was
+    assert not solver.trace
+
+
+@pytest.mark.parametrize(
+    "setting", [{"tol": 1e-3}, {"max_steps": 3}, {"rng": 1}], ids=lambda setting: next(iter(setting))
+)
+def test_settings_that_a_solver_object_would_ignore_are_refused(setting):
+    name, value = next(iter(setting.items()))
+    with pytest.raises(ValueError, match=rf"{name}={value}\): a solver object has its own settings"):
+        sx.LogisticRegression(solver=Newton(), **setting).fit(X, Y)
+
+
+def test_label_noise_goes_on_with_limits_of_its_own_after_a_solver_object():
+    model, found = caught(lambda: sx.LabelNoiseLogisticRegression(solver=Newton(), max_steps=1).fit(X, Y))
+    assert "Raise max_steps or tol" in str(found[0].message)
+    assert model.n_steps_ == sx.LogisticRegression(solver=Newton()).fit(X, Y).n_steps_ + 1
+
+
+def test_a_class_of_solvers_is_not_a_solver():
+    with pytest.raises(ValueError, match=r"solver=Newton\) is a class: give Newton\(\)"):
+        sx.LogisticRegression(solver=Newton).fit(X, Y)
+
+
+def test_a_solver_of_the_user_without_a_trace_is_asked_for_none():
+    class Still:
+        def minimise(self, objective, start):
+            return Newton().minimise(objective, start)
+
+    sx.LogisticRegression(solver=Still()).fit(X, Y)
+    with pytest.raises(ValueError, match="this solver keeps no trace"):
+        sx.LogisticRegression(solver=Still(), trace=True).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [sx.LogisticRegression, sx.ProbitRegression])
+def test_the_shared_constructor_is_that_of_the_model(kind):
+    given = {"alpha": 2.0, "fit_intercept": False, "solver": "newton", "tol": 1e-6, "max_steps": 7, "rng": 3}
+    assert clone(kind(**given)).get_params() == kind().get_params() | given
+    documented = [line.split(" : ")[0].strip() for line in kind.__doc__.splitlines() if " : " in line]
+    assert set(kind().get_params()) <= set(documented)
