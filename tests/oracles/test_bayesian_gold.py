@@ -1,0 +1,163 @@
+"""The model as a user calls it against the thirteen posteriors whose answers are known.
+
+Every problem states its prior in the units of the columns, so that ``standardize=False``. Bounds in posterior standard
+deviations, probabilities over 200 test rows, and nats.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+
+import separatrix as sx
+from oracles.gold import PROBLEMS, load
+from separatrix.exceptions import ApproximationWarning
+
+TWO_CLASSES = [name for name in PROBLEMS if name != "three_classes"]
+HARD_FOR_LAPLACE = {"few_rows", "many_dummies"}
+
+
+def fitted(gold, approximation, **arguments):
+    problem = gold.problem
+    bias = problem.intercept_scale is not None
+    prior = sx.Gaussian(problem.scale, intercept_scale=problem.intercept_scale if bias else np.inf)
+    likelihood = "logit" if problem.likelihood == "softmax" else problem.likelihood
+    model = sx.BayesianLogisticRegression(
+        prior, likelihood, problem.noise or 0.05, False, approximation=approximation, fit_intercept=bias, **arguments
+    )
+    return model.fit(problem.X, problem.y)
+
+
+def errors_of_probabilities(model, gold):
+    P = model.predict_proba(gold.problem.X_test)
+    return np.abs((P if gold.probabilities.ndim == 2 else P[:, 1]) - gold.probabilities)
+
+
+def errors_of_moments(model, gold):
+    posterior = model.posterior_
+    return np.abs((posterior.mean.ravel() - gold.means) / gold.sds).max(), np.abs(
+        posterior.std.ravel() / gold.sds - 1
+    ).max()
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_auto(name):
+    """Promised where k < 0.5, kept everywhere; but for one standard deviation, off by 6 % with noisy labels."""
+    gold = load(name)
+    model = fitted(gold, "auto")
+    of_means, of_sds = errors_of_moments(model, gold)
+    assert of_means < 0.05
+    assert of_sds < (0.05 if name != "label_noise" else 0.065)
+    assert model.pareto_k_ < 0.5 or name in {"unbalanced", "rare_dummy", "separable", "label_noise"}
+    off = errors_of_probabilities(model, gold)
+    assert off.mean() < 0.002
+    assert np.quantile(off, 0.99) < 0.02
+    assert abs(model.log_evidence_ - gold.log_evidence) < 0.1
+    assert model.approximation_ == ("importance" if name == "three_classes" else "ep")
+    assert model.notes_ == ()
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_importance(name):
+    gold = load(name)
+    model = fitted(gold, "importance")
+    assert errors_of_probabilities(model, gold).max() < 0.01
+    assert abs(model.log_evidence_ - gold.log_evidence) < 0.05
+    of_means, of_sds = errors_of_moments(model, gold)
+    assert of_means < 0.05
+    assert of_sds < 0.06  # of 24 skewed weights, by 16384 draws
+    assert model.pareto_k_ < 0.7
+
+
+@pytest.mark.parametrize("name", TWO_CLASSES)
+def test_variational(name):
+    """Means and probabilities as good as any; it is too narrow where the posterior is skewed, and its bound too low."""
+    gold = load(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)
+        model = fitted(gold, "variational")
+    of_means, of_sds = errors_of_moments(model, gold)
+    assert of_means < 0.1
+    assert of_sds < (0.5 if name in {"rare_dummy", "many_dummies", "label_noise"} else 0.06)
+    off = errors_of_probabilities(model, gold)
+    assert off.mean() < 0.003
+    assert np.quantile(off, 0.99) < 0.02
+    assert -1.2 < model.log_evidence_ - gold.log_evidence < 3 * gold.log_evidence_se
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_laplace(name):
+    """The mode is not the mean. Where that matters most, a warning says so."""
+    gold = load(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ApproximationWarning)
+        model = fitted(gold, "laplace")
+    of_means, of_sds = errors_of_moments(model, gold)
+    assert of_means < 1.0
+    assert of_sds < 0.4
+    off = errors_of_probabilities(model, gold)
+    assert off.mean() < 0.04
+    assert np.quantile(off, 0.99) < 0.1
+    assert abs(model.log_evidence_ - gold.log_evidence) < 1.5
+    assert bool(caught) == (model.pareto_k_ > 0.7)
+    assert not HARD_FOR_LAPLACE & {name} or caught
+
+
+@pytest.mark.parametrize("name", ["one_weight", "weight_and_bias", "well_identified", "few_rows", "rare_dummy"])
+def test_repair_is_better_than_laplace(name):
+    gold = load(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)
+        laplace = fitted(gold, "laplace")
+    auto = fitted(gold, "auto")
+    assert errors_of_moments(auto, gold)[0] < errors_of_moments(laplace, gold)[0] / 3
+    assert errors_of_probabilities(auto, gold).mean() < errors_of_probabilities(laplace, gold).mean() / 3
+    assert abs(auto.log_evidence_ - gold.log_evidence) < abs(laplace.log_evidence_ - gold.log_evidence) / 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pareto_k_passes_a_good_case_and_flags_a_bad_one(seed):
+    """Thousand rows for nine weights; and five rows of one class that only a wide prior bounds, far from the mode."""
+    assert fitted(load("well_identified"), "laplace", rng=seed).pareto_k_ < 0.5
+    assert fitted(load("one_weight"), "ep", rng=seed).pareto_k_ < 0.5
+    x, y = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
+    model = sx.BayesianLogisticRegression(sx.Gaussian(100.0), standardize=False, fit_intercept=False, rng=seed)
+    with pytest.warns(ApproximationWarning, match="far from the Gaussian that stands for it") as caught:
+        bad = model.set_params(approximation="laplace").fit(x, y)
+    assert bad.pareto_k_ > 0.7
+    assert str(caught[0].message) in str(bad.summary())
+    assert model.set_params(approximation="importance").fit(x, y).pareto_k_ < 0.5
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0, 10.0, 30.0])
+def test_a_weight_that_nothing_but_the_prior_bounds(scale):
+    """Five rows of one class, one weight: a posterior like half of a normal, by the trapezium rule."""
+    x, y = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
+    w = np.linspace(-8 * scale, 8 * scale, 200_001)
+    log_joint = -0.5 * (w / scale) ** 2 + 5 * special.log_expit(w) + 40 * np.log(0.5)
+    density = np.exp(log_joint - log_joint.max())
+    weight = density / density.sum()
+    log_evidence = log_joint.max() + np.log(density.sum() * (w[1] - w[0]) / (scale * np.sqrt(2 * np.pi)))
+    at = np.array([[1.0], [-0.2], [3.0]])
+    truth = [weight @ special.expit(w * one) for one in at[:, 0]]
+    mean, sd = weight @ w, np.sqrt(weight @ w**2 - (weight @ w) ** 2)
+    model = sx.BayesianLogisticRegression(sx.Gaussian(scale), standardize=False, fit_intercept=False)
+    for approximation, of_p, of_mean, of_sd, of_evidence in [
+        ("importance", 1e-3, 0.01, 0.01, 0.005),
+        ("auto", 0.025, 0.11, 0.03, 0.1),
+    ]:
+        model.set_params(approximation=approximation).fit(x, y)
+        assert_allclose(model.predict_proba(at)[:, 1], truth, atol=of_p)
+        assert abs(model.coef_[0, 0] - mean) < of_mean * sd
+        assert_allclose(model.posterior_.std, sd, rtol=of_sd)
+        assert abs(model.log_evidence_ - log_evidence) < of_evidence
+
+
+def test_intervals_of_weights_are_quantiles_of_the_posterior():
+    """Gaussian intervals, of a posterior that nearly is one, to a tenth of a standard deviation."""
+    gold = load("well_identified")
+    summary = fitted(gold, "auto").summary(level=0.95)
+    assert np.abs((summary.lower - gold.quantiles[0]) / gold.sds).max() < 0.1
+    assert np.abs((summary.upper - gold.quantiles[2]) / gold.sds).max() < 0.1
