@@ -8,7 +8,7 @@ and reports weights in the user's units. A model adds its likelihood, and nothin
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, ClassVar
 
@@ -99,19 +99,17 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), shape (N, K); columns in the order of ``classes_``."""
-        return self._map_rows(X, self._probabilities, read_once=True)
+        return self._map_rows(X, lambda Phi: self._of_classes(Phi, self.likelihood_.probability), read_once=True)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """ln p(C_k | x)."""
-        with np.errstate(divide="ignore"):  # a probability that underflows has no logarithm
-            return np.log(self.predict_proba(X))
+        """ln p(C_k | x), also where p itself underflows."""
+        return self._map_rows(X, lambda Phi: self._of_classes(Phi, self.likelihood_.log_probability), read_once=True)
 
-    def _probabilities(self, Phi: Any) -> Array:
+    def _of_classes(self, Phi: Any, probability: Callable[[Array], Array]) -> Array:
+        """For each class; of two, the first has the activation -a."""
         a = self._activation(Phi)
-        P = self.likelihood_.probability(a)
-        if P.ndim == 2:
-            return np.asarray(P)
-        return np.column_stack([self.likelihood_.probability(-a), P])
+        P = probability(a)
+        return P if P.ndim == 2 else np.column_stack([probability(-a), P])
 
     def _prior(self) -> Prior:
         name = type(self).__name__

@@ -94,3 +94,6 @@ class ClassLikelihood(Likelihood, Protocol):
 
     def probability(self, a: Array) -> Array:
         """p(C_1 | a) (n,) of one activation per row, or p(C_k | a) (n, K) of K."""
+
+    def log_probability(self, a: Array) -> Array:
+        """Its logarithm, which has digits left where the probability has none: below 1e-308, and beside 1."""

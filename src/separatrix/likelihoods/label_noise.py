@@ -30,8 +30,8 @@ from separatrix._arguments import check_number
 from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods.base import Covariances, Derivatives
-from separatrix.likelihoods.logit import sigmoids
-from separatrix.likelihoods.softmax import below_largest, log_of, shares
+from separatrix.likelihoods.logit import log_sigmoid, sigmoids
+from separatrix.likelihoods.softmax import below_largest, log_of, log_shares, shares
 
 __all__ = ["LabelNoise", "SoftmaxLabelNoise"]
 
@@ -100,6 +100,10 @@ class LabelNoise:
         """p(true class 1 | a)."""
         return sigmoids(a)[0]
 
+    def log_probability(self, a: Array) -> Array:
+        """ln p(true class 1 | a)."""
+        return log_sigmoid(a)
+
     def observed(self, a: Array) -> Array:
         """p(label 1 | a)."""
         eps0, eps1 = self.rates
@@ -155,7 +159,7 @@ class _Label(NamedTuple):
         if len(far):
             m, missed, false = (np.broadcast_to(part, other.shape)[far] for part in (self.m, self.missed, self.false))
             with np.errstate(divide="ignore"):  # no false labels: ln 0, which adds nothing
-                log_p[far] = np.logaddexp(np.log1p(-missed) + _log_sigmoid(m), np.log(false) + _log_sigmoid(-m))
+                log_p[far] = np.logaddexp(np.log1p(-missed) + log_sigmoid(m), np.log(false) + log_sigmoid(-m))
         return np.asarray(log_p)
 
     def slope(self) -> Array:
@@ -173,10 +177,6 @@ class _Label(NamedTuple):
 
 def _log(rate: float) -> float:
     return math.log(rate) if rate > 0 else -math.inf
-
-
-def _log_sigmoid(m: Array) -> Array:
-    return np.asarray(np.minimum(m, 0.0) - np.log1p(np.exp(-np.abs(m))))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -232,6 +232,10 @@ class SoftmaxLabelNoise:
     def probability(self, a: Array) -> Array:
         """p(true class k | a), (n, K)."""
         return shares(below_largest(a))[0].T
+
+    def log_probability(self, a: Array) -> Array:
+        """ln p(true class k | a), (n, K)."""
+        return log_shares(a)
 
     def observed(self, a: Array) -> Array:
         """p(label j | a), (n, K)."""

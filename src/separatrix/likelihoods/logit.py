@@ -21,7 +21,7 @@ import numpy as np
 from separatrix._array import Array
 from separatrix.likelihoods.base import Derivatives
 
-__all__ = ["Logit", "miss", "sigmoids"]
+__all__ = ["Logit", "log_sigmoid", "miss", "sigmoids"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,15 @@ class Logit:
     def probability(self, a: Array) -> Array:
         """p(t = 1 | a)."""
         return sigmoids(a)[0]
+
+    def log_probability(self, a: Array) -> Array:
+        """ln σ(a)."""
+        return log_sigmoid(a)
+
+
+def log_sigmoid(a: Array) -> Array:
+    """ln σ(a), right to rounding for every a."""
+    return np.asarray(np.minimum(a, 0.0) - np.log1p(np.exp(-np.abs(a))))
 
 
 def sigmoids(a: Array) -> tuple[Array, Array]:

@@ -75,6 +75,10 @@ class Probit:
         """p(t = 1 | a)."""
         return np.asarray(special.ndtr(a))
 
+    def log_probability(self, a: Array) -> Array:
+        """ln Φ(a)."""
+        return self.derivatives(a, np.ones(len(a), dtype=np.intp)).log_p
+
 
 class _Sides(NamedTuple):
     """What ln Φ(x) and ln Φ(-x) need at x = |a|; float64 whatever a is."""

@@ -20,7 +20,7 @@ import numpy as np
 from separatrix._array import Array
 from separatrix.likelihoods.base import Covariances, Derivatives
 
-__all__ = ["Softmax", "below_largest", "log_of", "shares"]
+__all__ = ["Softmax", "below_largest", "log_of", "log_shares", "shares"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,10 @@ class Softmax:
         """p(t = k | a), (n, K)."""
         return shares(below_largest(a))[0].T
 
+    def log_probability(self, a: Array) -> Array:
+        """ln p(t = k | a), (n, K)."""
+        return log_shares(a)
+
 
 def _soft(below: Array, T: Array) -> Derivatives:
     """For targets T (K, n) that are probabilities; ln p right to the rounding of 1 - p."""
@@ -83,6 +87,15 @@ def shares(below: Array) -> tuple[Array, Array]:
     total = P.sum(axis=0)
     P /= total
     return P, total
+
+
+def log_shares(a: Array) -> Array:
+    """ln p_k (n, K): below the largest, less the logarithm of a sum that is 1 and a rest."""
+    below = below_largest(a)
+    E = np.exp(below)
+    E[below.argmax(axis=0), np.arange(len(a))] = 0.0
+    below -= np.log1p(E.sum(axis=0))
+    return below.T
 
 
 def log_of(doubt: Array, log_p: Array) -> Array:

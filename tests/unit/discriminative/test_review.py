@@ -2,12 +2,14 @@
 
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import separatrix as sx
 from separatrix.exceptions import ConvergenceWarning, SeparationWarning
+from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.solvers import LBFGS, Newton, StochasticGradient
 
 RNG = np.random.default_rng(0)
@@ -89,3 +91,39 @@ def test_the_shared_constructor_is_that_of_the_model(kind):
     assert clone(kind(**given)).get_params() == kind().get_params() | given
     documented = [line.split(" : ")[0].strip() for line in kind.__doc__.splitlines() if " : " in line]
     assert set(kind().get_params()) <= set(documented)
+
+
+ACTIVATIONS = np.array([-1e100, -1716.0, -40.0, -1.0, 0.0, 3.0, 40.0, 800.0])
+
+
+@pytest.mark.parametrize("likelihood", [Logit(), LabelNoise(0.2), Probit()], ids=lambda kind: type(kind).__name__)
+def test_log_probabilities_have_all_digits_where_probabilities_have_none(likelihood):
+    with mpmath.workdps(1000):
+        law = mpmath.ncdf if isinstance(likelihood, Probit) else lambda a: 1 / (1 + mpmath.exp(-a))
+        near = ACTIVATIONS[1:]
+        expected = [float(mpmath.log(law(mpmath.mpf(a)))) for a in near]
+    np.testing.assert_allclose(likelihood.log_probability(near), expected, rtol=1e-12)
+    assert likelihood.log_probability(ACTIVATIONS[:1])[0] == (-5e199 if isinstance(likelihood, Probit) else -1e100)
+    single = likelihood.log_probability(near.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", [Softmax(3), SoftmaxLabelNoise(0.8 * np.eye(3) + 0.2 / 3)])
+def test_log_probabilities_of_many_classes(likelihood):
+    A = np.array([[0.0, 1.0, -1.0], [1e6, 0.0, 999_999.0], [0.0, -800.0, 50.0], [3.0, 3.0, 3.0], [0.0, -50.0, -60.0]])
+    with mpmath.workdps(1000):
+        expected = [[float(a - mpmath.log(sum(map(mpmath.exp, row)))) for a in row] for row in A.tolist()]
+    np.testing.assert_allclose(likelihood.log_probability(A), expected, rtol=1e-12)
+    assert likelihood.log_probability(A.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", [sx.LogisticRegression, sx.ProbitRegression, sx.LabelNoiseLogisticRegression])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_far_out_have_log_probabilities(kind, dtype):
+    model = kind().fit(X, Y)
+    far = (1e6 * X[:5]).astype(dtype)
+    log_p = model.predict_log_proba(far)
+    assert np.isfinite(log_p).all()
+    assert (log_p.min(axis=1) < -1000).all()
+    np.testing.assert_allclose(np.exp(log_p), model.predict_proba(far), rtol=1e-5)
