@@ -78,12 +78,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=reset)
         codes: Array
         if soft and is_shares(y):
-            classes, shares = encode_shares(y)
-            codes = shares[:, 1] if len(classes) == 2 else shares
+            classes, codes = encode_shares(y)
         else:
             classes, codes = encode_labels(y, unlabelled=unlabelled)
         if known is not None:
             classes, codes = _among(known, classes, codes)
+        if codes.ndim == 2 and len(classes) == 2:
+            codes = codes[:, 1]
         if len(codes) != raw.n_rows:
             raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
         require_classes(classes, least_classes)
@@ -149,14 +150,20 @@ class LinearClassifier(Classifier):
 
 
 def _among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
-    """Codes of labels among the classes known, some of which this table may not have."""
+    """Codes, or shares, of labels among the classes known, some of which this table may not have."""
     unknown = classes[~np.isin(classes, known)]
     if len(unknown):
         raise DataError(
             f"Label {unknown.tolist()[0]!r} is not one of the classes: {', '.join(map(repr, known[:8].tolist()))}. "
             "Name all classes at the first call: partial_fit(X, y, classes=...)."
         )
-    return known, np.searchsorted(known, classes)[codes]
+    order = np.argsort(known)
+    place = order[np.searchsorted(known, classes, sorter=order)]
+    if codes.ndim == 1:
+        return known, place[codes]
+    shares = np.zeros((len(codes), len(known)))
+    shares[:, place] = codes
+    return known, shares
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Float | None:

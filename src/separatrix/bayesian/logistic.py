@@ -35,12 +35,16 @@ from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, Data
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.shell import LinearClassifier, Training
-from separatrix.solvers.posterior import pose
+from separatrix.solvers.posterior import Posterior, pose
 
 __all__ = ["ActivationDistribution", "BayesianLogisticRegression"]
 
 N_DRAWS = 2000  # for intervals of K classes
 INTERCEPT_SCALE = 10.0  # of a bias whose prior is not stated: class frequencies of any table are within two sd
+NO_EVIDENCE = (
+    "under a flat prior the evidence of any data is zero, its logarithm minus infinity. Give a Gaussian with finite "
+    "scales, or use LogisticRegression(alpha=0) for a point estimate."
+)
 
 
 class ActivationDistribution(NamedTuple):
@@ -160,12 +164,19 @@ class BayesianLogisticRegression(LinearClassifier):
 
         Near the fit of all rows together, as near as posteriors are to Gaussians. The first call needs ``classes``
         where its rows do not show all of them. ``log_evidence_`` is that of all batches, ``log_likelihood_``,
-        ``occam_factor_``, ``bic_`` and ``aic_`` are those of the last one. Batches keep the prior they began with, so
-        that tuning belongs to `fit`.
+        ``occam_factor_``, ``bic_`` and ``aic_`` are those of the last one. Batches keep the prior they began with, per
+        standard deviation of the first one, so that tuning belongs to `fit`.
         """
         self._check_arguments()
         first = "posterior_" not in vars(self)
-        known = (None if classes is None else np.unique(classes)) if first else self.classes_
+        known = None if classes is None else np.unique(classes)
+        if not first:
+            if known is not None and not np.array_equal(known, np.sort(self.classes_)):
+                raise DataError(
+                    f"partial_fit(classes={classes!r}): the first batch named other classes, {self.classes_.tolist()}. "
+                    "Give all classes with the first batch; later ones need not name them."
+                )
+            known = self.classes_
         training = self._open_training(
             X, y, sample_weight, soft=True, reset=first, known=known, least_classes=1 if known is not None else 2
         )
@@ -184,6 +195,7 @@ class BayesianLogisticRegression(LinearClassifier):
                 fit_intercept=self.fit_intercept,
                 standardize=self.standardize and isinstance(prior, Gaussian),
             )
+            _require_proper(objective)
             found = infer(objective, self._options())
         self._keep_findings(found, prior, training)
 
@@ -327,12 +339,8 @@ class BayesianLogisticRegression(LinearClassifier):
     def _prior(self) -> Gaussian:
         """The prior asked for, with a prior on the bias as well."""
         prior = Gaussian() if self.prior is None else self.prior
-        if isinstance(prior, Flat) or (isinstance(prior, Gaussian) and np.isinf(prior.scale).any()):
-            raise ValueError(
-                f"{type(self).__name__}(prior={prior!r}): under a flat prior the evidence of any data is zero, its "
-                "logarithm minus infinity, and there is no posterior predictive to speak of where classes are "
-                "separable. Give a Gaussian with finite scales, or use LogisticRegression(alpha=0)."
-            )
+        if isinstance(prior, Flat):
+            raise DataError(f"{type(self).__name__}(prior={prior!r}): {NO_EVIDENCE}")
         if not isinstance(prior, Gaussian):
             raise ValueError(f"{type(self).__name__}(prior={prior!r}): give Gaussian(...), or None for Gaussian(1.0).")
         return prior if np.isfinite(prior.intercept_scale) else replace(prior, intercept_scale=INTERCEPT_SCALE)
@@ -341,3 +349,11 @@ class BayesianLogisticRegression(LinearClassifier):
         return Options(
             self.approximation, self.structure, self.tune is not None, self.groups, self.tol, generator(self.rng)
         )
+
+
+def _require_proper(objective: Posterior) -> None:
+    """Raise, naming the column, where a weight has no prior."""
+    flat = np.flatnonzero(objective.prior.free)
+    if len(flat):
+        column = (*objective.source.columns, "the bias")[flat[0]]
+        raise DataError(f"The prior of {column!r} has an infinite scale: {NO_EVIDENCE}")

@@ -36,10 +36,10 @@ FAR = 1e4  # squared distance from zero over squared spread: so many digits woul
 
 
 def is_wide(objective: Posterior) -> bool:
-    """Whether there are fewer rows than columns, few enough, and a prior that makes the best weights unique."""
+    """Whether there are fewer rows than columns, few enough, not all alike, and a prior with one best answer."""
     prior, M = objective.prior, len(objective.design.origin)
     proper = prior.precision.ndim == 1 and bool((prior.precision[:M] > 0).all()) and not prior.mean.any()
-    return proper and objective.source.n_rows < min(M, MOST_ROWS)
+    return proper and objective.source.n_rows < min(M, MOST_ROWS) and bool(objective.units.spread.any())
 
 
 @dataclass(frozen=True, eq=False)
