@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
 from separatrix.solvers.factor import factorise
 from separatrix.solvers.lbfgs import LBFGS
@@ -42,6 +43,10 @@ class Auto:
     tol: float = 1e-8
     max_steps: int = 2000
     trace: bool = False
+
+    def __post_init__(self) -> None:
+        check_number("Auto", "tol", self.tol, low=0.0)
+        check_count("Auto", "max_steps", self.max_steps, least=0)
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """From ``start`` (C, P) to a minimum."""

@@ -27,7 +27,7 @@ from separatrix._array import Float
 from separatrix.solvers.descent import ARMIJO
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
-from separatrix.solvers.result import End, Solution, Status, Step
+from separatrix.solvers.result import End, Solution, Status, Step, at_rest
 from separatrix.stats.objective import ValueGrad
 
 __all__ = ["GradientDescent", "is_lower", "squared_length"]
@@ -96,7 +96,8 @@ class GradientDescent:
                 moved = move(theta, here)
             theta, here, passes = moved.theta, moved.here, passes + moved.passes
             if moved.status is not None:
-                return Solution(theta, moved.status, step, passes, tuple(trace), _end(objective, here))
+                end = at_rest(size, self.tol) if moved.status is Status.PRECISION else moved.status
+                return Solution(theta, end, step, passes, tuple(trace), _end(objective, here))
         return Solution(theta, Status.MAX_STEPS, self.max_steps, passes, tuple(trace), _end(objective, here))
 
 

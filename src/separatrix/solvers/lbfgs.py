@@ -13,17 +13,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
-from separatrix.solvers.descent import Progress, descend
+from separatrix.solvers.descent import ROUNDING, Progress, descend
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse, diagonal
-from separatrix.solvers.result import End, Solution, Status, Step
+from separatrix.solvers.result import End, Solution, Status, Step, at_rest
 from separatrix.stats.objective import ValueGrad
 
 __all__ = ["LBFGS"]
 
 STALL = 50  # steps without progress after which there will be none
-SMALLEST = 1e-14  # cosine between a step and a change of gradient that still says something
+SMALLEST = 1e-14  # a sum, as a share of the sizes of its terms, that is more than their rounding
+
+SMALLER = 0.5  # of a gradient, that is
+SAME = 10 * ROUNDING
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,11 @@ class LBFGS:
     max_steps: int = 2000
     memory: int = 20
     trace: bool = False
+
+    def __post_init__(self) -> None:
+        check_number("LBFGS", "tol", self.tol, low=0.0)
+        check_count("LBFGS", "max_steps", self.max_steps, least=0)
+        check_count("LBFGS", "memory", self.memory)
 
     def minimise(
         self, objective: Posterior, start: Float, *, inverse: Inverse | None = None, known: ValueGrad | None = None
@@ -57,22 +66,37 @@ class LBFGS:
             if size <= self.tol:
                 end = Status.GRADIENT
                 break
-            if progress.ends(here.value, size):
-                end = Status.PRECISION
-                break
             if step == self.max_steps:
                 break
-            moved, tries = descend(objective.value_grad, theta, here, -pairs.dot(here.grad))
+            moved, tries, is_idle = None, 0, progress.ends(here.value, size)
+            if not is_idle:
+                moved, tries = descend(objective.value_grad, theta, here, -pairs.dot(here.grad))
             passes += tries
             if moved is not None:
                 pairs.add(moved[0] - theta, moved[1].grad - here.grad)
-                theta, here = moved
-            elif pairs:
-                pairs.clear()  # a stale memory can spoil the direction: once more without
             else:
-                end = Status.PRECISION
-                break
+                moved, passes = _by_gradient(objective, theta, here, inverse), passes + 1
+                if moved is None and (is_idle or not pairs):
+                    end = at_rest(size, self.tol)
+                    break
+                pairs.clear()  # a stale memory can spoil the direction: once more without
+                progress = Progress(STALL)
+            theta, here = moved or (theta, here)
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, inverse))
+
+
+def _by_gradient(
+    objective: Posterior, theta: Float, here: ValueGrad, inverse: Inverse
+) -> tuple[Float, ValueGrad] | None:
+    """A plain step -B g that the objective is too rounded to judge, if it makes the gradient a good deal smaller.
+
+    Weights that the prior holds more than the rows do change the objective by less than its rounding; for them B is
+    nearly exact, but not times the curvature that was seen along the others.
+    """
+    trial = theta - inverse.solve(here.grad)
+    there = objective.value_grad(trial)
+    is_smaller = objective.gradient_size(there.grad) <= SMALLER * objective.gradient_size(here.grad)
+    return (trial, there) if is_smaller and there.value <= here.value + SAME * abs(here.value) else None
 
 
 class _Pairs:
@@ -92,8 +116,9 @@ class _Pairs:
 
     def add(self, s: Float, y: Float) -> None:
         """Keep a pair along which the gradient rose; others say nothing about a minimum."""
-        sy = float(np.vdot(s, y))
-        if sy > SMALLEST * np.linalg.norm(s) * np.linalg.norm(y):
+        products = s * y  # each without units, whatever those of the columns are, which |s| and |y| are not
+        sy = float(products.sum())
+        if sy > SMALLEST * np.abs(products).sum():
             self.pairs.append((s, y, sy))
             self.scale = sy / float(np.vdot(y, self.inverse.solve(y)))
 

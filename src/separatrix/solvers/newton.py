@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
 from separatrix.solvers.descent import Progress, descend
 from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
-from separatrix.solvers.result import End, Solution, Status, Step
+from separatrix.solvers.result import End, Solution, Status, Step, at_rest
 from separatrix.stats.objective import ValueGradHess
 
 __all__ = ["Newton"]
@@ -38,6 +39,10 @@ class Newton:
     max_steps: int = 50
     trace: bool = False
 
+    def __post_init__(self) -> None:
+        check_number("Newton", "tol", self.tol, low=0.0)
+        check_count("Newton", "max_steps", self.max_steps, least=0)
+
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """From ``start`` (C, P) to a minimum."""
         evaluate = objective.value_grad_hess
@@ -53,7 +58,7 @@ class Newton:
             if size <= self.tol or step == self.max_steps:
                 break
             if progress.ends(here.value, size):
-                end = Status.PRECISION
+                end = at_rest(size, self.tol)
                 break
             # Where the curvature underflows there is no Newton step, but there is still a downhill.
             for direction in (-factor.solve(here.grad), -diagonal(objective).solve(here.grad)):
@@ -62,7 +67,7 @@ class Newton:
                 if moved is not None:
                     break
             if moved is None:
-                end = Status.PRECISION
+                end = at_rest(size, self.tol)
                 break
             theta, here = moved
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor, is_exact=True))

@@ -56,10 +56,10 @@ class Units:
     def design(self, *, fit_intercept: bool) -> Design:
         """Regressors about the mean, or about zero where there is no bias to take up the difference."""
         if not fit_intercept:
-            return Design(np.zeros_like(self.mean), bias=False)
+            return Design(np.zeros_like(self.mean), bias=False, spread=self.spread)
         far = np.abs(self.mean) > LARGE_OFFSET[self.dtype] * self.spread
         origin = self.mean.astype(self.dtype).astype(np.float64)  # one that can be subtracted from rows exactly
-        return Design(origin, bias=True, subtract=bool(far.any()) and not self.is_sparse)
+        return Design(origin, True, bool(far.any()) and not self.is_sparse, self.spread)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

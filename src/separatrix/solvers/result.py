@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
-__all__ = ["End", "Solution", "Status", "Step"]
+__all__ = ["End", "Solution", "Status", "Step", "at_rest"]
+
+SLACK = 1e-5  # a gradient, per row and standard deviation, that rounding may leave; no test of a weight would notice it
 
 Value = TypeVar("Value")
 
@@ -20,6 +22,10 @@ class Status(Enum):
     LIKELIHOOD = "converged: the likelihood no longer rises"
     GRADIENT = "converged: the gradient is zero to the tolerance"
     PRECISION = "converged as far as floating point goes: no step lowers the objective any more"
+    STALLED = (
+        "stopped where no step lowers the objective any more, although the gradient is not small: centre and scale the "
+        "columns, drop those that repeat others, or use Newton's method"
+    )
     MAX_STEPS = "stopped at the limit of steps"
     DIVERGED = "diverged: steps of this length overshoot; give a shorter step, or none for a line search"
 
@@ -60,4 +66,9 @@ class Solution(Generic[Value]):
     @property
     def is_converged(self) -> bool:
         """Whether the solver stopped because it was done."""
-        return self.status not in (Status.MAX_STEPS, Status.DIVERGED)
+        return self.status not in (Status.STALLED, Status.MAX_STEPS, Status.DIVERGED)
+
+
+def at_rest(size: float, tol: float) -> Status:
+    """Why there are no more steps, where none leads down: the minimum but for rounding, if the gradient says so too."""
+    return Status.PRECISION if size <= max(tol, SLACK) else Status.STALLED

@@ -36,7 +36,7 @@ from separatrix.data import Block
 from separatrix.solvers.gradient import is_lower, squared_length
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
-from separatrix.solvers.result import Solution, Status, Step
+from separatrix.solvers.result import Solution, Status, Step, at_rest
 
 __all__ = ["StochasticGradient"]
 
@@ -101,7 +101,7 @@ class StochasticGradient:
             if size <= self.tol:
                 return Solution(theta, Status.GRADIENT, epoch, passes, tuple(trace))
             if run.repeats > MAX_REPEATS:
-                return Solution(theta, Status.PRECISION, epoch, passes, tuple(trace))
+                return Solution(theta, at_rest(size, self.tol), epoch, passes, tuple(trace))
             if epoch == self.max_epochs:
                 break
             with np.errstate(over="ignore", invalid="ignore"):  # steps too long may overflow: they are not taken then

@@ -58,13 +58,13 @@ def row_sums(X: Array, slope: Float, total: Float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def scaled_rows(X: Array, origin: Array, factor: Array, Z: Array) -> None:
-    """Z = factor (x - origin, 1) row by row, in one read; without the 1 where Z is as wide as X."""
+def scaled_rows(X: Array, origin: Array, share: Array, factor: Array, Z: Array) -> None:
+    """Z = factor (share (x - origin), 1) row by row, in one read; without the 1 where Z is as wide as X."""
     M = X.shape[1]
     for n in range(X.shape[0]):
         f = factor[n]
         for m in range(M):
-            Z[n, m] = f * (X[n, m] - origin[m])
+            Z[n, m] = f * ((X[n, m] - origin[m]) * share[m])
         if Z.shape[1] > M:
             Z[n, M] = f
 

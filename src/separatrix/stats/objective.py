@@ -14,8 +14,10 @@ weights, whatever the offset of the columns; `Design` hides it from everyone els
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense
 from separatrix.data.block import Block
@@ -28,6 +30,7 @@ __all__ = [
     "ValueGrad",
     "ValueGradHess",
     "curvature_dot",
+    "dots",
     "largest_share",
     "least_lead",
     "value_grad",
@@ -35,6 +38,8 @@ __all__ = [
 ]
 
 CANCELLED = 1e-14  # a sum of squares about the origin, relative to one about zero, that is nothing but rounding
+FAR = 1e5  # standard deviations from zero, from which a product with x, corrected, has lost too many digits
+SHORTEST = 1e-30  # a unit that single precision can still divide by
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +90,17 @@ class Design:
     """How rows become regressors φ̃ = (x - c, 1).
 
     Products with x - c are taken as products with x, corrected: no copy of the rows is made, and sparse rows stay
-    sparse. Where the offset is so large that the correction would lose digits, ``subtract`` asks for the copy, unless
-    the rows are sparse.
+    sparse. Where the offset is so large that the correction would lose digits, ``subtract`` asks for the copy. Of
+    sparse rows only the columns far from zero are subtracted from, which have no zeros to speak of.
+
+    ``spread`` (M,), where it is known, is the standard deviation of each column: the unit in which single precision
+    neither overflows nor underflows, and what tells a column far from zero, or constant.
     """
 
     origin: Float
     bias: bool
     subtract: bool = False
+    spread: Float | None = None
 
     @property
     def width(self) -> int:
@@ -101,14 +110,13 @@ class Design:
     def activate(self, block: Block, theta: Float) -> Array:
         """θ φ̃ for each row, float64: (n,) for one output, (n, C) for more; any offset of the rows included."""
         W = theta[:, : len(self.origin)]
-        shift = theta[:, -1] if self.bias else np.zeros(len(W))
-        if not self._subtracts(block):
-            shift = shift - W @ self.origin
+        rows, rest = self._rows(block.X)
+        shift = (theta[:, -1] if self.bias else 0.0) - W @ rest
         if len(W) == 1:
-            a = _dots(self._rows(block), W[0])
+            a = dots(rows, W[0])
             a += shift[0]
         else:
-            a = np.asarray(_wide(self._rows(block)) @ W.T)
+            a = np.asarray(_wide(rows) @ W.T)
             a += shift
         if block.offset is not None:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
@@ -116,12 +124,11 @@ class Design:
 
     def collect(self, block: Block, slope: Array) -> Float:
         """Σ_n slope_n φ̃_n', (C, P)."""
-        X, M = self._rows(block), len(self.origin)
+        (X, rest), M = self._rows(block.X), len(self.origin)
         total = np.atleast_1d(slope.sum(axis=0))
         G = np.empty((len(total), self.width))
         G[:, :M] = _sums(X, slope) if slope.ndim == 1 else slope.T @ _wide(X)
-        if not self._subtracts(block):
-            G[:, :M] -= np.outer(total, self.origin)
+        G[:, :M] -= np.outer(total, rest)
         if self.bias:
             G[:, M] = total
         return G
@@ -130,16 +137,17 @@ class Design:
         """Σ_n weight_n φ̃_n φ̃_n', (P, P); products in single precision if that is good enough for the caller."""
         if is_sparse(block.X):
             return self._sparse_gram(block.X, weight)
-        dtype = np.dtype(np.float32) if single else block.X.dtype
-        if (weight >= 0).all():  # half of it is computed and mirrored
-            Z = self._scaled(block.X, np.sqrt(weight), dtype)
-            return np.asarray(Z.T @ Z, dtype=np.float64)
-        Z = self._scaled(block.X, np.ones(len(weight)), dtype)
-        return np.asarray(Z.T @ (Z * weight.astype(dtype)[:, None]), dtype=np.float64)
+        if not single and block.X.dtype == np.float64:
+            return self._without_constants(self._dense_gram(block.X, weight, None, np.dtype(np.float64)))
+        # Single precision ends at 1e38, so the units of columns and of weights are taken out, and put back in double.
+        most = float(np.abs(weight).max(initial=0.0))
+        unit = np.maximum(self._units(), SHORTEST)
+        H = self._dense_gram(block.X, weight / (most or 1.0), unit[: len(self.origin)], np.dtype(np.float32))
+        return self._without_constants(H * unit[:, None] * unit * most)
 
     def regressors(self, X: Rows) -> Array:
         """φ̃ of some rows, (n, P), dense."""
-        return self._scaled(to_dense(X), np.ones(X.shape[0]), np.dtype(np.float64))
+        return self._scaled(to_dense(X), np.ones(X.shape[0]), None, np.dtype(np.float64))
 
     def in_user_units(self, theta: Float) -> tuple[Float, Float]:
         """Weights and bias of a(x) = coef x + intercept."""
@@ -152,40 +160,73 @@ class Design:
         """θ of a(x) = coef x + intercept."""
         return np.column_stack([coef, intercept + coef @ self.origin]) if self.bias else coef.copy()
 
-    def _rows(self, block: Block) -> Rows:
-        return block.X - self.origin.astype(block.X.dtype) if self._subtracts(block) else block.X
+    def far(self) -> Float:
+        """The origin of the columns that are far from zero; 0 for the others (M,)."""
+        if self.spread is None:
+            return np.zeros_like(self.origin)
+        is_far = (self.spread > 0) & (np.abs(self.origin) > FAR * self.spread)
+        return np.where(is_far, self.origin, 0.0)
 
-    def _subtracts(self, block: Block) -> bool:
-        return self.subtract and not is_sparse(block.X)
+    def _rows(self, X: Rows) -> tuple[Rows, Float]:
+        """The rows, from which some of the origin may have been subtracted, and the rest of it."""
+        if not is_sparse(X):
+            return (X - self.origin.astype(X.dtype), 0.0 * self.origin) if self.subtract else (X, self.origin)
+        far = self.far()
+        if not far.any():
+            return X, self.origin
+        ones = sparse.csr_array(np.ones((X.shape[0], 1), X.dtype))
+        return X - ones @ sparse.csr_array(far[None].astype(X.dtype)), self.origin - far
 
-    def _scaled(self, X: Array, factor: Array, dtype: np.dtype[np.floating]) -> Array:
-        """factor φ̃ of a dense block, in a fresh array."""
-        Z = np.empty((len(X), self.width), dtype)
+    def _units(self) -> Float:
+        """What one unit of each regressor is, (P,): a standard deviation where that is known, else 1."""
+        units = np.ones(self.width)
+        if self.spread is not None:
+            units[: len(self.origin)] = np.where(self.spread > 0, self.spread, 1.0)
+        return units
+
+    def _dense_gram(self, X: Array, weight: Array, unit: Float | None, dtype: np.dtype[Any]) -> Float:
+        if (weight >= 0).all():  # half of it is computed and mirrored
+            Z = self._scaled(X, np.sqrt(weight), unit, dtype)
+            return np.asarray(Z.T @ Z, dtype=np.float64)
+        Z = self._scaled(X, np.ones(len(weight)), unit, dtype)
+        return np.asarray(Z.T @ (Z * weight.astype(dtype)[:, None]), dtype=np.float64)
+
+    def _scaled(self, X: Array, factor: Array, unit: Float | None, dtype: np.dtype[Any]) -> Array:
+        """factor φ̃ of a dense block, each column in its unit (M,), in a fresh array."""
+        Z, M = np.empty((len(X), self.width), dtype), len(self.origin)
         if _is_compiled(X):
             from separatrix.stats._kernels import scaled_rows
 
-            scaled_rows(X, self.origin.astype(X.dtype), factor.astype(X.dtype, copy=False), Z)
+            share = np.ones(M, X.dtype) if unit is None else (1.0 / unit).astype(X.dtype)
+            scaled_rows(X, self.origin.astype(X.dtype), share, factor.astype(X.dtype, copy=False), Z)
             return Z
-        M = len(self.origin)
-        np.subtract(X, self.origin, out=Z[:, :M], casting="same_kind")
+        Z[:, :M] = X - self.origin if unit is None else (X - self.origin) / unit
         Z[:, M:] = 1.0
         Z *= factor.astype(dtype)[:, None]
         return Z
 
-    def _sparse_gram(self, X: Rows, weight: Array) -> Float:
-        """About the origin of the table, then moved: φ̃ = T (x, 1)."""
+    def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:
+        """About zero, then moved: Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
+        X, c = self._rows(block_X)
         scaled = X.multiply(weight[:, None]).tocsr()
-        M = len(self.origin)
-        raw = np.zeros((M + 1, M + 1))
-        raw[:M, :M] = to_dense(X.T @ scaled)
-        raw[M, :M] = raw[:M, M] = np.asarray(scaled.sum(axis=0)).ravel()
-        raw[M, M] = weight.sum()
-        T = np.eye(M + 1)
-        T[:M, M] = -self.origin
-        moved = np.asarray(T @ raw @ T.T)[: self.width, : self.width]
-        constant = np.abs(np.diag(moved)[:M]) <= CANCELLED * np.abs(np.diag(raw)[:M])
-        moved[:M][constant], moved[:, :M][:, constant] = 0.0, 0.0
-        return moved
+        s, total, M = np.asarray(scaled.sum(axis=0)).ravel(), weight.sum(), len(self.origin)
+        raw = to_dense(X.T @ scaled)
+        moved = np.outer(s - 0.5 * total * c, c)
+        H = np.full((self.width, self.width), total)
+        H[:M, :M] = raw - moved - moved.T
+        if self.bias:
+            H[:M, M] = H[M, :M] = s - total * c
+        if self.spread is None:
+            constant = np.abs(np.diag(H)[:M]) <= CANCELLED * np.abs(np.diag(raw))
+            H[:M][constant], H[:, :M][:, constant] = 0.0, 0.0
+        return self._without_constants(H)
+
+    def _without_constants(self, H: Float) -> Float:
+        """The same, with no more than zero for columns that are known to be constant: they have but rounding there."""
+        if self.spread is not None and not self.spread.all():
+            constant = np.flatnonzero(self.spread == 0)
+            H[constant], H[:, constant] = 0.0, 0.0
+        return H
 
 
 def _is_compiled(X: Rows) -> bool:
@@ -195,7 +236,7 @@ def _is_compiled(X: Rows) -> bool:
     return X.size >= COMPILED_FROM and bool(X.flags.c_contiguous)
 
 
-def _dots(X: Rows, w: Float) -> Float:
+def dots(X: Rows, w: Float) -> Float:
     """X w in float64."""
     if not _is_compiled(X):
         return np.asarray(_wide(X) @ w)
