@@ -5,7 +5,7 @@ Three linear programs, by HiGHS:
 
     widest gap       max δ        subject to   G b >= δ,  Σ |b_d| <= 1
     largest sum      max c'b      subject to   G b >= 0,    |b_d| <= 1
-    fewest columns   min Σ |b_d|  subject to   G b >= 0,    c'b >= s
+    fewest columns   min Σ |b_d|  subject to   G b >= h,    |b_d| <= 1
 
 A program with hundreds of unknowns takes minutes where Newton's method on the squared hinge,
 
@@ -41,6 +41,7 @@ LARGE = 50_000  # entries of G, zeros included, from which the squared hinge is 
 RIDGES = 10.0 ** np.array([-3, -5, -7, -9, -11, -13])  # μ / n; the first ones keep b well inside where there is room
 NEWTON_STEPS = 20
 ENOUGH = 8  # rows per column after which no more are looked for
+BIAS = 1e-3  # what an intercept costs beside a weight: of a column and its complement, the one that needs none
 
 
 class Split(NamedTuple):
@@ -110,14 +111,16 @@ def largest_sum(G: Any, c: Float, slack: float, least: float, exact: bool) -> Fl
     return b if (G @ b).max() > least else None
 
 
-def fewest_columns(G: Any, c: Float, split: Split, slack: float, total: float, exact: bool = True) -> Float | None:
-    """min Σ|b_d|: G b >= -slack, c'b >= total, |b_d| <= 1. None where that total was reached by rounding alone."""
-    A = sparse.vstack([-split.columns(G), -split.columns(sparse.csr_array(c[None]))], format="csr")
-    upper = np.append(np.full(G.shape[0], slack), -total)
-    try:
-        return split.join(_linear_program(split.length, A, upper, split.bounds))
-    except ArithmeticError:
-        return None
+def fewest_columns(G: Any, h: Float, split: Split, slack: float) -> Float | None:
+    """min Σ|b_d|: G b >= h, |b_d| <= 1; with slack where there is no other way. None where rounding alone led to h."""
+    every = Split(np.ones_like(split.is_weight))  # |b_d| of intercepts too
+    cost = np.tile(np.where(split.is_weight, 1.0, BIAS), 2)
+    for room in (0.0, slack):
+        try:
+            return every.join(_linear_program(cost, -every.columns(G), room - h, every.bounds))
+        except ArithmeticError:
+            continue
+    return None
 
 
 def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:

@@ -15,8 +15,13 @@ nothing). With one row of G for each difference:
     largest sum   max Σ_k ḡ_k'b  subject to   G b >= 0,    |b_d| <= 1      quasi-complete if > 0     (Konis 2007)
 
 ḡ_k is the mean of the rows of G that belong to class k. G b >= 0 makes ḡ_k'b >= 0, and 0 only if all those rows lie on
-the plane, so the means stand for the sum over all rows. Of the directions with the largest sum, the one of least
-Σ |b_d| is returned: like the first program, it names few columns.
+the plane, so the means stand for the sum over all rows.
+
+**Columns at fault.** The direction b of the largest sum takes any column along that adds to it: of a factor with a
+column for each level, one of which separates, it takes all. So, of the directions that separate the rows that b
+separates clearly, the one of least Σ |b_d| is returned:
+
+    fewest columns    min Σ |b_d|  subject to   G b' >= 0,  g'b' >= h where g'b >= h,  h = min(1, max G b)/e
 
 **Constraint generation.** G has N (K - 1) rows; a program sees only those that matter. It starts from the class means.
 One pass finds, for each pair of classes, the rows that the current b violates most; they join, until none is violated
@@ -44,7 +49,7 @@ from separatrix._array import Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.data import Source
 from separatrix.solvers.directions import Split, fewest_columns, largest_sum, some_gap
-from separatrix.solvers.worst_rows import Frame, WorstRows, survey, worst_rows
+from separatrix.solvers.worst_rows import Demand, Frame, WorstRows, survey, worst_rows
 from separatrix.stats import require_finite
 
 __all__ = ["Separability", "SeparationStatus", "separability"]
@@ -52,6 +57,7 @@ __all__ = ["Separability", "SeparationStatus", "separability"]
 SeparationStatus = Literal["complete", "quasi-complete", "overlapping", "unknown"]
 
 LEFT = 10  # tolerances by which a solution of a program may violate a row
+CLEARLY = 1 / np.e  # of the range of a column, or of the largest margin: no ratio that data are likely to have
 SHARE = 1e-6  # a column takes part in a direction if its weight is more than this share of the largest
 
 
@@ -108,8 +114,8 @@ def _decide(search: _Search) -> tuple[SeparationStatus, Float, int]:
     best = search.run(partial(largest_sum, c=c, slack=slack, least=tol), floor=-tol)
     if best is None or not search.agrees(best.worst):
         return "overlapping", np.zeros((search.n_classes, search.frame.width)), 0
-    total = (1 - 1e-6) * float(c @ best.b)
-    named = search.run(partial(fewest_columns, c=c, split=search.split, slack=slack, total=total), floor=-tol)
+    demand = Demand(best.B, CLEARLY * min(1.0, best.worst.largest))
+    named = search.run(partial(search.few_columns, best=best.b, demand=demand), -tol, demand)
     if named is None or not search.agrees(named.worst):
         named = best
     return "quasi-complete", named.B, named.worst.n_near
@@ -135,7 +141,9 @@ class _Search:
         self.seen = np.zeros(0, dtype=np.intp)
         self.passes = 0
 
-    def run(self, program: Callable[..., Float | None], floor: float) -> _Direction | None:
+    def run(
+        self, program: Callable[..., Float | None], floor: float, demand: Demand | None = None
+    ) -> _Direction | None:
         """Add violated rows until every difference is at least ``floor``; None once the program has no solution.
 
         Where even an exact solution violates rows that it has seen, it is within the accuracy of the program.
@@ -143,13 +151,20 @@ class _Search:
         exact = False
         while (b := program(self.cuts, exact=exact)) is not None:
             B = np.vstack([np.zeros(self.frame.width), b.reshape(self.n_classes - 1, -1)])
-            worst = self.source.reduce(partial(worst_rows, B=B, frame=self.frame, below=floor, most=self.most))
+            look = partial(worst_rows, B=B, frame=self.frame, below=floor, most=self.most, demand=demand)
+            worst = self.source.reduce(look)
             self.passes += 1
             has_new = self._add(worst)
             if (worst.least >= floor and self.agrees(worst)) or (exact and not has_new):
                 return _Direction(b, B, worst)
             exact = not has_new
         return None
+
+    def few_columns(self, G: Any, best: Float, demand: Demand, exact: bool) -> Float | None:
+        """A direction with the fewest columns among those that do what is demanded; every answer is ``exact``."""
+        h = demand.of(G @ best)
+        h[: self.means.shape[0]] = 0.0  # the means are no rows
+        return fewest_columns(G, h, self.split, self.frame.rounding)
 
     def agrees(self, worst: WorstRows) -> bool:
         """Whether no row is on the wrong side by more than programs leave, beside how far rows are on the right one."""

@@ -2,13 +2,14 @@
 """Passes for constraint generation: a survey of the rows, then again and again the rows served worst.
 
 A row x of class t is served by a_t(x) - a_j(x), its margin over a rival j. Each pass returns the rows with the smallest
-margins for every pair (t, j), measured in a `Frame`; a solver needs no others. Rows of weight 0 do not count.
+margins for every pair (t, j), measured in a `Frame`; a solver needs no others. Where more than a margin of zero is
+demanded of some rows, margins are what they have beyond it. Rows of weight 0 do not count.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +18,7 @@ from separatrix._array import Codes, Float, Rows, is_sparse
 from separatrix.data import Block
 from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent
 
-__all__ = ["Frame", "Survey", "WorstRows", "survey", "worst_rows"]
+__all__ = ["Demand", "Frame", "Survey", "WorstRows", "survey", "worst_rows"]
 
 GAP = 1e-9  # the narrowest gap that is one, as a share of the range of the columns
 COARSEST = 1e-6  # ... however coarse the rounding of the data
@@ -107,8 +108,8 @@ class Frame:
 class WorstRows:
     """The smallest margins, at most ``most`` for each pair (class ``t``, ``rival``), and the rows ``X`` that have them.
 
-    ``least`` and ``largest`` are over the margins of all rows; ``n_near`` counts the rows within the frame's tolerance
-    of a boundary, or beyond it.
+    ``least`` and ``largest`` are over the margins of all rows (the largest whatever is demanded); ``n_near`` counts
+    the rows within the frame's tolerance of a boundary, or beyond it.
     """
 
     X: Rows
@@ -132,21 +133,41 @@ class WorstRows:
         return WorstRows(X[keep], t[keep], rival[keep], row[keep], margin[keep], self.most, least, largest, n_near)
 
 
-def worst_rows(block: Block, B: Float, frame: Frame, *, below: float, most: int) -> WorstRows:
-    """The worst rows of one block among those with a margin under ``below``."""
+class Demand(NamedTuple):
+    """A margin of ``least`` wherever the weights ``B`` (K, P) have one, and elsewhere none."""
+
+    B: Float
+    least: float
+
+    def of(self, margins: Float) -> Float:
+        """What is demanded where ``B`` has these margins."""
+        return np.where(margins >= self.least, self.least, 0.0)
+
+
+def worst_rows(
+    block: Block, B: Float, frame: Frame, *, below: float, most: int, demand: Demand | None = None
+) -> WorstRows:
+    """The worst rows of one block among those with a margin under ``below``, beyond what is demanded of it."""
     block = _counted(block)
     X, t = block.X.astype(np.float64, copy=False), block.codes
-    a = frame.activations(X, B)
-    margins = np.take_along_axis(a, t[:, None], axis=1) - a
-    is_rival = np.arange(a.shape[1]) != t[:, None]
+    margins = _margins(X, t, B, frame)
+    is_rival = np.arange(len(B)) != t[:, None]
+    near = margins.min(axis=1, initial=np.inf, where=is_rival) <= frame.tolerance
+    largest = float(margins.max(initial=-np.inf, where=is_rival))
+    if demand is not None:
+        margins -= demand.of(_margins(X, t, demand.B, frame))
     n, rival = np.nonzero((margins < below) & is_rival)
     row, margin = np.asarray(block.row)[n], margins[n, rival]
     keep = _smallest(t[n], rival, margin, row, most)
     n, rival, row, margin = n[keep], rival[keep], row[keep], margin[keep]
-    least = margins.min(axis=1, initial=np.inf, where=is_rival)
-    largest = float(margins.max(initial=-np.inf, where=is_rival))
-    n_near = int((least <= frame.tolerance).sum())
-    return WorstRows(X[n], t[n], rival, row, margin, most, float(least.min(initial=np.inf)), largest, n_near)
+    least = float(margins.min(initial=np.inf, where=is_rival))
+    return WorstRows(X[n], t[n], rival, row, margin, most, least, largest, int(near.sum()))
+
+
+def _margins(X: Rows, t: Codes, B: Float, frame: Frame) -> Float:
+    """a_t - a_j (n, K)."""
+    a = frame.activations(X, B)
+    return np.asarray(np.take_along_axis(a, t[:, None], axis=1) - a)
 
 
 def _smallest(t: Codes, rival: Codes, margin: Float, row: Codes, most: int) -> Codes:

@@ -104,7 +104,8 @@ def test_the_largest_sum_and_the_fewest_columns():
     G = sparse.csr_array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     c = np.asarray(G.sum(axis=0))
     assert_allclose((G @ largest_sum(G, c, 0.0, 1e-9, exact=True)), [0, 0, 1], atol=1e-9)
-    assert_allclose(fewest_columns(G, c, Split(np.ones(3, bool)), 0.0, total=1.0), [0, 0, 1], atol=1e-9)
+    h = np.array([0.0, 0.0, 1.0])
+    assert_allclose(fewest_columns(G, h, Split(np.ones(3, bool)), 0.0), [0, 0, 1], atol=1e-9)
     assert largest_sum(G[:2], c, 0.0, 1e-9, exact=True) is None
 
 
@@ -117,9 +118,18 @@ def test_split_parts_are_joined_again(rng):
     assert split.length @ parts == 0.75
 
 
-def test_a_sum_that_cannot_be_reached_names_no_columns():
-    G = sparse.csr_array([[1.0], [-1.0]])
-    assert fewest_columns(G, np.array([1.0]), Split(np.ones(1, bool)), 0.0, total=5.0) is None
+def test_margins_that_cannot_be_reached_name_no_columns_and_slack_may_reach_them():
+    G, h = sparse.csr_array([[1.0], [-1.0]]), np.array([0.5, 0.0])
+    assert fewest_columns(G, h, Split(np.ones(1, bool)), 0.0) is None
+    assert_allclose(fewest_columns(G, h, Split(np.ones(1, bool)), 0.3), [0.2], atol=1e-9)
+
+
+def test_of_a_column_and_its_complement_the_one_that_needs_no_intercept_is_named():
+    x = np.array([1.0, 1.0, 0.0, 0.0])
+    both = np.column_stack([1 - x, x, np.ones(4)])
+    G = sparse.csr_array(np.vstack([both, -both[2:]]))  # the last rows have both labels
+    b = fewest_columns(G, np.append(x, [0.0, 0.0]), Split(np.array([True, True, False])), 0.0)
+    assert_allclose(b, [0, 1, 0], atol=1e-9)
 
 
 def test_a_program_without_a_solution_is_an_error():
