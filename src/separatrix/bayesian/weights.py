@@ -56,10 +56,17 @@ class WeightPosterior:
     def std(self) -> Float:
         """Of every weight."""
         std = self.approximation.std.copy()
-        if self.design.bias:  # w0 is the activation at x = 0
-            at_zero = self.approximation.activations(np.zeros((1, len(self.design.origin))), self.design).cov
-            std[:, -1] = np.sqrt(at_zero if at_zero.ndim < 3 else np.diagonal(at_zero, axis1=1, axis2=2))[0]
+        if self.design.bias:
+            std[:, -1] = self._bias_std()
         return std[0] if len(std) == 1 else std
+
+    def _bias_std(self) -> Float:
+        """Of w0 = b - w'c, (C,): the activation at x = 0."""
+        if isinstance(self.approximation, Approximation):
+            root = self.approximation.root.reshape(*self.approximation.mean.shape, -1)
+            return np.asarray(np.linalg.norm(self._map[-1] @ root, axis=1))
+        at_zero = self.approximation.activations(np.zeros((1, len(self.design.origin))), self.design).cov
+        return np.asarray(np.sqrt(at_zero if at_zero.ndim < 3 else np.diagonal(at_zero, axis1=1, axis2=2))[0])
 
     @property
     def covariance(self) -> Float:

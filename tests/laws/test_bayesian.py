@@ -1,0 +1,440 @@
+"""Laws of posteriors over weights, through the model as a user calls it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import special
+
+import separatrix as sx
+from problems import STORAGES
+from separatrix.bayesian.approximation import laplace
+from separatrix.data import as_source
+from separatrix.likelihoods import Logit, Softmax
+from separatrix.solvers import Auto, pose
+
+APPROXIMATIONS = ("laplace", "variational", "ep", "importance", "auto")
+LIKELIHOODS = ("logit", "probit", "label_noise")
+
+
+def model(**arguments):
+    return sx.BayesianLogisticRegression(**arguments)
+
+
+def table(n=120, n_classes=2, seed=0):
+    """Columns of different units and offsets, and labels that a linear model explains in part."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, 3)) @ np.array([[1.0, 0.4, 0.0], [0.0, 1.0, -0.3], [0.0, 0.0, 1.0]])
+    W = np.array([[0.0, 0.0, 0.0], [1.2, -0.8, 0.3], [-0.5, 0.9, 0.8]])[:n_classes]
+    y = (Z @ W.T + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+    return Z * [1.0, 10.0, 0.02] + [0.0, 40.0, -1.0], y
+
+
+# -- what a posterior is without data, and without doubt ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_rows_that_weigh_nothing_leave_the_prior(approximation, likelihood):
+    X, y = table()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    prior = sx.Gaussian(scale=[0.5, 2.0, 1.0], mean=[0.3, 0.0, -0.2], intercept_scale=0.7)
+    fitted = model(prior=prior, likelihood=likelihood, standardize=False, approximation=approximation)
+    fitted.fit(X, y, np.full(len(y), 1e-8))
+    slack = 0.01 if approximation == "importance" else 1e-5
+    assert_allclose(fitted.posterior_.mean, [0.3, 0.0, -0.2, 0.0], atol=slack)
+    assert_allclose(fitted.posterior_.std, [0.5, 2.0, 1.0, 0.7], rtol=slack)
+    assert_allclose(fitted.log_evidence_, 0.0, atol=1e-5)
+    assert_allclose(fitted.effective_parameters_, 0.0, atol=10 * slack)
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_under_a_tight_prior_the_posterior_is_the_prior_and_a_label_a_coin(approximation):
+    X, y = table()
+    prior = sx.Gaussian(scale=1e-5, intercept_scale=1e-5)
+    fitted = model(prior=prior, approximation=approximation).fit(X, y)
+    assert_allclose(fitted.posterior_.std[:3] * X.std(axis=0), 1e-5, rtol=0.01)
+    assert_allclose(fitted.log_evidence_, -len(y) * np.log(2), atol=1e-3)
+    assert_allclose(fitted.predict_proba(X), 0.5, atol=1e-3)
+
+
+def test_without_data_a_softmax_knows_what_its_prior_knows():
+    X, y = table(n_classes=3)
+    prior = sx.Gaussian(scale=2.0, intercept_scale=1.5)
+    fitted = model(prior=prior, standardize=False, approximation="laplace").fit(X, y, np.full(len(y), 1e-8))
+    assert_allclose(fitted.posterior_.mean, 0.0, atol=1e-3)
+    assert_allclose(fitted.posterior_.std, np.tile([2.0, 2.0, 2.0, 1.5], (3, 1)), rtol=1e-3)
+
+
+def test_the_gap_between_laplace_and_the_truth_shrinks_as_one_over_the_rows():
+    """ln p(D) of one weight against a fine sum over it: the error of (4.137) is O(1/N)."""
+    rng = np.random.default_rng(4)
+    x, noise = rng.normal(size=6400), rng.logistic(size=6400)
+    w = np.linspace(-2, 4, 301)
+    gaps = []
+    for n in (25, 100, 400, 1600, 6400):
+        t = (x[:n] + noise[:n] > 0).astype(int)
+        log_joint = special.log_expit(np.outer(2 * t - 1, w) * x[:n, None]).sum(axis=0) - 0.5 * w**2
+        truth = special.logsumexp(log_joint) + np.log(w[1] - w[0]) - 0.5 * np.log(2 * np.pi)
+        fitted = model(standardize=False, fit_intercept=False, approximation="laplace").fit(x[:n, None], t)
+        gaps.append(abs(fitted.log_evidence_ - truth))
+    assert gaps[-1] < 2e-4
+    assert np.all(np.diff(gaps) < 0)
+    assert 100 < gaps[0] / gaps[-1] < 1000  # 256, were the rows alike
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_two_batches_are_near_the_joint_fit_and_their_evidence_multiplies(likelihood):
+    X, y = table(400)
+    batches = model(likelihood=likelihood, standardize=False).partial_fit(X[:200], y[:200])
+    first = batches.log_evidence_
+    batches.partial_fit(X[200:], y[200:])
+    joint = model(likelihood=likelihood, standardize=False).fit(X, y)
+    assert np.abs((batches.posterior_.mean - joint.posterior_.mean) / joint.posterior_.std).max() < 0.1
+    assert_allclose(batches.posterior_.std, joint.posterior_.std, rtol=0.1)
+    assert abs(batches.log_evidence_ - joint.log_evidence_) < 0.1
+    assert batches.log_evidence_ < first < 0
+    assert_allclose(batches.predict_proba(X), joint.predict_proba(X), atol=0.01)
+    assert batches.prior_ is joint.prior_ or batches.prior_.intercept_scale == joint.prior_.intercept_scale
+
+
+def test_many_small_batches_stay_near_the_joint_fit():
+    X, y = table(300)
+    batches = model(standardize=False)
+    for start in range(0, 300, 15):
+        batches.partial_fit(X[start : start + 15], y[start : start + 15], classes=[0, 1] if start == 0 else None)
+    joint = model(standardize=False).fit(X, y)
+    assert np.abs((batches.posterior_.mean - joint.posterior_.mean) / joint.posterior_.std).max() < 0.3
+    assert abs(batches.log_evidence_ - joint.log_evidence_) < 0.3
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_batch_that_says_nothing_changes_nothing(n_classes):
+    """The posterior goes into a prior and comes out of it as it was: exact, for it is Gaussian."""
+    X, y = table(n_classes=n_classes)
+    fitted = model(approximation="laplace").partial_fit(X, y)
+    before, evidence, P = fitted.posterior_, fitted.log_evidence_, fitted.predict_proba(X)
+    fitted.partial_fit(X, y, sample_weight=np.full(len(y), 1e-8))
+    assert_allclose(fitted.posterior_.mean, before.mean, atol=1e-5 * before.std.min())
+    assert_allclose(fitted.posterior_.covariance, before.covariance, rtol=1e-5, atol=1e-7 * before.covariance.max())
+    assert_allclose(fitted.log_evidence_, evidence, atol=1e-5)
+    assert_allclose(fitted.predict_proba(X), P, atol=1e-6)
+
+
+def test_a_class_that_no_batch_has_shown_yet():
+    X, y = table(400, n_classes=3)
+    early = (np.arange(400) < 60) & (y < 2)
+    fitted = model(standardize=False).partial_fit(X[early], y[early], classes=[0, 1, 2])
+    assert fitted.predict_proba(X).shape == (400, 3)
+    assert 0 < fitted.predict_proba(X[early])[:, 2].mean() < 0.1
+    fitted.partial_fit(X[~early], y[~early])
+    joint = model(standardize=False).fit(X, y)
+    assert (
+        np.abs(fitted.predict_proba(X) - joint.predict_proba(X)).mean() < 0.05
+    )  # a class unseen is a skewed posterior
+
+
+def test_soft_targets_in_batches():
+    X, y = table(200, n_classes=3)
+    T = np.eye(3)[y]
+    soft = model(approximation="laplace").partial_fit(X[:100], T[:100]).partial_fit(X[100:], T[100:])
+    hard = model(approximation="laplace").partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    assert_allclose(soft.coef_, hard.coef_, rtol=1e-8)
+
+
+# -- changes that change nothing ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**16), st.sampled_from(["laplace", "variational", "ep"]), st.booleans())
+def test_evidence_does_not_know_how_columns_are_turned(seed, approximation, fit_intercept):
+    """Under an isotropic prior any rotation of the columns has the same evidence and the same predictions."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(60, 4)) + 1.0, rng.integers(2, size=60)
+    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    here, there = (
+        model(standardize=False, approximation=approximation, fit_intercept=fit_intercept).fit(Z, y) for Z in (X, X @ Q)
+    )
+    assert_allclose(there.log_evidence_, here.log_evidence_, atol=1e-7)
+    assert_allclose(there.predict_proba(X @ Q), here.predict_proba(X), atol=1e-7)
+    assert_allclose(there.coef_ @ Q.T, here.coef_, atol=1e-6)
+    assert_allclose(there.posterior_.covariance[:4, :4], Q.T @ here.posterior_.covariance[:4, :4] @ Q, atol=1e-6)
+
+
+@pytest.mark.parametrize("approximation", ["laplace", "auto"])
+def test_tuned_evidence_does_not_know_how_columns_are_turned(approximation):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(100, 4))
+    y = (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=100) > 0).astype(int)
+    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    here, there = (model(standardize=False, approximation=approximation, tune="evidence").fit(Z, y) for Z in (X, X @ Q))
+    assert_allclose(there.prior_.scale, here.prior_.scale, rtol=1e-3)
+    assert_allclose(there.log_evidence_, here.log_evidence_, atol=1e-3)
+
+
+@settings(max_examples=8)
+@given(
+    st.lists(st.floats(0.01, 100.0), min_size=3, max_size=3),
+    st.lists(st.floats(-50.0, 50.0), min_size=3, max_size=3),
+    st.sampled_from(["laplace", "auto"]),
+)
+def test_other_units_of_the_columns_say_the_same_in_other_units(factor, shift, approximation):
+    """x' = c x + d: w' = w/c, w0' = w0 - Σ w d/c, for means, covariances and the summary alike."""
+    X, y = table(80)
+    c, d = np.array(factor), np.array(shift)
+    here, there = (model(approximation=approximation).fit(Z, y) for Z in (X, X * c + d))
+    T = np.diag(np.append(1 / c, 1.0))
+    T[-1, :-1] = -d / c
+    a, b = here.posterior_, there.posterior_
+    sd = np.sqrt(np.diag(T @ a.covariance @ T.T))
+    assert_allclose((b.mean - T @ a.mean) / sd, 0.0, atol=1e-6)
+    assert_allclose(b.covariance / np.outer(sd, sd), T @ a.covariance @ T.T / np.outer(sd, sd), atol=1e-6)
+    assert_allclose(there.log_evidence_, here.log_evidence_, atol=1e-6)
+    assert_allclose(there.predict_proba(X * c + d), here.predict_proba(X), atol=1e-7)
+    summary = there.summary()
+    assert_allclose(summary.sd, sd, rtol=1e-6)
+    assert_allclose(summary.lower, summary.coefficient - 1.959963984540054 * sd, rtol=1e-6, atol=1e-6 * sd.max())
+
+
+def test_swapped_labels_turn_the_weights_round():
+    X, y = table()
+    for likelihood in LIKELIHOODS:
+        one, other = (model(likelihood=likelihood).fit(X, t) for t in (y, 1 - y))
+        assert_allclose(other.coef_, -one.coef_, rtol=1e-5)
+        assert_allclose(other.posterior_.covariance, one.posterior_.covariance, rtol=1e-4)
+        assert_allclose(other.predict_proba(X)[:, ::-1], one.predict_proba(X), atol=1e-6)
+        assert_allclose(1 - other.predict_interval(X)[:, ::-1], one.predict_interval(X), atol=1e-6)
+
+
+def test_names_of_classes_in_another_order_give_the_weights_in_that_order():
+    X, y = table(n_classes=3)
+    order = np.array([2, 0, 1])
+    one = model(approximation="laplace").fit(X, y)
+    other = model(approximation="laplace").fit(X, order[y])
+    assert_allclose(other.coef_[order], one.coef_, rtol=1e-6, atol=1e-9)
+    assert_allclose(other.predict_proba(X)[:, order], one.predict_proba(X), atol=1e-8)
+    assert_allclose(other.log_evidence_, one.log_evidence_, rtol=1e-10)
+    words = model(approximation="laplace").fit(X, np.array(["b", "c", "a"])[y])
+    assert_allclose(words.coef_[[1, 2, 0]], one.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_the_order_of_rows_and_of_columns_does_not_matter(approximation, rng):
+    X, y = table()
+    rows, columns = rng.permutation(len(y)), np.array([2, 0, 1])
+    one = model(approximation=approximation).fit(X, y)
+    other = model(approximation=approximation).fit(X[rows][:, columns], y[rows])
+    slack = 0.01 if approximation == "importance" else 1e-5  # its points are not the same along other columns
+    assert_allclose(other.coef_[0], one.coef_[0, columns], rtol=slack)
+    assert_allclose(other.log_evidence_, one.log_evidence_, atol=slack)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("approximation", ["laplace", "auto", "importance"])
+def test_a_weight_of_k_is_k_rows_and_a_weight_of_zero_none(approximation, n_classes, rng):
+    X, y = table(90, n_classes)
+    weight = rng.integers(0, 4, size=len(y)).astype(float)
+    often = np.repeat(np.arange(len(y)), weight.astype(int))
+    weighted = model(approximation=approximation).fit(X, y, weight)
+    repeated = model(approximation=approximation).fit(X[often], y[often])
+    slack = 1e-7 if n_classes == 3 or approximation != "auto" else 1e-5  # where expectation propagation stops
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=slack)
+    assert_allclose(weighted.log_evidence_, repeated.log_evidence_, atol=slack)
+    assert_allclose(weighted.effective_parameters_, repeated.effective_parameters_, atol=1e-4)
+    assert_allclose([weighted.bic_, weighted.aic_], [repeated.bic_, repeated.aic_], atol=1e-4)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_the_storage_of_rows_does_not_matter(storage):
+    X, y = table()
+    one, other = model().fit(X, y), model().fit(STORAGES[storage](X), y)
+    assert_allclose(other.predict_proba(STORAGES[storage](X)), one.predict_proba(X), atol=1e-8)
+    assert_allclose(other.posterior_.std, one.posterior_.std, rtol=1e-7)
+    assert_allclose(other.log_evidence_, one.log_evidence_, atol=1e-7)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_soft_target_is_a_row_for_each_class_that_weighs_its_share(n_classes, rng):
+    X, _ = table(60)
+    T = rng.dirichlet(np.ones(n_classes), size=60)
+    soft = model(approximation="laplace").fit(X, T)
+    each = model(approximation="laplace").fit(np.tile(X, (n_classes, 1)), np.repeat(range(n_classes), 60), T.T.ravel())
+    assert_allclose(soft.coef_, each.coef_, rtol=1e-7, atol=1e-10)
+    assert_allclose(soft.log_evidence_, each.log_evidence_, rtol=1e-10)
+    hard = np.eye(n_classes)[T.argmax(axis=1)]
+    assert_allclose(
+        model().fit(X, hard).predict_proba(X), model().fit(X, T.argmax(axis=1)).predict_proba(X), atol=1e-12
+    )
+
+
+def test_names_of_columns_reach_the_summary():
+    X, y = table(n_classes=3)
+    frame = pd.DataFrame(X, columns=["age", "income", "height"])
+    two = model().fit(frame, np.where(y == 0, "no", "yes")).summary()
+    assert two.names == ("age", "income", "height", "intercept")
+    assert list(two.to_frame().index) == list(two.names)
+    three = model(approximation="laplace").fit(frame, np.array(["a", "b", "c"])[y]).summary()
+    assert three.names[:4] == ("a: age", "a: income", "a: height", "a: intercept")
+    assert len(three.names) == len(three.sd) == 12
+    assert model(fit_intercept=False).fit(frame, y > 0).summary().names == ("age", "income", "height")
+
+
+@pytest.mark.parametrize("approximation", ["auto", "importance"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_equal_seeds_give_equal_numbers(approximation, n_classes):
+    X, y = table(n_classes=n_classes)
+    one, again = (model(approximation=approximation, rng=7).fit(X, y) for _ in range(2))
+    assert one.pareto_k_ == again.pareto_k_
+    assert one.log_evidence_ == again.log_evidence_
+    assert np.array_equal(one.predict_proba(X), again.predict_proba(X))
+    assert np.array_equal(one.predict_interval(X), again.predict_interval(X))
+    assert np.array_equal(one.posterior_.sample(5, rng=1), again.posterior_.sample(5, rng=1))
+    none = [model(approximation=approximation).fit(X, y).pareto_k_ for _ in range(2)]
+    assert none[0] == none[1]
+
+
+# -- two ways to say the same ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_softmax_of_two_classes_is_a_logistic_model_of_their_difference(fit_intercept):
+    """w_k ~ N(0, s²) for both classes makes w_1 - w_0 ~ N(0, 2 s²); the sum of the two never meets the data."""
+    X, y = table()
+    source = as_source(X, y)
+    s, b = 0.8, 2.0
+    softmax = pose(source, Softmax(2), sx.Gaussian(s, intercept_scale=b), fit_intercept=fit_intercept, standardize=True)
+    difference = sx.Gaussian(s * np.sqrt(2), intercept_scale=b * np.sqrt(2))
+    logistic = pose(source, Logit(), difference, fit_intercept=fit_intercept, standardize=True)
+    two, one = (laplace(o, Auto().minimise(o, np.zeros(o.shape)).value) for o in (softmax, logistic))
+    P = two.mean.shape[1]
+    D = np.hstack([-np.eye(P), np.eye(P)])
+    assert_allclose(two.mean[1] - two.mean[0], one.mean[0], rtol=1e-6, atol=1e-9)
+    assert_allclose(two.mean[0] + two.mean[1], 0.0, atol=1e-8)
+    assert_allclose(D @ two.covariance @ D.T, one.covariance, rtol=1e-6, atol=1e-9)
+    assert_allclose(two.log_evidence, one.log_evidence, rtol=1e-10)
+    assert_allclose(two.log_likelihood, one.log_likelihood, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_half_contour_of_laplace_is_that_of_the_map(n_classes, fit_intercept):
+    """Both have the same mean activation, and averaging over a symmetric activation keeps its sign."""
+    X, y = table(n_classes=n_classes)
+    prior = sx.Gaussian(0.7, intercept_scale=3.0)
+    laplacian = model(prior=prior, standardize=False, approximation="laplace", fit_intercept=fit_intercept).fit(X, y)
+    best = sx.LogisticRegression(prior=prior, fit_intercept=fit_intercept).fit(X, y)
+    assert_allclose(laplacian.coef_, best.coef_, rtol=1e-5, atol=1e-7)
+    assert_allclose(laplacian.decision_function(X), best.decision_function(X), rtol=1e-5, atol=1e-5)
+    assert_allclose(laplacian.set_params(predictive="map").predict_proba(X), best.predict_proba(X), atol=1e-6)
+    if n_classes == 2:
+        grid = np.stack(np.meshgrid(*[np.linspace(*np.quantile(x, [0, 1]), 12) for x in X.T]), axis=-1).reshape(-1, 3)
+        assert np.array_equal(laplacian.set_params(predictive="exact").predict(grid), best.predict(grid))
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("predictive", ["exact", "qmc", "probit", "map"])
+def test_a_row_on_the_boundary_is_a_coin(likelihood, predictive):
+    X, y = table()
+    fitted = model(likelihood=likelihood, predictive=predictive, approximation="laplace").fit(X, y)
+    w = fitted.coef_[0]
+    on = X - np.outer(fitted.decision_function(X) / (w @ w), w)
+    assert_allclose(fitted.predict_proba(on), 0.5, atol=1e-10)
+    mean, variance = fitted.decision_distribution(on)
+    assert_allclose(mean, 0.0, atol=1e-10)
+    assert np.all(variance > 0)
+
+
+def test_a_mirrored_row_has_the_mirrored_probability():
+    X, y = table()
+    fitted = model(fit_intercept=False).fit(X, y)
+    assert_allclose(fitted.predict_proba(-X), fitted.predict_proba(X)[:, ::-1], atol=1e-14)
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("likelihood", "n_classes"), [("logit", 2), ("probit", 2), ("label_noise", 2), ("logit", 3)])
+def test_intervals_hold_the_probability_and_widen_with_their_level(likelihood, n_classes):
+    """The probability, a mean, lies inside where the activation's sd is small: below twice the quantile in any case."""
+    X, y = table(n_classes=n_classes)
+    fitted = model(likelihood=likelihood, approximation="laplace").fit(X, y)
+    P = fitted.predict_proba(X)
+    P = P[:, 1] if n_classes == 2 else P
+    low, high = np.moveaxis(fitted.predict_interval(X, level=0.9), -1, 0)
+    assert np.all((low < P) & (high > P))
+    assert np.all((low >= 0) & (high <= 1))
+    lower, higher = np.moveaxis(fitted.predict_interval(X, level=0.99), -1, 0)
+    assert np.all((lower < low) & (high < higher))
+
+
+def test_intervals_of_two_classes_are_those_of_draws():
+    X, y = table()
+    fitted = model(approximation="laplace").fit(X, y)
+    w = fitted.posterior_.sample(40_000, rng=1)
+    P = special.expit(np.column_stack([X[:20], np.ones(20)]) @ w.T)
+    assert_allclose(fitted.predict_interval(X[:20], level=0.8), np.quantile(P, [0.1, 0.9], axis=1).T, atol=0.01)
+    mean, variance = fitted.decision_distribution(X[:20])
+    assert_allclose(special.logit(P).mean(axis=1), mean, atol=0.02)
+    assert_allclose(special.logit(P).var(axis=1), variance, rtol=0.05)
+
+
+def test_intervals_cover_what_they_should():
+    """Weights from the prior, labels from the weights: 90 % intervals hold 90 % of the true probabilities."""
+    prior = sx.Gaussian(1.5, intercept_scale=1.0)
+    inside, inside_weights = [], []
+    for seed in range(250):
+        rng = np.random.default_rng(seed)
+        w, w0 = 1.5 * rng.normal(size=3), rng.normal()
+        X = rng.normal(size=(90, 3))
+        p = special.expit(X @ w + w0)
+        y = (rng.random(60) < p[:60]).astype(int)
+        if len(np.unique(y)) < 2:
+            continue
+        fitted = model(prior=prior, standardize=False).fit(X[:60], y)
+        low, high = fitted.predict_interval(X[60:], level=0.9).T
+        inside.append((low < p[60:]) & (p[60:] < high))
+        summary = fitted.summary(level=0.9)
+        inside_weights.append((summary.lower < [*w, w0]) & ([*w, w0] < summary.upper))
+    assert len(inside) > 240
+    assert abs(np.mean(inside) - 0.9) < 0.03
+    assert abs(np.mean(inside_weights) - 0.9) < 0.03
+
+
+# -- tuning ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_relevance_switches_off_columns_of_noise(n_classes):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(400, 6))
+    W = np.zeros((n_classes, 6))
+    W[1, :2], W[-1, 2] = [1.5, -1.0], 1.0
+    y = (X @ W.T + rng.gumbel(size=(400, n_classes))).argmax(axis=1)
+    fitted = model(tune="evidence", groups="columns", approximation="laplace").fit(X, y)
+    scale = np.asarray(fitted.prior_.scale)
+    assert scale[3:].max() < 0.15 * scale[:3].min()
+    assert np.sort(scale[3:])[1] < 1e-3  # two of three are out altogether, and the third nearly
+    assert np.abs(fitted.coef_[:, 3:]).max() < 0.1 * np.abs(fitted.coef_[:, :3]).max()
+    plain = model(approximation="laplace").fit(X, y)
+    assert fitted.log_evidence_ > plain.log_evidence_ + 1.0
+    off = {name for limit in fitted.tuning_.boundary for name in limit.columns}
+    assert off <= {"x3", "x4", "x5"}
+    assert all(name in str(fitted.summary()) for name in off)
+
+
+@pytest.mark.parametrize("approximation", ["laplace", "ep", "auto"])
+def test_no_other_scale_has_more_evidence_than_the_tuned_one(approximation):
+    X, y = table(80)
+    tuned = model(tune="evidence", approximation=approximation).fit(X, y)
+    for factor in (0.5, 0.8, 1.25, 2.0):
+        prior = sx.Gaussian(tuned.prior_.scale * factor)
+        other = model(prior=prior, approximation=approximation).fit(X, y)
+        assert other.log_evidence_ < tuned.log_evidence_ + 0.01
+    same = model(prior=tuned.prior_, approximation=approximation).fit(X, y)
+    assert_allclose(same.log_evidence_, tuned.log_evidence_, atol=0.01)
+    assert_allclose(same.predict_proba(X), tuned.predict_proba(X), atol=1e-3)
