@@ -18,10 +18,12 @@ import numpy as np
 
 from separatrix._array import Float, is_sparse
 from separatrix.data import Block, InMemory, Source
+from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
 from separatrix.solvers.result import Solution
-from separatrix.stats import ClassMoments, DiagonalScatter, class_moments, require_finite, require_squares
+from separatrix.stats import ClassMoments, DiagonalScatter, require_finite, require_squares
+from separatrix.stats.columns import column_moments
 from separatrix.stats.objective import (
     Design,
     ValueGrad,
@@ -32,7 +34,7 @@ from separatrix.stats.objective import (
     value_grad,
     value_grad_hess,
 )
-from separatrix.stats.sample import collect_sample
+from separatrix.stats.sample import representative_sample
 
 __all__ = ["Posterior", "Solver", "Units", "pose", "survey"]
 
@@ -75,8 +77,7 @@ class _Look:
 
 
 def _look(block: Block) -> _Look:
-    alone = replace(block, t=np.zeros(len(block), dtype=np.intp))
-    return _Look(class_moments(alone, 1, DiagonalScatter), np.dtype(block.X.dtype), is_sparse(block.X))
+    return _Look(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X))
 
 
 def survey(source: Source, *, fit_intercept: bool) -> Units:
@@ -85,6 +86,8 @@ def survey(source: Source, *, fit_intercept: bool) -> Units:
         look = source.reduce(_look)
         moments = look.moments
         mean, total = moments.mean[0], moments.total
+        if not 0 < total < np.inf:
+            raise DataError(f"The weights of the rows add up to {total:g}; divide or multiply them by a constant.")
         variance = moments.scatter.squares[0] / total
     if not np.isfinite(variance).all():
         require_finite(source)
@@ -105,7 +108,8 @@ def pose(
     """
     M = len(source.columns)
     rows = max(source.n_rows // SHARE, PER_WEIGHT * (M + 1))
-    sample = collect_sample(source, rows) if source.n_rows >= max(4 * rows, MANY // max(M, 1)) else None
+    is_many = source.n_rows >= max(4 * rows, MANY // max(M, 1))
+    sample = representative_sample(source, rows, PER_WEIGHT * (M + 1)) if is_many else None
     units = survey(source if sample is None else sample, fit_intercept=fit_intercept)
     if sample is not None and not (units.spread > 0).all():
         units = survey(source, fit_intercept=fit_intercept)  # a rare value that the sample missed

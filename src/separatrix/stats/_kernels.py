@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled loops of moments.py and objective.py. Import this file only where it is used: it pulls in Numba.
+"""Compiled loops of moments.py, columns.py and objective.py. Import this file only where it is used: it pulls in Numba.
 
 The plain versions stand beside their callers; the tests compare the two.
 """
@@ -11,7 +11,17 @@ from numba import njit
 
 from separatrix._array import Array, Codes, Float
 
-__all__ = ["class_squares", "class_sums", "csr_dots", "csr_sums", "row_dots", "row_sums", "scaled_rows"]
+__all__ = [
+    "class_squares",
+    "class_sums",
+    "csr_centred_sums",
+    "csr_dots",
+    "csr_stored_sums",
+    "csr_sums",
+    "row_dots",
+    "row_sums",
+    "scaled_rows",
+]
 
 # Sums may be reordered (that is what makes the loops fast), but NaN and infinity keep their meaning.
 SUMS = {"reassoc", "contract", "nsz"}
@@ -86,3 +96,28 @@ def csr_sums(data: Array, indices: Array, indptr: Array, slope: Float, total: Fl
         factor = slope[n]
         for i in range(indptr[n], indptr[n + 1]):
             total[np.uintp(indices[i])] += factor * data[i]
+
+
+@njit(cache=True, nogil=True)
+def csr_stored_sums(data: Array, indices: Array, indptr: Array, weight: Float, stored: Float, sums: Float) -> None:
+    """Add Σ w to stored (M,) and Σ w x to sums (M,), over the entries of compressed sparse rows."""
+    for n in range(len(weight)):
+        w = weight[n]
+        for i in range(indptr[n], indptr[n + 1]):
+            m = np.uintp(indices[i])
+            stored[m] += w
+            sums[m] += w * data[i]
+
+
+@njit(cache=True, nogil=True)
+def csr_centred_sums(
+    data: Array, indices: Array, indptr: Array, weight: Float, mean: Float, rest: Float, squares: Float
+) -> None:
+    """Add Σ w (x - m) to rest (M,) and Σ w (x - m)² to squares (M,), over the entries of compressed sparse rows."""
+    for n in range(len(weight)):
+        w = weight[n]
+        for i in range(indptr[n], indptr[n + 1]):
+            m = np.uintp(indices[i])
+            d = data[i] - mean[m]
+            rest[m] += w * d
+            squares[m] += w * d * d

@@ -53,13 +53,14 @@ def require_squares(source: Source) -> None:
     with np.errstate(over="ignore"):
         reach = source.reduce(extent)
     largest = np.maximum(np.abs(reach.low), np.abs(reach.high))
-    bad = np.flatnonzero(largest > np.sqrt(np.finfo(np.float64).max / source.n_rows) / 2)
-    if not len(bad):
-        bad = np.flatnonzero(largest > np.sqrt(np.finfo(np.float32).max / source.n_rows) / 2)
-        said = _listed(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
-        raise DataError(f"Values too large to square in float32: {said}. Convert the table to float64.")
-    said = _listed(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
-    raise DataError(f"Values too large to square: {said}. Divide those columns by a constant first.")
+    for dtype, where, remedy in (
+        (np.float64, "", "Divide those columns by a constant first."),
+        (np.float32, " in float32", "Convert the table to float64."),
+    ):
+        bad = np.flatnonzero(largest > np.sqrt(float(np.finfo(dtype).max) / source.n_rows) / 2)
+        if len(bad):
+            said = _listed(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
+            raise DataError(f"Values too large to square{where}: {said}. {remedy}")
 
 
 def _listed(source: Source, columns: Codes | Array, remarks: list[str], most: int = 8) -> str:

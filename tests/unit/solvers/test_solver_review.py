@@ -6,7 +6,7 @@ import pytest
 from posteriors import Problem, overlapping
 from separatrix import LogisticRegression
 from separatrix.data import as_source
-from separatrix.exceptions import ConvergenceWarning
+from separatrix.exceptions import ConvergenceWarning, DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
 from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, StochasticGradient
@@ -165,3 +165,44 @@ def test_a_wrong_argument_is_named(kind, wrong):
     with pytest.raises(ValueError, match="memory"):
         LBFGS(memory=0)
     assert StochasticGradient(tol=0.0).tol == 0.0
+
+
+# Weights on few rows
+
+
+@pytest.mark.parametrize("n_live", [12, 100, 5_000])
+def test_rows_without_weight_are_not_there(n_live):
+    """Half a million rows, a few of which count: the fit is that of those few."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500_000, 5))
+    t = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
+    t[:2] = 0, 1
+    weight = np.zeros(len(X))
+    weight[:n_live] = 1.0
+    model = LogisticRegression().fit(X, t, weight)
+    few = LogisticRegression().fit(X[:n_live], t[:n_live])
+    assert model.solution_.is_converged
+    np.testing.assert_allclose(model.coef_, few.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, few.intercept_, atol=1e-6)
+
+
+def test_a_few_rows_with_most_of_the_weight_are_not_missed():
+    """They are in no sample of one in sixteen, so none is taken."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200_000, 12))
+    t = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
+    weight = np.ones(len(X))
+    weight[5:9] = 1e9
+    objective = posed(X, t, Gaussian(), weight)
+    assert objective.sample is None
+    assert objective.units.total == pytest.approx(weight.sum(), rel=1e-12)
+    assert posed(X, t, Gaussian(), np.full(len(X), 3.0)).sample is not None
+    found = Auto().minimise(objective, np.zeros(objective.shape))
+    assert found.is_converged
+    assert size_at(objective, found) < 1e-7
+
+
+def test_weights_that_add_up_to_nothing_or_too_much_are_named():
+    X, t = overlapping()
+    with np.errstate(over="ignore"), pytest.raises(DataError, match="add up to inf"):
+        posed(X, t, weight=np.full(len(t), 1e308))
