@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From a distribution of activations to class probabilities: which integral, for which likelihood.
 
-"exact"     the integral: to 1e-10 for two classes; for K by moment matching, right to about 1e-3
+"exact"     the integral: to 1e-10 for two classes; for K by moment matching, right to about 1e-3, and to 1e-2 where
+            activations vary by several units
 "qmc"       K classes by quasi-Monte-Carlo, as exactly as one likes; for two classes the same as "exact"
 "probit"    MacKay's rule σ(κ mu), κ = (1 + π var/8)^-½, and its analogue for K classes       PRML (4.153)
 "map"       no integral: the probability at the mean activation
