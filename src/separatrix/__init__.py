@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from separatrix.rules import FisherDiscriminant as FisherDiscriminant
     from separatrix.rules import LeastSquaresClassifier as LeastSquaresClassifier
     from separatrix.rules import Perceptron as Perceptron
+    from separatrix.tables import TableClassifier as TableClassifier
 
 __version__ = "0.1.0"
 
@@ -72,6 +73,7 @@ _HOME = {
     "is_separable": "geometry",
     "compare": "comparison",
     "ModelAverage": "comparison",
+    "TableClassifier": "tables",
     "save": "io",
     "load": "io",
 }

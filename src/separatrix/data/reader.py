@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array
 from separatrix._array import Array, Rows, is_sparse, working_dtype
 from separatrix.exceptions import DataError
 
-__all__ = ["Reader", "as_table", "open_reader"]
+__all__ = ["NamedRows", "Reader", "as_table", "open_reader"]
 
 
 class Reader(Protocol):
@@ -37,9 +37,26 @@ class Reader(Protocol):
         """The rows of the span, float32 or float64."""
 
 
+@dataclass(frozen=True, eq=False)
+class NamedRows:
+    """Numbers (N, D), dense or sparse, and a name for each column, without a data frame library."""
+
+    array: Any
+    columns: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, D)."""
+        n, d = self.array.shape
+        return int(n), int(d)
+
+    def __len__(self) -> int:
+        return int(self.array.shape[0])
+
+
 def as_table(X: Any) -> Any:
     """The table itself; an Arrow stream or record batch as an Arrow table, which has names and can be read twice."""
-    if isinstance(X, np.ndarray | list) or is_sparse(X) or nw.dependencies.is_into_dataframe(X):
+    if isinstance(X, np.ndarray | list | NamedRows) or is_sparse(X) or nw.dependencies.is_into_dataframe(X):
         return X
     if nw.dependencies.is_into_series(X):
         return X
@@ -51,6 +68,8 @@ def open_reader(X: Any) -> Reader:
     """The reader for a NumPy array, sparse matrix, data frame, Arrow table or nested list."""
     if type(X) is np.ndarray:  # most tables are: asking what else it might be takes longer than a small fit
         return _open_array(X)
+    if isinstance(X, NamedRows):
+        return _open_array(X.array, X.columns)
     X = as_table(X)
     if nw.dependencies.is_into_series(X):
         raise DataError("X is a single column (a Series or an Arrow array); give a table, for example X.to_frame().")
