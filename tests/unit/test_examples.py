@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The examples run, and show what they say they show."""
+"""The examples run, and show what they say they show; so does the page on posteriors."""
 
 from __future__ import annotations
 
+import doctest
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -10,12 +11,12 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
 
 
 def load(name):
     with mpl.rc_context():  # an example chooses a backend
-        spec = spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        spec = spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
     return module
@@ -58,3 +59,10 @@ def test_the_table_and_the_picture_are_made(rbf_evidence, findings, tmp_path, ca
     printed = capsys.readouterr().out
     assert printed.count("Laplace") == printed.count("MAP") == 2
     assert f"{findings.tuned.model.log_evidence_:.1f} where the search ended" in printed
+
+
+def test_the_page_on_posteriors_says_what_happens():
+    page = ROOT / "docs" / "bayesian.md"
+    found = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.attempted > 20
+    assert found.failed == 0
