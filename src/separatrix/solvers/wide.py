@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from separatrix._array import Array, Float, is_sparse, to_dense
 from separatrix._linalg import SingularError, cholesky_of_correlation
@@ -63,6 +63,9 @@ def dual(objective: Posterior) -> Dual:
     is_moved = _is_far(objective) and not is_sparse(X)
     if is_moved:
         X = X - objective.design.origin
+    far = objective.design.far() if is_sparse(X) and bias else np.zeros(M)
+    if far.any():  # of sparse rows, those columns alone that have no zeros to speak of
+        X = sparse.csr_array(X - sparse.csr_array(np.ones((rows.n_rows, 1))) @ sparse.csr_array(far[None]))
     scaled = _over(X, objective.prior.precision[:M])
     with single_thread_blas():
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
@@ -76,7 +79,7 @@ def dual(objective: Posterior) -> Dual:
     def to_primal(theta: Float) -> Float:
         V, b = design.in_user_units(theta)
         W = np.asarray(back(V) @ scaled, dtype=np.float64)
-        return np.column_stack([W, b]) if is_moved else objective.design.of_user_units(W, b)
+        return np.column_stack([W, b]) if is_moved else objective.design.of_user_units(W, b - W @ far)
 
     return Dual(Posterior(source, objective.likelihood, prior, design, units), to_primal)
 

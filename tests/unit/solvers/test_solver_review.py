@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from posteriors import Problem, overlapping
 from separatrix import LogisticRegression
@@ -9,7 +10,7 @@ from separatrix.data import as_source
 from separatrix.exceptions import ConvergenceWarning, DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
-from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, StochasticGradient
+from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, StochasticGradient, auto
 from separatrix.solvers.posterior import pose
 from separatrix.solvers.result import SLACK, Solution, Status, at_rest
 
@@ -206,3 +207,94 @@ def test_weights_that_add_up_to_nothing_or_too_much_are_named():
     X, t = overlapping()
     with np.errstate(over="ignore"), pytest.raises(DataError, match="add up to inf"):
         posed(X, t, weight=np.full(len(t), 1e308))
+
+
+# Square tables: what a Hessian costs, and what it is worth
+
+
+def tall_or_wide(n, n_features, n_classes=2, decay=0.0):
+    """Rows whose principal components fall off like m^-decay."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, n_features)) * np.arange(1, n_features + 1) ** -decay
+    X = X @ np.linalg.qr(rng.normal(size=(n_features, n_features)))[0]
+    W = rng.normal(size=(n_classes, n_features)) / X.std() / np.sqrt(n_features)
+    return X, (X @ W.T + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """Which minimisers ran, with which limits of steps, and how many steps they took."""
+    calls = []
+    for kind in (Newton, LBFGS):
+
+        def recorded(self, *args, honest=kind.minimise, **options):
+            solution = honest(self, *args, **options)
+            calls.append((type(self), self.max_steps, solution.steps))
+            return solution
+
+        monkeypatch.setattr(kind, "minimise", recorded)
+    return calls
+
+
+@pytest.mark.parametrize(("n", "n_features"), [(1000, 800), (1000, 1010)])
+def test_a_square_table_is_fitted_by_gradients(n, n_features, ran, monkeypatch):
+    """Eight Hessians of N P² operations would cost a hundred times as much as all gradients together."""
+    monkeypatch.setattr(auto, "GRAM", 1e9)
+    objective = posed(*tall_or_wide(n, n_features), prior=Gaussian())
+    found = Auto().minimise(objective, np.zeros(objective.shape))
+    assert found.status is Status.GRADIENT
+    assert [kind for kind, *_ in ran] == [LBFGS]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(("n", "n_features"), [(150, 40), (600, 40), (40, 60)])
+@pytest.mark.parametrize("decay", [0.0, 2.0])
+@pytest.mark.parametrize("patience", [3, 25])
+def test_every_chain_of_preconditioners_ends_at_the_optimum(n_classes, n, n_features, decay, patience, monkeypatch):
+    for name, value in {"FLOPS": 0, "GRAM": 0, "PATIENCE": patience, "PER_HESSIAN": 10**9}.items():
+        monkeypatch.setattr(auto, name, value)
+    X, t = tall_or_wide(n, n_features, n_classes, decay)
+    objective = posed(X, t, Gaussian(10.0))
+    found = Auto(tol=1e-9).minimise(objective, np.zeros(objective.shape))
+    assert found.is_converged
+    assert size_at(objective, found) < 1e-8
+    sure = Newton(tol=1e-11).minimise(objective, np.zeros(objective.shape))
+    A, expected = (X @ objective.design.in_user_units(s.value)[0].T for s in (found, sure))
+    np.testing.assert_allclose(A - A.mean(axis=0), expected - expected.mean(axis=0), atol=1e-4)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 4, 30, 150])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("paths", [{}, {"FLOPS": 0, "PATIENCE": 3, "PER_HESSIAN": 10**9}], ids=["newton", "chain"])
+def test_the_limit_of_steps_is_that_of_all_minimisers_together(limit, n_classes, paths, ran, monkeypatch):
+    for name, value in paths.items():
+        monkeypatch.setattr(auto, name, value)
+    X, t = tall_or_wide(150, 40, n_classes, decay=2.0)
+    objective = posed(X, t, Gaussian(30.0))
+    found = Auto(tol=1e-9, max_steps=limit).minimise(objective, np.zeros(objective.shape))
+    left = limit
+    for kind, given, taken in ran:
+        assert given == left if kind is Newton else given <= left
+        left -= taken
+    assert found.steps == limit - left <= limit
+    assert found.is_converged or found.steps == limit
+
+
+def test_columns_of_zeros_more_than_rows():
+    for X in (np.zeros((6, 20)), np.full((6, 20), 3.0)):
+        model = LogisticRegression().fit(X, [0, 1, 0, 1, 1, 1])
+        np.testing.assert_array_equal(model.coef_, 0.0)
+        assert model.intercept_[0] == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+def test_more_sparse_columns_than_rows_with_one_of_them_far_from_zero(offset):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(60, 90)), 3) * (rng.random((60, 90)) < 0.3)
+    X[:, 0] = np.round(rng.normal(size=60), 3)
+    t = (2 * X[:, 0] + rng.logistic(size=60) > 0).astype(int)
+    near = LogisticRegression().fit(X, t)
+    X[:, 0] += offset
+    far = LogisticRegression().fit(sparse.csr_array(X), t)
+    assert far.solution_.is_converged
+    np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-5)
