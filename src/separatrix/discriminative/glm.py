@@ -4,8 +4,8 @@
     E[t | x] = μ(w'φ(x) + w0 + offset),      var[t | x] = φ V(μ)
 
 The mathematics is in `glm_fit` (the maximum), `inference` (tests and intervals) and `likelihoods.glm` (responses and
-links). Passes over the rows: one for the units of the columns, one per Newton step and its start, one for everything
-that says how good the fit is.
+links). Passes over the rows: one for the units of the columns, one per Newton step and its start, one to prove that a
+maximum exists where there may be none, one for everything that says how good the fit is.
 """
 
 from __future__ import annotations

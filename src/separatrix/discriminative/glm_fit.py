@@ -25,6 +25,7 @@ from separatrix._threads import single_thread_blas
 from separatrix.data import Block, Source
 from separatrix.discriminative.null_model import NullModel, fit_null
 from separatrix.discriminative.separation import examine
+from separatrix.discriminative.support import Support
 from separatrix.discriminative.targets import Targets
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods.glm import MeanLikelihood, NormalIdentity
@@ -37,6 +38,7 @@ from separatrix.stats.objective import Design
 __all__ = ["GLMFit", "Goodness", "collect_goodness", "fit_glm", "warn_if_separable", "warn_if_unfinished"]
 
 INTERCEPT = "intercept"
+SEPARABLE = ("bernoulli", "binomial", "poisson")  # responses with a target that an infinite activation fits best
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -235,10 +237,12 @@ def _normal_equations(block: Block, z: Float, design: Design) -> _NormalEquation
 
 
 def warn_if_separable(fit: GLMFit) -> None:
-    """Say so where binary targets are separated by a hyperplane, and the likelihood has no maximum."""
-    is_code = fit.targets.t.dtype.kind != "f"
-    if is_code and fit.posterior.prior.free.all():
-        examine(fit.posterior, fit.solution, n_classes=2)
+    """Say so where a hyperplane separates classes or shares, or zero counts, and the likelihood has no maximum."""
+    name = fit.likelihood.response.name
+    if name in SEPARABLE and fit.posterior.prior.free.all():
+        is_code = fit.targets.t.dtype.kind != "f"
+        support = None if is_code else Support(is_count=name == "poisson")
+        examine(fit.posterior, fit.solution, n_classes=2, support=support)
 
 
 def warn_if_unfinished(fit: GLMFit) -> None:

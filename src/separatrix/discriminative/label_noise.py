@@ -24,7 +24,7 @@ from separatrix.data import encode_labels, is_shares
 from separatrix.discriminative.confusion import STRUCTURES, KnownRates, Rates, given_confusion, noisy_likelihood
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import Joint, doubts, estimate, wrong_share
-from separatrix.discriminative.separation import examine, is_at_stake
+from separatrix.discriminative.separation import examine, is_at_stake, warn_if_collinear
 from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
@@ -188,6 +188,8 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
         """Go on from the fit without noise, whose answer about separation stays; how far it got no longer matters."""
         self.separation_ = examine(objective, solution, len(training.classes))
+        if not self.separation_:
+            warn_if_collinear(objective, solution)
         fit = self._with_noise(objective, solution)
         likelihood, theta = noisy_likelihood(fit.confusion), fit.solution.value
         noisy = replace(objective, likelihood=likelihood)

@@ -17,7 +17,9 @@ import numpy as np
 from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
-from separatrix.discriminative.separation import examine, is_at_stake
+from separatrix.data import encode_shares, is_shares
+from separatrix.discriminative.separation import examine, is_at_stake, warn_if_collinear
+from separatrix.discriminative.support import Support
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Flat, Gaussian, Prior
@@ -74,7 +76,7 @@ class DiscriminativeClassifier(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to labels y, or to soft targets: a table with the probability of each class in each row."""
         prior, solver = self._prior(), self._solver()
-        training = self._open_training(X, y, sample_weight, soft=True)
+        training = self._open(X, y, sample_weight)
         likelihood = self._likelihood(len(training.classes))
         with single_thread_blas():  # for the whole fit: asking again in every pass costs as much as a small pass
             objective = pose(training.source, likelihood, prior, fit_intercept=self.fit_intercept)
@@ -83,9 +85,23 @@ class DiscriminativeClassifier(LinearClassifier):
             self._conclude(objective, solution, training)
         return self
 
+    def _open(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """The training table; of a table of targets, each of them 0 or 1, the labels."""
+        if is_shares(y):
+            classes, T = encode_shares(y)
+            if ((T == 0) | (T == 1)).all():
+                known = np.arange(len(classes))
+                training = self._open_training(X, T.argmax(axis=1), sample_weight, known=known)
+                self.classes_ = classes
+                return training._replace(classes=classes)
+        return self._open_training(X, y, sample_weight, soft=True)
+
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
         """Keep the weights and how they were found; say what the user should know about them."""
-        separation = examine(objective, solution, len(training.classes), is_soft=training.is_soft)
+        support = Support() if training.is_soft else None
+        separation = examine(objective, solution, len(training.classes), support=support)
+        if not separation:
+            warn_if_collinear(objective, solution)
         if not solution.is_converged and not (separation and is_at_stake(objective)):
             self._warn_of_steps(objective, solution)
 

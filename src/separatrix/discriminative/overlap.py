@@ -19,10 +19,14 @@ rounding. Two things would make a false proof of it, and are ruled out:
 **A few of the rows will do.** If they overlap, a direction that separates all rows has d'φ̃_n = 0 on those few; and if
 they span the space, d = 0. So where a solver leaves no Hessian behind, Newton's method on a few rows for each weight
 finds one, at a small part of the price of a pass.
+
+**Shares and counts.** A row that has all labels at once (`support`) holds d'φ̃_n to zero, and its v_n may have any sign.
+Only the others bound the Newton step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -32,6 +36,7 @@ from scipy import linalg
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
 from separatrix.data import Block, Source
+from separatrix.discriminative.support import Seen, Support
 from separatrix.priors import Penalty
 from separatrix.solvers import Newton, Posterior, Solution
 from separatrix.solvers.factor import Factor, factorise
@@ -49,31 +54,35 @@ SURE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}  # a smallest e
 NULL = 1e-9  # a combination of columns, in standard deviations, that is zero in every row but for rounding
 
 
-def is_overlapping(objective: Posterior, solution: Solution[Float], *, at_stake: bool) -> bool:
+def is_overlapping(
+    objective: Posterior, solution: Solution[Float], *, at_stake: bool, support: Support | None = None
+) -> bool:
     """Whether the classes are proven to overlap.
 
-    By the Hessian that the solver left; else by a few rows; else, if much is ``at_stake``, by all of them.
+    By the Hessian that the solver left; else by a few rows; else, if much is ``at_stake``, by all of them. Targets that
+    are no labels have a ``support``.
     """
     if not objective.likelihood.is_log_concave:
         return False
     C, P = objective.shape
     flat = replace(objective, prior=Penalty(np.zeros((C, P)), np.zeros(P)))
+    proves = partial(_proves, everything=objective.source, support=support)
     if solution.end is not None and solution.end.is_exact:
         grad = solution.end.grad - objective.prior.value_grad(solution.value)[1]
         factor = _without(objective.prior, solution.end.inverse)
-        proven = factor is not None and _proves(flat, solution.value, grad, factor, flat.source)
+        proven = factor is not None and proves(flat, solution.value, grad, factor)
         if proven or not objective.prior.precision.any():
             return proven
     if C * P > JOINT:
         return False
-    return _by_few_rows(flat, solution.value) or (at_stake and _by_all_rows(flat, solution.value))
+    return _by_few_rows(flat, solution.value, proves) or (at_stake and _by_all_rows(flat, solution.value, proves))
 
 
-def _by_few_rows(flat: Posterior, theta: Float) -> bool:
+def _by_few_rows(flat: Posterior, theta: Float, proves: Callable[..., bool]) -> bool:
     """By Newton's method on some of the rows, from the optimum of all."""
     few = replace(flat, source=_few_rows(flat), sample=None)
     near = Newton(ROUGH, STEPS).minimise(few, theta)
-    return near.end is not None and _proves(few, near.value, near.end.grad, near.end.inverse, flat.source)
+    return near.end is not None and proves(few, near.value, near.end.grad, near.end.inverse)
 
 
 def _few_rows(objective: Posterior) -> Source:
@@ -83,10 +92,10 @@ def _few_rows(objective: Posterior) -> Source:
     return source if source.n_rows < 2 * rows else collect_sample(source, rows)
 
 
-def _by_all_rows(flat: Posterior, theta: Float) -> bool:
+def _by_all_rows(flat: Posterior, theta: Float, proves: Callable[..., bool]) -> bool:
     """By the Hessian of all rows."""
     here = flat.value_grad_hess(theta, exact=False)
-    return _proves(flat, theta, here.grad, factorise(here.hess, flat.shape[0], flat.prior.free), flat.source)
+    return proves(flat, theta, here.grad, factorise(here.hess, flat.shape[0], flat.prior.free))
 
 
 def _without(prior: Penalty, factor: Factor) -> Factor | None:
@@ -99,10 +108,13 @@ def _without(prior: Penalty, factor: Factor) -> Factor | None:
     return factorise(hess, C, np.ones(P, dtype=bool)) if (np.diag(hess) > DWARFED * np.diag(whole)).all() else None
 
 
-def _proves(flat: Posterior, theta: Float, grad: Float, factor: Factor, everything: Source) -> bool:
+def _proves(
+    flat: Posterior, theta: Float, grad: Float, factor: Factor, *, everything: Source, support: Support | None
+) -> bool:
     """Whether a Newton step changes no slope by half of it, and leaves out no direction that a row of all moves in."""
     step = factor.solve(grad)
-    if not np.isfinite(step).all() or flat.largest_share(theta, step) >= HALF:
+    bounding = flat if support is None else replace(flat, source=Seen(flat.source, support.partial))
+    if not np.isfinite(step).all() or bounding.largest_share(theta, step) >= HALF:
         return False
     if factor.singular is None:
         with single_thread_blas():

@@ -16,35 +16,37 @@ from typing import Literal
 import numpy as np
 
 from separatrix._array import Float
-from separatrix._linalg import SingularError, cholesky_of_correlation
+from separatrix._linalg import SingularError
 from separatrix.discriminative.overlap import is_overlapping
+from separatrix.discriminative.support import Seen, Support
 from separatrix.exceptions import CollinearWarning, SeparationWarning, warn
 from separatrix.solvers import Posterior, Separability, Solution, separability
 from separatrix.solvers.factor import Factor
 
-__all__ = ["examine", "is_at_stake"]
+__all__ = ["examine", "is_at_stake", "warn_if_collinear"]
 
 SMALL = 200  # unknowns up to which a linear program is asked although a prior keeps the weights finite
 FEW = 20_000  # rows, likewise
 
 
-def examine(objective: Posterior, solution: Solution[Float], n_classes: int, *, is_soft: bool = False) -> Separability:
+def examine(
+    objective: Posterior, solution: Solution[Float], n_classes: int, *, support: Support | None = None
+) -> Separability:
     """Whether the classes are separable; a warning where that leaves the weights without a maximum.
 
-    With a prior on every weight nothing is at stake, so a large problem in doubt is left "unknown". Soft targets are
-    not labels that a hyperplane could separate.
+    With a prior on every weight nothing is at stake, so a large problem in doubt is left "unknown". Targets that are no
+    labels have a ``support``.
     """
     at_stake = is_at_stake(objective)
-    if is_soft:
-        return _unproven(objective, "unknown")
-    if is_overlapping(objective, solution, at_stake=at_stake):
-        found = _unproven(objective, "overlapping")
-    elif at_stake or _is_cheap(objective):
-        found = separability(objective.source, n_classes, fit_intercept=objective.design.bias)
+    if is_overlapping(objective, solution, at_stake=at_stake, support=support):
+        return _unproven(objective, "overlapping")
+    if at_stake or _is_cheap(objective):
+        source = objective.source if support is None else Seen(objective.source, support.repeat)
+        found = separability(source, n_classes, fit_intercept=objective.design.bias)
     else:
-        found = _by_weights(objective, solution.value)
-    if at_stake:
-        _warn(objective, solution, found)
+        found = _by_weights(objective, solution.value) if support is None else _unproven(objective, "unknown")
+    if at_stake and found:
+        _warn_of_separation(found, is_count=support is not None and support.is_count)
     return found
 
 
@@ -71,43 +73,45 @@ def _unproven(objective: Posterior, status: Literal["overlapping", "unknown"]) -
     return Separability(status, np.zeros((C, M)), np.zeros(C), (), 0, 0, 0)
 
 
-def _warn(objective: Posterior, solution: Solution[Float], found: Separability) -> None:
-    if found:
-        rest = f", but for {found.n_on_plane} rows that lie on it" if found.n_on_plane else ""
-        warn(
-            f"A hyperplane separates the classes (status {found.status!r}{rest}), along {_listed(found.columns)}. The "
-            "likelihood has no maximum: the weights are those at which the solver stopped, and they would grow without "
-            "end. Give the weights a prior (alpha > 0), or drop or combine those columns.",
-            SeparationWarning,
-        )
-        return
+def _warn_of_separation(found: Separability, *, is_count: bool) -> None:
+    along, n = _listed(found.columns), found.n_on_plane
+    if is_count:
+        what = f"Every count on one side of a hyperplane is 0, and the other rows ({n}) lie on it, along {along}"
+    else:
+        rest = f", but for {n} rows that lie on it" if n else ""
+        what = f"A hyperplane separates the classes (status {found.status!r}{rest}), along {along}"
+    warn(
+        f"{what}. The likelihood has no maximum: the weights are those at which the solver stopped, and they would "
+        "grow without end. Give the weights a prior (alpha > 0), or drop or combine those columns.",
+        SeparationWarning,
+    )
+
+
+def warn_if_collinear(objective: Posterior, solution: Solution[Float]) -> None:
+    """Say so where nothing but collinear columns keeps weights without a prior from being unique."""
     inverse = None if solution.end is None else solution.end.inverse
-    if isinstance(inverse, Factor) and inverse.singular is not None:
-        columns = (*objective.source.columns, "the bias")[: objective.design.width]
-        if not (said := _dependent(inverse.matrix, len(columns)).describe(columns)):
-            return
-        warn(
-            f"Collinear columns: {said}. Predictions are "
-            "unaffected, but coefficients are not unique: short ones (in standard-deviation units) are returned. "
-            "Drop those columns, or set alpha > 0.",
-            CollinearWarning,
-        )
+    if not (is_at_stake(objective) and isinstance(inverse, Factor) and inverse.singular is not None):
+        return
+    columns = (*objective.source.columns, "the bias")[: objective.design.width]
+    warn(
+        f"Collinear columns: {_of_columns(inverse.singular, len(columns)).describe(columns)}. Predictions are "
+        "unaffected, but coefficients are not unique: short ones (in standard-deviation units) are returned. "
+        "Drop those columns, or set alpha > 0.",
+        CollinearWarning,
+    )
 
 
-def _dependent(hess: Float, width: int) -> SingularError:
-    """Which of ``width`` columns depend on which: the same in every class, so blocks of the Hessian are added.
-
-    Those of two classes with a minus: they are negative, and `factorise` has added the same to every block.
-    """
-    K = len(hess) // width
-    sign = np.ones((1, 1)) if K == 1 else (K * np.eye(K) - 1) / (K - 1)
-    try:
-        cholesky_of_correlation(np.einsum("kpjq,kj->pq", hess.reshape(K, width, K, width), sign))
-    except SingularError as found:
-        return found
-    return SingularError([], {})
+def _of_columns(singular: SingularError, width: int) -> SingularError:
+    """What is so of columns, each said once, from what is so of the weights of every class."""
+    constant = sorted({j % width for j in singular.constant})
+    said: dict[frozenset[int], int] = {}
+    for j, others in singular.combination.items():
+        together = frozenset(i % width for i in (j, *others))
+        if len(together) > 1:
+            said.setdefault(together, j % width)
+    return SingularError(constant, {j: sorted(together - {j}) for together, j in said.items()})
 
 
 def _listed(columns: tuple[str, ...]) -> str:
     more = f" and {len(columns) - 6} more columns" if len(columns) > 6 else ""
-    return ", ".join(map(repr, columns[:6])) + more
+    return (", ".join(map(repr, columns[:6])) or "the bias") + more

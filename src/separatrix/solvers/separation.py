@@ -50,7 +50,7 @@ from separatrix._threads import single_thread_blas
 from separatrix.data import Source
 from separatrix.solvers.directions import Split, fewest_columns, largest_sum, some_gap
 from separatrix.solvers.worst_rows import Demand, Frame, WorstRows, survey, worst_rows
-from separatrix.stats import require_finite
+from separatrix.stats import ClassMoments, require_finite
 
 __all__ = ["Separability", "SeparationStatus", "separability"]
 
@@ -85,12 +85,15 @@ class Separability:
 
 
 def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) -> Separability:
-    """Decide whether linear functions separate the classes of the rows that have weight."""
+    """Decide whether linear functions separate the classes of the rows that have weight.
+
+    A row may come several times, with several labels, and a class may have no rows.
+    """
     first = source.reduce(partial(survey, n_classes=n_classes))
     if not np.isfinite(first.moments.mean).all():
         require_finite(source)
     frame = Frame.of(first.extent, fit_intercept=fit_intercept)
-    search = _Search(source, frame, first.moments.mean)
+    search = _Search(source, frame, first.moments)
     with single_thread_blas():  # NumPy and SciPy bring a BLAS each, and their threads wait on each other
         status, B, n_on_plane = _decide(search)
     weight = np.abs(B[:, : len(frame.scale)]).max(axis=0)
@@ -132,10 +135,11 @@ class _Direction(NamedTuple):
 class _Search:
     """Constraint generation in progress: the rows of G seen so far, and the passes taken."""
 
-    def __init__(self, source: Source, frame: Frame, means: Float) -> None:
-        self.source, self.frame, self.n_classes = source, frame, len(means)
-        pairs = np.argwhere(~np.eye(len(means), dtype=bool))
-        self.means = self.cuts = _differences(frame.rows(means[pairs[:, 0]]), pairs[:, 0], pairs[:, 1], self.n_classes)
+    def __init__(self, source: Source, frame: Frame, classes: ClassMoments[Any]) -> None:
+        self.source, self.frame, self.n_classes = source, frame, len(classes.count)
+        is_pair = ~np.eye(self.n_classes, dtype=bool) & (classes.count > 0)[:, None]  # a class without rows has no mean
+        own, rival = np.nonzero(is_pair)
+        self.means = self.cuts = _differences(frame.rows(classes.mean[own]), own, rival, self.n_classes)
         self.split = Split(np.tile(np.arange(frame.width) < len(frame.scale), self.n_classes - 1))
         self.most = max(8, frame.width // (self.n_classes - 1))
         self.seen = np.zeros(0, dtype=np.intp)
@@ -172,7 +176,7 @@ class _Search:
 
     def _add(self, worst: WorstRows) -> bool:
         """Whether some of the rows are new."""
-        differences = worst.row * self.n_classes + worst.rival
+        differences = (worst.row * self.n_classes + worst.t) * self.n_classes + worst.rival
         new = ~np.isin(differences, self.seen)
         self.seen = np.append(self.seen, differences[new])
         rows = self.frame.rows(worst.X[new])

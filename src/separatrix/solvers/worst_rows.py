@@ -161,7 +161,8 @@ def worst_rows(
     keep = _smallest(t[n], rival, margin, row, most)
     n, rival, row, margin = n[keep], rival[keep], row[keep], margin[keep]
     least = float(margins.min(initial=np.inf, where=is_rival))
-    return WorstRows(X[n], t[n], rival, row, margin, most, least, largest, int(near.sum()))
+    n_near = len(np.unique(np.asarray(block.row)[near]))  # a row that has several labels comes several times
+    return WorstRows(X[n], t[n], rival, row, margin, most, least, largest, n_near)
 
 
 def _margins(X: Rows, t: Codes, B: Float, frame: Frame) -> Float:

@@ -296,8 +296,8 @@ def test_stopping_short_warns_with_how_far_it_got():
 def test_a_fit_says_what_it_cost():
     X, y = counts()
     model = GeneralizedLinearModel("poisson").fit(X, y)
-    # one for the units, one at the start and for each step, one for the goodness
-    assert model.n_passes_ == model.solution_.passes == model.n_steps_ + 3
+    # one for the units, one at the start and for each step, one to prove that there is a maximum, one for the goodness
+    assert model.n_passes_ == model.solution_.passes == model.n_steps_ + 4
     assert model.solution_.is_converged
 
 

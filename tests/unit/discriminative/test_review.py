@@ -4,11 +4,12 @@ import warnings
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 import separatrix as sx
-from separatrix.exceptions import ConvergenceWarning, SeparationWarning
+from separatrix.exceptions import CollinearError, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.solvers import LBFGS, Newton, StochasticGradient
 
@@ -127,3 +128,116 @@ def test_rows_far_out_have_log_probabilities(kind, dtype):
     assert np.isfinite(log_p).all()
     assert (log_p.min(axis=1) < -1000).all()
     np.testing.assert_allclose(np.exp(log_p), model.predict_proba(far), rtol=1e-5)
+
+
+GROUP = np.repeat([0.0, 1.0], 50)
+NOISE = RNG.normal(size=(100, 2))
+
+
+def separated(fit):
+    """The one warning of a fit, and the model."""
+    model, found = caught(fit)
+    assert [w.category for w in found] == [SeparationWarning]
+    assert found[0].filename == __file__
+    return model, str(found[0].message)
+
+
+def test_counts_that_are_zero_in_a_whole_group():
+    y = np.where(GROUP == 1, 0, RNG.poisson(3, 100))
+    table = np.column_stack([NOISE, GROUP])
+    _, message = separated(lambda: sx.GeneralizedLinearModel("poisson").fit(table, y))
+    assert message.startswith("Every count on one side of a hyperplane is 0, and the other rows (50) lie on it")
+    assert "along 'x2'. The likelihood has no maximum" in message
+    y[-1] = 1
+    assert caught(lambda: sx.GeneralizedLinearModel("poisson").fit(table, y))[1] == []
+    assert caught(lambda: sx.GeneralizedLinearModel("poisson", alpha=1.0).fit(table, y * GROUP))[1] == []
+
+
+def test_an_exposure_does_not_hide_a_group_without_events():
+    y, exposure = np.where(GROUP == 1, 0, RNG.poisson(3, 100)), RNG.uniform(0.5, 2, 100)
+    separated(lambda: sx.GeneralizedLinearModel("poisson").fit(GROUP[:, None], y, exposure=exposure))
+
+
+def test_successes_and_failures_of_which_a_group_has_no_failure():
+    x, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[5, 5], [4, 6], [10, 0], [8, 0]])
+    for link in ("logit", "probit", "cloglog"):
+        _, message = separated(lambda link=link: sx.GeneralizedLinearModel("binomial", link).fit(x, y))
+        assert "(status 'quasi-complete', but for 2 rows that lie on it), along 'x0'" in message
+    assert caught(lambda: sx.GeneralizedLinearModel("binomial").fit(x, y + 1))[1] == []
+
+
+@pytest.mark.parametrize("kind", [sx.LogisticRegression, sx.ProbitRegression])
+def test_soft_targets_that_are_sure_in_a_whole_group(kind):
+    p = np.where(GROUP == 1, 1.0, 0.3)
+    table = np.column_stack([NOISE, GROUP])
+    model, message = separated(lambda: kind(alpha=0.0).fit(table, np.column_stack([1 - p, p])))
+    assert (model.separation_.status, model.separation_.columns) == ("quasi-complete", ("x2",))
+    assert "50 rows that lie on it" in message
+    p[-1] = 0.99
+    model, found = caught(lambda: kind(alpha=0.0).fit(table, np.column_stack([1 - p, p])))
+    assert (model.separation_.status, found) == ("overlapping", [])
+
+
+def test_soft_targets_of_three_classes():
+    """In one group only the first two classes occur, mixed; in the other, all."""
+    T = RNG.dirichlet(np.ones(3), 100)
+    T[GROUP == 1, 2] = 0.0
+    T /= T.sum(axis=1, keepdims=True)
+    model, _ = separated(lambda: sx.LogisticRegression(alpha=0.0).fit(np.column_stack([NOISE, GROUP]), T))
+    assert (model.separation_.status, model.separation_.columns) == ("quasi-complete", ("x2",))
+
+
+def test_a_proof_that_shares_and_counts_have_a_maximum_costs_one_pass():
+    table, t = np.column_stack([NOISE, GROUP]), RNG.choice([0.0, 0.5, 1.0], 100)
+    soft = sx.LogisticRegression(alpha=0.0).fit(table, np.column_stack([1 - t, t]))
+    hard = sx.LogisticRegression(alpha=0.0).fit(table, (t > 0.2).astype(int))
+    assert soft.separation_.status == hard.separation_.status == "overlapping"
+    assert soft.n_passes_ - soft.n_steps_ == hard.n_passes_ - hard.n_steps_
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("dtype", [float, int, bool])
+def test_a_table_of_zeros_and_ones_is_labels(K, dtype):
+    t = RNG.integers(0, K, 100)
+    for alpha in (0.0, 1.0):
+        hard = sx.LogisticRegression(alpha=alpha).fit(NOISE, t)
+        model = sx.LogisticRegression(alpha=alpha).fit(NOISE, np.eye(K)[t].astype(dtype))
+        np.testing.assert_array_equal(model.coef_, hard.coef_)
+        assert model.separation_.status == hard.separation_.status == "overlapping"
+    table = np.column_stack([NOISE, t])
+    assert (
+        separated(lambda: sx.LogisticRegression(alpha=0.0).fit(table, np.eye(K)[t]))[0].separation_.status == "complete"
+    )
+
+
+def test_a_table_of_labels_keeps_the_names_and_the_order_of_its_classes_and_those_without_rows():
+    t = np.array([2, 0])[RNG.integers(0, 2, 100)]
+    y = pd.DataFrame(np.eye(3)[t], columns=["zebra", "newt", "ape"])
+    model = sx.LogisticRegression().fit(NOISE + t[:, None], y)
+    assert model.classes_.tolist() == ["zebra", "newt", "ape"]
+    assert set(model.predict(NOISE + t[:, None])) == {"zebra", "ape"}
+    overlapping = NOISE[np.arange(100) % 50]
+    found, message = separated(
+        lambda: sx.LogisticRegression(alpha=0.0).fit(overlapping, np.eye(3)[(np.arange(100) >= 50) * 2])
+    )
+    assert found.separation_.columns == ()
+    assert "along the bias" in message  # of the class without rows
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_collinear_columns_are_named_once_however_many_classes_there_are(K):
+    x, y = np.repeat(RNG.normal(size=(30, 2)), K, axis=0), np.tile(np.arange(K), 30)  # every row in every class
+    table = np.column_stack([x, np.full(len(x), 3.0), x[:, 0], np.zeros(len(x))])
+    for kind in (sx.LogisticRegression, sx.LabelNoiseLogisticRegression):
+        _, found = caught(lambda kind=kind: kind(alpha=0.0, solver="newton").fit(table, y))
+        message = str(next(w for w in found if w.category is CollinearWarning).message)
+        assert message.startswith("Collinear columns: 'x2' is constant; 'x4' is constant; 'x")
+        assert message.count("constant") == 2
+        assert message.count("multiple") == 1
+
+
+def test_collinear_columns_of_a_regression_are_an_error_and_not_a_warning_as_well():
+    table = np.column_stack([NOISE, NOISE[:, 0]])
+    for family, y in (("bernoulli", np.arange(100) % 2), ("poisson", RNG.poisson(3, 100))):
+        with pytest.raises(CollinearError, match="Collinear columns"):  # and warnings are errors here
+            sx.GeneralizedLinearModel(family).fit(table, y)

@@ -320,11 +320,10 @@ def test_collinear_columns_are_named_once_whatever_the_number_of_classes(n_class
     assert np.abs(model.coef_[:, 5]).max() == 0
 
 
-def test_soft_targets_are_not_separated():
+def test_soft_targets_overlap_where_no_row_is_sure():
     X, y = TRIPLE
-    model = sx.LogisticRegression(alpha=1.0).fit(X, np.eye(2)[y])
-    assert model.separation_.status == "unknown"
-    assert not model.separation_
+    model = sx.LogisticRegression(alpha=0.0).fit(X, 0.1 + 0.8 * np.eye(2)[y])
+    assert model.separation_.status == "overlapping"
 
 
 def test_many_columns_are_abbreviated():
