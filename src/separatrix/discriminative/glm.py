@@ -10,6 +10,7 @@ maximum exists where there may be none, one for everything that says how good th
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from separatrix.discriminative.inference import (
     run_test,
     wald_tests,
 )
+from separatrix.discriminative.null_model import null_deviance
 from separatrix.discriminative.profile import profile_interval
 from separatrix.discriminative.regressor import LinearRegressor, Training
 from separatrix.discriminative.summary import Summary
@@ -95,7 +97,9 @@ class GeneralizedLinearModel(LinearRegressor):
     Notes
     -----
     The model keeps a reference to the training table (no copy) for likelihood-ratio and score tests and for profile
-    intervals, and forgets it when it is pickled; everything else keeps working.
+    intervals, and forgets it when it is pickled; everything else keeps working. Copies keep the same reference.
+
+    Standard errors take the covariance of all coefficients, so a table may have at most 10 000 columns.
 
     Examples
     --------
@@ -204,6 +208,20 @@ class GeneralizedLinearModel(LinearRegressor):
         state: dict[str, Any] = super().__getstate__()
         return state | {"_fit": None} if "_fit" in state else state
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> GeneralizedLinearModel:
+        """A copy that refers to the same training rows."""
+        other = type(self).__new__(type(self))
+        memo[id(self)] = other
+        for name, value in vars(self).items():
+            setattr(other, name, value if name == "_fit" else deepcopy(value, memo))
+        return other
+
+    def __copy__(self) -> GeneralizedLinearModel:
+        """A copy that refers to the same training rows."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(vars(self))
+        return other
+
     def __sklearn_tags__(self) -> Any:
         """Some families want positive targets."""
         tags = super().__sklearn_tags__()
@@ -233,11 +251,15 @@ class GeneralizedLinearModel(LinearRegressor):
         return np.sort(np.column_stack([mean(a - half), mean(a + half)]), axis=1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """D², the share of the null deviance that is explained: 1 - Σ d(t, μ)/Σ d(t, mean). R² for gaussian."""
+        """D², the share of the null deviance that is explained: 1 - Σ d(t, μ)/Σ d(t, mean). R² for gaussian.
+
+        The mean is one number for all rows of y; with an offset, it is the mean that their activations have when the
+        offset is all that tells them apart.
+        """
         a = self._activations(X, offset)
         likelihood = self.likelihood_
-        targets = open_targets(y, likelihood, len(a), sample_weight=sample_weight)
-        flat = targets.weighted_sum(likelihood.response.deviance(targets.t, np.full(len(a), targets.mean)))
+        targets = open_targets(y, likelihood, len(a), sample_weight=sample_weight, offset=offset)
+        flat = null_deviance(likelihood, targets)
         rest = -2.0 * targets.weighted_sum(likelihood.derivatives(a, targets.t).log_p)
         return float(1.0 - rest / flat) if flat > 0 else float(rest == 0.0)
 

@@ -38,6 +38,7 @@ from separatrix.stats.objective import Design
 __all__ = ["GLMFit", "Goodness", "collect_goodness", "fit_glm", "warn_if_separable", "warn_if_unfinished"]
 
 INTERCEPT = "intercept"
+MOST_COLUMNS = 10_000  # 0.8 GB for each matrix of all pairs
 SEPARABLE = ("bernoulli", "binomial", "poisson")  # responses with a target that an infinite activation fits best
 
 
@@ -175,12 +176,22 @@ def fit_glm(
     solver: Newton,
 ) -> GLMFit:
     """Fit on a source that carries the targets, their weights and offsets."""
+    _require_few_columns(len(source.columns))
     prior = Gaussian(scale=alpha**-0.5) if alpha > 0 else Flat()
     posterior = pose(source, likelihood, prior, fit_intercept=fit_intercept)
     null = fit_null(likelihood, targets)
     scaled = replace(solver, tol=solver.tol * null.slope_scale)  # a gradient has the units of slopes
     solution = scaled.minimise(posterior, _start(posterior, null))
     return GLMFit(posterior, likelihood, targets, scaled, solution, null)
+
+
+def _require_few_columns(M: int) -> None:
+    if M > MOST_COLUMNS:
+        raise DataError(
+            f"GeneralizedLinearModel keeps the covariance of all coefficients: of {M} columns that is a matrix of "
+            f"{8e-9 * M**2:.2g} GB, and fitting takes several. Drop or combine columns, to {MOST_COLUMNS} at most; for "
+            "two classes, LogisticRegression(alpha=...) has no standard errors and needs no such matrix."
+        )
 
 
 def inverse(information: Float, fit: GLMFit) -> Float:

@@ -99,6 +99,12 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     the row's own, and where weights are many enough to fit wrong labels (rows barely outnumber them) nothing
     contradicts: estimated rates are then too low. Raise ``alpha``, or give the rate.
 
+    **Rates and alpha.** A prior holds weights back, so the boundary is softer than in truth, and wrong labels pass for
+    overlap: the default ``alpha=1`` makes estimated rates too low. With four standard normal columns, weights of length
+    6, 500 rows and one label in five wrong, ``alpha=1`` finds 0.15 on average and ``alpha=0.01`` finds 0.20 (give or
+    take 0.025 from sample to sample); with 3000 rows, 0.186 and 0.202. Where the rate itself is asked for, and rows are
+    many times as many as columns, set ``alpha`` to 0.01 or so.
+
     **Which maximum.** The likelihood may have several. The fit climbs from that of the logistic regression without
     noise, and so needs no random starts, and does not exchange classes.
 

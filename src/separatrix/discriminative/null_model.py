@@ -15,7 +15,7 @@ from separatrix.discriminative.targets import Targets
 from separatrix.exceptions import DataError
 from separatrix.likelihoods.glm import MeanLikelihood
 
-__all__ = ["NullModel", "fit_null"]
+__all__ = ["NullModel", "fit_null", "null_deviance"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,6 +81,21 @@ def fit_null(likelihood: MeanLikelihood, targets: Targets) -> NullModel:
         if abs(step) <= 1e-12 * max(1.0, abs(b)):
             break
     return NullModel(likelihood, targets, b)
+
+
+def null_deviance(likelihood: MeanLikelihood, targets: Targets) -> float:
+    """Σ d of the model of a mean alone; where no activation has that mean, of the mean itself, its limit."""
+    if targets.offset is None:
+        return _deviance_of_mean(likelihood, targets)
+    try:
+        return fit_null(likelihood, targets).deviance
+    except DataError:
+        return _deviance_of_mean(likelihood, targets)
+
+
+def _deviance_of_mean(likelihood: MeanLikelihood, targets: Targets) -> float:
+    mean = np.full(len(targets.t), targets.mean)
+    return targets.weighted_sum(likelihood.response.deviance(targets.t, mean))
 
 
 def _step(here: NullModel) -> float:

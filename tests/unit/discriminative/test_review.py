@@ -1,5 +1,7 @@
 """What a user is told, and when: warnings at the user's own line, once, naming what is at fault and nothing else."""
 
+import copy
+import pickle
 import warnings
 
 import mpmath
@@ -9,7 +11,8 @@ import pytest
 from sklearn.base import clone
 
 import separatrix as sx
-from separatrix.exceptions import CollinearError, CollinearWarning, ConvergenceWarning, SeparationWarning
+from separatrix.discriminative import glm_fit
+from separatrix.exceptions import CollinearError, CollinearWarning, ConvergenceWarning, DataError, SeparationWarning
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.solvers import LBFGS, Newton, StochasticGradient
 
@@ -241,3 +244,56 @@ def test_collinear_columns_of_a_regression_are_an_error_and_not_a_warning_as_wel
     for family, y in (("bernoulli", np.arange(100) % 2), ("poisson", RNG.poisson(3, 100))):
         with pytest.raises(CollinearError, match="Collinear columns"):  # and warnings are errors here
             sx.GeneralizedLinearModel(family).fit(table, y)
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "bernoulli", "gaussian"])
+def test_the_score_of_the_training_table_is_the_share_of_the_null_deviance_with_its_offset(family):
+    offset = RNG.normal(size=300)
+    a = 0.5 * X[:, 0] + offset
+    y = {
+        "poisson": RNG.poisson(np.exp(a)),
+        "gamma": RNG.gamma(2.0, np.exp(a) / 2.0),
+        "bernoulli": (a + RNG.logistic(size=300) > 0).astype(int),
+        "gaussian": a + RNG.normal(size=300),
+    }[family]
+    weight = RNG.integers(1, 4, 300)
+    model = sx.GeneralizedLinearModel(family, "log" if family == "gamma" else None).fit(X, y, weight, offset=offset)
+    explained = 1 - model.deviance_ / model.null_deviance_
+    assert model.score(X, y, weight, offset=offset) == pytest.approx(explained, rel=1e-9)
+
+
+def test_the_score_of_rows_without_events_is_that_of_a_perfect_null_model():
+    offset = RNG.normal(size=300)
+    model = sx.GeneralizedLinearModel("poisson").fit(X, RNG.poisson(np.exp(offset)), offset=offset)
+    assert model.score(X[:5], np.zeros(5), offset=offset[:5]) == 0.0
+
+
+def test_more_columns_than_a_covariance_has_room_for(monkeypatch):
+    monkeypatch.setattr(glm_fit, "MOST_COLUMNS", 2)
+    with pytest.raises(DataError, match=r"of 3 columns that is a matrix of .* GB.*LogisticRegression\(alpha=...\)"):
+        sx.GeneralizedLinearModel("poisson").fit(X, Y)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copies_of_a_regression_remember_its_rows_and_loaded_ones_say_why_they_do_not(duplicate):
+    model = sx.GeneralizedLinearModel("bernoulli").fit(X, Y)
+    other = duplicate(model)
+    assert other.test("x0").p_value == model.test("x0").p_value
+    assert other.get_params() == model.get_params()
+    assert (other.coef_ is model.coef_) == (duplicate is copy.copy)
+    with pytest.raises(ValueError, match="a model that was saved and loaded has no rows"):
+        pickle.loads(pickle.dumps(model)).test("x0")
+
+
+def test_estimated_rates_are_too_low_under_the_default_prior_and_right_under_a_wide_one():
+    """The numbers in the notes of the class; a standard error of a mean of ten is 0.008."""
+    found = {1.0: [], 0.01: []}
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rows, w = rng.normal(size=(500, 4)), rng.normal(size=4)
+        y = rows @ (6 * w / np.linalg.norm(w)) + rng.logistic(size=500) > 0
+        labels = np.where(rng.random(500) < 0.2, ~y, y)
+        for alpha, rates in found.items():
+            rates.append(sx.LabelNoiseLogisticRegression(alpha=alpha).fit(rows, labels).noise_)
+    assert np.mean(found[1.0]) == pytest.approx(0.15, abs=0.02)
+    assert np.mean(found[0.01]) == pytest.approx(0.20, abs=0.02)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from scipy import special
 
+from separatrix._array import Array
 from separatrix.likelihoods.glm.cloglog import CLogLog, cloglog
 from separatrix.likelihoods.glm.likelihood import (
     Bernoulli,
@@ -24,10 +26,21 @@ from separatrix.likelihoods.probit import Probit
 __all__ = ["LIKELIHOODS", "mean_likelihood"]
 
 
+# Functions with a name in a module, as pickle wants them: for a ufunc it searches every module there is.
+def log_odds(mu: Array) -> Array:
+    """ln μ/(1 - μ)."""
+    return np.asarray(special.logit(mu))
+
+
+def normal_quantile(mu: Array) -> Array:
+    """Φ⁻¹(μ)."""
+    return np.asarray(special.ndtri(mu))
+
+
 def _binary(response: Binary | Binomial) -> dict[str, Callable[[], MeanLikelihood]]:
     return {
-        "logit": lambda: Bernoulli(Logit(), "logit", special.logit, response),
-        "probit": lambda: Bernoulli(Probit(), "probit", special.ndtri, response),
+        "logit": lambda: Bernoulli(Logit(), "logit", log_odds, response),
+        "probit": lambda: Bernoulli(Probit(), "probit", normal_quantile, response),
         "cloglog": lambda: Bernoulli(CLogLog(), "cloglog", cloglog, response),
     }
 
