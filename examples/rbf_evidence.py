@@ -21,7 +21,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.basis import RBF
-from separatrix.bayesian.tune_model import TunedModel, tune_model
+from separatrix.bayesian import TunedModel, tune_model
 from separatrix.datasets import make_rbf_experiment
 from separatrix.plots.style import COLOURS, MARKERS
 

@@ -22,8 +22,7 @@ from benchmarks.evidence.plain import log_evidence
 from benchmarks.measure import timed
 from separatrix import BayesianLogisticRegression, evidence_surface
 from separatrix.basis import RBF
-from separatrix.bayesian.surface import EvidenceSurface
-from separatrix.bayesian.tune_model import TunedModel, tune_model
+from separatrix.bayesian import EvidenceSurface, TunedModel, tune_model
 from separatrix.datasets import make_rbf_experiment
 from separatrix.exceptions import ApproximationWarning
 
