@@ -26,7 +26,7 @@ from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import effective_parameters
 from separatrix.bayesian.fitter import FitEP, FitLaplace
 from separatrix.bayesian.hyper import hyper
-from separatrix.bayesian.importance import USABLE, importance
+from separatrix.bayesian.importance import USABLE, evaluations, importance
 from separatrix.bayesian.structure import AnyApproximation, choose_structure, laplace_of
 from separatrix.bayesian.tuned import Limit, TuningReport, TuningStatus
 from separatrix.bayesian.tuning import profile_scale, tune_scales
@@ -40,7 +40,7 @@ __all__ = ["METHODS", "Inference", "Options", "infer"]
 METHODS = ("auto", "laplace", "variational", "ep", "importance")
 SLIGHT = 0.01  # a shift of the mean, in standard deviations, that is not worth a pass
 K_DRAWS = 4096
-K_COST = 2e8  # products that the Pareto k may take without being asked for
+K_EVALUATIONS = 8e6  # of a likelihood, a tenth of a second, that the Pareto k may take without being asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +189,8 @@ def _accepted(found: Inference, better: Approximation) -> Inference:
 def _diagnosed(found: Inference, options: Options) -> Inference:
     """With the Pareto k, and a word where it is high and nothing was done about it."""
     objective, approximation = found.objective, found.approximation
-    cost = K_DRAWS * objective.source.n_rows * objective.shape[0] * objective.shape[1]
-    if found.draws is None and cost <= K_COST and isinstance(approximation, Approximation):
+    is_cheap = evaluations(objective, K_DRAWS) <= K_EVALUATIONS
+    if found.draws is None and is_cheap and isinstance(approximation, Approximation):
         found = replace(found, pareto_k=pareto_k(objective, approximation, n=K_DRAWS, rng=options.rng))
     if not found.pareto_k > USABLE or approximation.name == "ep":  # EP is right long after its weights are not
         return found

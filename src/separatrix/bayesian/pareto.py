@@ -15,9 +15,10 @@ weights are replaced by the expected order statistics of the law, which takes ou
 
 The law holds for a tail, and where q is nearly p there may be none. In one or two dimensions many draws then lie where
 p/q has a maximum; a threshold there leaves excesses that are almost zero beside a few that are not, and the law that
-fits those best has k = 3, of weights that have a mean and a variance. So where no weight is 20 times the median, as the
-first draw in a mode that q misses would be, the tail is what stands out, 30 % above the median, and, where k is said to
-be above one, the largest quarter; and its k counts by its share.
+fits those best has k = 3, of weights that are all but equal. But S draws of a tail of shape ½ reach √S medians. Where
+the largest weight is less than a third of that, k is no larger than it shows, and a law that says so is not used:
+
+    k ≤ 0.7 ln(largest / median) / ln(√S / 3)
 
 Vehtari, Simpson, Gelman, Yao & Gabry (2024); the fit is that of Zhang & Stephens (2009).
 """
@@ -25,7 +26,7 @@ Vehtari, Simpson, Gelman, Yao & Gabry (2024); the fit is that of Zhang & Stephen
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, isqrt, log, log1p, sqrt
+from math import ceil, inf, isqrt, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +38,8 @@ from separatrix._array import Float
 __all__ = ["Smoothed", "fit_generalized_pareto", "pareto_smooth"]
 
 LEAST_TAIL = 5  # a law of two parameters says nothing about fewer weights
-STANDS_OUT = 0.3  # above the median: a weight that is not like the others
-FAR_OUT = 20.0  # times the median: a weight that no one should overlook
+ENOUGH = 100  # draws from which on the largest weight says something
+SHOWN = 0.7  # the shape that a largest weight of √S / 3 medians shows
 EQUAL = 1e-10  # log weights that agree this well differ by rounding alone
 SMALLEST = -600.0  # ln(u / largest weight) goes no lower: the threshold stays a normal number, and so does its inverse
 PRIOR_SIZE, PRIOR_SHAPE = 10, 0.5  # the weak prior on k: ten more exceedances that say 0.5
@@ -75,8 +76,8 @@ class Smoothed:
 def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     """Smooth the largest of S importance weights by a generalised Pareto law.
 
-    The tail is the min(S/5, 3 √S) largest weights, or those among them that stand out. None is made larger than the
-    largest there was; the others stay as they are.
+    The tail is the min(S/5, 3 √S) largest weights. None is made larger than the largest there was; the others stay
+    as they are.
 
     Parameters
     ----------
@@ -112,11 +113,8 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     if len(tail.members) < LEAST_TAIL:
         return _normalised(relative, k=inf, top=top)
     k, smooth = _smoothed(relative, tail)
-    clear = _standing_out(relative, tail, quarter=k > 1)
-    if len(clear.members) < len(tail.members) and _median(relative) > -log(FAR_OUT):
-        k_clear, smooth = (0.0, relative) if len(clear.members) < LEAST_TAIL else _smoothed(relative, clear)
-        k = min(k, k_clear * len(clear.members) / len(tail.members))
-    return _normalised(smooth, k=k, top=top)
+    shown = _shown(relative)
+    return _normalised(smooth if k <= shown else relative, k=min(k, shown), top=top)
 
 
 def fit_generalized_pareto(excess: Float) -> tuple[float, float]:
@@ -175,17 +173,12 @@ def _largest(relative: Float) -> _Tail:
     return _Tail(cut, largest[relative[largest] > cut])
 
 
-def _standing_out(relative: Float, tail: _Tail, *, quarter: bool) -> _Tail:
-    """Those of a tail that are not like most weights; of these the largest quarter, if asked to."""
-    cut = max(tail.cut, _median(relative) + log1p(STANDS_OUT))
-    if quarter:
-        cut = max(cut, float(relative[tail.members[3 * len(tail.members) // 4]]))
-    return _Tail(cut, tail.members[relative[tail.members] > cut])
-
-
-def _median(relative: Float) -> float:
-    middle = len(relative) // 2
-    return float(np.partition(relative, middle)[middle])
+def _shown(relative: Float) -> float:
+    """The largest k that weights can have, none of which is far from the median; infinite where one is."""
+    size = len(relative)
+    reach = log(sqrt(size) / 3)
+    height = -float(np.partition(relative, size // 2)[size // 2])
+    return SHOWN * height / reach if size >= ENOUGH and height < reach else inf
 
 
 def _smoothed(relative: Float, tail: _Tail) -> tuple[float, Float]:

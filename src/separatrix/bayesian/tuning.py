@@ -39,6 +39,7 @@ from separatrix.stats.objective import Design, Largest
 __all__ = ["Profile", "profile_scale", "tune_scales"]
 
 LARGEST = 6000  # weights in all
+CLOSE = 1e-9  # of η to a bound: on it, but for rounding, as where tuning begins with what tuning found
 SHARP = 10.0  # a scale, per standard deviation of a column, from which one asks whether the classes are separated
 
 
@@ -163,8 +164,8 @@ def _limits(tuned: Posterior, over: Hyper, found: Found, bounds: tuple[Float, Fl
     separated = bool(sharp.any()) and _separates(tuned, found.approximation.mean)
     limits = []
     for g, label in enumerate(over.labels):
-        limit = Limit.SEPARATED if sharp[g] and separated else Limit.WIDE if found.eta[g] >= high[g] else None
-        limit = Limit.NARROW if found.eta[g] <= low[g] else limit
+        limit = Limit.SEPARATED if sharp[g] and separated else Limit.WIDE if found.eta[g] >= high[g] - CLOSE else None
+        limit = Limit.NARROW if found.eta[g] <= low[g] + CLOSE else limit
         if limit is not None:
             limits.append(Boundary(label, over.columns(g, tuned.source.columns), limit))
     return tuple(limits)
