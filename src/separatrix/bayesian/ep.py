@@ -190,7 +190,7 @@ def _damped(here: _Point, share: float) -> Sites:
 def _mixture(past: tuple[_Point, ...], share: float) -> Sites:
     """A damped step from the affine combination of points, Σ_i c_i = 1, whose residual is least if it is linear."""
     residuals = np.stack([np.concatenate([p.update.tau - p.sites.tau, p.update.nu - p.sites.nu]) for p in past], axis=1)
-    residuals /= _scale(past[-1].update)[:, None]
+    residuals *= _importance(past[-1].update)[:, None]
     with single_thread_blas():
         change = linalg.lstsq(np.diff(residuals, axis=1), residuals[:, -1], cond=1e-7)[0]
     c = np.zeros(len(past))
@@ -201,6 +201,8 @@ def _mixture(past: tuple[_Point, ...], share: float) -> Sites:
     return mixed(points, np.concatenate([(1 - share) * c, share * c]))
 
 
-def _scale(sites: Sites) -> Float:
-    """What counts as much in a site as in any other: its own size, or that of a typical one."""
-    return np.concatenate([np.abs(part) + np.abs(part).mean() + np.finfo(float).tiny for part in (sites.tau, sites.nu)])
+def _importance(sites: Sites) -> Float:
+    """What a residual counts, (2N,): relative to its site or to a typical one, and a row of weight k as k rows."""
+    weight, tiny = sites.weight, np.finfo(float).tiny
+    sizes = [np.abs(part) + weight @ np.abs(part) / (weight.sum() + tiny) + tiny for part in (sites.tau, sites.nu)]
+    return np.concatenate([np.sqrt(weight) / size for size in sizes])

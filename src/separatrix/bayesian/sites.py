@@ -48,12 +48,13 @@ class Normal(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sites:
-    """τ and ν (N,), and what they add to the precision (P, P) and to the shift (P,) of the prior."""
+    """τ and ν (N,), what they add to the precision (P, P) and to the shift (P,) of the prior, and the rows' weights."""
 
     tau: Float
     nu: Float
     precision: Float
     shift: Float
+    weight: Float
 
 
 def mixed(points: Sequence[Sites], shares: Float) -> Sites:
@@ -67,6 +68,7 @@ def mixed(points: Sequence[Sites], shares: Float) -> Sites:
         total([point.nu for point in points]),
         total([point.precision for point in points]),
         total([point.shift for point in points]),
+        points[0].weight,
     )
 
 
@@ -84,17 +86,19 @@ def posterior_of(sites: Sites, objective: Posterior) -> Normal | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rows:
-    """The sites τ and ν (n,) of some rows, and which rows; ``+`` keeps both."""
+    """The sites τ and ν (n,) of some rows, what the rows weigh, and which they are; ``+`` keeps both."""
 
     row: Codes
     tau: Float
     nu: Float
+    weight: Float
 
     def __add__(self, other: Rows) -> Rows:
         return Rows(
             np.concatenate([self.row, other.row]),
             np.concatenate([self.tau, other.tau]),
             np.concatenate([self.nu, other.nu]),
+            np.concatenate([self.weight, other.weight]),
         )
 
 
@@ -127,7 +131,8 @@ class Sweep:
     def sites(self) -> Sites:
         """The new sites, in the order of the rows."""
         place = np.argsort(self.rows.row, kind="stable")
-        return Sites(self.rows.tau[place], self.rows.nu[place], self.precision, self.shift)
+        rows = self.rows
+        return Sites(rows.tau[place], rows.nu[place], self.precision, self.shift, rows.weight[place])
 
 
 class Cavities(NamedTuple):
@@ -171,9 +176,9 @@ def _sweep(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep
     new_tau = np.where(fine, found.curvature / left / out.power, tau)
     new_nu = np.where(fine, (found.slope + found.curvature * out.mu_out) / left / out.power, nu)
     log_p = objective.likelihood.derivatives(out.mu, t).log_p
-    weight = np.ones(len(block)) if block.weight is None else block.weight
+    weight = _weight(block)
     return Sweep(
-        Rows(np.asarray(block.row), new_tau, new_nu),
+        Rows(np.asarray(block.row), new_tau, new_nu, weight),
         *_sums(block, new_tau, new_nu, objective),
         float(weight @ log_p),
         float(weight @ _log_ratio(out, found)),
@@ -197,7 +202,12 @@ def _first_sites(block: Block, mean: Float, objective: Posterior) -> Sweep:
     a = objective.design.activate(block, mean[None, :])
     _, slope, tau = objective.likelihood.derivatives(a, block.codes)
     nu = slope + tau * a
-    return Sweep(Rows(np.asarray(block.row), tau, nu), *_sums(block, tau, nu, objective), 0.0, 0.0, 0)
+    rows = Rows(np.asarray(block.row), tau, nu, _weight(block))
+    return Sweep(rows, *_sums(block, tau, nu, objective), 0.0, 0.0, 0)
+
+
+def _weight(block: Block) -> Float:
+    return np.ones(len(block)) if block.weight is None else block.weight
 
 
 def _sums(block: Block, tau: Float, nu: Float, objective: Posterior) -> tuple[Float, Float]:

@@ -42,7 +42,7 @@ def test_a_mixture_of_sites_has_the_mixture_of_their_sums(rng):
 
 def test_sites_that_leave_no_precision_have_no_posterior():
     objective, _, _ = two_weights()
-    empty = Sites(np.zeros(25), np.zeros(25), np.zeros((2, 2)), np.zeros(2))
+    empty = Sites(np.zeros(25), np.zeros(25), np.zeros((2, 2)), np.zeros(2), np.ones(25))
     assert posterior_of(empty, objective).factor.matrix == pytest.approx(objective.prior.matrix())
     for negative in (np.diag([-1.0, 0.0]), np.array([[0.0, 9.0], [9.0, 0.0]])):
         assert posterior_of(replace(empty, precision=negative), objective) is None
