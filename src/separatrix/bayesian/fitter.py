@@ -13,11 +13,13 @@ from separatrix.bayesian.approximation import Approximation, laplace
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import laplace_slope, stationary_slope
 from separatrix.solvers import LBFGS, Auto
+from separatrix.solvers.factor import Factor
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse
 
 __all__ = ["FitEP", "FitLaplace", "Fitter", "Guess"]
 
+ROUGH = 1e-2  # of a standard deviation: fixed points for tuning, whose evidence is right to the square of it
 PATIENCE = 50  # gradient steps from a guess of the mode; after so many it was no good guess
 
 
@@ -75,9 +77,17 @@ class FitEP:
     tol: float = 1e-8
 
     def fit(self, objective: Posterior, guess: Guess | None) -> Approximation:
-        """The fixed point; Laplace's Gaussian where there is none."""
+        """The fixed point; Laplace's Gaussian where there is none.
+
+        Near a fixed point of another prior the mode is not needed to begin with.
+        """
+        if guess is not None and isinstance(guess.inverse, Factor):
+            near = Approximation(guess.mean, guess.inverse, np.nan, np.nan, "guess")
+            found = expectation_propagation(objective, near, tol=ROUGH, corrected=False)
+            if found.is_converged:
+                return found
         first = FitLaplace(self.tol).fit(objective, guess)
-        found = expectation_propagation(objective, first, corrected=False)
+        found = expectation_propagation(objective, first, tol=ROUGH, corrected=False)
         return found if found.is_converged else first
 
     def slope(self, objective: Posterior, approximation: Approximation, *, few: bool) -> Float:

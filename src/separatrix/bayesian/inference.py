@@ -20,7 +20,7 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix.bayesian.approximation import Approximation
-from separatrix.bayesian.diagnostics import choose, pareto_k, skewness, third_order
+from separatrix.bayesian.diagnostics import MODERATE, Skewness, choose, pareto_k, skewness, third_order
 from separatrix.bayesian.draws import Draws
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import effective_parameters
@@ -59,7 +59,7 @@ class Options:
 class Inference:
     """What came of it. ``objective`` has the tuned prior, whose scales grew by ``factors`` (M,).
 
-    ``doubts`` are reasons to think twice about the result; ``notes`` are those, and all that tuning ran into.
+    ``rule`` is how probabilities are best predicted, where the one asked for would mislead. ``doubts`` are reasons to think twice about the result; ``notes`` are those, and all that tuning ran into.
     """
 
     objective: Posterior
@@ -68,6 +68,7 @@ class Inference:
     factors: Float
     draws: Draws | None = None
     pareto_k: float = float("nan")
+    rule: str | None = None
     tuning: TuningReport | None = field(default=None, repr=False)
     doubts: tuple[str, ...] = ()
 
@@ -148,8 +149,20 @@ def _improved(found: Inference, options: Options) -> Inference:
         return better
     if method == "importance" and better.pareto_k < USABLE:
         return better
-    corrected = third_order(objective, first, shift) if shift.largest > SLIGHT else first
-    return replace(found, approximation=corrected, doubts=better.doubts if method == "ep" else found.doubts)
+    found = replace(found, doubts=better.doubts if method == "ep" else found.doubts)
+    if shift.largest > MODERATE:
+        return _by_mode(found, shift)
+    return replace(found, approximation=third_order(objective, first, shift)) if shift.largest > SLIGHT else found
+
+
+def _by_mode(found: Inference, shift: Skewness) -> Inference:
+    """With probabilities at the mode: averages over a Gaussian so far off the posterior are worse than none."""
+    doubt = (
+        f"The posterior is skewed: its mean is about {shift.largest:.1f} standard deviations from its mode along "
+        f"{shift.column!r}, and no better approximation was affordable. Probabilities are those at the mode; evidence "
+        "and intervals may be off. Use a narrower prior, fewer columns, or drop columns that are rarely not zero."
+    )
+    return replace(found, rule="map", doubts=(*found.doubts, doubt))
 
 
 def _by_method(found: Inference, method: str, options: Options) -> Inference:

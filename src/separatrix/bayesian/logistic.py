@@ -209,6 +209,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self.occam_factor_ = self.log_evidence_ - self.log_likelihood_
         self.effective_parameters_ = found.effective_parameters
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
+        self._rule = found.rule  # where averages would mislead; None else
         self.tuning_, self.notes_ = found.tuning, found.notes
         if isinstance(prior, Gaussian):  # batches after the first keep the prior that the first began with
             self.prior_ = rescaled(prior, found.factors)
@@ -278,7 +279,7 @@ class BayesianLogisticRegression(LinearClassifier):
             p = self.draws_.probability(Phi, self.posterior_.design, self.likelihood_)
             p[~self._activations(Phi).is_finite] = np.nan
             return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
-        return class_probabilities(self.likelihood_, self._activations(Phi), self.predictive)
+        return class_probabilities(self.likelihood_, self._activations(Phi), self._rule or self.predictive)
 
     def _with_error(self, Phi: Rows, n: int) -> Array:
         return np.stack(probabilities_and_errors(self.likelihood_, self._activations(Phi), n), axis=1)
