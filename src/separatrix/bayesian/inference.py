@@ -59,7 +59,8 @@ class Options:
 class Inference:
     """What came of it. ``objective`` has the tuned prior, whose scales grew by ``factors`` (M,).
 
-    ``rule`` is how probabilities are best predicted, where the one asked for would mislead. ``doubts`` are reasons to think twice about the result; ``notes`` are those, and all that tuning ran into.
+    ``rule`` is how probabilities are best predicted, where the one asked for would mislead. ``doubts`` are reasons to
+    think twice about the result; ``notes`` are those, and all that tuning ran into.
     """
 
     objective: Posterior
