@@ -48,9 +48,15 @@ DISCRIMINATIVE = {
 }
 
 #: Those of two classes alone.
-TWO_CLASSES = {"probit": lambda: sx.ProbitRegression(tol=1e-11)}
+TWO_CLASSES = {
+    "probit": lambda: sx.ProbitRegression(tol=1e-11),
+    "bayesian_probit": lambda: sx.BayesianLogisticRegression(likelihood="probit"),
+}
 
-MODELS = SUM_MODELS | DISCRIMINATIVE | {"perceptron": lambda: sx.Perceptron(max_epochs=200)}
+#: A posterior over the weights.
+BAYESIAN = {"bayesian": lambda: sx.BayesianLogisticRegression()}
+
+MODELS = SUM_MODELS | DISCRIMINATIVE | BAYESIAN | {"perceptron": lambda: sx.Perceptron(max_epochs=200)}
 
 #: Every way to hold a table in memory.
 STORAGES = {

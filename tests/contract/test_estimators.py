@@ -21,6 +21,10 @@ SINGULAR = FISHER_DEGENERATE | dict.fromkeys(
     "15 rows of 30 columns: the covariance is singular without shrinkage (checked with shrinkage below)",
 )
 WEIGHT_IS_A_STEP = "a perceptron sees rows in order; a weight scales a row's step and does not repeat the row"
+AVERAGED = {
+    "check_decision_proba_consistency": "averaged over the posterior, a probability depends on the variance of the "
+    "activation too: of two rows the one with the larger mean may be the less probable",
+}
 
 ESTIMATORS = {
     "least_squares": (sx.LeastSquaresClassifier(), {}),
@@ -41,6 +45,10 @@ ESTIMATORS = {
     "probit": (sx.ProbitRegression(), {}),
     "label_noise": (sx.LabelNoiseLogisticRegression(), {}),
     "label_noise_given": (sx.LabelNoiseLogisticRegression(noise=0.05), {}),
+    "bayesian": (sx.BayesianLogisticRegression(), {}),
+    "bayesian_laplace": (sx.BayesianLogisticRegression(approximation="laplace"), {}),
+    "bayesian_probit": (sx.BayesianLogisticRegression(likelihood="probit"), {}),
+    "bayesian_tuned": (sx.BayesianLogisticRegression(tune="evidence"), AVERAGED),
     "perceptron": (
         sx.Perceptron(),
         dict.fromkeys(
@@ -64,6 +72,7 @@ def checks():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
 @pytest.mark.filterwarnings("ignore::separatrix.exceptions.CollinearWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
