@@ -21,6 +21,7 @@ from separatrix.data import Counted, Source, ThroughBasis, as_source, as_table, 
 from separatrix.exceptions import DataError
 from separatrix.solvers import Solution
 from separatrix.stats import require_finite
+from separatrix.stats.objective import dots
 
 __all__ = [
     "Classifier",
@@ -143,7 +144,10 @@ class LinearClassifier(Classifier):
         return np.asarray(self.classes_[codes])
 
     def _activation(self, X: Rows) -> Array:
-        W = self.coef_.astype(X.dtype, copy=False)
+        """In float64 whatever the rows are, as in the fit: far from zero, single precision leaves few digits."""
+        W = self.coef_
+        if X.dtype != np.float64:
+            return np.asarray(dots(X, W[0]) if len(W) == 1 else X.astype(np.float64) @ W.T) + self.intercept_
         if len(W) == 1:  # a vector and not a matrix of one column: BLAS reads the rows at full speed
             return np.asarray(X @ W[0] + self.intercept_[0])
         return np.asarray(X @ W.T + self.intercept_)

@@ -111,3 +111,18 @@ def test_what_is_constant_is_what_the_survey_found_to_be(store, level, rng):
 
 def test_columns_that_can_be_squared_are_not_blamed(rng):
     require_squares(as_source(rng.normal(size=(N, M))))
+
+
+@pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, sparse.csr_array], ids=["rows", "columns", "csr"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_predictions_from_single_precision_keep_what_the_fit_kept(store, n_classes, compiled, rng, monkeypatch):
+    monkeypatch.setattr("separatrix.stats.objective.COMPILED_FROM", 0 if compiled else np.inf)
+    X = (1e5 + rng.normal(size=(N, M))).astype(np.float32)
+    t = ((X - 1e5) @ rng.normal(size=(M, n_classes)) + rng.gumbel(size=(N, n_classes))).argmax(axis=1)
+    model = LogisticRegression(0.1).fit(X, t)
+    expected = X.astype(np.float64) @ model.coef_.T + model.intercept_
+    found = model.decision_function(store(X))
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(store(X)), model.predict_proba(X.astype(np.float64)), atol=1e-9)
