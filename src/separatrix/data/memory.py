@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows in memory: NumPy arrays, SciPy sparse matrices, and data frames of any library.
 
-Nothing here copies the table: a block is a view of some rows, or those rows alone converted.
+Nothing here copies the table: a block is a view of some rows, or those rows alone converted. The exception is a data
+frame of several types that is read again and again: it is converted once, where memory allows (`reader`).
 """
 
 from __future__ import annotations

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -16,6 +18,8 @@ from separatrix._array import Array, Rows, is_sparse, working_dtype
 from separatrix.exceptions import DataError
 
 __all__ = ["NamedRows", "Reader", "as_table", "open_reader"]
+
+CHUNK = 2**20  # numbers that are converted at a time
 
 
 class Reader(Protocol):
@@ -123,8 +127,9 @@ class _Sparse:
 
 @dataclass(frozen=True)
 class _Frame:
+    """A data frame in which every column has the same working precision."""
+
     frame: Any
-    dtype: Any  # None where every column already has one working precision
 
     @property
     def n_rows(self) -> int:
@@ -139,11 +144,49 @@ class _Frame:
         return float(self.frame.shape[1])
 
     def read(self, span: slice) -> Rows:
-        part = self.frame[span]
-        if self.dtype is not None:
-            part = part.select(nw.all().cast(self.dtype))
-        values = part.to_numpy()
+        values = self.frame[span].to_numpy()
         return np.asarray(values, dtype=working_dtype(values.dtype))
+
+
+class _MixedFrame:
+    """A data frame of several types, which takes longer to convert than to read.
+
+    A first pass converts block by block and keeps nothing. Who comes for a second will come for a third: then all of it
+    is converted, once, unless that takes more than a quarter of the memory of the machine.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self.n_rows, width = map(int, frame.shape)
+        self.columns = tuple(map(str, frame.columns))
+        self.row_numbers = float(width)
+        self._frame, self._lock = frame, Lock()
+        self._passes, self._whole = 0, np.empty((0, width))
+
+    def read(self, span: slice) -> Rows:
+        with self._lock:  # blocks are read on threads; the others wait rather than convert everything as well
+            self._passes += span.start == 0
+            if self._passes > 1 and not len(self._whole) and 8 * self._frame.shape[0] * self.row_numbers < _spare():
+                self._whole = self._converted()
+        return self._whole[span] if len(self._whole) else self._convert(span)
+
+    def _convert(self, span: slice) -> Array:
+        return np.ascontiguousarray(self._frame[span].select(nw.all().cast(nw.Float64)).to_numpy())
+
+    def _converted(self) -> Array:
+        whole = np.empty(self._frame.shape)
+        rows = max(1, CHUNK // whole.shape[1])
+        for start in range(0, len(whole), rows):
+            whole[start : start + rows] = self._convert(slice(start, start + rows))
+        return whole
+
+
+@cache
+def _spare() -> float:
+    """Bytes that one copy of a table may take: a quarter of the memory, or of 4 GiB where the system does not tell."""
+    try:
+        return 0.25 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2.0**30
 
 
 def _open_frame(frame: Any) -> Reader:
@@ -164,7 +207,7 @@ def _open_frame(frame: Any) -> Reader:
         )
     _check_shape(frame.shape)
     uniform = len(set(kinds)) == 1 and kinds[0] in (nw.Float32, nw.Float64)
-    return _Frame(frame, None if uniform else nw.Float64)
+    return _Frame(frame) if uniform else _MixedFrame(frame)
 
 
 @cache
