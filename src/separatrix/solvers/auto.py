@@ -151,7 +151,7 @@ class Auto:
 def joint(objective: Posterior, theta: Float) -> tuple[Inverse, ValueGrad | None]:
     """The Hessian of all weights, and what the same pass found besides."""
     here = objective.value_grad_hess(theta, exact=False, single=True)
-    return factorise(here.hess, len(theta), objective.prior.free), ValueGrad(here.value, here.grad)
+    return factorise(here.hess, len(theta), objective.free), ValueGrad(here.value, here.grad)
 
 
 def classes(objective: Posterior, theta: Float) -> tuple[Inverse, ValueGrad | None]:

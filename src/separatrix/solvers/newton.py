@@ -61,11 +61,11 @@ class Newton:
                 end = at_rest(size, self.tol)
                 break
             # Where the curvature underflows there is no Newton step, but there is still a downhill.
-            for direction in (-factor.solve(here.grad), -diagonal(objective).solve(here.grad)):
-                moved, tries = descend(evaluate, theta, here, direction)
-                passes += tries
-                if moved is not None:
-                    break
+            moved, tries = descend(evaluate, theta, here, -factor.solve(here.grad))
+            if moved is None:
+                moved, more = descend(evaluate, theta, here, -diagonal(objective).solve(here.grad))
+                tries += more
+            passes += tries
             if moved is None:
                 end = at_rest(size, self.tol)
                 break
@@ -75,7 +75,7 @@ class Newton:
 
 def _factor(objective: Posterior, theta: Float, here: ValueGradHess) -> tuple[Factor, int]:
     """The factor of the Hessian, and the passes it took: one more where ln p is not concave, and here not convex."""
-    C, free = objective.shape[0], objective.prior.free
+    C, free = objective.shape[0], objective.free
     if objective.likelihood.is_log_concave:
         return factorise(here.hess, C, free), 0
     if (here.hess.diagonal() > 0).all():

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from separatrix._array import Float, is_sparse
+from separatrix._array import Array, Float, is_sparse
 from separatrix.data import Block, InMemory, Source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
@@ -173,11 +173,16 @@ class Posterior:
         """The largest component of a gradient, per standard deviation of its column and per unit of weight."""
         return float(np.abs(grad / self.column_units).max(initial=0.0)) / self.units.total
 
-    @property
+    @cached_property
     def column_units(self) -> Float:
         """What one unit of each regressor is, (P,): a standard deviation, and 1 for the bias and constant columns."""
         spread = np.where(self.units.spread > 0, self.units.spread, 1.0)
         return np.append(spread, 1.0) if self.design.bias else spread
+
+    @cached_property
+    def free(self) -> Array:
+        """Which of the P weights have no prior, (P,)."""
+        return self.prior.free
 
     def of_sample(self) -> Posterior:
         """The same model of the sample alone."""

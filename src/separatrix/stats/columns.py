@@ -27,20 +27,19 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
     """The moments of one block, as those of a single class."""
     if not is_sparse(block.X):
         return class_moments(replace(block, t=np.zeros(len(block), dtype=np.intp)), 1, DiagonalScatter)
-    weight = np.ones(len(block)) if block.weight is None else block.weight
     with np.errstate(invalid="ignore", over="ignore"):
-        return _sparse_moments(block.X, weight)
+        return _sparse_moments(block.X, block.weight)
 
 
-def _sparse_moments(X: Rows, weight: Float) -> ClassMoments[DiagonalScatter]:
-    total = float(weight.sum())
+def _sparse_moments(X: Rows, weight: Float | None) -> ClassMoments[DiagonalScatter]:
+    w = np.ones(X.shape[0]) if weight is None else weight
+    total = float(w.sum())
     safe = total if total > 0 else 1.0
-    stored, sums = stored_sums(X, weight)
-    mean = sums / safe
-    # The difference of two sums of weights is rounding where every entry is stored, and m² may be large.
-    is_full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-    absent = np.where(is_full, 0.0, total - stored)
-    rest, squares = centred_sums(X, weight, mean)
+    stored, sums = stored_sums(X, w)
+    mean, absent = sums / safe, total - stored
+    if weight is not None:  # a difference of sums that is rounding where every entry is stored, while m² may be large
+        absent[np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]] = 0.0
+    rest, squares = centred_sums(X, w, mean)
     shift = (rest - absent * mean) / safe  # what the rounding of the first mean left over
     squares = squares + absent * mean**2 - total * shift**2
     return ClassMoments(np.array([total]), (mean + shift)[None], DiagonalScatter(np.maximum(squares, 0.0)[None]))

@@ -200,7 +200,10 @@ class Design:
             share = np.ones(M, X.dtype) if unit is None else (1.0 / unit).astype(X.dtype)
             scaled_rows(X, self.origin.astype(X.dtype), share, factor.astype(X.dtype, copy=False), Z)
             return Z
-        Z[:, :M] = X - self.origin if unit is None else (X - self.origin) / unit
+        if unit is None:
+            np.subtract(X, self.origin, out=Z[:, :M])
+        else:
+            Z[:, :M] = (X - self.origin) / unit
         Z[:, M:] = 1.0
         Z *= factor.astype(dtype)[:, None]
         return Z
