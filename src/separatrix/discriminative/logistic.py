@@ -33,7 +33,8 @@ class LogisticRegression(DiscriminativeClassifier):
     fit_intercept : bool, default True
         Whether there is a bias w0.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
-        All reach the same optimum. "auto" is never much slower than the best of the others.
+        All reach the same optimum. "auto" is never much slower than the best of the others. An object has its own
+        limits, and ``tol``, ``max_steps`` and ``rng`` are not given beside it.
     tol : float, default 1e-8
         Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
     max_steps : int, optional
@@ -56,7 +57,11 @@ class LogisticRegression(DiscriminativeClassifier):
 
     Notes
     -----
-    ``y`` may also be a table (N, K) with the probability of each class in each row: soft targets.
+    ``y`` may also be a table (N, K) with the probability of each class in each row: soft targets. Where
+    every one of them is 0 or 1, they are labels.
+
+    Without a prior (``alpha=0``) there may be no maximum: a `SeparationWarning` then names the columns at fault. Of
+    soft targets, rows that are sure of their class can be separated, and the others lie on the plane.
 
     Examples
     --------

@@ -36,7 +36,8 @@ class ProbitRegression(DiscriminativeClassifier):
     fit_intercept : bool, default True
         Whether there is a bias w0.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
-        All reach the same optimum. "auto" is never much slower than the best of the others.
+        All reach the same optimum. "auto" is never much slower than the best of the others. An object has its own
+        limits, and ``tol``, ``max_steps`` and ``rng`` are not given beside it.
     tol : float, default 1e-8
         Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
     max_steps : int, optional

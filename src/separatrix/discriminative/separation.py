@@ -5,6 +5,8 @@ Without a prior, a logistic or softmax model has a maximum exactly if no hyperpl
 with some rows on it (Albert & Anderson 1984). A solver does not notice: the gradient goes to zero all the same, along
 weights that grow without end.
 
+The same question about shares and counts is one about rows that have several labels at once (`support`).
+
 Most fits end with a proof that the classes overlap, which costs next to nothing (`overlap`). Where there is none, a
 linear program decides (`solvers.separation`).
 """
