@@ -97,6 +97,7 @@ class BayesianLogisticRegression(LinearClassifier):
     pareto_k_ : how far the posterior is from its approximation: below 0.5 good, above 0.7 poor; NaN where not asked
     approximation_ : which approximation was used
     tuning_ : scales, evidence and gradient along the way, and which scales ran to a limit; None where not tuned
+    draws_ : weighted draws of the weights that predictions average over; with approximation="importance" alone
     notes_ : sentences on what to know of the fit, also warned of and at the end of ``summary()``
     classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
 
