@@ -21,7 +21,7 @@ from separatrix.data import Counted, Source, ThroughBasis, as_source, as_table, 
 from separatrix.exceptions import DataError
 from separatrix.solvers import Solution
 from separatrix.stats import require_finite
-from separatrix.stats.objective import dots
+from separatrix.stats.design import dots
 
 __all__ = [
     "Classifier",

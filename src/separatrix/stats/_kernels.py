@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled loops of moments.py, columns.py and objective.py. Import this file only where it is used: it pulls in Numba.
+"""Compiled loops of moments.py, columns.py and design.py. Import this file only where it is used: it pulls in Numba.
 
 The plain versions stand beside their callers; the tests compare the two.
 """

@@ -71,7 +71,7 @@ def plain(block, theta, design):
 def test_value_gradient_and_hessian_are_the_sums_they_are_said_to_be(
     store, n_outputs, soft, bias, subtract, compiled, rng, monkeypatch
 ):
-    monkeypatch.setattr("separatrix.stats.objective.COMPILED_FROM", 0 if compiled else np.inf)
+    monkeypatch.setattr("separatrix.stats.design.COMPILED_FROM", 0 if compiled else np.inf)
     X = 1.0 + rng.normal(size=(N, M))
     X[rng.random(X.shape) < 0.3] = 0.0
     block = block_of(STORES[store](X), targets(n_outputs, soft, rng), rng, weighted=soft, moved=bias)
@@ -91,7 +91,7 @@ def test_value_gradient_and_hessian_are_the_sums_they_are_said_to_be(
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_single_precision_rows_lose_single_precision_and_no_more(store, n_outputs, compiled, rng, monkeypatch):
-    monkeypatch.setattr("separatrix.stats.objective.COMPILED_FROM", 0 if compiled else np.inf)
+    monkeypatch.setattr("separatrix.stats.design.COMPILED_FROM", 0 if compiled else np.inf)
     X = (30.0 + rng.normal(size=(N, M))).astype(np.float32)
     block = block_of(STORES[store](X), targets(n_outputs, False, rng), rng, weighted=True, moved=True)
     design = Design(np.full(M, 30.0), bias=True, subtract=True)
@@ -108,7 +108,7 @@ def test_single_precision_rows_lose_single_precision_and_no_more(store, n_output
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_hessian_in_single_precision_leaves_value_and_gradient_alone(n_outputs, compiled, rng, monkeypatch):
-    monkeypatch.setattr("separatrix.stats.objective.COMPILED_FROM", 0 if compiled else np.inf)
+    monkeypatch.setattr("separatrix.stats.design.COMPILED_FROM", 0 if compiled else np.inf)
     X = 1e3 + rng.normal(size=(N, M))
     block = block_of(X, targets(n_outputs, False, rng), rng, weighted=True, moved=False)
     design = Design(np.full(M, 1e3), bias=True)

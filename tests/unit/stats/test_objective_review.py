@@ -29,7 +29,7 @@ def likelihood_of(n_outputs):
 def test_a_hessian_in_single_precision_is_that_of_columns_of_unit_size(
     compiled, n_outputs, dtype, size, rng, monkeypatch
 ):
-    monkeypatch.setattr("separatrix.stats.objective.COMPILED_FROM", 0 if compiled else np.inf)
+    monkeypatch.setattr("separatrix.stats.design.COMPILED_FROM", 0 if compiled else np.inf)
     X, units = rng.normal(size=(N, M)), np.array([size, 1.0, 1 / size, 1.0])
     t, theta = targets(n_outputs, rng), rng.normal(size=(n_outputs, M + 1))
     design = Design(np.full(M, 0.5), bias=True, spread=np.ones(M))
@@ -63,7 +63,7 @@ def test_a_hessian_in_single_precision_takes_weights_of_any_size(weight, rng):
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("distance", [1e6, 1e8])
 def test_sparse_rows_far_from_zero_keep_their_digits(compiled, n_outputs, distance, rng, monkeypatch):
-    monkeypatch.setattr("separatrix.stats.objective.COMPILED_FROM", 0 if compiled else np.inf)
+    monkeypatch.setattr("separatrix.stats.design.COMPILED_FROM", 0 if compiled else np.inf)
     Z = np.round(rng.normal(size=(N, M)), 2) * (rng.random((N, M)) < [1.0, 0.1, 0.5, 1.0])
     far = Z + np.array([distance, 0.0, 0.0, -distance])
     t, theta, V = targets(n_outputs, rng), *rng.normal(size=(2, n_outputs, M + 1))
@@ -117,7 +117,7 @@ def test_columns_that_can_be_squared_are_not_blamed(rng):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_predictions_from_single_precision_keep_what_the_fit_kept(store, n_classes, compiled, rng, monkeypatch):
-    monkeypatch.setattr("separatrix.stats.objective.COMPILED_FROM", 0 if compiled else np.inf)
+    monkeypatch.setattr("separatrix.stats.design.COMPILED_FROM", 0 if compiled else np.inf)
     X = (1e5 + rng.normal(size=(N, M))).astype(np.float32)
     t = ((X - 1e5) @ rng.normal(size=(M, n_classes)) + rng.gumbel(size=(N, n_classes))).argmax(axis=1)
     model = LogisticRegression(0.1).fit(X, t)
