@@ -12,7 +12,6 @@ Gaussian is Laplace's at the mode, or a better one where that is poor: see `diag
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,7 +30,7 @@ from separatrix.bayesian.inference import METHODS, Inference, Options, infer
 from separatrix.bayesian.integral import RULES, class_probabilities, probabilities_and_errors
 from separatrix.bayesian.structure import STRUCTURES
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise
-from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError
+from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.shell import LinearClassifier, Training
@@ -219,13 +218,12 @@ class BayesianLogisticRegression(LinearClassifier):
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_
         self._keep(found.solution, training.counted.passes)
         for doubt in found.doubts:
-            warnings.warn(doubt, ApproximationWarning, stacklevel=4)
+            warn(doubt, ApproximationWarning)
         if not found.solution.is_converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: the search for the mode {found.solution.status.value} ({self.n_steps_}). "
                 f"Raise tol, which is {self.tol:.1e}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def predict_proba(self, X: Any) -> Array:
