@@ -9,12 +9,8 @@ derivatives of ln p averaged in the same way, slope_n and curvature_n,
     ∂L/∂m = Σ_n weight_n slope_n φ̃_n - Λ (m - m0),        H = Λ + Σ_n weight_n curvature_n φ̃_n φ̃_n'
 
 and S⁻¹ = H at the maximum. This is Newton's method on a likelihood moderated by what q does not know: one pass for
-both, as for the mode. Undamped it swings, because S moves while m is computed. So both move together, by a share s of
-the natural gradient,
-
-    S⁻¹ ← (1 - s) S⁻¹ + s H,        m ← m + s S ∂L/∂m
-
-a direction in which L rises, and s is halved until it does: the bound never falls on an accepted step.
+both, as for the mode. Undamped it swings, because S moves while m is computed. So both move together, by a share of the
+natural gradient for which the bound does not fall (`ascent`).
 
 Beside expectation propagation it is too narrow and its evidence too low, but it is a bound, and every step raises it.
 """
@@ -22,7 +18,6 @@ Beside expectation propagation it is too narrow and its evidence too low, but it
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 
@@ -33,10 +28,10 @@ from separatrix._arguments import check_count, check_positive
 from separatrix._array import Array, Float
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.approximation import Approximation, row_squares
+from separatrix.bayesian.ascent import Averages, Bound
 from separatrix.bayesian.predictive import expected, expected_logit
 from separatrix.data import Block
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
-from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
 
 __all__ = ["variational"]
@@ -44,7 +39,6 @@ __all__ = ["variational"]
 WIDE = 4.0  # a variance of an activation, up to which Gauss-Hermite quadrature has nine digits
 TURN, REACH, NODES = 12.0, 8.0, 48  # where every likelihood has turned; standard deviations; nodes of a panel
 SHORTEST = 2.0**-12  # of a step, which lowers the bound by rounding alone
-ROUNDING = 1e-12  # of the bound, relative
 
 
 def variational(
@@ -86,12 +80,13 @@ def variational(
     if objective.shape[0] != 1:
         raise ValueError(
             f"variational is for one activation per row, and {objective.likelihood} has {objective.shape[0]}; "
-            'use "laplace" or "importance".'
+            "variational_softmax is for a softmax."
         )
-    here = _evaluate(objective, start.mean, start.factor)
+    bound = _bound(objective)
+    here = bound.at(start.mean, start.factor)
     steps, share, distance = 0, 1.0, here.distance()
     while distance > tol and steps < max_steps:
-        moved = _ascend(objective, here, min(1.0, 2 * share))
+        moved = bound.ascend(here, min(1.0, 2 * share))
         if moved is None:
             break
         here, share = moved
@@ -102,75 +97,18 @@ def variational(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """q = N(mean, A⁻¹), the bound there, its gradient in the mean (1, P), and the precision H that it asks for."""
-
-    mean: Float
-    factor: Factor
-    bound: float
-    grad: Float
-    hess: Float
-
-    def distance(self) -> float:
-        """A whole step in units of q: of the mean in standard deviations, of the precision relatively."""
-        root = self.factor.root
-        change = root.T @ self.hess @ root - np.eye(len(root))
-        return float(max(np.linalg.norm(root.T @ self.grad[0]), np.linalg.norm(change)))
+def _bound(objective: Posterior) -> Bound:
+    return Bound(objective, partial(_averages, objective=objective), SHORTEST)
 
 
-@dataclass(frozen=True, slots=True)
-class _Averages:
-    """Sums over rows of what is expected under q: ln p, its gradient (1, P) and the Hessian (P, P)."""
-
-    value: float
-    grad: Float
-    hess: Float
-
-    def __add__(self, other: _Averages) -> _Averages:
-        return _Averages(self.value + other.value, self.grad + other.grad, self.hess + other.hess)
-
-
-def _ascend(objective: Posterior, here: _Point, share: float) -> tuple[_Point, float] | None:
-    """A step that does not lower the bound, and the share of a whole one that it is; None where there is none."""
-    A, noise = here.factor.matrix, ROUNDING * abs(here.bound)
-    while share >= SHORTEST:
-        factor = _positive((1 - share) * A + share * here.hess, objective)
-        if factor is not None:
-            there = _evaluate(objective, here.mean + share * factor.solve(here.grad), factor)
-            if there.bound >= here.bound - noise:
-                return there, share
-        share /= 2
-    return None
-
-
-def _positive(A: Float, objective: Posterior) -> Factor | None:
-    """A precision factorised, if it is one."""
-    if not (np.diag(A) > 0).all():
-        return None
-    factor = factorise(A, 1, objective.prior.free)
-    return factor if factor.singular is None else None
-
-
-def _evaluate(objective: Posterior, mean: Float, factor: Factor) -> _Point:
-    """The bound and its derivatives at q: one pass."""
-    prior, root = objective.prior, factor.root
-    at = objective.source.reduce(partial(_averages, mean=mean, root=root, objective=objective))
-    value, pull = prior.value_grad(mean)
-    spread = prior.add_to(np.zeros_like(at.hess))
-    # KL = ½ ((m - m0)'Λ(m - m0) + tr ΛS - P - ln |Λ| + ln |S⁻¹|)
-    kl = value + 0.5 * (float(np.vdot(spread @ root, root)) - len(root) - prior.log_det() + factor.log_det)
-    return _Point(mean, factor, at.value - kl, at.grad - pull, at.hess + spread)
-
-
-def _averages(block: Block, mean: Float, root: Float, objective: Posterior) -> _Averages:
+def _averages(block: Block, mean: Float, root: Float, objective: Posterior) -> Averages:
     design = objective.design
     mu = design.activate(block, mean)
     var = row_squares(design.regressors(block.X) @ root)
     log_p, slope, curvature = _moderated(objective.likelihood, mu, var, block.codes)
     if block.weight is not None:
         log_p, slope, curvature = (block.weight * part for part in (log_p, slope, curvature))
-    return _Averages(float(log_p.sum()), design.collect(block, slope), design.gram(block, curvature))
+    return Averages(float(log_p.sum()), design.collect(block, slope), design.gram(block, curvature))
 
 
 def _moderated(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Derivatives:

@@ -7,6 +7,7 @@ from scipy import optimize
 
 import separatrix.bayesian.variational as module
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
+from separatrix.bayesian.ascent import Bound
 from separatrix.bayesian.variational import variational
 from separatrix.likelihoods import Softmax
 from separatrix.solvers.factor import factorise
@@ -44,7 +45,7 @@ def test_no_gaussian_nearby_has_a_larger_bound(name):
         """Of mean x[:2] and precision L L' with the triangle x[2:]."""
         L = np.array([[np.exp(x[2]), 0.0], [x[3], np.exp(x[4])]])
         factor = factorise(L @ L.T, 1, objective.prior.free)
-        return module._evaluate(objective, x[None, :2], factor).bound
+        return module._bound(objective).at(x[None, :2], factor).bound
 
     L = np.linalg.cholesky(found.factor.matrix)
     start = np.array([*found.mean[0], np.log(L[0, 0]), L[1, 0], np.log(L[1, 1])])
@@ -59,14 +60,14 @@ def test_the_bound_never_falls(monkeypatch, rng):
     t = (rng.random(200) < 0.4).astype(int)
     t[:5] = 1
     objective = posed(X, t, scale=10.0, fit_intercept=True)
-    ascend, seen = module._ascend, []
+    ascend, seen = Bound.ascend, []
 
-    def recorded(objective, here, share):
-        moved = ascend(objective, here, share)
+    def recorded(self, here, share):
+        moved = ascend(self, here, share)
         seen.append((here.bound, moved[0].bound, moved[1]))
         return moved
 
-    monkeypatch.setattr(module, "_ascend", recorded)
+    monkeypatch.setattr(Bound, "ascend", recorded)
     assert variational(objective, at_the_mode(objective)).is_converged
     assert all(after >= before - 1e-10 * abs(before) for before, after, _ in seen)
     assert min(share for *_, share in seen) < 1.0, "whole steps would have done: this is no test of the safeguard"
@@ -99,5 +100,7 @@ def test_the_limit_of_steps_is_said():
 
 def test_k_activations_are_refused_by_name(rng):
     objective = posed(rng.normal(size=(30, 2)), rng.integers(3, size=30), likelihood=Softmax(3))
-    with pytest.raises(ValueError, match=r'one activation per row, and Softmax\(n_outputs=3\) has 3; use "laplace"'):
+    with pytest.raises(
+        ValueError, match=r"one activation per row, and Softmax\(n_outputs=3\) has 3; variational_softmax"
+    ):
         variational(objective, at_the_mode(objective))
