@@ -20,7 +20,7 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix.bayesian.approximation import Approximation
-from separatrix.bayesian.diagnostics import MODERATE, Skewness, choose, pareto_k, skewness, third_order
+from separatrix.bayesian.diagnostics import MODERATE, Skewness, can_vary, choose, pareto_k, skewness, third_order
 from separatrix.bayesian.draws import Draws
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import effective_parameters
@@ -31,7 +31,9 @@ from separatrix.bayesian.structure import AnyApproximation, choose_structure, la
 from separatrix.bayesian.tuned import Limit, TuningReport, TuningStatus
 from separatrix.bayesian.tuning import profile_scale, tune_scales
 from separatrix.bayesian.variational import variational
+from separatrix.bayesian.variational_softmax import variational_softmax
 from separatrix.exceptions import DataError
+from separatrix.likelihoods import Softmax
 from separatrix.solvers import Auto, Solution
 from separatrix.solvers.posterior import Posterior
 
@@ -146,10 +148,12 @@ def _improved(found: Inference, options: Options) -> Inference:
     shift = skewness(objective, first)
     method = choose(objective, shift)
     better = _by_method(found, method, options)
-    if method == "ep" and better.approximation.name == "ep":
-        return better
     if method == "importance" and better.pareto_k < USABLE:
         return replace(better, draws=None)  # a Gaussian of their moments predicts as well, and 300 times as fast
+    if method == "importance" and shift.largest > MODERATE and can_vary(objective):
+        method, better = "variational", _by_method(found, "variational", options)
+    if method in ("ep", "variational") and better.approximation.name == method:
+        return better
     found = replace(found, doubts=better.doubts if method == "ep" else found.doubts)
     if shift.largest > MODERATE:
         return _by_mode(found, shift)
@@ -175,7 +179,8 @@ def _by_method(found: Inference, method: str, options: Options) -> Inference:
         weighed = importance(objective, first, rng=options.rng)
         return replace(found, approximation=weighed.approximation, draws=weighed.draws, pareto_k=weighed.k)
     if method == "variational":
-        return _accepted(found, variational(objective, first))
+        of_classes = isinstance(objective.likelihood, Softmax)
+        return _accepted(found, (variational_softmax if of_classes else variational)(objective, first))
     better = _accepted(found, expectation_propagation(objective, first))
     if options.tune and better.approximation is not first:
         tuned = _tuned(better, options, FitEP(options.tol))

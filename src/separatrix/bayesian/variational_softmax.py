@@ -29,7 +29,7 @@ import numpy as np
 from scipy import special
 
 from separatrix._arguments import check_count, check_positive
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.ascent import Averages, Bound
 from separatrix.bayesian.softmax_normal import row_blocks
@@ -158,25 +158,34 @@ class _Moderated(NamedTuple):
     P: Float
     curvature: Float
 
-    def where(self, rows: slice) -> _Moderated:
-        """Views of some rows."""
-        return _Moderated(self.log_sum[rows], self.P[rows], self.curvature[rows])
-
 
 def _averages(block: Block, mean: Float, root: Float, points: Float, design: Design) -> Averages:
     mu, K = design.activate(block, mean), len(mean)
     L = _factors(design.regressors(block.X), root, K)
     found = _Moderated(np.empty(len(mu)), np.empty_like(mu), np.empty_like(L))
+    turn = _turns(block.X, len(points))
     for j, z in enumerate(points):
-        rows = slice((j - block.row[0]) % len(points), None, len(points))  # whatever the blocks, the same points
-        for part, value in zip(found.where(rows), _moderated(mu[rows], L[rows], z), strict=True):
-            part[:] = value
+        rows = np.flatnonzero(turn == j)
+        for part, value in zip(found, _moderated(mu[rows], L[rows], z), strict=True):
+            part[rows] = value
     T = block.codes if block.codes.ndim == 2 else np.eye(K)[block.codes]
     log_p, slope, curvature = np.einsum("nk,nk->n", T, mu) - found.log_sum, T - found.P, found.curvature
     if block.weight is not None:
         log_p, slope = block.weight * log_p, block.weight[:, None] * slope
         curvature = block.weight[:, None, None] * curvature
     return Averages(float(log_p.sum()), design.collect(block, slope), _hessian(block, curvature, design))
+
+
+def _turns(X: Rows, n_sets: int) -> Array:
+    """Which set of points each row is given, (n,): a number made of the bits of its values.
+
+    So a row has the same points wherever it stands, and a row of weight k is k rows.
+    """
+    bits = (to_dense(X).astype(np.float64) + 0.0).view(np.uint64)  # minus zero is zero
+    odd = np.random.default_rng(0).integers(2**64, size=bits.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
+    mixed = (bits * odd[1:]).sum(axis=1, dtype=np.uint64)
+    mixed ^= mixed >> np.uint64(32)
+    return np.asarray((mixed * odd[0] >> np.uint64(40)) % np.uint64(n_sets))
 
 
 def _factors(Phi: Array, root: Float, K: int) -> Float:
@@ -222,7 +231,7 @@ def _hessian(block: Block, curvature: Float, design: Design) -> Float:
     for j in range(K):
         for k in range(j):
             entry = -curvature[:, j, k] if j < K - 1 else curvature[:, k].sum(axis=1)
-            pair = design.gram(block, entry, single=True)
+            pair = design.gram(block, entry)
             H[j, :, k] = H[k, :, j] = -pair
             H[j, :, j] += pair
             H[k, :, k] += pair

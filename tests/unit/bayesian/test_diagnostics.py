@@ -112,6 +112,9 @@ def test_large_data_are_sampled_unless_a_value_is_rare(rng, monkeypatch):
         (0.2, (3, 5), 100, "importance"),
         (0.2, (3, 50), 100, "laplace"),
         (0.2, (3, 5), 10**6, "laplace"),
+        (0.5, (3, 50), 100, "variational"),
+        (0.5, (19, 134), 455, "laplace"),
+        (0.5, (3, 50), 10**6, "laplace"),
     ],
 )
 def test_the_choice_weighs_skewness_against_cost(largest, shape, rows, choice):

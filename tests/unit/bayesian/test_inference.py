@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from oracles.gold import load
 from posteriors import overlapping
-from separatrix.bayesian import inference
+from separatrix.bayesian import diagnostics, inference
 from separatrix.bayesian.diagnostics import third_order
 from separatrix.bayesian.inference import METHODS, Options, infer
 from separatrix.data import as_source
@@ -91,6 +91,43 @@ def test_auto_goes_back_to_laplace_where_importance_weights_are_poor(three, monk
     assert asked.approximation.name == "importance"
     assert "Pareto k = 0.90" in asked.doubts[0]
     assert "Use a narrower prior" in asked.doubts[0]
+
+
+@pytest.fixture(scope="module")
+def rare_levels():
+    """Four classes, and rare 0/1 columns that each go with one of them: a skewed posterior of 60 weights."""
+    rng = np.random.default_rng(0)
+    X, y = overlapping(300, n_classes=4)
+    levels = np.where(np.arange(300) < 40, np.arange(300) % 10, 10)
+    X = np.column_stack([X, levels[:, None] == np.arange(10)])
+    return posed(X[rng.permutation(300)], np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
+
+
+def test_auto_takes_the_variational_posterior_of_many_skewed_weights(rare_levels):
+    found = infer(rare_levels, options())
+    assert found.approximation.name == "variational"
+    assert found.rule is None
+    asked = infer(rare_levels, options("variational"))
+    assert_allclose(found.approximation.mean, asked.approximation.mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize("why", ["dear", "unsettled"])
+def test_auto_predicts_by_the_mode_where_no_variational_posterior_is_to_be_had(rare_levels, why, monkeypatch):
+    if why == "dear":
+        monkeypatch.setattr(diagnostics, "SECONDS", 0.0)
+    else:
+        settled = inference.variational_softmax
+        monkeypatch.setattr(inference, "variational_softmax", lambda *a: replace(settled(*a), is_converged=False))
+    found = infer(rare_levels, options())
+    assert (found.approximation.name, found.rule) == ("laplace", "map")
+    assert_allclose(found.approximation.mean, infer(rare_levels, options("laplace")).approximation.mean, rtol=1e-12)
+
+
+def test_auto_tries_the_variational_posterior_where_importance_weights_are_poor(monkeypatch):
+    objective = posed(*overlapping(15, n_classes=3), 5.0)
+    weigh = inference.importance
+    monkeypatch.setattr(inference, "importance", lambda *a, **n: replace(weigh(*a, **n), k=0.9))
+    assert infer(objective, options()).approximation.name == "variational"
 
 
 @pytest.mark.parametrize("method", ["ep", "auto", "variational"])
