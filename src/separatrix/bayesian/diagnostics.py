@@ -54,7 +54,7 @@ __all__ = ["Skewness", "can_vary", "choose", "pareto_k", "skewness", "third_orde
 
 NEGLIGIBLE = 0.05  # a shift that no one will notice
 MODERATE = 0.3  # up to which the corrected mean does, where anything better is dear
-CHEAP = 2e9  # N P² of a problem on which expectation propagation takes a second or two
+CHEAP = 1e7  # N P² of a problem on which expectation propagation takes a fraction of a second
 RARE = 0.3  # a γ_j that a sample of rows may not be trusted with
 DRAWN_WEIGHTS = 40  # parameters up to which importance weights of K classes stay usable
 DRAWS, EVALUATIONS = 4096, 1e8  # what importance sampling may cost without being asked for
