@@ -31,6 +31,7 @@ from separatrix.stats.sample import collect_sample
 __all__ = ["Rotated", "is_rotatable", "rotate"]
 
 FEWEST = 100  # columns from which a decomposition pays
+PER_COLUMN = 10  # rows, from which on nothing is gained
 NUMBERS = 20_000_000  # in the rows, all of them held at once
 MOST = 4000  # rows or columns, whichever are fewer: the decomposition takes their cube
 ROUNDING = 1e-15  # of the largest eigenvalue: below, there are no digits
@@ -49,7 +50,8 @@ def is_rotatable(objective: Posterior, over: Hyper) -> bool:
     """Whether one scale is tuned, of a prior that can be made round, over rows few enough and columns many enough."""
     N, M = objective.source.n_rows, len(objective.design.origin)
     simple = over.size == 1 and over.tuned.ndim == 1 and not over.mean.any()
-    return simple and M >= FEWEST and N * M <= NUMBERS and min(N, M) <= MOST
+    few = N * M <= NUMBERS and N <= PER_COLUMN * M  # with many rows for each column, all directions matter
+    return simple and M >= FEWEST and few and min(N, M) <= MOST
 
 
 def rotate(objective: Posterior, over: Hyper, *, widest: float) -> Rotated:
