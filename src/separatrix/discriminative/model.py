@@ -98,20 +98,22 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
         """Keep the weights and how they were found; say what the user should know about them."""
-        support = Support() if training.is_soft else None
-        separation = examine(objective, solution, len(training.classes), support=support)
-        if not separation:
-            warn_if_collinear(objective, solution)
-        if not solution.is_converged and not (separation and is_at_stake(objective)):
-            self._warn_of_steps(objective, solution)
 
         def in_units(theta: Float) -> tuple[Float, Float]:
             return objective.design.in_user_units(level(objective, theta))  # the same whatever the solver
 
+        # Weights first: a warning that the user has turned into an error must not leave a model without them.
         trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
         self.coef_, self.intercept_ = in_units(solution.value)
-        self.separation_, self.trace_ = separation, trace
+        self.trace_ = trace
         self._keep(replace(solution, trace=trace), training.counted.passes)
+        support = Support() if training.is_soft else None
+        self.separation_ = examine(objective, solution, len(training.classes), support=support)
+        self._keep(replace(solution, trace=trace), training.counted.passes)  # with the passes of that question
+        if not self.separation_:
+            warn_if_collinear(objective, solution)
+        if not solution.is_converged and not (self.separation_ and is_at_stake(objective)):
+            self._warn_of_steps(objective, solution)
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), shape (N, K); columns in the order of ``classes_``."""
