@@ -26,22 +26,11 @@ from separatrix.data import Block
 from separatrix.priors import Penalty
 from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
+from separatrix.stats.objective import ValueGradHess
 
-__all__ = ["Average", "Averages", "Bound", "Point"]
+__all__ = ["Average", "Bound", "Point"]
 
 ROUNDING = 1e-12  # of the bound, relative
-
-
-@dataclass(frozen=True, slots=True)
-class Averages:
-    """Sums over rows of what is expected under q: ln p, its gradient (C, P) and minus its Hessian (CP, CP)."""
-
-    value: float
-    grad: Float
-    hess: Float
-
-    def __add__(self, other: Averages) -> Averages:
-        return Averages(self.value + other.value, self.grad + other.grad, self.hess + other.hess)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +53,11 @@ class Point:
 class Average(Protocol):
     """What a likelihood is to a bound."""
 
-    def __call__(self, block: Block, mean: Float, root: Float) -> Averages:
-        """Of the rows of a block, under q with the mean (C, P) and a root (CP, CP) of the covariance."""
+    def __call__(self, block: Block, mean: Float, root: Float) -> ValueGradHess:
+        """E[ln p] of the rows of a block, its gradient, and minus its Hessian.
+
+        Under q with the mean (C, P) and a root (CP, CP) of the covariance.
+        """
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,26 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Float, Rows
 from separatrix.data import Block
-from separatrix.likelihoods import Likelihood
+from separatrix.likelihoods import ClassLikelihood, Likelihood
 from separatrix.solvers.posterior import Posterior
 from separatrix.stats.objective import Design
 
 __all__ = ["Draws", "log_likelihoods"]
 
 NUMBERS = 1 << 18  # activations that are held at once
-
-
-class Predicts(Protocol):
-    """A likelihood that says what its activations mean."""
-
-    def probability(self, a: Array) -> Array:
-        """p(t = 1 | a) (n,), or of every class (n, K)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +55,7 @@ class Draws:
         found = np.stack([np.interp(levels, r, x) for r, x in zip(reached.T, sorted_.T, strict=True)], axis=-1)
         return found.reshape(len(levels), *self.theta.shape[1:])
 
-    def probability(self, X: Rows, design: Design, likelihood: Predicts, offset: Float | None = None) -> Float:
+    def probability(self, X: Rows, design: Design, likelihood: ClassLikelihood, offset: Float | None = None) -> Float:
         """Σ_s weight_s p(t | x, θ_s): (n,) of class 1, or (n, K)."""
         C = self.theta.shape[1]
         p = np.empty((X.shape[0],) if C == 1 else (X.shape[0], C))
@@ -75,7 +67,7 @@ class Draws:
             p[rows] = self._average(_activations(block, self.theta, design), likelihood)
         return p
 
-    def _average(self, A: Float, likelihood: Predicts) -> Float:
+    def _average(self, A: Float, likelihood: ClassLikelihood) -> Float:
         n, S = A.shape[:2]
         P = likelihood.probability(A.reshape(n * S, *A.shape[2:])).reshape(A.shape)
         return np.asarray(np.einsum("s,ns...->n...", self.weights, P))

@@ -28,11 +28,12 @@ from separatrix._arguments import check_count, check_positive
 from separatrix._array import Array, Float
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.approximation import Approximation, row_squares
-from separatrix.bayesian.ascent import Averages, Bound
+from separatrix.bayesian.ascent import Bound
 from separatrix.bayesian.predictive import expected, expected_logit
 from separatrix.data import Block
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
 from separatrix.solvers.posterior import Posterior
+from separatrix.stats.objective import ValueGradHess
 
 __all__ = ["variational"]
 
@@ -101,14 +102,14 @@ def _bound(objective: Posterior) -> Bound:
     return Bound(objective, partial(_averages, objective=objective), SHORTEST)
 
 
-def _averages(block: Block, mean: Float, root: Float, objective: Posterior) -> Averages:
+def _averages(block: Block, mean: Float, root: Float, objective: Posterior) -> ValueGradHess:
     design = objective.design
     mu = design.activate(block, mean)
     var = row_squares(design.regressors(block.X) @ root)
     log_p, slope, curvature = _moderated(objective.likelihood, mu, var, block.codes)
     if block.weight is not None:
         log_p, slope, curvature = (block.weight * part for part in (log_p, slope, curvature))
-    return Averages(float(log_p.sum()), design.collect(block, slope), design.gram(block, curvature))
+    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), design.gram(block, curvature))
 
 
 def _moderated(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Derivatives:

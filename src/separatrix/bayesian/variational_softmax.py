@@ -31,13 +31,13 @@ from scipy import special
 from separatrix._arguments import check_count, check_positive
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.bayesian.approximation import Approximation
-from separatrix.bayesian.ascent import Averages, Bound
+from separatrix.bayesian.ascent import Bound
 from separatrix.bayesian.softmax_normal import row_blocks
 from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Softmax
 from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design
+from separatrix.stats.objective import Design, ValueGradHess
 
 __all__ = ["estimated_seconds", "variational_softmax"]
 
@@ -159,7 +159,7 @@ class _Moderated(NamedTuple):
     curvature: Float
 
 
-def _averages(block: Block, mean: Float, root: Float, points: Float, design: Design) -> Averages:
+def _averages(block: Block, mean: Float, root: Float, points: Float, design: Design) -> ValueGradHess:
     mu, K = design.activate(block, mean), len(mean)
     L = _factors(design.regressors(block.X), root, K)
     found = _Moderated(np.empty(len(mu)), np.empty_like(mu), np.empty_like(L))
@@ -173,7 +173,7 @@ def _averages(block: Block, mean: Float, root: Float, points: Float, design: Des
     if block.weight is not None:
         log_p, slope = block.weight * log_p, block.weight[:, None] * slope
         curvature = block.weight[:, None, None] * curvature
-    return Averages(float(log_p.sum()), design.collect(block, slope), _hessian(block, curvature, design))
+    return ValueGradHess(float(log_p.sum()), design.collect(block, slope), _hessian(block, curvature, design))
 
 
 def _turns(X: Rows, n_sets: int) -> Array:

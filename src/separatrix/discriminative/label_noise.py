@@ -146,17 +146,9 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         trace: bool = False,
         rng: Any = None,
     ) -> None:
+        super().__init__(alpha, prior, basis, fit_intercept, solver, tol, max_steps, trace, rng)
         self.noise = noise
         self.rates = rates
-        self.alpha = alpha
-        self.prior = prior
-        self.basis = basis
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_steps = max_steps
-        self.trace = trace
-        self.rng = rng
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LabelNoiseLogisticRegression:
         """Fit to labels y, some of which may be wrong."""

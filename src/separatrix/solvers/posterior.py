@@ -28,7 +28,6 @@ from separatrix.stats.objective import (
     Design,
     ValueGrad,
     ValueGradHess,
-    curvature_dot,
     largest_share,
     least_lead,
     value_grad,
@@ -156,10 +155,6 @@ class Posterior:
         here = self._finite(self._reduce(value_grad_hess, theta=theta, exact=exact, single=single))
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
-
-    def hess_dot(self, theta: Float, V: Float) -> Float:
-        """The Hessian at θ times V (C, P): one pass, and nothing of size P²."""
-        return np.asarray(self._reduce(curvature_dot, theta=theta, V=V).grad + self.prior.dot(V))
 
     def largest_share(self, theta: Float, V: Float) -> float:
         """By what share a step V from θ changes the slope of any row: see `stats.objective`."""

@@ -27,7 +27,6 @@ __all__ = [
     "Grad",
     "ValueGrad",
     "ValueGradHess",
-    "curvature_dot",
     "largest_share",
     "least_lead",
     "value_grad",
@@ -37,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Grad:
-    """A vector of the shape of θ: a curvature times a direction."""
+    """A sum over rows that is one array: of the shape of θ, or a matrix for each class."""
 
     grad: Float
 
@@ -100,15 +99,6 @@ def value_grad_hess(
         -design.collect(block, _weighted(slope, block)),
         _hessian(block, curvature, design, len(theta), single),
     )
-
-
-def curvature_dot(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Grad:
-    """The Hessian at θ times a direction V (C, P), on one block: two products with the rows."""
-    unmoved = replace(block, offset=None)  # an offset belongs to θ and not to V
-    curvature = likelihood.safe_curvature(design.activate(block, theta), _targets(block))
-    A = design.activate(unmoved, V)
-    moved = curvature.dot(A) if isinstance(curvature, Covariances) else curvature * A
-    return Grad(design.collect(block, _weighted(moved, block)))
 
 
 def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Largest:

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from exact import at_the_mode, posed, two_weights
-from separatrix.bayesian.ascent import Averages, Bound
+from separatrix.bayesian.ascent import Bound
 from separatrix.bayesian.variational import _averages
 from separatrix.likelihoods import Softmax
 from separatrix.priors import Penalty
 from separatrix.solvers.factor import factorise
+from separatrix.stats.objective import ValueGradHess
 
 
 def nothing(block, mean, root):
     """A likelihood that says nothing."""
-    return Averages(0.0, np.zeros_like(mean), np.zeros_like(root))
+    return ValueGradHess(0.0, np.zeros_like(mean), np.zeros_like(root))
 
 
 def random_precision(rng, size):
@@ -76,7 +77,7 @@ def test_where_every_step_lowers_the_bound_there_is_none():
 
     def backwards(block, mean, root):
         found = _averages(block, mean, root, objective)
-        return Averages(found.value, -50 * found.grad, found.hess)
+        return ValueGradHess(found.value, -50 * found.grad, found.hess)
 
     best = at_the_mode(objective)
     bound = Bound(objective, backwards, 2.0**-4)

@@ -12,7 +12,7 @@ from scipy import optimize, sparse
 
 from separatrix.data.block import Block
 from separatrix.likelihoods import Logit, Softmax
-from separatrix.stats.objective import Design, curvature_dot, largest_share, value_grad, value_grad_hess
+from separatrix.stats.objective import Design, largest_share, value_grad, value_grad_hess
 
 N, M = 60, 3
 STORES = {
@@ -139,19 +139,6 @@ def test_gradient_and_hessian_are_derivatives(n_outputs, soft, rng):
     np.testing.assert_allclose(here.hess, jacobian, atol=1e-4)
 
 
-@pytest.mark.parametrize("store", STORES)
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_a_curvature_product_is_the_hessian_times_the_direction(store, n_outputs, rng):
-    block = block_of(
-        STORES[store](rng.normal(size=(N, M))), targets(n_outputs, False, rng), rng, weighted=True, moved=True
-    )
-    design, likelihood = Design(np.full(M, 0.5), bias=True), likelihood_of(n_outputs)
-    theta, V = rng.normal(size=(2, n_outputs, M + 1))
-    hess = value_grad_hess(block, theta, likelihood, design).hess
-    product = curvature_dot(block, theta, V, likelihood, design).grad
-    np.testing.assert_allclose(product.ravel(), hess @ V.ravel(), atol=1e-12 * N)
-
-
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_a_hessian_has_no_curvature_along_what_all_classes_share(n_outputs, rng):
     block = block_of(rng.normal(size=(N, M)), targets(n_outputs, False, rng), rng, weighted=False, moved=False)
@@ -242,7 +229,7 @@ def test_any_partition_of_the_rows_gives_the_same_sums(partition, n_outputs, sto
     X = rng.normal(size=(n, M)) * 10.0 ** rng.integers(-2, 3, size=M)
     whole = block_of(STORES[store](X), targets(n_outputs, False, rng, n), rng, weighted=True, moved=True)
     design, likelihood = Design(rng.normal(size=M), bias=True), likelihood_of(n_outputs)
-    theta, V = rng.normal(size=(2, n_outputs, M + 1))
+    theta = rng.normal(size=(n_outputs, M + 1))
     parts = [whole.take(np.arange(low, high)) for low, high in pairwise(cuts)]
     together = reduce(add, (value_grad_hess(part, theta, likelihood, design) for part in parts))
     alone = value_grad_hess(whole, theta, likelihood, design)
@@ -250,5 +237,3 @@ def test_any_partition_of_the_rows_gives_the_same_sums(partition, n_outputs, sto
     np.testing.assert_allclose(together.value, alone.value, rtol=1e-12)
     np.testing.assert_allclose(together.grad, alone.grad, atol=1e-12 * scale)
     np.testing.assert_allclose(together.hess, alone.hess, atol=1e-12 * scale)
-    products = reduce(add, (curvature_dot(part, theta, V, likelihood, design) for part in parts))
-    np.testing.assert_allclose(products.grad.ravel(), alone.hess @ V.ravel(), atol=1e-11 * scale)
