@@ -1,25 +1,119 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One palette and one set of markers for every picture; and the message for a missing matplotlib."""
+"""One look for every picture: palette, markers, sizes; and where a display draws.
+
+Sizes are for a figure of 6.4 inches, which fills half a slide or the width of a column: letters of 11 points are read
+from the last row, lines of 2 points survive a copier. A display draws inside ``with look():``, which changes nothing
+for the pictures of others.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
-__all__ = ["COLOURS", "MARKERS", "REJECTED", "new_axes"]
+__all__ = [
+    "COLOURS",
+    "HEAT",
+    "MARKERS",
+    "MUTED",
+    "REJECTED",
+    "STANDOUT",
+    "look",
+    "new_axes",
+    "new_figure",
+    "per_unit",
+    "split_axes",
+]
 
 # Okabe & Ito (2008): told apart with every common kind of colour blindness, and in grey by their order of lightness.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Hatched, so that grey cannot be taken for a pale black, nor for a class in a print without colour.
 REJECTED = {"facecolor": "#999999", "edgecolor": "#666666", "hatch": "///", "alpha": 0.5, "linewidth": 0.0}
+MUTED = "#767676"  # reference lines and what is said beside: 4.5 : 1 against white
+STANDOUT = "#D55E00"  # the one thing to look at
+HEAT = "cividis"  # the same to every eye, and its lightness never turns back
+
+LOOK = {
+    "font.size": 11.0,
+    "axes.titlesize": 12.0,
+    "axes.labelsize": 11.0,
+    "xtick.labelsize": 10.0,
+    "ytick.labelsize": 10.0,
+    "legend.fontsize": 10.0,
+    "legend.frameon": False,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 6.5,
+    "axes.linewidth": 0.9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+}
+
+
+def look() -> AbstractContextManager[Any]:
+    """Sizes and weights of this module, until the end of a ``with``."""
+    return _pyplot().rc_context(LOOK)  # type: ignore[no-any-return]  # matplotlib is not followed
 
 
 def new_axes(ax: Any) -> Any:
     """The axes given, or those of a new figure."""
+    return new_figure()[1] if ax is None else ax
+
+
+def new_figure(
+    n_rows: int = 1,
+    n_columns: int = 1,
+    *,
+    size: tuple[float, float] | None = None,
+    share_x: bool = False,
+    share_y: bool = False,
+) -> tuple[Any, Any]:
+    """A figure, its size in inches, and its axes: one, or an array of them."""
+    with look():
+        return _pyplot().subplots(  # type: ignore[no-any-return]
+            n_rows, n_columns, figsize=size, sharex=share_x, sharey=share_y, layout="constrained"
+        )
+
+
+def split_axes(
+    ax: Any, ratios: Sequence[float], *, across: bool = False, size: tuple[float, float] | None = None
+) -> tuple[Any, ...]:
+    """Axes for a display of several panels, below each other (or ``across`` the page) with these shares of the room.
+
+    ``ax`` may be None, for a new figure; axes of a grid of subplots, which give their place to the panels; or a
+    sequence of axes, one for each panel. Panels below each other share their horizontal axis, others the vertical one.
+    """
+    if isinstance(ax, Sequence) or getattr(ax, "ndim", 0):
+        if len(ax) != len(ratios):
+            raise ValueError(f"This display has {len(ratios)} panels, but {len(ax)} axes were given. Give one or all.")
+        return tuple(ax)
+    place = new_figure(size=size)[1] if ax is None else ax
+    if place.get_subplotspec() is None:
+        raise ValueError(
+            f"The axes were not made as a subplot, so that they cannot be divided. Give {len(ratios)} axes, one for "
+            "each panel."
+        )
+    place.set_axis_off()
+    with look():
+        if across:
+            return tuple(place.get_subplotspec().subgridspec(1, len(ratios), width_ratios=ratios).subplots(sharey=True))
+        return tuple(place.get_subplotspec().subgridspec(len(ratios), 1, height_ratios=ratios).subplots(sharex=True))
+
+
+def per_unit(column: str) -> str:
+    """ "per mm" for a column named "size (mm)", and "per unit of size" for one that states no unit."""
+    stated = re.search(r"\(([^()]+)\)\s*$", column)
+    return f"per {stated[1]}" if stated else f"per unit of {column}"
+
+
+def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError(
             "Plots need matplotlib, which is not installed: pip install 'separatrix[plots]'"
         ) from missing
-    return plt.subplots(layout="constrained")[1] if ax is None else ax
+    return plt
