@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._array import Array, Float, Rows, bincount
+from separatrix._array import Array, Float, Rows
 from separatrix.basis import fit_basis
-from separatrix.data import Counted, Source, ThroughBasis, as_source, as_table, encode_labels, encode_shares, is_shares
+from separatrix.data import Counted, LabelRules, Source, ThroughBasis, open_rows
 from separatrix.exceptions import DataError
 from separatrix.solvers import Solution
 from separatrix.stats import require_finite
@@ -27,11 +27,9 @@ __all__ = [
     "Classifier",
     "LinearClassifier",
     "Training",
-    "check_weight",
-    "require_classes",
+    "known_columns",
     "require_finite",
     "require_two_classes",
-    "require_weight",
 ]
 
 
@@ -74,30 +72,15 @@ class Classifier(ClassifierMixin, BaseEstimator):
         ``soft`` targets, y may have a column for each class, of probabilities: they become the targets of the source
         (of two classes, those of the second). ``known`` are the classes among which the labels must be.
         """
-        X = as_table(X)
-        raw = as_source(X)
-        validate_data(self, X, skip_check_array=True, reset=reset)
-        codes: Array
-        if soft and is_shares(y):
-            classes, codes = encode_shares(y)
-        else:
-            classes, codes = encode_labels(y, unlabelled=unlabelled)
-        if known is not None:
-            classes, codes = _among(known, classes, codes)
-        if codes.ndim == 2 and len(classes) == 2:
-            codes = codes[:, 1]
-        if len(codes) != raw.n_rows:
-            raise DataError(f"X has {raw.n_rows} rows but y has {len(codes)} labels; they must pair up.")
-        require_classes(classes, least_classes)
-        weight = check_weight(sample_weight, raw.n_rows)
-        is_soft = codes.dtype.kind == "f"
-        require_weight(weight, codes if known is None and not is_soft else None, classes)
-        source = Counted(replace(raw, t=codes, weight=weight))
+        opened = open_rows(X, None if reset else known_columns(self))
+        validate_data(self, opened.likeness, skip_check_array=True, reset=reset)
+        rows = opened.labelled(y, sample_weight, LabelRules(unlabelled, soft, known, least_classes))
+        source = Counted(rows.source)
         if reset:
-            self.classes_ = classes
+            self.classes_ = rows.classes
             self.basis_ = fit_basis(self.basis, source)
         seen: Source = source if self.basis_ is None else ThroughBasis(source, self.basis_)
-        return Training(seen, classes, source, int(np.count_nonzero(codes < 0)), is_soft)
+        return Training(seen, rows.classes, source, rows.n_unlabelled, rows.is_soft)
 
     def _keep(self, solution: Solution[Any], passes: int) -> None:
         """Store how the fit went, and what it cost."""
@@ -113,10 +96,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         number once (``read_once``) gains nothing from blocks that fit the cache, and gets taller ones.
         """
         check_is_fitted(self)
-        X = as_table(X)
-        raw = as_source(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        blocks = raw.taller(4) if read_once else raw
+        opened = open_rows(X, known_columns(self))
+        validate_data(self, opened.likeness, skip_check_array=True, reset=False)
+        blocks = opened.rows(read_once=read_once)
         source: Source = blocks if self.basis_ is None else ThroughBasis(blocks, self.basis_)
         with np.errstate(invalid="ignore", over="ignore"):
             answer = source.map(row_function)
@@ -153,42 +135,10 @@ class LinearClassifier(Classifier):
         return np.asarray(X @ W.T + self.intercept_)
 
 
-def _among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
-    """Codes, or shares, of labels among the classes known, some of which this table may not have."""
-    unknown = classes[~np.isin(classes, known)]
-    if len(unknown):
-        raise DataError(
-            f"Label {unknown.tolist()[0]!r} is not one of the classes: {', '.join(map(repr, known[:8].tolist()))}. "
-            "Name all classes at the first call: partial_fit(X, y, classes=...)."
-        )
-    order = np.argsort(known)
-    place = order[np.searchsorted(known, classes, sorter=order)]
-    if codes.ndim == 1:
-        return known, place[codes]
-    shares = np.zeros((len(codes), len(known)))
-    shares[:, place] = codes
-    return known, shares
-
-
-def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
-    """Weights as float64, or None where every row counts once."""
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
-    if weight.ndim != 1:
-        raise DataError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
-    if len(weight) != n_rows:
-        raise DataError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one weight for each row of X.")
-    if not np.isfinite(weight).all():
-        raise DataError(f"sample_weight contains NaN or infinity ({int((~np.isfinite(weight)).sum())} of {n_rows}).")
-    if (weight < 0).any():
-        worst = int(weight.argmin())
-        raise DataError(
-            f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. Use 0 to leave a row out."
-        )
-    return None if (weight == 1.0).all() else weight
+def known_columns(model: Any) -> tuple[str, ...] | None:
+    """The names of the columns that a model was fitted to; None where they had none."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else tuple(names)
 
 
 def require_two_classes(owner: object, classes: Array, why: str) -> None:
@@ -198,32 +148,4 @@ def require_two_classes(owner: object, classes: Array, why: str) -> None:
             f"{type(owner).__name__}({why}) is for two classes, but y has {len(classes)}: "
             f"{', '.join(map(repr, classes[:6].tolist()))}{', ...' if len(classes) > 6 else ''}. "
             "Choose another setting, or wrap the model in OneVsRest or OneVsOne."
-        )
-
-
-def require_classes(classes: Array, least: int = 2) -> None:
-    """Raise where there are too few classes to tell apart."""
-    if len(classes) == 0:
-        raise DataError("y has no labels (0 rows). Give rows of at least two classes.")
-    if len(classes) < least:
-        raise DataError(
-            f"Classifier can't train when only one class is present: every label is {classes.tolist()[0]!r}. "
-            "Give rows of at least two classes."
-        )
-
-
-def require_weight(weight: Float | None, codes: Array | None, classes: Array) -> None:
-    """Raise where every row, or every row of a class, has weight zero; rows without ``codes`` belong to all classes."""
-    if weight is None:
-        return
-    if not weight.any():
-        raise DataError("Every sample_weight is zero; give at least one row of each class a positive weight.")
-    if codes is None:
-        return
-    labelled = codes >= 0
-    empty = classes[bincount(codes[labelled], weight[labelled], len(classes)) == 0]
-    if len(empty):
-        raise DataError(
-            f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0. "
-            "Leave those rows out, or give them weight."
         )

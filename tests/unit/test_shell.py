@@ -5,14 +5,7 @@ from numpy.testing import assert_allclose
 import separatrix as sx
 from problems import blobs
 from separatrix.exceptions import DataError
-from separatrix.shell import check_weight, require_two_classes
-
-
-def test_weights_of_one_are_no_weights():
-    assert check_weight(None, 3) is None
-    assert check_weight([1, 1, 1], 3) is None
-    assert check_weight(1.0, 3) is None
-    assert check_weight(2, 3).tolist() == [2, 2, 2]
+from separatrix.shell import require_two_classes
 
 
 def test_two_classes_are_asked_for_by_name():

@@ -15,8 +15,7 @@ from separatrix._array import Array, Float
 from separatrix.comparison.candidates import name_models
 from separatrix.comparison.evidence import model_probabilities, read_evidence
 from separatrix.comparison.trial import fit_arguments, in_order
-from separatrix.data import encode_labels
-from separatrix.shell import check_weight, require_classes
+from separatrix.data import check_weight, encode_labels, require_classes
 
 __all__ = ["ModelAverage", "average_fitted"]
 

@@ -5,6 +5,8 @@ from separatrix.data.block import Block
 from separatrix.data.counted import Counted
 from separatrix.data.labels import encode_labels, encode_shares, is_shares
 from separatrix.data.memory import InMemory, as_source
+from separatrix.data.opening import open_rows
+from separatrix.data.pairing import Labelled, LabelRules, check_weight, require_classes, require_weight
 from separatrix.data.reader import as_table
 from separatrix.data.source import Source, ThroughBasis
 
@@ -12,11 +14,17 @@ __all__ = [
     "Block",
     "Counted",
     "InMemory",
+    "LabelRules",
+    "Labelled",
     "Source",
     "ThroughBasis",
     "as_source",
     "as_table",
+    "check_weight",
     "encode_labels",
     "encode_shares",
     "is_shares",
+    "open_rows",
+    "require_classes",
+    "require_weight",
 ]

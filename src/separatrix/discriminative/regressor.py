@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.basis import fit_basis
-from separatrix.data import Block, Counted, Source, ThroughBasis, as_source, as_table
+from separatrix.data import Block, Counted, Source, ThroughBasis, open_rows
 from separatrix.data.source import RowMap
 from separatrix.discriminative.targets import Targets, check_offset
+from separatrix.shell import known_columns
 from separatrix.solvers import Solution
 from separatrix.stats import require_finite
 from separatrix.stats.objective import Design
@@ -49,11 +49,10 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
 
     def _open_training(self, X: Any, open_targets: Callable[[int], Targets]) -> Training:
         """Check and open a training table; sets ``n_features_in_``."""
-        X = as_table(X)
-        raw = as_source(X)
-        validate_data(self, X, skip_check_array=True)
-        targets = open_targets(raw.n_rows)
-        counted = Counted(replace(raw, t=targets.t, weight=targets.weight, offset=targets.offset))
+        opened = open_rows(X)
+        validate_data(self, opened.likeness, skip_check_array=True)
+        targets = open_targets(opened.n_rows)
+        counted = Counted(opened.attached(targets.t, targets.weight, targets.offset))
         basis = fit_basis(self.basis, counted)
         source: Source = counted if basis is None else ThroughBasis(counted, basis)
         return Training(source, counted, targets, basis)
@@ -75,9 +74,9 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:
         """``row_function`` of every row; an answer that makes no sense is traced to the column that caused it."""
         check_is_fitted(self)
-        X = as_table(X)
-        raw = as_source(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        opened = open_rows(X, known_columns(self))
+        validate_data(self, opened.likeness, skip_check_array=True, reset=False)
+        raw = opened.rows()
         source: Source = raw if self.basis_ is None else ThroughBasis(raw, self.basis_)
         with np.errstate(invalid="ignore", over="ignore"):
             answer = source.map(row_function)

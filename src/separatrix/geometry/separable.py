@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from separatrix._array import Array, Float
-from separatrix.data import Source, as_source, encode_labels
+from separatrix.data import Source, as_source, check_weight, encode_labels, require_classes, require_weight
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
-from separatrix.shell import check_weight, require_classes, require_weight
 from separatrix.solvers import Separability, separability
 from separatrix.solvers.margin import Margin, Novikoff, novikoff, widest_margin
 

@@ -20,10 +20,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
-from separatrix.data import as_table, encode_labels
+from separatrix.data import as_table, check_weight, encode_labels, require_classes
 from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
 from separatrix.reductions.rows import take_rows
-from separatrix.shell import check_weight, require_classes
 
 __all__ = ["AbstractReduction", "Problem", "discriminant"]
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whatever a user calls X becomes rows that a model can be fitted to. A new place for rows is one line here.
+
+arrays, sparse matrices, data frames, Arrow tables     `memory`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix.data.memory import InMemory, as_source
+from separatrix.data.pairing import Labelled, LabelRules, pair
+from separatrix.data.reader import as_table
+from separatrix.data.source import Source
+
+__all__ = ["Opened", "RowStore", "open_rows"]
+
+
+class Opened(Protocol):
+    """A table that was opened, before it is known what its labels are."""
+
+    @property
+    def likeness(self) -> Any:
+        """What scikit-learn looks at: something with the names, if there are any, and the number of the columns."""
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+
+    def rows(self, *, read_once: bool = False) -> Source:
+        """The rows alone, for prediction; in taller blocks for a function that reads each number once."""
+
+    def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """The rows with class codes and weights."""
+
+    def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
+        """The rows with numbers that stand beside them in memory, in the order of the rows."""
+
+
+@runtime_checkable
+class RowStore(Protocol):
+    """An object of this package that knows its rows: a scan."""
+
+    def open_rows(self, columns: Sequence[str] | None) -> Opened:
+        """Its rows, of the ``columns`` that a fitted model knows, in their order; of all of them where None."""
+
+
+def open_rows(X: Any, columns: Sequence[str] | None = None) -> Opened:
+    """The rows of X, wherever they are; ``columns`` are those that a fitted model knows by name."""
+    if type(X) is not np.ndarray and isinstance(X, RowStore):
+        return X.open_rows(columns)
+    table = as_table(X)
+    return _InMemoryTable(table, as_source(table))
+
+
+@dataclass(frozen=True, eq=False)
+class _InMemoryTable:
+    """Any table that `reader` can read."""
+
+    likeness: Any
+    source: InMemory
+
+    @property
+    def n_rows(self) -> int:
+        return self.source.n_rows
+
+    def rows(self, *, read_once: bool = False) -> Source:
+        return self.source.taller(4) if read_once else self.source
+
+    def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
+        targets = pair(y, sample_weight, self.n_rows, rules)
+        source = replace(self.source, t=targets.t, weight=targets.weight)
+        return Labelled(source, targets.classes, int(np.count_nonzero(targets.t < 0)), targets.is_soft)
+
+    def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
+        return replace(self.source, t=t, weight=weight, offset=offset)

@@ -1,0 +1,27 @@
+import numpy as np
+import pandas as pd
+from numpy.testing import assert_allclose
+
+from separatrix.data.opening import open_rows
+from separatrix.data.pairing import LabelRules
+
+
+def test_a_table_in_memory_is_opened_with_and_without_labels(rng):
+    frame = pd.DataFrame(rng.normal(size=(50, 3)), columns=["a", "b", "c"])
+    opened = open_rows(frame)
+    assert opened.n_rows == 50
+    assert opened.likeness is frame
+    assert_allclose(opened.rows(read_once=True).map(lambda X: X @ np.ones(3)), frame.sum(axis=1))
+    y = np.arange(50) % 3
+    rows = opened.labelled(y, None, LabelRules())
+    assert rows.classes.tolist() == [0, 1, 2]
+    assert rows.source.map(lambda X: X[:, 0]).shape == (50,)
+    assert not rows.is_soft
+
+
+def test_numbers_stand_beside_the_rows_in_their_order(rng):
+    X, t, offset = rng.normal(size=(40, 2)), rng.normal(size=40), rng.normal(size=40)
+    source = open_rows(X).attached(t, None, offset)
+    seen = source.fold(lambda state, block: [*state, (block.X, block.t, block.offset)], [])
+    for part, whole in zip(zip(*seen, strict=True), (X, t, offset), strict=True):
+        assert_allclose(np.concatenate(part), whole)
