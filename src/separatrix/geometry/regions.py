@@ -8,6 +8,7 @@ R_k = {x: a_k(x) >= a_j(x) for all j} is the intersection of K - 1 half-spaces
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from separatrix.exceptions import DataError
 from separatrix.geometry.linear_model import linear_functions
 from separatrix.stats import extent, require_finite
 
-__all__ = ["Grid", "LinearRegions", "grid_predictions"]
+__all__ = ["Grid", "GridValues", "LinearRegions", "grid_predictions", "grid_values"]
 
 LP_TOLERANCE = 1e-10  # the finest that HiGHS accepts
 NARROWEST = 1e-9  # a region narrower than this share of its surroundings is none
@@ -237,20 +238,43 @@ def grid_predictions(model: Any, X: Any, *, resolution: int = 200, margin: float
     >>> grid.x.tolist(), grid.codes.tolist()
     ([0.0, 1.5, 3.0], [[0, 1, 1], [0, 0, 1], [0, 0, 1]])
     """
-    resolution = check_count("grid_predictions", "resolution", resolution, least=2)
-    margin = check_number("grid_predictions", "margin", margin, low=0.0)
+    at = grid_values(model.predict, X, resolution=resolution, margin=margin)
+    return Grid(at.x, at.y, codes_of(at.values.ravel(), model.classes_).reshape(at.values.shape))
+
+
+class GridValues(NamedTuple):
+    """Coordinates x (n,), y (n,), and a function of each point, values (n, n) or (n, n, ...), rows along y."""
+
+    x: Float
+    y: Float
+    values: Array
+
+
+def grid_values(function: Callable[[Any], Array], X: Any, *, resolution: int = 200, margin: float = 0.08) -> GridValues:
+    """A function of rows of two columns, such as ``model.predict_proba``, on a regular grid around the rows of X.
+
+    Examples
+    --------
+    >>> from separatrix.geometry.regions import grid_values
+    >>> grid_values(lambda points: points.sum(axis=1), [[0.0, 0.0], [2.0, 4.0]], resolution=3, margin=0).values
+    array([[0., 1., 2.],
+           [2., 3., 4.],
+           [4., 5., 6.]])
+    """
+    resolution = check_count("grid_values", "resolution", resolution, least=2)
+    margin = check_number("grid_values", "margin", margin, low=0.0)
     X = as_table(X)  # which is read for its extent, and again for its column names
     source = as_source(X)
     if len(source.columns) != 2:
-        raise DataError(f"A picture of regions needs two columns, but X has {len(source.columns)}.")
+        raise DataError(f"A picture of the plane needs two columns, but X has {len(source.columns)}.")
     require_finite(source)
     with np.errstate(over="ignore"):  # in the radius, which is not used
         reach = source.reduce(extent)
     room = margin * np.where(reach.high > reach.low, reach.high - reach.low, 1.0)
     x, y = np.linspace(reach.low - room, reach.high + room, resolution).T
     points = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
-    codes = codes_of(model.predict(_like(points, X)), model.classes_)
-    return Grid(x, y, codes.reshape(resolution, resolution))
+    values = np.asarray(function(_like(points, X)))
+    return GridValues(x, y, values.reshape(resolution, resolution, *values.shape[1:]))
 
 
 def codes_of(labels: Array, classes: Array) -> Codes:

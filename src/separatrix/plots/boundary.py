@@ -1,29 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decision regions over two columns, with the rows on top."""
+"""What a classifier says at each point of the plane: its class, how probable that is, and how sure of it the fit is.
+
+"regions"       the class predicted                                                            PRML figure 4.3
+"probability"   p(C_1 | x), or of K classes that of the most probable one                      PRML figure 4.12
+"uncertainty"   width of the 95 % credible interval of that probability: what the posterior of the weights adds
+"""
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array, Codes, Float, to_dense
+from separatrix._arguments import check_option
+from separatrix._array import Array, Codes, Float
 from separatrix.data import as_source, as_table
 from separatrix.exceptions import DataError
 from separatrix.geometry import Grid, grid_predictions
-from separatrix.geometry.regions import codes_of
-from separatrix.meta import listed
-from separatrix.plots.style import COLOURS, MARKERS, REJECTED, new_axes
+from separatrix.geometry.regions import grid_values
+from separatrix.plots.rows import new_panels, read_rows, require_colours, scatter_classes
+from separatrix.plots.style import COLOURS, REJECTED, new_axes
 
 __all__ = ["DecisionBoundaryDisplay"]
 
-MOST_CLASSES = len(COLOURS)
+RESPONSES = ("regions", "probability", "uncertainty")
+LEVEL = 0.95  # of the credible interval
+CONTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(eq=False, repr=False)
 class DecisionBoundaryDisplay:
-    """Which class a fitted model predicts at each point of the plane.
+    """Which class a fitted model predicts at each point of the plane, and how sure it is.
 
     Build it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` and ``figure_``.
     Where the model predicts none of its classes, as a reject label is, the plane is grey and hatched.
@@ -35,6 +44,8 @@ class DecisionBoundaryDisplay:
     points : ndarray of shape (N, 2) or None, the rows to draw
     codes : ndarray of shape (N,) or None, their classes
     columns : names of the two columns
+    response : "regions", "probability" or "uncertainty"
+    values : ndarray of shape (n, n) or None, the probability or the width of its interval at each point of the grid
     """
 
     grid: Grid
@@ -42,10 +53,20 @@ class DecisionBoundaryDisplay:
     points: Float | None
     codes: Codes | None
     columns: tuple[str, str]
+    response: str = "regions"
+    values: Float | None = None
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, *, resolution: int = 300, ax: Any = None, title: str | None = None
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        response: str = "regions",
+        resolution: int = 300,
+        ax: Any = None,
+        title: str | None = None,
     ) -> DecisionBoundaryDisplay:
         """Predict over the plane that holds the rows of X, and draw.
 
@@ -57,6 +78,9 @@ class DecisionBoundaryDisplay:
             Sets the extent; drawn on top if ``y`` is given.
         y : array-like of shape (N,), optional
             The true classes of the rows.
+        response : {"regions", "probability", "uncertainty"}, default "regions"
+            The predicted class; the probability of the second of two classes, or of the most probable of K; or the
+            width of its 95 % credible interval, for models that have a posterior.
         resolution : int, default 300
             Points along each axis.
         ax : matplotlib axes, optional
@@ -64,28 +88,64 @@ class DecisionBoundaryDisplay:
         title : str, optional
             Above the picture.
         """
-        if len(model.classes_) > MOST_CLASSES:
-            raise ValueError(f"{len(model.classes_)} classes; only {MOST_CLASSES} can be told apart by colour.")
+        return cls._of(model, X, y, response, resolution).plot(ax, title=title)
+
+    @classmethod
+    def map_and_posterior(
+        cls, model: Any, X: Any, y: Any = None, *, resolution: int = 200, axes: Any = None
+    ) -> tuple[DecisionBoundaryDisplay, DecisionBoundaryDisplay]:
+        """Probabilities at the mode of the posterior beside those averaged over it, of one Bayesian fit.
+
+        Averaging leaves the contour of one half where it was, and moves the others apart: most where rows are few.
+
+        Parameters
+        ----------
+        model : BayesianLogisticRegression
+            Fitted, of two columns; it is not changed.
+        X : table of shape (N, 2)
+            Sets the extent; drawn on top if ``y`` is given.
+        y : array-like of shape (N,), optional
+            The true classes of the rows.
+        resolution : int, default 200
+            Points along each axis.
+        axes : two matplotlib axes, optional
+            Where to draw; a new figure by default.
+        """
+        if "predictive" not in model.get_params():
+            raise DataError(
+                f"{type(model).__name__} has no posterior to average over; fit a BayesianLogisticRegression instead."
+            )
+        averaged = "exact" if model.predictive == "map" else model.predictive
+        X = as_table(X)  # which is read for both
+        left, right = (
+            cls._of(copy(model).set_params(predictive=rule), X, y, "probability", resolution)
+            for rule in ("map", averaged)
+        )
+        one, two = new_panels(1, 2)[0] if axes is None else axes
+        return left.plot(one, title="most probable weights (MAP)"), right.plot(two, title="averaged over the posterior")
+
+    @classmethod
+    def _of(cls, model: Any, X: Any, y: Any, response: str, resolution: int) -> DecisionBoundaryDisplay:
+        check_option(cls.__name__, "response", response, RESPONSES)
+        require_colours(model.classes_)
         X = as_table(X)  # which is read more than once
         grid = grid_predictions(model, X, resolution=resolution)
-        source = as_source(X)
-        points, codes = None, None
-        if y is not None:
-            points, codes = source.map(to_dense), _true_codes(y, model.classes_, source.n_rows)
-        display = cls(grid, model.classes_, points, codes, (source.columns[0], source.columns[1]))
-        return display.plot(ax, title=title)
+        first, second = as_source(X).columns
+        points, codes = (None, None) if y is None else read_rows(X, y, model.classes_)[:2]
+        values = None if response == "regions" else _values(model, X, response, resolution)
+        return cls(grid, model.classes_, points, codes, (first, second), response, values)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> DecisionBoundaryDisplay:
-        """Draw regions, boundaries and rows."""
+        """Draw the response, the boundaries and the rows."""
         ax = new_axes(ax)
-        for k in np.unique(self.grid.codes):
-            self._draw_region(ax, int(k))
-        if self.points is not None:
-            look = {"s": 18, "edgecolors": "white", "linewidths": 0.4}
-            for k, label in enumerate(self.classes):
-                x, y = self.points[self.codes == k].T
-                ax.scatter(x, y, color=COLOURS[k], marker=MARKERS[k], label=str(label), **look)
-        if (self.grid.codes == len(self.classes)).any():
+        if self.response == "regions":
+            for k in np.unique(self.grid.codes):
+                self._draw_region(ax, int(k))
+        else:
+            self._draw_values(ax)
+        if self.points is not None and self.codes is not None:
+            scatter_classes(ax, self.points, self.codes, self.classes)
+        if (self.grid.codes == len(self.classes)).any() and self.response == "regions":
             ax.fill([], [], label="rejected", **REJECTED)
         ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
         self.ax_, self.figure_ = ax, ax.figure
@@ -103,15 +163,63 @@ class DecisionBoundaryDisplay:
         if not inside.all():
             ax.contour(*where, levels=[0.5], colors="black", linewidths=0.8)
 
+    def _draw_values(self, ax: Any) -> None:
+        """Shades, labelled contours, boundaries, and what the numbers are."""
+        where = self.grid.x, self.grid.y, self.values
+        if self.response == "probability" and len(self.classes) > 2:
+            self._draw_blend(ax)
+        else:
+            shades = ax.contourf(*where, levels=np.linspace(0.0, 1.0, 11), cmap=self._ramp(), alpha=0.5)
+            ax.figure.colorbar(shades, ax=ax, label=self._said(), ticks=CONTOURS)
+        lines = ax.contour(*where, levels=CONTOURS, colors="black", linewidths=0.7)
+        ax.clabel(lines, fontsize=8, fmt="%.1f")
+        for k in range(len(self.classes)):
+            inside = (self.grid.codes == k).astype(float)
+            if inside.any() and not inside.all():
+                ax.contour(self.grid.x, self.grid.y, inside, levels=[0.5], colors="black", linewidths=1.8)
 
-def _true_codes(y: Any, classes: Array, n_rows: int) -> Codes:
-    labels = np.asarray(y)
-    if labels.shape != (n_rows,):
-        raise DataError(f"X has {n_rows} rows but y has shape {labels.shape}; they must pair up.")
-    codes = codes_of(labels, classes)
-    unknown = list(dict.fromkeys(labels[codes == len(classes)].tolist()))
-    if unknown:
+    def _draw_blend(self, ax: Any) -> None:
+        """Each region in the colour of its class, the paler the less probable that class is."""
+        from matplotlib.colors import to_rgb
+
+        assert self.values is not None, "a response with values"
+        K = len(self.classes)
+        strength = 0.55 * np.clip((self.values - 1 / K) / (1 - 1 / K), 0, 1)[..., None]
+        colours = np.array([to_rgb(c) for c in (*COLOURS[:K], REJECTED["facecolor"])])[self.grid.codes]
+        x, y = self.grid.x, self.grid.y
+        look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
+        ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **look)
+
+    def _ramp(self) -> Any:
+        """Two classes: from the colour of one over white to that of the other; a width in grey."""
+        from matplotlib.colors import LinearSegmentedColormap
+
+        if self.response == "uncertainty":
+            return "Greys"
+        return LinearSegmentedColormap.from_list("classes", [COLOURS[0], "white", COLOURS[1]])
+
+    def _said(self) -> str:
+        if self.response == "uncertainty":
+            return f"width of the {LEVEL:.0%} interval of the probability"
+        return f"p({self.classes[1]} | x)"
+
+
+def _values(model: Any, X: Any, response: str, resolution: int) -> Float:
+    """p(C_1 | x), the largest p(C_k | x), or the widest interval of any of them, on the grid: (n, n)."""
+    if response == "probability":
+        P = grid_values(_method(model, "predict_proba", "probabilities"), X, resolution=resolution).values
+        return np.asarray(P[..., 1] if P.shape[-1] == 2 else P.max(axis=-1))
+    interval = _method(model, "predict_interval", "intervals for its probabilities")
+    bounds = grid_values(lambda points: interval(points, LEVEL), X, resolution=resolution).values
+    width = bounds[..., 1] - bounds[..., 0]
+    return np.asarray(width if width.ndim == 2 else width.max(axis=-1))
+
+
+def _method(model: Any, name: str, what: str) -> Any:
+    method = getattr(model, name, None)
+    if method is None:
         raise DataError(
-            f"y has labels that the model never saw: {listed(unknown)}. It knows {listed(classes.tolist())}."
+            f"{type(model).__name__} has no {name}, so there are no {what} to draw. Draw response='regions', or fit a "
+            "BayesianLogisticRegression."
         )
-    return codes
+    return method

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows in a picture: read once, checked against the classes of the model, and drawn the same way everywhere."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix._array import Array, Codes, Float, to_dense
+from separatrix.data import as_source
+from separatrix.exceptions import DataError
+from separatrix.geometry.regions import codes_of
+from separatrix.meta import listed
+from separatrix.plots.style import COLOURS, MARKERS, new_axes
+
+__all__ = ["Rows", "new_panels", "read_rows", "require_colours", "scatter_classes"]
+
+
+class Rows(NamedTuple):
+    """Points (N, D), their class codes (N,), and the names of the D columns."""
+
+    points: Float
+    codes: Codes
+    columns: tuple[str, ...]
+
+
+def read_rows(X: Any, y: Any, classes: Array) -> Rows:
+    """The rows of X with codes for the labels y, which must be among ``classes``."""
+    source = as_source(X)
+    labels = np.asarray(y)
+    if labels.shape != (source.n_rows,):
+        raise DataError(f"X has {source.n_rows} rows but y has shape {labels.shape}; they must pair up.")
+    codes = codes_of(labels, classes)
+    unknown = list(dict.fromkeys(labels[codes == len(classes)].tolist()))
+    if unknown:
+        raise DataError(
+            f"y has labels that the model never saw: {listed(unknown)}. It knows {listed(classes.tolist())}."
+        )
+    return Rows(source.map(to_dense).astype(np.float64), codes, source.columns)
+
+
+def require_colours(classes: Array) -> None:
+    """Raise where there are more classes than colours that can be told apart."""
+    if len(classes) > len(COLOURS):
+        raise ValueError(f"{len(classes)} classes; only {len(COLOURS)} can be told apart by colour.")
+
+
+def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, size: float = 18) -> None:
+    """Draw points (N, 2), each class with its colour, its marker and its entry in the legend."""
+    for k, label in enumerate(classes):
+        x, y = points[codes == k].T
+        look = {"color": COLOURS[k], "marker": MARKERS[k], "edgecolors": "white", "linewidths": 0.4}
+        ax.scatter(x, y, s=size, label=str(label), zorder=3, **look)
+
+
+def new_panels(n_rows: int, n_columns: int, *, size: tuple[float, float] = (4.4, 3.8)) -> Array:
+    """Axes side by side in a new figure, (n_rows, n_columns), each of ``size`` inches."""
+    figure = new_axes(None).figure
+    figure.clear()
+    figure.set_size_inches(size[0] * n_columns, size[1] * n_rows)
+    return np.asarray(figure.subplots(n_rows, n_columns, squeeze=False))
