@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A classifier of real tables: an encoder and a model of numbers, in one object that can be saved.
+
+Columns of text, dates, booleans and gaps become numbers as `data.table` infers; the model sees those, and their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._array import Array, Float, to_dense
+from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.data.reader import NamedRows
+from separatrix.data.table import Schema, TableEncoder
+from separatrix.data.table.plans import DatePlan, NumberPlan
+from separatrix.tables.ramps import Ramps
+
+__all__ = ["TableClassifier"]
+
+SAMPLE = 20_000  # rows from which the spread of each number is taken
+
+
+def _offers(method: str) -> Callable[[Any], bool]:
+    """Whether the model behind the encoder has a method; where not, neither has the classifier of tables."""
+
+    def check(self: Any) -> bool:
+        getattr(vars(self).get("estimator_", self.model), method)
+        return True
+
+    return check
+
+
+class TableClassifier(ClassifierMixin, BaseEstimator):
+    """A model of numbers behind the encoder that makes them.
+
+    Parameters
+    ----------
+    estimator : classifier, default BayesianLogisticRegression(tune="evidence")
+        Of this package, or any that takes an array.
+    types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
+        Columns whose type should not be inferred.
+    drop : {"none", "first"}, default "none"
+        "first" leaves out one level of each category, for models without a prior.
+    curved : bool, default False
+        Whether numbers and days may act by a curve instead of a line (`Ramps`); for models that take a ``basis``.
+        Where the prior is tuned, every column of the table then has a scale of its own.
+
+    Attributes
+    ----------
+    encoder_ : the fitted `TableEncoder`; ``encoder_.schema_.describe()`` says what became of each column
+    estimator_ : the fitted model
+    classes_ : the labels
+    spread_ : ndarray of shape (M,), the standard deviation of each number that has a weight, after the basis
+    n_features_in_, feature_names_in_ : the columns of the table
+
+    Notes
+    -----
+    Columns are found by name, in any order. `predict_interval`, `decision_distribution` and `summary` are there if the
+    model has them.
+
+    Examples
+    --------
+    >>> from separatrix.datasets import make_mixed_types
+    >>> from separatrix.tables import TableClassifier
+    >>> table, y = make_mixed_types(400, as_frame=True, rng=0)
+    >>> model = TableClassifier().fit(table, y)
+    >>> model.predict_proba(table).shape
+    (400, 2)
+    """
+
+    def __init__(
+        self, estimator: Any = None, types: Mapping[str, str] | None = None, drop: str = "none", curved: bool = False
+    ) -> None:
+        self.estimator = estimator
+        self.types = types
+        self.drop = drop
+        self.curved = curved
+
+    @property
+    def model(self) -> Any:
+        """The model as it is before fitting."""
+        return BayesianLogisticRegression(tune="evidence") if self.estimator is None else self.estimator
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Infer what the columns are, and fit the model to the numbers they become."""
+        encoder = TableEncoder(types=self.types, drop=self.drop).fit(X)
+        return self.fit_encoded(encoder, encoder.transform(X), y, sample_weight)
+
+    def fit_encoded(self, encoder: TableEncoder, numbers: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to the numbers that a fitted encoder has made of a table: models can share one encoding."""
+        estimator = self.for_numbers(encoder.schema_, numbers)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        estimator.fit(_named(numbers, encoder.schema_, estimator), y, **weights)
+        return self.keep(encoder, estimator, numbers)
+
+    def for_numbers(self, schema: Schema, numbers: Any) -> Any:
+        """A model of numbers, not yet fitted, with the curves and scales that those columns call for."""
+        model = clone(self.model)
+        if not self.curved:
+            return model
+        basis = Ramps(_bendable(schema))
+        if model.get_params().get("tune") is None:
+            return model.set_params(basis=basis)
+        sources = clone(basis).fit(numbers).functions_.sources
+        return model.set_params(basis=basis, groups=tuple(_owners(schema)[sources].tolist()))
+
+    def keep(self, encoder: TableEncoder, estimator: Any, numbers: Any) -> Self:
+        """Become the fitted classifier of a fitted encoder and a model fitted to its ``numbers``."""
+        self.encoder_, self.estimator_ = encoder, estimator
+        self.classes_ = np.asarray(estimator.classes_)
+        self.n_features_in_ = encoder.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if "feature_names_in_" in vars(encoder):
+            self.feature_names_in_ = encoder.feature_names_in_
+        self.spread_ = _spread(self.functions(numbers[:: 1 + numbers.shape[0] // SAMPLE]))
+        return self
+
+    def functions(self, numbers: Any) -> Array:
+        """Φ (n, M) of encoded rows: the numbers that the model has a weight for."""
+        basis = getattr(self.estimator_, "basis_", None)
+        return to_dense(numbers if basis is None else basis.evaluate(numbers))
+
+    @property
+    def sources_(self) -> tuple[str, ...]:
+        """The column of the table that each of those numbers came from; "" where a basis mixes them."""
+        check_is_fitted(self)
+        owners, basis = _owners(self.encoder_.schema_), getattr(self.estimator_, "basis_", None)
+        if basis is None:
+            return tuple(owners.tolist())
+        return (
+            tuple(owners[basis.functions_.sources].tolist()) if isinstance(basis, Ramps) else ("",) * len(self.spread_)
+        )
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        return np.asarray(self._fitted().predict(self._encoded(X)))
+
+    @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def predict_proba(self, X: Any) -> Array:
+        """p(C_k | x), (N, K)."""
+        return np.asarray(self._fitted().predict_proba(self._encoded(X)))
+
+    @available_if(_offers("predict_interval"))  # type: ignore[untyped-decorator]
+    def predict_interval(self, X: Any, level: float = 0.95) -> Array:
+        """Lower and upper bound of each probability, where the model has a posterior."""
+        return np.asarray(self._fitted().predict_interval(self._encoded(X), level))
+
+    @available_if(_offers("decision_distribution"))  # type: ignore[untyped-decorator]
+    def decision_distribution(self, X: Any) -> Any:
+        """Mean and variance of the activation of each row, where the model has a posterior."""
+        return self._fitted().decision_distribution(self._encoded(X))
+
+    @available_if(_offers("summary"))  # type: ignore[untyped-decorator]
+    def summary(self, level: float = 0.95) -> Any:
+        """The weights of the encoded columns, where the model has a posterior."""
+        return self._fitted().summary(level)
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_
+
+    def _encoded(self, X: Any) -> Any:
+        return _named(self.encoder_.transform(X), self.encoder_.schema_, self.estimator_)
+
+    def __sklearn_tags__(self) -> Any:
+        """Gaps and text are welcome, whatever the model takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _named(numbers: Any, schema: Schema, estimator: Any) -> Any:
+    """The numbers, named where the model is of this package."""
+    is_ours = type(estimator).__module__.startswith("separatrix.")
+    return NamedRows(numbers, schema.columns) if is_ours else numbers
+
+
+def _owners(schema: Schema) -> Array:
+    """The column of the table that each number came from."""
+    return np.repeat(np.array(list(schema.groups), dtype=object), [len(place) for place in schema.groups.values()])
+
+
+def _bendable(schema: Schema) -> tuple[int, ...]:
+    """Positions of numbers and of days; not of indicators, nor of the coordinates of cycles."""
+    kinds = [plan for plan in schema.plans if isinstance(plan, NumberPlan | DatePlan)]
+    wanted = [plan.column for plan in kinds if plan.kind in ("number", "date") and not plan.constant]
+    return tuple(schema.groups[column].start for column in wanted)
+
+
+def _spread(Phi: Array) -> Float:
+    return np.asarray(Phi.std(axis=0), dtype=np.float64)

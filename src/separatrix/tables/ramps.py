@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ramps: curves along some columns, the others left as they are.
+
+    φ_j(x) = (x - ξ_j) / (ξ_j+1 - ξ_j),  held between 0 and 1
+
+between knots ξ_0 < ξ_1 < ... of one column. A sum Σ w_j φ_j is any broken line through those knots, level beyond the
+ends, and w_j is how much it rises from ξ_j to ξ_j+1: a weight that can be read. Equal and independent Gaussians on the
+w_j make it a random walk from knot to knot, whose step is the one scale that evidence has to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from separatrix._arguments import check_count, generator
+from separatrix._array import Array, Codes, Float, Rows, is_sparse, to_dense
+from separatrix.basis.base import AbstractBasis
+from separatrix.basis.survey import Survey, survey
+from separatrix.data.source import RowMap, Source
+from separatrix.exceptions import DataError
+
+__all__ = ["RampFunctions", "Ramps"]
+
+SAMPLE = 20_000  # rows whose quantiles stand for those of all
+FEWEST, MOST = 4, 24  # knots along a column that the number of rows may call for
+STRAIGHT = 2  # distinct values, through which a line goes anyway
+
+
+@dataclass(frozen=True, eq=False)
+class RampFunctions:
+    """Columns ``straight`` as they are; then a ramp for each of ``bent`` (J,), from ``low`` to ``high`` (J,)."""
+
+    straight: Codes
+    bent: Codes
+    low: Float
+    high: Float
+
+    @property
+    def sources(self) -> Codes:
+        """The column that each function is one of, (M,)."""
+        return np.concatenate([self.straight, self.bent])
+
+    def evaluate(self, X: Rows) -> Rows:
+        """Φ (n, M); sparse where X is."""
+        if is_sparse(X):
+            ramps = sparse.csr_array(self._ramps(to_dense(X[:, self.bent])))
+            return sparse.csr_array(sparse.hstack([X[:, self.straight], ramps], format="csr"))
+        return np.concatenate([X[:, self.straight], self._ramps(X[:, self.bent])], axis=1)
+
+    def _ramps(self, x: Array) -> Array:
+        """In place; what is not finite must not end up at one of the ends."""
+        ramps = (x - self.low.astype(x.dtype)) / (self.high - self.low).astype(x.dtype)
+        finite = np.isfinite(ramps).all()
+        wrong = None if finite else ~np.isfinite(ramps)
+        np.clip(ramps, 0.0, 1.0, out=ramps)
+        if wrong is not None:
+            ramps[wrong] = np.nan
+        return np.asarray(ramps)
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """``age``, and ``age from 30 to 37`` for a ramp."""
+        text = {d: _texts(np.union1d(self.low[self.bent == d], self.high[self.bent == d])) for d in set(self.bent)}
+        ramps = [
+            f"{columns[d]} from {text[d][low]} to {text[d][high]}"
+            for d, low, high in zip(self.bent, self.low, self.high, strict=True)
+        ]
+        return (*(columns[d] for d in self.straight), *ramps)
+
+
+class Ramps(AbstractBasis):
+    """Broken lines along some columns; the others as they are, before them.
+
+    Parameters
+    ----------
+    columns : sequence of int
+        Positions of the columns to bend. One of two values or fewer stays as it is.
+    n_knots : int, optional
+        The most knots along a column; by default a third of the root of the number of rows, from 4 to 24. They are at
+        its values where those are few, and else at those that many rows share and at quantiles of the others.
+
+    Attributes
+    ----------
+    functions_ : the fitted functions: ``straight``, ``bent``, ``low``, ``high``, ``sources``
+
+    Examples
+    --------
+    >>> from separatrix.tables import Ramps
+    >>> basis = Ramps([0]).fit([[0.0, 5.0], [1.0, 6.0], [3.0, 5.0]])
+    >>> basis.transform([[2.0, 5.0], [9.0, 5.0]])
+    array([[5. , 1. , 0.5],
+           [5. , 1. , 1. ]])
+    >>> basis.get_feature_names_out().tolist()
+    ['x1', 'x0 from 0 to 1', 'x0 from 1 to 3']
+    """
+
+    functions_: RampFunctions
+
+    def __init__(self, columns: Sequence[int], n_knots: int | None = None) -> None:
+        self.columns = columns
+        self.n_knots = n_knots
+
+    def _functions(self, source: Source) -> RowMap:
+        D = len(source.columns)
+        wrong = [d for d in self.columns if not 0 <= d < D]
+        if wrong:
+            raise DataError(f"Ramps(columns=...) names column {wrong[0]}, but there are {D}, from 0 to {D - 1}.")
+        n = self._most_knots(source.n_rows)
+        found = survey(source, SAMPLE, generator(None))
+        knots = {int(d): _knots(found, int(d), n) for d in self.columns}
+        knots = {d: at for d, at in knots.items() if len(at) > STRAIGHT}
+        bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
+        low, high = (np.concatenate([np.empty(0), *(at[part] for at in knots.values())]) for part in _ENDS)
+        return RampFunctions(np.setdiff1d(np.arange(D), bent), bent, low, high)
+
+    def _most_knots(self, n_rows: int) -> int:
+        if self.n_knots is None:
+            return int(np.clip(np.sqrt(n_rows) / 3, FEWEST, MOST))
+        return check_count("Ramps", "n_knots", self.n_knots, least=3)
+
+
+_ENDS = (slice(None, -1), slice(1, None))
+
+
+def _knots(found: Survey, d: int, n: int) -> Float:
+    """At most n places along a column: every value where they are few, else the frequent ones and quantiles."""
+    x = found.sample[:, d]
+    reach = np.array([found.extent.low[d], found.extent.high[d]])
+    distinct, counts = np.unique(np.append(x, reach), return_counts=True)
+    if len(distinct) <= n:
+        return distinct
+    shared = distinct[counts * n > len(x)]  # more rows than there would be between two quantiles
+    rest = x[~np.isin(x, shared)]
+    # Without interpolation, a knot is a value that rows have, and ties cannot make two that differ by rounding.
+    ranks = np.linspace(0, 1, max(n - len(shared), 2))
+    return np.unique(np.concatenate([reach, shared, np.quantile(rest, ranks, method="nearest")]))
+
+
+def _texts(knots: Float) -> dict[float, str]:
+    """Knots as short as they can be told apart."""
+    for digits in range(3, 18):
+        texts = {float(knot): f"{knot:.{digits}g}" for knot in knots}
+        if len(set(texts.values())) == len(knots):
+            break
+    return texts
