@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from separatrix.comparison.evidence import model_probabilities
 from separatrix.comparison.table import as_text
 from separatrix.comparison.trial import BLANK, FIGURES, Trial
 from separatrix.metrics import Estimate, weighted_mean
+
+if TYPE_CHECKING:
+    from separatrix.plots.comparison import ComparisonDisplay
 
 __all__ = ["CRITERIA", "Comparison"]
 
@@ -147,6 +150,20 @@ class Comparison:
         except ImportError as error:
             raise ImportError("to_frame() needs pandas (pip install pandas); to_dict() does not.") from error
         return pd.DataFrame(self.to_dict(), index=list(self.names))
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
+        """Test log-likelihoods with their standard errors, and evidences beside. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, or one for each panel, optional
+            Where to draw; a new figure by default.
+        title : str, optional
+            Above the left panel.
+        """
+        from separatrix.plots.comparison import ComparisonDisplay
+
+        return ComparisonDisplay.from_comparison(self, ax=ax, title=title)
 
     def __str__(self) -> str:
         return as_text(self)

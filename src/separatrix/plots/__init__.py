@@ -2,5 +2,19 @@
 """Pictures, as scikit-learn style displays: compute, keep, then draw. Needs ``pip install separatrix[plots]``."""
 
 from separatrix.plots.boundary import DecisionBoundaryDisplay
+from separatrix.plots.coefficient import CoefficientDisplay
+from separatrix.plots.comparison import ComparisonDisplay
+from separatrix.plots.density import ClassDensityDisplay
+from separatrix.plots.evidence import EvidenceSurfaceDisplay
+from separatrix.plots.projection import ProjectionDisplay
+from separatrix.plots.reliability import ReliabilityDisplay
 
-__all__ = ["DecisionBoundaryDisplay"]
+__all__ = [
+    "ClassDensityDisplay",
+    "CoefficientDisplay",
+    "ComparisonDisplay",
+    "DecisionBoundaryDisplay",
+    "EvidenceSurfaceDisplay",
+    "ProjectionDisplay",
+    "ReliabilityDisplay",
+]

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "COLOURS",
     "HEAT",
@@ -86,7 +88,7 @@ def split_axes(
     ``ax`` may be None, for a new figure; axes of a grid of subplots, which give their place to the panels; or a
     sequence of axes, one for each panel. Panels below each other share their horizontal axis, others the vertical one.
     """
-    if isinstance(ax, Sequence) or getattr(ax, "ndim", 0):
+    if isinstance(ax, Sequence | np.ndarray):
         if len(ax) != len(ratios):
             raise ValueError(f"This display has {len(ratios)} panels, but {len(ax)} axes were given. Give one or all.")
         return tuple(ax)
@@ -104,7 +106,7 @@ def split_axes(
 
 
 def per_unit(column: str) -> str:
-    """ "per mm" for a column named "size (mm)", and "per unit of size" for one that states no unit."""
+    """Says "per mm" for a column named "size (mm)", and "per unit of size" for one that states no unit."""
     stated = re.search(r"\(([^()]+)\)\s*$", column)
     return f"per {stated[1]}" if stated else f"per unit of {column}"
 

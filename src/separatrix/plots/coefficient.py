@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Weights as dots, their intervals as whiskers, the strongest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._arguments import check_count
+from separatrix._array import Float, to_dense
+from separatrix.data import ThroughBasis, as_source, as_table
+from separatrix.exceptions import DataError
+from separatrix.plots.style import COLOURS, MARKERS, MUTED, look, new_figure
+
+__all__ = ["CoefficientDisplay"]
+
+LINE = 0.34  # inches for one weight
+
+
+@dataclass(eq=False, repr=False)
+class CoefficientDisplay:
+    """What each column adds to the log-odds, with an interval where the model knows one.
+
+    Build it with `from_estimator`, `from_summary` or `from_values`, which compute; `plot` only draws, and keeps its
+    artists in ``ax_`` and ``figure_``. The bias is left out: it has no column to be compared with.
+
+    Attributes
+    ----------
+    names : tuple of P str, strongest first
+    weight, lower, upper : ndarray of shape (C, P)
+        A line for each class, or one for two classes; intervals are NaN where there are none.
+    labels : tuple of C str
+        The class whose log-odds a line of weights raises.
+    level : float
+        Of the intervals; NaN where there are none.
+    per_spread : bool
+        Whether weights are per standard deviation of their column, and not per unit.
+    n_left_out : int
+        Weaker weights that are not shown.
+    """
+
+    names: tuple[str, ...]
+    weight: Float
+    lower: Float
+    upper: Float
+    labels: tuple[str, ...]
+    level: float
+    per_spread: bool = False
+    n_left_out: int = 0
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        *,
+        level: float = 0.95,
+        most: int = 20,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> CoefficientDisplay:
+        """Read the weights of a fitted linear model, and draw.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted: any with ``coef_``, or a table classifier around one. Intervals are there where it has a
+            ``summary``.
+        X : table of shape (N, D), optional
+            Rows such as the model learnt from. Given, weights are per standard deviation of each column in them, so
+            that they can be compared; else per unit.
+        level : float, default 0.95
+            Of the intervals.
+        most : int, default 20
+            How many weights to show, strongest first.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        title : str, optional
+            Above the picture.
+
+        Examples
+        --------
+        >>> import separatrix as sx
+        >>> from sklearn.datasets import load_iris
+        >>> iris = load_iris(as_frame=True)
+        >>> model = sx.BayesianLogisticRegression().fit(iris.data, iris.target_names[iris.target])
+        >>> display = sx.plots.CoefficientDisplay.from_estimator(model, iris.data)
+        >>> display.names[0], display.labels
+        ('petal width (cm)', ('setosa', 'versicolor', 'virginica'))
+        """
+        check_is_fitted(model)
+        inner = getattr(model, "estimator_", model)
+        if getattr(inner, "coef_", None) is None:
+            raise DataError(f"{type(inner).__name__} has no weights (coef_) to draw.")
+        W = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))
+        names = _names(model, inner, W.shape[1])
+        lower, upper = _intervals(inner, W, level)
+        spread = None if X is None else _spread(model, inner, X)
+        return cls.from_values(
+            names, W, lower, upper, labels=_labels(inner, len(W)), level=level, spread=spread, most=most,
+            ax=ax, title=title,
+        )  # fmt: skip
+
+    @classmethod
+    def from_summary(
+        cls, summary: Any, *, most: int = 20, ax: Any = None, title: str | None = None
+    ) -> CoefficientDisplay:
+        """Draw what ``model.summary()`` returned, in the units of the columns.
+
+        Examples
+        --------
+        >>> import separatrix as sx
+        >>> X, y = sx.datasets.load_lobsters(return_X_y=True, as_frame=True)
+        >>> display = sx.plots.CoefficientDisplay.from_summary(sx.BayesianLogisticRegression().fit(X, y).summary())
+        >>> display.names, display.weight.round(2)
+        (('size (mm)',), array([[0.19]]))
+        """
+        kept = [j for j, name in enumerate(summary.names) if name.rpartition(": ")[2] != "intercept"]
+        columns = (np.asarray(c)[kept] for c in (summary.coefficient, summary.lower, summary.upper))
+        names = [summary.names[j] for j in kept]
+        return cls.from_values(names, *columns, level=summary.level, most=most, ax=ax, title=title)
+
+    @classmethod
+    def from_values(
+        cls,
+        names: Sequence[str],
+        weight: ArrayLike,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        *,
+        labels: Sequence[Any] = ("",),
+        level: float = 0.95,
+        spread: ArrayLike | None = None,
+        most: int = 20,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> CoefficientDisplay:
+        """Put weights in the order of their strength, and draw.
+
+        Parameters
+        ----------
+        names : sequence of P str
+            Of the columns.
+        weight, lower, upper : arrays of shape (P,) or (C, P)
+            Weights and their intervals.
+        labels : sequence of C labels
+            Of the lines of weights.
+        spread : array of shape (P,), optional
+            Standard deviation of each column, by which its weights are multiplied.
+        level, most, ax, title
+            As in `from_estimator`.
+        """
+        check_count("CoefficientDisplay", "most", most)
+        W = np.atleast_2d(np.asarray(weight, dtype=np.float64))
+        bounds = [np.full_like(W, np.nan) if b is None else np.reshape(b, W.shape) for b in (lower, upper)]
+        if W.shape != (len(labels), len(names)) or (spread is not None and np.shape(spread) != (len(names),)):
+            raise DataError(
+                f"Weights of shape {W.shape} do not fit {len(labels)} labels, {len(names)} names and a spread of shape "
+                f"{np.shape(spread) if spread is not None else 'None'}: give (labels, names)."
+            )
+        if len(labels) > len(COLOURS):
+            raise ValueError(f"{len(labels)} classes; only {len(COLOURS)} can be told apart by colour.")
+        unit = 1.0 if spread is None else np.asarray(spread, dtype=np.float64)
+        order = np.argsort(-np.abs(W * unit).max(axis=0), kind="stable")[:most]
+        W, low, high = ((values * unit)[:, order] for values in (W, *bounds))
+        display = cls(
+            tuple(names[j] for j in order), W, low, high, tuple(map(str, labels)),
+            level if np.isfinite(low).any() else np.nan, spread is not None, len(names) - len(order),
+        )  # fmt: skip
+        return display.plot(ax, title=title)
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> CoefficientDisplay:
+        """Draw a dot and a whisker for each weight, and a line at zero."""
+        C, P = self.weight.shape
+        ax = new_figure(size=(6.4, 1.4 + LINE * P * max(1.0, C / 2)))[1] if ax is None else ax
+        with look():
+            ax.axvline(0.0, color=MUTED, lw=1.2)
+            for c, shift in enumerate(_shifts(C)):
+                self._draw_line(ax, c, np.arange(P) + shift)
+            ax.set_yticks(np.arange(P), self.names)
+            ax.set(xlabel=self._axis_text(), ylim=(P - 0.5, -0.5), title=title or "")
+            ax.grid(axis="x", color="0.9")
+            if C > 1:
+                ax.hlines(np.arange(1, P) - 0.5, 0.0, 1.0, color="0.9", lw=0.8, transform=ax.get_yaxis_transform())
+                ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title="log-odds of")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_line(self, ax: Any, c: int, place: Float) -> None:
+        """The weights of one class; hollow where the interval holds zero, so that its sign is not known."""
+        w, low, high = self.weight[c], self.lower[c], self.upper[c]
+        known = ~((low < 0) & (high > 0))  # NaN, where there is no interval, counts as known
+        colour, marker = COLOURS[c], MARKERS[c]
+        ax.hlines(place, low, high, color=colour, lw=2.2)
+        ax.plot(w[known], place[known], marker, color=colour, ms=7, label=self.labels[c])
+        ax.plot(w[~known], place[~known], marker, color=colour, mfc="white", mew=1.8, ms=7)
+
+    def _axis_text(self) -> str:
+        whose = f" of {self.labels[0]}" if len(self.labels) == 1 and self.labels[0] else ""
+        unit = "standard deviation of the column" if self.per_spread else "unit of the column"
+        bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval"]
+        rest = [f"{self.n_left_out} weaker weights are not shown"] if self.n_left_out else []
+        notes = "; ".join(bars + rest)
+        return f"log-odds{whose} per {unit}" + (f"\n{notes}" if notes else "")
+
+
+def _shifts(C: int) -> Float:
+    """Where the lines of C classes stand about the place of a name."""
+    return np.zeros(1) if C == 1 else np.linspace(-0.3, 0.3, C)
+
+
+def _columns(model: Any, inner: Any) -> tuple[str, ...]:
+    """Names of the numbers that go into the model, or its basis."""
+    encoder = getattr(model, "encoder_", None)
+    if encoder is not None:
+        return tuple(encoder.schema_.columns)
+    stated = getattr(inner, "feature_names_in_", None)
+    return tuple(map(str, stated)) if stated is not None else tuple(f"x{d}" for d in range(inner.n_features_in_))
+
+
+def _names(model: Any, inner: Any, M: int) -> tuple[str, ...]:
+    basis = getattr(inner, "basis_", None)
+    columns = _columns(model, inner)
+    names = columns if basis is None else tuple(basis.names(columns))
+    if len(names) != M:
+        raise DataError(f"{type(inner).__name__} has {M} weights but {len(names)} names of columns; use from_values.")
+    return names
+
+
+def _labels(inner: Any, C: int) -> tuple[str, ...]:
+    classes = getattr(inner, "classes_", None)
+    if classes is None:
+        return ("",)
+    return (str(classes[1]),) if C == 1 else tuple(map(str, classes))
+
+
+def _intervals(inner: Any, W: Float, level: float) -> tuple[Float | None, Float | None]:
+    """From the summary of the model, where it has one: a line for each weight, the bias behind those of each class."""
+    ask = getattr(inner, "summary", None)
+    if ask is None:
+        return None, None
+    found = ask(level=level)
+    lower, upper = (np.asarray(bound).reshape(len(W), -1)[:, : W.shape[1]] for bound in (found.lower, found.upper))
+    return lower, upper
+
+
+def _spread(model: Any, inner: Any, X: Any) -> Float:
+    """Standard deviation of every number that a weight multiplies."""
+    encoder = getattr(model, "encoder_", None)
+    source: Any = as_source(as_table(X) if encoder is None else encoder.transform(X))
+    basis = getattr(inner, "basis_", None)
+    if basis is not None:
+        source = ThroughBasis(source, basis)
+    return np.asarray(np.std(source.map(to_dense), axis=0))

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One column: how the classes are spread over it, and the posterior that follows.              PRML §1.5.1, §4.2
+
+p(C_k | x) = p(x | C_k) p(C_k) / Σ_j p(x | C_j) p(C_j)                               (4.57), (4.62)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix._arguments import check_count
+from separatrix._array import Array, Codes, Float, to_dense
+from separatrix.data import as_source, as_table
+from separatrix.exceptions import DataError
+from separatrix.plots.labels import true_codes
+from separatrix.plots.rows import require_colours
+from separatrix.plots.style import COLOURS, MARKERS, MUTED, look, per_unit, split_axes
+
+__all__ = ["ClassDensityDisplay"]
+
+COUNTS = frozenset({"poisson", "bernoulli"})  # families of whole numbers: a mass at each, and no density between
+FOOT = 0.028  # height of a line of ticks, as a share of the axes
+MARGIN = 0.1  # room on each side, as a share of the range
+LINES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
+
+
+class DrawnRows(NamedTuple):
+    """The column (N,) of the rows, their classes (N,), and a histogram.
+
+    Its edges (B + 1,) and heights (K, B) are on the scale of p(x | C_k) p(C_k): those of a class have the area N_k/N.
+    """
+
+    x: Float
+    codes: Codes
+    edges: Float
+    heights: Float
+
+
+@dataclass(eq=False, repr=False)
+class ClassDensityDisplay:
+    """Class densities over one column, each times its prior, and the posterior below.
+
+    Build it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` (the densities),
+    ``axes_`` and ``figure_``. A model without ``log_density`` says nothing of how x is spread: then the histogram of
+    the rows stands alone above its posterior. Vertical lines are where the most probable class changes.
+
+    Attributes
+    ----------
+    x : ndarray of shape (G,)
+        Points; whole numbers where the model is of counts.
+    joint : ndarray of shape (G, K), or None
+        p(x | C_k) p(C_k).
+    posterior : ndarray of shape (G, K)
+        p(C_k | x).
+    boundaries : ndarray
+        Where the most probable class changes.
+    classes : ndarray of shape (K,)
+    rows : DrawnRows or None
+        The rows to draw, and their histogram.
+    column : str
+    is_count : bool
+        Whether x are whole numbers.
+    """
+
+    x: Float
+    joint: Float | None
+    posterior: Float
+    boundaries: Float
+    classes: Array
+    rows: DrawnRows | None
+    column: str
+    is_count: bool
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        resolution: int = 400,
+        n_bins: int = 20,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> ClassDensityDisplay:
+        """Evaluate densities and posterior over the range of the rows, and draw.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted to one column, with ``predict_proba``; with ``log_density`` too if it is generative.
+        X : table of shape (N, 1)
+            Sets the range; drawn if ``y`` is given.
+        y : array-like of shape (N,), optional
+            The true classes of the rows.
+        resolution : int, default 400
+            Points along the axis.
+        n_bins : int, default 20
+            Bars of the histogram.
+        ax : matplotlib axes, or one for each panel, optional
+            Where to draw; a new figure by default.
+        title : str, optional
+            Above the picture.
+
+        Examples
+        --------
+        >>> import separatrix as sx
+        >>> X, y = sx.datasets.load_lobsters(return_X_y=True, as_frame=True)
+        >>> model = sx.LinearDiscriminantAnalysis().fit(X, y)
+        >>> sx.plots.ClassDensityDisplay.from_estimator(model, X, y).boundaries.round(1)
+        array([40.3])
+        """
+        check_count("ClassDensityDisplay", "resolution", resolution, least=2)
+        check_count("ClassDensityDisplay", "n_bins", n_bins)
+        require_colours(model.classes_)
+        X = as_table(X)
+        rows, column = _only_column(X)
+        is_count = bool(COUNTS & set(getattr(model, "families_", ())))
+        x = _points(rows, resolution, is_count)
+        joint, posterior, log_posterior = _evaluate(model, _like(x, X, column))
+        classes, boundaries, drawn = np.asarray(model.classes_), _boundaries(x, log_posterior), None
+        if y is not None:
+            codes = true_codes(y, classes, len(rows))
+            drawn = DrawnRows(rows, codes, *_histogram(rows, codes, len(classes), n_bins, is_count))
+        display = cls(x, joint, posterior, boundaries, classes, drawn, column, is_count)
+        return display.plot(ax, title=title)
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> ClassDensityDisplay:
+        """Draw densities and rows above, the posterior below."""
+        axes = split_axes(ax, [1.4, 1.0], size=(6.4, 5.6))
+        with look():
+            self._draw_rows(axes[0])
+            self._draw_curves(axes[0], self.joint)
+            self._draw_curves(axes[1], self.posterior)
+            for panel in axes:
+                for at in self.boundaries:
+                    panel.axvline(at, color=MUTED, lw=1.2, ls="--")
+            what = "probability" if self.is_count else f"density ({per_unit(self.column)})"
+            axes[0].set(ylabel=what, title=title or "", ylim=(0.0, None))
+            axes[0].legend(loc="best", title="p(x | class) p(class)" if self.joint is not None else "rows of class")
+            axes[1].set(xlabel=self.column, ylabel="p(class | x)", ylim=(-0.03, 1.03))
+            room = 0.5 if self.is_count else 0.0
+            axes[1].set_xlim(self.x[0] - room, self.x[-1] + room)
+        self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure
+        return self
+
+    def _draw_curves(self, ax: Any, curves: Float | None) -> None:
+        """A line for each class, told apart by its dashes too; dots where x are counts."""
+        if curves is None:
+            return
+        for k, label in enumerate(self.classes):
+            look_of: dict[str, Any] = {"color": COLOURS[k], "ls": LINES[k], "label": str(label)}
+            if self.is_count:
+                look_of |= {"marker": MARKERS[k], "lw": 1.0}
+            ax.plot(self.x, curves[:, k], **look_of)
+
+    def _draw_rows(self, ax: Any) -> None:
+        """The histogram, and the rows themselves as ticks at the foot: one line of ticks for each class."""
+        if self.rows is None:
+            return
+        for k, label in enumerate(self.classes):
+            text = str(label) if self.joint is None else None
+            ax.stairs(self.rows.heights[k], self.rows.edges, fill=True, color=COLOURS[k], alpha=0.3, label=text)
+            x = self.rows.x[self.rows.codes == k]
+            ticks = {"color": COLOURS[k], "ms": 7, "mew": 1.0, "transform": ax.get_xaxis_transform()}
+            ax.plot(x, np.full(len(x), FOOT * (k + 0.8)), "|", **ticks)
+
+
+def _only_column(X: Any) -> tuple[Float, str]:
+    source = as_source(X)
+    if len(source.columns) != 1:
+        raise DataError(
+            f"A picture of densities needs one column, but X has {len(source.columns)}: "
+            f"{', '.join(source.columns[:6])}. Fit the model to one of them."
+        )
+    return np.asarray(source.map(to_dense)[:, 0], dtype=np.float64), source.columns[0]
+
+
+def _points(rows: Float, resolution: int, is_count: bool) -> Float:
+    """Where to evaluate: evenly over the range of the rows and a margin, or every whole number in it."""
+    seen = rows[np.isfinite(rows)]
+    if not len(seen):
+        raise DataError("X has no finite number, so that there is no range to draw over.")
+    low, high = float(seen.min()), float(seen.max())
+    if is_count:
+        return np.arange(low, high + 1.0)
+    room = MARGIN * (high - low or 1.0)
+    return np.linspace(low - room, high + room, resolution)
+
+
+def _like(x: Float, X: Any, column: str) -> Any:
+    """The points as a table like X: a data frame where X is one, since a model may ask for the name."""
+    import narwhals as nw
+
+    if not nw.dependencies.is_into_dataframe(X):
+        return x[:, None]
+    backend = nw.get_native_namespace(nw.from_native(X, eager_only=True))
+    return nw.from_dict({column: x}, backend=backend).to_native()
+
+
+def _evaluate(model: Any, points: Any) -> tuple[Float | None, Float, Float]:
+    """p(x, C_k) or None, p(C_k | x) and its logarithm, each (G, K)."""
+    P = np.asarray(model.predict_proba(points), dtype=np.float64)
+    ask_log, ask_density = getattr(model, "predict_log_proba", None), getattr(model, "log_density", None)
+    with np.errstate(divide="ignore"):
+        log_P = np.log(P) if ask_log is None else np.asarray(ask_log(points), dtype=np.float64)
+    if ask_density is None:
+        return None, P, log_P
+    with np.errstate(under="ignore"):
+        return np.exp(log_P + np.asarray(ask_density(points))[:, None]), P, log_P
+
+
+def _boundaries(x: Float, log_P: Float) -> Float:
+    """Where two classes are equally probable, between points that differ in the most probable one.
+
+    Log-odds are interpolated by a line, which is exact where they are linear.
+    """
+    winner = log_P.argmax(axis=1)
+    i = np.flatnonzero(winner[1:] != winner[:-1])
+    before, after = winner[i], winner[i + 1]
+    left, right = (log_P[i + step, before] - log_P[i + step, after] for step in (0, 1))
+    finite = np.isfinite(left) & np.isfinite(right) & (left > right)
+    share = np.where(finite, left, 0.5) / np.where(finite, left - right, 1.0)
+    return np.asarray(x[i] + share * (x[i + 1] - x[i]))
+
+
+def _histogram(rows: Float, codes: Codes, K: int, n_bins: int, is_count: bool) -> tuple[Float, Float]:
+    """Edges, and a height for each class and bar: the share of all rows, per unit of the column."""
+    seen = np.isfinite(rows)
+    low, high = float(rows[seen].min()), float(rows[seen].max())
+    edges = np.arange(low - 0.5, high + 1.0) if is_count else np.histogram_bin_edges(rows[seen], n_bins)
+    counts = np.stack([np.histogram(rows[seen & (codes == k)], edges)[0] for k in range(K)])
+    return edges, counts / (seen.sum() * np.diff(edges))

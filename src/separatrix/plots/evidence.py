@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The log evidence over widths and prior scales, as a map: how deep below its maximum every model lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix._array import Float
+from separatrix.exceptions import DataError
+from separatrix.plots.style import HEAT, MARKERS, STANDOUT, look, new_axes
+
+__all__ = ["EvidenceSurfaceDisplay"]
+
+LEVELS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # nats below the maximum
+LINEAR = 3.0  # nats up to which colours are proportional to the depth; logarithmic beyond
+DARK = 20.0  # nats from which a black line would be lost
+
+
+@dataclass(eq=False, repr=False)
+class EvidenceSurfaceDisplay:
+    """A heat map of ln p(D) with contours in nats below its maximum, which is marked.
+
+    A model three nats below another is twenty times less probable. Build it with `from_surface`, which computes; `plot`
+    only draws, and keeps its artists in ``ax_`` and ``figure_``.
+
+    Attributes
+    ----------
+    widths, scales : ndarray of shape (W,) and (S,), ascending
+    depth : ndarray of shape (W, S)
+        ln p(D) below the largest of the grid, in nats.
+    maximum : float
+        The largest ln p(D) of the grid.
+    best : (width, scale) where it is
+    levels : the depths that have a contour
+    marks : other points to show, {text: (width, scale)}
+    """
+
+    widths: Float
+    scales: Float
+    depth: Float
+    maximum: float
+    best: tuple[float, float]
+    levels: tuple[float, ...]
+    marks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @classmethod
+    def from_surface(
+        cls,
+        surface: Any,
+        *,
+        marks: Mapping[str, tuple[float, float]] | None = None,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> EvidenceSurfaceDisplay:
+        """Measure the depth of every cell, and draw.
+
+        Parameters
+        ----------
+        surface : EvidenceSurface
+            What `separatrix.evidence_surface` returned.
+        marks : mapping {text: (width, scale)}, optional
+            Other points to show: where a search ended, what one had guessed.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        title : str, optional
+            Above the picture.
+
+        Examples
+        --------
+        >>> import numpy as np, separatrix as sx
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
+        >>> y, grid = X[:, 0] * X[:, 1] > 0, dict(widths=[0.1, 0.5, 2.5], scales=[0.1, 1.0, 10.0])
+        >>> surface = sx.evidence_surface(X, y, basis_of_width=lambda w: sx.basis.RBF(width=w), **grid)
+        >>> display = sx.plots.EvidenceSurfaceDisplay.from_surface(surface)
+        >>> display.best
+        (0.5, 10.0)
+        """
+        if not np.isfinite(surface.log_evidence).all():
+            raise DataError("The surface has cells whose log evidence is not finite; leave out their widths or scales.")
+        i, j = np.argsort(surface.widths), np.argsort(surface.scales)
+        log_evidence = surface.log_evidence[np.ix_(i, j)]
+        depth = log_evidence.max() - log_evidence
+        levels = tuple(level for level in LEVELS if level < depth.max())
+        maximum = float(log_evidence.max())
+        display = cls(surface.widths[i], surface.scales[j], depth, maximum, surface.best, levels, dict(marks or {}))
+        return display.plot(ax, title=title)
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> EvidenceSurfaceDisplay:
+        """Draw cells, contours and marks."""
+        ax = new_axes(ax)
+        with look():
+            self._draw_cells(ax)
+            self._draw_contours(ax)
+            star = {"marker": "*", "ms": 17.0, "ls": "none", "color": "white", "mec": "black"}
+            ax.plot(*self.best, label=f"best of the grid: ln p(D) = {self.maximum:.1f}".replace("-", "−"), **star)
+            for marker, (text, point) in zip(MARKERS, self.marks.items(), strict=False):
+                ax.plot(*point, marker=marker, ls="none", ms=9.0, color=STANDOUT, mec="white", label=text)
+            ax.set(
+                xscale="log", yscale="log", xlabel="width of the basis functions (units of x)", title=title or "",
+                ylabel="prior standard deviation of a weight",
+            )  # fmt: skip
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=1 + len(self.marks), columnspacing=1.2)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_cells(self, ax: Any) -> None:
+        """Cells as they were computed, none smoothed; brightest at the maximum."""
+        from matplotlib.colors import AsinhNorm
+
+        norm = AsinhNorm(linear_width=LINEAR, vmin=0.0, vmax=max(float(self.depth.max()), 1.0))
+        cells = ax.pcolormesh(
+            edges_of(self.widths), edges_of(self.scales), self.depth.T, norm=norm, cmap=f"{HEAT}_r", rasterized=True
+        )
+        bar = ax.figure.colorbar(cells, ax=ax, label="ln p(D) below its maximum (nats)", ticks=[0.0, *self.levels])
+        bar.ax.set_yticklabels([f"{level:g}" for level in (0.0, *self.levels)])
+        bar.ax.minorticks_off()
+        bar.ax.invert_yaxis()
+
+    def _draw_contours(self, ax: Any) -> None:
+        if min(self.depth.shape) < 2 or not self.levels:
+            return
+        ink = ["black" if level < DARK else "white" for level in self.levels]
+        where = self.widths, self.scales, self.depth.T
+        ax.clabel(ax.contour(*where, levels=self.levels, colors=ink, linewidths=1.0), fmt="%g", fontsize=9)
+
+
+def edges_of(centres: Float) -> Float:
+    """Edges of cells about ascending centres, half-way between them on a logarithmic axis."""
+    if len(centres) == 1:
+        return np.array([centres[0] / 2, centres[0] * 2])
+    logs = np.log(centres)
+    middle = 0.5 * (logs[1:] + logs[:-1])
+    return np.asarray(np.exp(np.concatenate([[2 * logs[0] - middle[0]], middle, [2 * logs[-1] - middle[-1]]])))

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether what is predicted with probability p happens in a share p of cases, and how far chance alone may miss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix.exceptions import DataError
+from separatrix.metrics import Estimate, Reliability, ece, ece_if_calibrated, reliability
+from separatrix.plots.labels import true_codes
+from separatrix.plots.style import COLOURS, MUTED, STANDOUT, look, split_axes
+
+__all__ = ["ReliabilityDisplay"]
+
+CELLS = 25  # of the histogram
+
+
+@dataclass(eq=False, repr=False)
+class ReliabilityDisplay:
+    """Predicted probabilities against the shares that came true, and a histogram of the predictions below.
+
+    The event is the second class where there are two, and else that the most probable class comes true. The band about
+    the diagonal is where the dots of a calibrated model lie: for each bin, the central binomial interval of the share
+    that comes true if the predictions are right. Dots beyond it stand out.
+
+    Build it with `from_estimator` or `from_predictions`, which compute; `plot` only draws, and keeps its artists in
+    ``ax_`` (the diagram), ``axes_`` and ``figure_``.
+
+    Attributes
+    ----------
+    curve : Reliability
+        ``predicted``, ``observed``, ``count``, ``lower``, ``upper`` of each of B bins of equal weight.
+    band_lower, band_upper : ndarray of shape (B,)
+        What a calibrated model would show.
+    ece : Estimate
+        Expected calibration error and its standard error.
+    ece_if_calibrated : float
+        What it would be on average for as many rows, if every probability were right.
+    edges, hits, misses : ndarray of shape (H + 1,), (H,) and (H,)
+        Histogram of the probabilities of events that happened, and that did not.
+    event : str
+    """
+
+    curve: Reliability
+    band_lower: Float
+    band_upper: Float
+    ece: Estimate
+    ece_if_calibrated: float
+    edges: Float
+    hits: Float
+    misses: Float
+    event: str
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        n_bins: int = 10,
+        level: float = 0.95,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> ReliabilityDisplay:
+        """Predict held-out rows, compare with what came true, and draw.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with ``predict_proba``.
+        X : table of shape (N, D)
+            Rows that it did not learn from: those it learnt from flatter it.
+        y : array-like of shape (N,)
+            What came true.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts.
+        n_bins : int, default 10
+            Bins of equal weight; rows of equal probability share one.
+        level : float, default 0.95
+            Of the band.
+        ax : matplotlib axes, or one for each panel, optional
+            Where to draw; a new figure by default.
+        title : str, optional
+            Above the picture.
+
+        Examples
+        --------
+        >>> import separatrix as sx
+        >>> X, y = sx.datasets.load_lobsters(return_X_y=True)
+        >>> model = sx.BayesianLogisticRegression().fit(X[::2], y[::2])
+        >>> display = sx.plots.ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2], n_bins=4)
+        >>> round(display.ece.value, 2), round(display.ece_if_calibrated, 2)
+        (0.07, 0.07)
+        """
+        P = np.asarray(model.predict_proba(X))
+        codes = true_codes(y, model.classes_, len(P))
+        return cls.from_predictions(
+            P, codes, classes=model.classes_, sample_weight=sample_weight, n_bins=n_bins, level=level,
+            ax=ax, title=title,
+        )  # fmt: skip
+
+    @classmethod
+    def from_predictions(
+        cls,
+        P: Any,
+        codes: Any,
+        *,
+        classes: Any = None,
+        sample_weight: Any = None,
+        n_bins: int = 10,
+        level: float = 0.95,
+        ax: Any = None,
+        title: str | None = None,
+    ) -> ReliabilityDisplay:
+        """Compare probabilities with what came true, and draw.
+
+        Parameters
+        ----------
+        P : array-like of shape (N, K)
+            Probabilities.
+        codes : array-like of N ints
+            The column of P of the class that came true.
+        classes : sequence of K labels, optional
+            To name the event by.
+        sample_weight, n_bins, level, ax, title
+            As in `from_estimator`.
+        """
+        curve = reliability(P, codes, sample_weight, n_bins=n_bins, level=level)
+        error = ece(P, codes, sample_weight, n_bins=n_bins)
+        chance = ece_if_calibrated(P, codes, sample_weight, n_bins=n_bins)
+        histogram = _histogram(np.asarray(P, dtype=np.float64), np.asarray(codes), sample_weight)
+        event = curve.event
+        if classes is not None:
+            if len(classes) != np.shape(P)[1]:
+                raise DataError(f"P has {np.shape(P)[1]} columns but there are {len(classes)} classes.")
+            event = f"class {classes[1]}" if len(classes) == 2 else event
+        display = cls(curve, *_band(curve), error, chance, *histogram, event)
+        return display.plot(ax, title=title)
+
+    @property
+    def outside(self) -> Array:
+        """Which bins a calibrated model would not show at this level."""
+        observed = self.curve.observed
+        return np.asarray((observed < self.band_lower) | (observed > self.band_upper))
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> ReliabilityDisplay:
+        """Draw the diagram, and the histogram below."""
+        axes = split_axes(ax, [3.0, 1.0], size=(5.6, 6.2))
+        with look():
+            self._draw_curve(axes[0])
+            self._draw_histogram(axes[1])
+            axes[0].set_title(title or "")
+        self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure
+        return self
+
+    def _draw_curve(self, ax: Any) -> None:
+        curve, out = self.curve, self.outside
+        ax.plot([0, 1], [0, 1], color=MUTED, lw=1.2, ls="--")
+        share = f"{100 * curve.level:g} %"
+        ax.vlines(
+            curve.predicted, self.band_lower, self.band_upper, color="0.82", lw=11,
+            label=f"where {share} of calibrated models lie",
+        )  # fmt: skip
+        ax.plot(curve.predicted, curve.observed, color=COLOURS[0], lw=1.2, alpha=0.6)
+        ax.plot(curve.predicted[~out], curve.observed[~out], "o", color=COLOURS[0], label="bins of equally many rows")
+        if out.any():
+            ax.plot(curve.predicted[out], curve.observed[out], "s", ms=8, color=STANDOUT, label="outside the band")
+        text = f"ECE {self.ece.value:.3f} (calibrated: {self.ece_if_calibrated:.3f})"
+        ax.annotate(text, (0.98, 0.03), xycoords="axes fraction", ha="right", va="bottom")
+        ax.set(ylabel="share that came true", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
+        ax.legend(loc="upper left")
+
+    def _draw_histogram(self, ax: Any) -> None:
+        parts = (self.misses, 0.0, COLOURS[4], "did not happen"), (self.hits, self.misses, COLOURS[0], "happened")
+        for counts, base, colour, text in parts:
+            ax.bar(self.edges[:-1], counts, np.diff(self.edges), bottom=base, align="edge", color=colour,
+                   edgecolor="white", linewidth=0.4, label=text)  # fmt: skip
+        ax.set(xlabel=f"predicted probability of {self.event}", ylabel="rows")
+        ax.legend(loc="upper center", ncols=2, bbox_to_anchor=(0.5, 1.28), handlelength=1.2)
+
+
+def _band(curve: Reliability) -> tuple[Float, Float]:
+    """Central binomial interval of the share that comes true in each bin if its mean prediction is right.
+
+    Predictions that differ within a bin would make it narrower by a little: the band errs on the side of the model.
+    """
+    from scipy.stats import binom
+
+    n = np.maximum(np.rint(curve.count), 1.0)
+    lower, upper = binom.interval(curve.level, n, np.clip(curve.predicted, 0.0, 1.0))
+    return np.asarray(lower / n), np.asarray(upper / n)
+
+
+def _histogram(P: Float, codes: Array, weight: Any) -> tuple[Float, Float, Float]:
+    """Edges, and the weight of rows in which the event happened, and did not."""
+    if P.shape[1] == 2:
+        p, hit = P[:, 1], codes == 1
+    else:
+        p, hit = P.max(axis=1), P.argmax(axis=1) == codes
+    w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)
+    edges = np.linspace(0.0, 1.0, CELLS + 1)
+    inside = np.clip(p, 0.0, 1.0)  # probabilities may exceed one by rounding
+    hits, misses = (np.histogram(inside[at], edges, weights=w[at])[0] for at in (hit, ~hit))
+    return edges, hits, misses
