@@ -181,7 +181,8 @@ class ProjectionDisplay:
             ax.set(xlabel=f"first discriminant, {UNIT}", ylabel=f"second discriminant, {UNIT}")
         said = f"means {self.distance:.1f} s.d. apart, {self.wrong:.1%} of rows wrong" if len(self.classes) == 2 else ""
         ax.set_title("\n".join(filter(None, (title, said))), fontsize="medium")
-        ax.legend(frameon=False, loc="upper center", ncols=min(len(self.classes) + 1, 4), fontsize="small")
+        place = "upper center" if self.z.shape[1] == 1 else "best"
+        ax.legend(frameon=False, loc=place, ncols=3 if self.z.shape[1] == 1 else 1, fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -191,7 +192,7 @@ class ProjectionDisplay:
             ax.stairs(counts[k], edges, fill=True, color=COLOURS[k], alpha=0.35)
             ax.stairs(counts[k], edges, color=COLOURS[k], hatch=HATCHES[k], linewidth=1.5, label=str(label))
         if len(self.classes) == 2:
-            ax.axvline(0, color="black", linestyle="--", label="threshold")
+            ax.vlines(0, 0, 1.08 * counts.max(), color="black", linestyle="--", label="threshold")
         place = "threshold" if len(self.classes) == 2 else "mean of all rows"
         ax.set(xlabel=f"{UNIT}, from the {place}", ylabel="rows", ylim=(0, 1.2 * counts.max()))  # room for the legend
         ax.yaxis.get_major_locator().set_params(integer=True)

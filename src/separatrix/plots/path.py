@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a fit came to its boundary, frame by frame: the perceptron, gradient descent, Newton's method.
+
+A copy of the model is fitted with its trace kept, so the frames are the iterates themselves and the model given is left
+alone. A frame of the perceptron shows what PRML figure 4.7 shows: the boundary, the row that it gets wrong, and what
+that row adds to w. A frame of the others shows the boundary and the contours of probability 0.1 and 0.9, which close in
+as w grows; the objective is drawn beside, above the lowest value it reached, in nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix._arguments import check_count
+from separatrix._array import Array, Codes, Float
+from separatrix.data import as_table
+from separatrix.geometry import Hyperplane
+from separatrix.plots.frames import Frame, contours_of, fit_with_trace, frames_of, is_of_single_rows
+from separatrix.plots.rows import new_panels, read_rows, scatter_classes
+from separatrix.plots.style import COLOURS
+
+__all__ = ["FitPathDisplay", "Frame"]
+
+ROOM = 0.12  # around the rows, as a share of their range
+WRONG = COLOURS[5]
+ROUNDING = 1e-13  # of the objective, relative; what is left above its lowest value is nothing
+ARROW = 0.3  # length of the longest arrow, as a share of the picture
+
+
+@dataclass(eq=False, repr=False)
+class FitPathDisplay:
+    """The boundary after each step of a fit, as small multiples or as an animation.
+
+    Build it with `from_estimator`, which computes; `plot` and `animate` only draw. Artists are in ``axes_`` and
+    ``figure_``.
+
+    Attributes
+    ----------
+    frames : tuple of Frame
+        w, w0 and the objective after each step, the start included: for a perceptron the number of rows on the wrong
+        side after each update, for other models the negative log posterior.
+    points, codes, classes, columns : the rows (N, 2), their class codes, the labels, and the names of the columns
+    name : what was fitted
+    is_perceptron : whether frames are updates by a single row
+    contours : activations at which the probability of the second class is 0.1 and 0.9; none for a perceptron
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from separatrix.datasets import make_overlapping
+    >>> from separatrix.plots.path import FitPathDisplay
+    >>> X, y = make_overlapping()
+    >>> path = FitPathDisplay.from_estimator(sx.LogisticRegression(solver="newton"), X, y)
+    >>> [round(frame.objective, 3) for frame in path.frames[:4]]
+    [138.629, 84.207, 76.654, 75.766]
+    """
+
+    frames: tuple[Frame, ...]
+    points: Float
+    codes: Codes
+    classes: Array
+    columns: tuple[str, ...]
+    name: str
+    is_perceptron: bool
+    contours: tuple[float, ...] = ()
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, frames: int | Sequence[int] = 6, axes: Any = None
+    ) -> FitPathDisplay:
+        """Fit a copy of the model, keep every step, and draw some of them.
+
+        Parameters
+        ----------
+        model : Perceptron, LogisticRegression, ProbitRegression or another with ``trace``
+            Need not be fitted, and is not changed. Two classes, no basis.
+        X : table of shape (N, 2)
+            Rows.
+        y : array-like of shape (N,)
+            Their classes.
+        frames : int or sequence of int, default 6
+            How many frames to draw, the first and the last among them and early ones before late ones; or which.
+        axes : matplotlib axes, one for each frame and one for the objective, optional
+            Where to draw; a new figure by default.
+        """
+        return cls.of_fit(model, X, y).plot(axes, frames=frames)
+
+    @classmethod
+    def of_fit(cls, model: Any, X: Any, y: Any) -> FitPathDisplay:
+        """As `from_estimator`, without a drawing."""
+        X = as_table(X)  # which is read for the fit, and again for the picture
+        fitted = fit_with_trace(model, X, y)
+        rows, trace = read_rows(X, y, fitted.classes_), fitted.solution_.trace
+        is_perceptron = is_of_single_rows(trace)
+        contours = () if is_perceptron else contours_of(fitted.likelihood_)
+        frames, name = frames_of(trace, rows), type(fitted).__name__
+        return cls(frames, rows.points, rows.codes, fitted.classes_, rows.columns, name, is_perceptron, contours)
+
+    def chosen(self, frames: int | Sequence[int]) -> tuple[int, ...]:
+        """Positions of so many frames, from the first to the last and ever farther apart; or those that were named."""
+        last = len(self.frames) - 1
+        if not isinstance(frames, int):
+            wrong = [k for k in frames if not 0 <= k <= last]
+            if wrong:
+                raise ValueError(
+                    f"FitPathDisplay(frames={list(frames)}): there is no frame {wrong[0]}, only 0 to {last}."
+                )
+            return tuple(frames)
+        count = min(check_count("FitPathDisplay", "frames", frames), last + 1)
+        place = np.geomspace(1, last + 1, count).round().astype(int) - 1
+        for k in range(1, count):  # the first steps are the last to be rounded apart
+            place[k] = max(place[k], place[k - 1] + 1)
+        return tuple(place.tolist())
+
+    def plot(self, axes: Any = None, *, frames: int | Sequence[int] = 6) -> FitPathDisplay:
+        """Draw some frames, and the objective after every step."""
+        chosen = self.chosen(frames)
+        panels = _panels(len(chosen) + 1) if axes is None else np.ravel(axes)
+        if len(panels) != len(chosen) + 1:
+            raise ValueError(
+                f"FitPathDisplay: {len(chosen)} frames and their objective need {len(chosen) + 1} axes, not "
+                f"{len(panels)}."
+            )
+        for ax, k in zip(panels, chosen, strict=False):
+            self._draw_frame(ax, k)
+        self._draw_objective(panels[-1], chosen)
+        self._draw_legend(panels[0], outside=axes is None)
+        self.axes_, self.figure_ = panels, panels[0].figure
+        return self
+
+    def animate(self, path: str | Path | None = None, *, fps: int = 2, frames: int | Sequence[int] = 40) -> Any:
+        """One frame after another beside the objective, as a matplotlib animation; written where a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Ends in ".gif", written by Pillow, or in ".html": a page with a player and the pictures inside it.
+        fps : int, default 2
+            Frames per second.
+        frames : int or sequence of int, default 40
+            As in `from_estimator`.
+        """
+        from matplotlib.animation import FuncAnimation
+
+        check_count("FitPathDisplay.animate", "fps", fps)
+        if path is not None and Path(path).suffix not in (".gif", ".html"):
+            raise ValueError(f"FitPathDisplay.animate(path={str(path)!r}): the name must end in .gif or .html.")
+        chosen = self.chosen(frames)
+        left, right = new_panels(1, 2, size=(4.6, 4.2))[0]
+
+        def show(at: int) -> tuple[()]:
+            left.clear()
+            right.clear()
+            self._draw_frame(left, chosen[at])
+            self._draw_objective(right, chosen[at : at + 1])
+            return ()
+
+        moving = FuncAnimation(left.figure, show, frames=len(chosen), interval=1000 / fps, init_func=lambda: ())
+        if path is not None:
+            _write(moving, Path(path), fps)
+        self.axes_, self.figure_ = np.array([left, right]), left.figure
+        return moving
+
+    def _draw_frame(self, ax: Any, k: int) -> None:
+        """Sides, boundary, rows, and what happens next."""
+        frame, (low, high) = self.frames[k], self._window()
+        scatter_classes(ax, self.points, self.codes, self.classes, size=24)
+        if frame.w.any():
+            _draw_sides(ax, frame, low, high)
+            _draw_lines(ax, frame, low, high, self.contours, colors="black", linestyles=":", linewidths=1.2)
+        if frame.row is not None:
+            self._draw_correction(ax, frame, self.frames[k + 1])
+        if self.is_perceptron:
+            ax.set_box_aspect(1)
+        said = f"{frame.objective:.0f} rows wrong" if self.is_perceptron else f"E = {frame.objective:.4g} nats"
+        ax.set_title(f"{'update' if self.is_perceptron else 'step'} {frame.step}: {said}", fontsize="medium")
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=self.columns[0], ylabel=self.columns[1])
+
+    def _draw_legend(self, ax: Any, *, outside: bool) -> None:
+        """What the signs mean: below a figure of our own, in the first axes of another's."""
+        ax.plot([], [], color="black", linewidth=2, label="boundary")
+        if self.is_perceptron:
+            ax.plot([], [], color=WRONG, linestyle="--", label="boundary after the next update")
+            ax.scatter([], [], s=80, facecolors="none", edgecolors=WRONG, linewidths=2, label="the row it is for")
+        elif self.contours:
+            ax.plot([], [], color="black", linestyle=":", label="p = 0.1 and 0.9")
+        if outside:
+            ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+        else:
+            ax.legend(fontsize="x-small")
+
+    def _window(self) -> tuple[Float, Float]:
+        """What is shown: the rows and some room; for a perceptron a square, where w is at right angles to its line."""
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        half = (0.5 + ROOM) * np.where(high > low, high - low, 1.0)
+        if self.is_perceptron:
+            half = np.full(2, half.max())
+        middle = low + (high - low) / 2
+        return middle - half, middle + half
+
+    def _draw_correction(self, ax: Any, frame: Frame, after: Frame) -> None:
+        """The wrong row, ringed; w, what the row adds to it, and the boundary that follows, dashed."""
+        low, high = self._window()
+        ax.scatter(*self.points[frame.row], s=150, facecolors="none", edgecolors=WRONG, linewidths=2, zorder=5)
+        _draw_lines(ax, after, low, high, [0.0], colors=WRONG, linestyles="--", linewidths=1.5)
+        if not (frame.w.any() or after.w.any()):  # a row at the origin moves the bias alone
+            return
+        unit = ARROW * float((high - low).min()) / max(np.linalg.norm(frame.w), np.linalg.norm(after.w))
+        foot = _foot(frame if frame.w.any() else after, self.points.mean(axis=0))
+        tip, new = foot + unit * frame.w, foot + unit * after.w
+        for start, end, colour in ((foot, tip, "black"), (tip, new, WRONG)):
+            if np.any(end != start):
+                look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+                ax.annotate("", end, start, arrowprops=look, zorder=6)
+
+    def _draw_objective(self, ax: Any, marked: Sequence[int]) -> None:
+        """After every step, with dots at the frames drawn."""
+        step = np.array([frame.step for frame in self.frames])
+        value = np.array([frame.objective for frame in self.frames])
+        where = list(marked)
+        if self.is_perceptron:
+            ax.step(step, value, where="post", color="black", linewidth=1)
+            ax.plot(step[where], value[where], "o", color=WRONG)
+            ax.set(xlabel="update", ylabel="rows on the wrong side", title="mistakes left", ylim=(0, None))
+        else:
+            above = value - value.min()
+            above[above <= ROUNDING * abs(value.min())] = np.nan  # and so is the last one
+            ax.semilogy(step, above, color="black", linewidth=1)
+            ax.semilogy(step[where], above[where], "o", color=WRONG)
+            ax.set(
+                xlabel="step", ylabel="E above its lowest value (nats)", title=f"E = {value[-1]:.4g} nats at the end"
+            )
+        ax.title.set_fontsize("medium")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+
+
+def _corners(frame: Frame, low: Float, high: Float) -> tuple[Float, Float, Float]:
+    """The activation at four corners far out: it is linear, so that contours of these four numbers are exact."""
+    reach = 0.1 * (high - low)
+    x, y = np.array([low - reach, high + reach]).T
+    return x, y, frame.w[0] * x[None, :] + frame.w[1] * y[:, None] + frame.w0
+
+
+def _draw_lines(ax: Any, frame: Frame, low: Float, high: Float, levels: Sequence[float], **look: Any) -> None:
+    x, y, a = _corners(frame, low, high)
+    inside = [level for level in levels if a.min() < level < a.max()]
+    if inside:
+        ax.contour(x, y, a, levels=inside, **look)
+
+
+def _draw_sides(ax: Any, frame: Frame, low: Float, high: Float) -> None:
+    """A tint for each side, and the boundary between them."""
+    x, y, a = _corners(frame, low, high)
+    reach = 1.0 + float(np.abs(a).max())
+    ax.contourf(x, y, a, levels=[-reach, 0.0, reach], colors=COLOURS[:2], alpha=0.15)
+    _draw_lines(ax, frame, low, high, [0.0], colors="black", linewidths=2)
+
+
+def _foot(frame: Frame, centre: Float) -> Float:
+    """Of the perpendicular from the centre of the rows to the boundary: where w is drawn from."""
+    return np.asarray(Hyperplane(frame.w, frame.w0).foot(centre[None])[0])
+
+
+def _panels(count: int) -> Array:
+    """At most four side by side, as even rows as can be, and no empty ones."""
+    rows = -(-count // 4)
+    columns = -(-count // rows)
+    panels = new_panels(rows, columns, size=(3.6, 3.3)).ravel()
+    for ax in panels[count:]:
+        ax.remove()
+    return np.asarray(panels[:count])
+
+
+def _write(moving: Any, path: Path, fps: int) -> None:
+    from matplotlib import rc_context
+    from matplotlib.animation import PillowWriter
+
+    if path.suffix == ".gif":
+        moving.save(path, writer=PillowWriter(fps=fps))
+        return
+    with rc_context({"animation.embed_limit": 100}):  # MB: a page without pictures would be of no use
+        path.write_text(moving.to_jshtml(fps=fps), encoding="utf-8")
