@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a verb found, as a document of plain values: the interface for scripts. docs/cli.md lists the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from separatrix.comparison import Comparison
+    from separatrix.data.table import Schema
+    from separatrix.study import Coefficient, Study
+
+__all__ = ["coefficient_list", "column_list", "evidence_of", "model_list", "study_document"]
+
+
+def study_document(study: Study, notes: list[str], files: dict[str, str]) -> dict[str, Any]:
+    """Of `fit`, `compare`, `report` and `demo`."""
+    chosen = None if study.choice is None else {"name": study.choice.name, "reasons": list(study.choice.reasons)}
+    return {
+        "name": study.name,
+        "rows": study.n_rows,
+        "target": study.target,
+        "classes": [
+            {"label": label, "rows": count}
+            for label, count in zip(study.classes.tolist(), study.counts.tolist(), strict=True)
+        ],
+        "columns": column_list(study.schema),
+        "models": [] if study.comparison is None else model_list(study.comparison),
+        "chosen": chosen,
+        "coefficients": coefficient_list(study.coefficients),
+        "effects": [{"column": effect.column, "importance": effect.importance} for effect in study.effects],
+        "level": study.level,
+        "notes": notes,
+        "files": files,
+        "seconds": study.seconds,
+    }
+
+
+def column_list(schema: Schema) -> list[dict[str, Any]]:
+    """What was inferred for each column of the table."""
+    return [
+        {"name": plan.column, "is": plan.kind, "seen": plan.why, "becomes": list(plan.names)} for plan in schema.plans
+    ]
+
+
+def model_list(comparison: Comparison) -> list[dict[str, Any]]:
+    """The figures of each model, best first, under the names of ``Comparison.to_dict``."""
+    columns = {name: values.tolist() for name, values in comparison.to_dict().items()}
+    return [
+        {"name": name} | {key: values[i] for key, values in columns.items()} for i, name in enumerate(comparison.names)
+    ]
+
+
+def coefficient_list(coefficients: tuple[Coefficient, ...]) -> list[dict[str, Any]]:
+    """The weights, with the odds ratio that each stands for."""
+    from math import exp, isnan
+
+    def ratio(weight: float) -> float:
+        return weight if isnan(weight) else exp(min(weight, 709.0))
+
+    return [
+        {
+            "column": c.column,
+            "name": c.name,
+            "class": c.label,
+            "weight": c.weight,
+            "lower": c.lower,
+            "upper": c.upper,
+            "per_spread": c.per_spread,
+            "odds_ratio": ratio(c.weight),
+            "odds_ratio_lower": ratio(c.lower),
+            "odds_ratio_upper": ratio(c.upper),
+        }
+        for c in coefficients
+    ]
+
+
+def evidence_of(estimator: Any) -> dict[str, float] | None:
+    """ln p(D) and its two parts, where the model states them."""
+    names = {
+        "log_evidence": "log_evidence_",
+        "log_likelihood": "log_likelihood_",
+        "occam_factor": "occam_factor_",
+        "effective_parameters": "effective_parameters_",
+        "bic": "bic_",
+        "aic": "aic_",
+        "pareto_k": "pareto_k_",
+    }
+    found = {key: getattr(estimator, name, None) for key, name in names.items()}
+    return None if found["occam_factor"] is None else {k: float("nan" if v is None else v) for k, v in found.items()}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What can go wrong, the exit code it has, and one paragraph on it: what, where and what to do."""
+
+from __future__ import annotations
+
+import errno
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+__all__ = ["CODES", "CommandError", "UsageError", "failure_of", "writing"]
+
+# Part of the interface: scripts test for these numbers. docs/cli.md has the same list.
+CODES = {
+    "unexpected": 1,
+    "usage": 2,
+    "data": 3,
+    "output": 4,
+    "interrupted": 130,
+    "closed": 141,
+}
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+# Typer brings its own copy of click in some versions and imports it in others; this is the right class in both.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+class CommandError(Exception):
+    """The end of a command: a kind of `CODES`, and a paragraph for the user; ``trace`` for those who ask for it."""
+
+    def __init__(self, kind: str, message: str, *, trace: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.trace = trace
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        return CODES[self.kind]
+
+    def document(self) -> dict[str, Any]:
+        """The same for ``--json``."""
+        return {"error": {"kind": self.kind, "code": self.code, "message": str(self)}}
+
+
+def failure_of(error: BaseException) -> CommandError:
+    """How an exception of any kind ends the command."""
+    match error:
+        case CommandError():
+            return error
+        case KeyboardInterrupt():
+            kind, message = "interrupted", "Stopped. No file was written or changed."
+        case BrokenPipeError():
+            kind, message = "closed", ""
+        case OSError():
+            kind, message = ("output" if error.errno in NO_ROOM else "data"), _os_error(error)
+        case MemoryError():
+            kind, message = "data", "The table does not fit into memory. Give fewer rows or columns (--drop)."
+        case ModuleNotFoundError():
+            kind, message = "unexpected", _missing(error)
+        case _ if (reason := _reason(error)) is not None:
+            kind, message = reason, str(error)
+        case _:
+            kind, message = "unexpected", _bug(error)
+    return CommandError(kind, message, trace="".join(traceback.format_exception(error)))
+
+
+@contextmanager
+def writing(path: Any) -> Iterator[None]:
+    """Whatever the system refuses inside is about this file, which is an output."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(
+            "output", f"{path} could not be written: {reason}. Nothing was left there; try another place with -o."
+        ) from error
+
+
+def _reason(error: BaseException) -> str | None:
+    """The kind of an error of this package that is about what it was given, and says so itself."""
+    from separatrix.data.files import FileWriteError
+    from separatrix.exceptions import DataError
+    from separatrix.io import FileError
+
+    if isinstance(error, FileWriteError):
+        return "output"
+    return "data" if isinstance(error, DataError | FileError) else None
+
+
+def _os_error(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename} does not exist. Check the name and the folder."
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename} is a folder. Name one file in it."
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}."
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    """The messages of this package name the extra; any other names only the module."""
+    text = str(error)
+    return (
+        text if "pip install" in text else f"{text}. Install all that the command needs: pip install 'separatrix[all]'"
+    )
+
+
+def _bug(error: BaseException) -> str:
+    return (
+        f"{type(error).__name__}: {error}. This should not happen: please report it with the command you typed and "
+        "what the same command says with --debug."
+    )
