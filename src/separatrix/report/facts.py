@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What several sections say of the same held-out rows, worked out once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix import metrics
+from separatrix.metrics import Estimate
+from separatrix.report.words import label_text
+from separatrix.study import Study
+
+__all__ = ["Facts", "colour", "facts_of"]
+
+N_COLOURS = 8  # of the palette; further classes have them again, dashed
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Figures on held-out rows.
+
+    ``baseline_loss`` is the log-loss of always saying the shares of the classes, ``baseline_accuracy`` the accuracy of
+    always saying the largest. ``excess`` is the mean probability of the decisions minus the share of right ones:
+    above zero is over-confident.
+    """
+
+    n_rows: int
+    accuracy: Estimate
+    log_loss: Estimate
+    auc: Estimate
+    ece: Estimate
+    ece_if_calibrated: float
+    baseline_loss: float
+    baseline_accuracy: float
+    excess: float
+    labels: tuple[str, ...]
+
+    @property
+    def gain(self) -> float:
+        """Part of the uncertainty about the class that the model removes: 0 as good as the shares, 1 certainty."""
+        return 1 - self.log_loss.value / self.baseline_loss
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the calibration error is within what chance leaves in probabilities that are right."""
+        return self.ece.value <= 1.5 * self.ece_if_calibrated or self.ece.value <= 0.005
+
+    @property
+    def event(self) -> str:
+        """The class whose probability pictures of two classes show."""
+        return self.labels[1]
+
+
+def facts_of(study: Study) -> Facts:
+    """The figures of the study's held-out rows."""
+    P, codes = study.held_out.P, study.held_out.codes
+    share = study.counts / study.counts.sum()
+    loss = metrics.log_likelihood(P, codes)
+    hits = metrics.accuracy(P, codes)
+    return Facts(
+        n_rows=len(codes),
+        accuracy=hits,
+        log_loss=Estimate(-loss.value, loss.standard_error),
+        auc=metrics.auc(P, codes),
+        ece=metrics.ece(P, codes),
+        ece_if_calibrated=metrics.ece_if_calibrated(P, codes),
+        baseline_loss=-float(np.log(share[codes]).mean()),
+        baseline_accuracy=float((codes == share.argmax()).mean()),
+        excess=float(P.max(axis=1).mean()) - hits.value,
+        labels=tuple(map(label_text, study.classes)),
+    )
+
+
+def colour(k: int) -> str:
+    """Classes of the style sheet for the k-th class: one of eight colours, and a dash for each time they run out."""
+    return f"k{k % N_COLOURS}" + (f" dash{min(k // N_COLOURS, 2)}" if k >= N_COLOURS else "")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Probabilities along a column of numbers or dates: a line for each class with its band, and where the rows are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix._array import Float
+from separatrix.report.svg import Picture, Scale, area, element, line, picture, place, stretched, text
+from separatrix.report.words import percent
+
+__all__ = ["Curve", "curves"]
+
+HEIGHT = 150
+RUG = 0.16  # part of the height that the shares of the rows take
+APART = 0.14  # of the width, at least, between the words of two ticks
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The probability of one class along a column, with its band; ``kind`` is the class of its colour."""
+
+    mean: Float
+    lower: Float
+    upper: Float
+    kind: str
+
+
+def curves(
+    x: Float,
+    found: list[Curve],
+    share: Float,
+    across: Scale,
+    words: tuple[str, ...],
+    upright: Scale,
+    title: str,
+) -> Picture:
+    """Lines over ``x``; ``words`` are those of the ticks of ``across``, and ``share`` the part of rows at each x."""
+    at = across.of(x)
+    grid = [_level(tick, upright) for tick in upright.ticks]
+    inner = [_histogram(at, share)]
+    inner += [area(at, upright.of(c.lower), upright.of(c.upper), f"band {c.kind}") for c in found]
+    inner += [line(at, upright.of(c.mean), f"line {c.kind}") for c in found]
+    return picture(HEIGHT, title, [*grid, stretched(inner), *_below(across, words)], kind="curves")
+
+
+def _level(tick: float, upright: Scale) -> Picture:
+    y = place(1 - upright(tick))
+    rule = element("line", {"class": "grid", "x1": "0%", "x2": "100%", "y1": y, "y2": y})
+    return element("g", {}, rule, text("0%", y, percent(tick), kind="tick end", shift=(-6, 4)))
+
+
+def _histogram(at: Float, share: Float) -> Picture:
+    """One path for all bars, each reaching half way to its neighbours."""
+    edges = np.concatenate([[0.0], 0.5 * (at[1:] + at[:-1]), [1.0]])
+    tallest = float(share.max(initial=0.0))
+    if not tallest > 0:
+        return Picture("")
+    tops = RUG * share / tallest
+    path = "".join(
+        f"M{1000 * a:.0f},1000V{1000 * (1 - top):.0f}H{1000 * b:.0f}V1000Z"
+        for a, b, top in zip(edges[:-1], edges[1:], tops, strict=True)
+        if top > 0
+    )
+    return element("path", {"class": "rug", "d": path})
+
+
+def _below(across: Scale, words: tuple[str, ...]) -> list[Picture]:
+    """Words of the ticks, but for those that would touch the one before."""
+    parts: list[Picture] = []
+    free_from = -1.0
+    for tick, word in zip(across.ticks, words, strict=True):
+        at, half = across(tick), 0.5 * max(APART, 0.027 * len(word))
+        if at - half >= free_from:
+            parts.append(text(place(at), "100%", word, kind="tick middle", shift=(0, 16)))
+            free_from = at + half
+    return parts

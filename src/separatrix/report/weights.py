@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The chosen model explained: what each number does to the odds, which columns matter, and how the evidence is made up.
+
+A weight w multiplies the odds by exp(w) for each step of one; steps here are a round number of units, a power of ten
+not above the standard deviation of the number. Pictures show exp(w sd) on a logarithmic axis, by which weights in
+different units can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from separatrix.data.table import Schema
+from separatrix.data.table.plans import CategoryPlan, DatePlan, NumberPlan
+from separatrix.report.facts import Facts
+from separatrix.report.svg import Picture, Scale
+from separatrix.report.svg_rows import Mark, axis_row, bar, whiskers
+from separatrix.report.verdict import ranked_columns
+from separatrix.report.words import interval, label_text, number, percent, shortened
+from separatrix.study import Coefficient, Study
+
+__all__ = ["ColumnImportance", "WeightRow", "WeightsView", "factor_words", "weights_of"]
+
+N_SHOWN, N_MORE = 20, 180  # weights in sight, and folded away; the rest is in the model
+N_COLUMNS = 20
+STEPS = (math.log(1.1), math.log(1.25), math.log(1.5), math.log(2.0), math.log(4.0), math.log(10.0), math.log(100.0))
+
+
+@dataclass(frozen=True)
+class ColumnImportance:
+    """How much one column moves the log-odds, beside the others."""
+
+    name: str
+    value: str
+    bar: Picture
+
+
+@dataclass(frozen=True)
+class WeightRow:
+    """One weight: the number it belongs to, the class, its picture, and what it does to the odds in words."""
+
+    name: str
+    label: str
+    mark: Picture
+    effect: str
+    weight: str
+
+
+@dataclass(frozen=True)
+class WeightsView:
+    """The whole section; ``axis`` is None where the model has no weights."""
+
+    model: str
+    importance: tuple[ColumnImportance, ...]
+    more_importance: tuple[ColumnImportance, ...]
+    evidence: str
+    axis: Picture | None
+    rows: tuple[WeightRow, ...]
+    more: tuple[WeightRow, ...]
+    n_hidden: int
+    against: str
+    has_intervals: bool
+
+
+def weights_of(study: Study, facts: Facts) -> WeightsView:
+    """Importance of columns, then weights, the strongest first."""
+    found = sorted(study.coefficients, key=lambda c: -abs(c.per_spread))
+    scale = _scale(found[:N_SHOWN])
+    rows = tuple(_weight_row(c, study.schema, scale, len(facts.labels)) for c in found[: N_SHOWN + N_MORE])
+    importance = _importance(study)
+    return WeightsView(
+        model=type(study.model.estimator_).__name__,
+        importance=importance[:N_COLUMNS],
+        more_importance=importance[N_COLUMNS:],
+        evidence=_evidence(study.model.estimator_),
+        axis=axis_row(scale, factor_words, "factor on the odds for one standard deviation more") if found else None,
+        rows=rows[:N_SHOWN],
+        more=rows[N_SHOWN:],
+        n_hidden=max(len(found) - N_SHOWN - N_MORE, 0),
+        against=_against(facts),
+        has_intervals=any(math.isfinite(c.lower) for c in found),
+    )
+
+
+def factor_words(log_factor: float) -> str:
+    """A factor on the odds: ``×2``, ``÷2``, ``1``."""
+    if log_factor == 0:
+        return "1"
+    return f"{'×' if log_factor > 0 else '÷'}{number(math.exp(abs(log_factor)), 3)}"
+
+
+def _against(facts: Facts) -> str:
+    if len(facts.labels) == 2:
+        return f"Odds are those of {shortened(facts.event)} against {shortened(facts.labels[0])}."
+    return "Odds are those of the class named, against the (geometric) mean of all classes."
+
+
+def _scale(shown: list[Coefficient]) -> Scale:
+    """Symmetric in the logarithm, wide enough for the dots; whiskers far beyond them are cut."""
+    most = max((abs(c.per_spread) for c in shown), default=1.0) or 1.0
+    ends = [abs(bound) for c in shown for bound in _spread_interval(c) if math.isfinite(bound)]
+    reach = 1.08 * min(max([most, *ends]), 2.5 * most)
+    step = next((s for s in STEPS if reach / s < 4), math.log(1000.0) * math.ceil(reach / (3 * math.log(1000.0))))
+    n = math.floor(reach / step)
+    return Scale(-reach, reach, tuple(step * i for i in range(-n, n + 1)))
+
+
+def _spread_interval(c: Coefficient) -> tuple[float, float]:
+    """The interval per standard deviation, as ``per_spread`` is of the weight."""
+    spread = c.per_spread / c.weight if c.weight else math.nan
+    return c.lower * spread, c.upper * spread
+
+
+def _weight_row(c: Coefficient, schema: Schema, scale: Scale, n_classes: int) -> WeightRow:
+    name, label = label_text(c.name), label_text(c.label)
+    effect = _in_words(c, schema)
+    title = f"{name}{f', {label}' if n_classes > 2 else ''}: {effect}"
+    mark = whiskers([Mark(c.per_spread, *_spread_interval(c))], scale, title, reference=0.0)
+    return WeightRow(name, label if n_classes > 2 else "", mark, effect, interval(c.weight, c.lower, c.upper))
+
+
+def _in_words(c: Coefficient, schema: Schema) -> str:
+    """What the weight does to the odds, for a step that a person would take."""
+    step, words = _step(c, schema)
+    if not words:
+        return ""
+    return f"× {interval(*(_exp(step * w) for w in (c.weight, c.lower, c.upper)))} {words}"
+
+
+def _step(c: Coefficient, schema: Schema) -> tuple[float, str]:
+    """Units of the number, and how to say so; no words for a coordinate on a circle, which no one reads alone."""
+    plan = next((plan for plan in schema.plans if plan.column == c.column), None)
+    if isinstance(plan, CategoryPlan) or c.name == f"{c.column} is missing":
+        return 1.0, "if so"
+    if isinstance(plan, NumberPlan) and plan.kind == "boolean":
+        return 1.0, "if so"
+    if isinstance(plan, DatePlan) and not c.name.endswith(": days"):
+        return 1.0, ""
+    spread = abs(c.per_spread / c.weight) if c.weight else 1.0
+    step = 10.0 ** math.floor(math.log10(spread)) if spread > 0 and math.isfinite(spread) else 1.0
+    unit = " days" if isinstance(plan, DatePlan) else ""
+    return step, f"for {number(step)}{unit} more"
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
+
+
+def _importance(study: Study) -> tuple[ColumnImportance, ...]:
+    ranked = ranked_columns(study)
+    most = max((value for _, value in ranked), default=1.0)
+    return tuple(
+        ColumnImportance(name, number(value, 2), bar(value / most, f"{name}: {number(value, 2)} nats"))
+        for name, value in ranked
+    )
+
+
+def _evidence(estimator: Any) -> str:
+    """How probable the labels were, and what having been able to fit others cost."""
+    names = ("log_evidence_", "log_likelihood_", "occam_factor_", "effective_parameters_")
+    total, fit, occam, effective = (float(getattr(estimator, name, math.nan)) for name in names)
+    if not all(map(math.isfinite, (total, fit, occam, effective))):
+        return ""
+    n_weights = int(estimator.coef_.size + len(estimator.coef_))
+    return (
+        f"Log evidence {number(total, 6)}: the weights fit the labels with a log-likelihood of {number(fit, 6)}, less "
+        f"{number(-occam, 4)} (the Occam factor) for all that they could have fitted instead. The data determine about "
+        f"{number(effective, 3)} of {n_weights:,} parameters ({percent(min(effective / n_weights, 1.0))}); the prior "
+        "holds the rest."
+    )

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers and names as a person would write them: 0.314, 12 %, 1.4 (1.3 to 1.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "NOTHING",
+    "brief",
+    "counted",
+    "fixed",
+    "interval",
+    "label_text",
+    "listed",
+    "number",
+    "percent",
+    "points",
+    "seconds",
+    "shortened",
+]
+
+NOTHING = "–"
+SPACE = "\N{NO-BREAK SPACE}"
+MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number to so many significant digits, without an exponent as long as that is legible.
+
+    Examples
+    --------
+    >>> number(0.31415), number(41234.5), number(3.0), number(0.0000123), number(float("nan"))
+    ('0.314', '41,234', '3', '1.23e-05', '–')
+    """
+    if not math.isfinite(value):
+        return NOTHING if math.isnan(value) else f"{MINUS if value < 0 else ''}∞"
+    size = abs(value)
+    if size >= 1e7 or 0 < size < 1e-4:
+        text = f"{value:.{digits - 1}e}"
+    elif size >= 10 ** (digits - 1):
+        text = f"{value:,.0f}"
+    else:
+        text = f"{float(f'{value:.{digits}g}'):.10f}".rstrip("0").rstrip(".")
+    return _signed(text)
+
+
+def fixed(value: float, decimals: int = 3) -> str:
+    """A number with so many decimals, as in a column of a table.
+
+    Examples
+    --------
+    >>> fixed(-0.5), fixed(float("nan"))
+    ('−0.500', '–')
+    """
+    return _signed(f"{value:z,.{decimals}f}") if math.isfinite(value) else number(value)
+
+
+def percent(share: float) -> str:
+    """A share in per cent: whole, with decimals near the ends, never rounded to nothing or to all.
+
+    Examples
+    --------
+    >>> percent(0.1234), percent(0.0049), percent(0.996), percent(0.00002), percent(1.0)
+    ('12\\xa0%', '0.5\\xa0%', '99.6\\xa0%', 'under 0.1\\xa0%', '100\\xa0%')
+    """
+    if not math.isfinite(share):
+        return NOTHING
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", f"{SPACE}%")
+    if min(share, 1 - share) < 0.0005:
+        return f"{'under 0.1' if share < 0.5 else 'over 99.9'}{SPACE}%"
+    return f"{100 * share:.{1 if min(share, 1 - share) < 0.0995 else 0}f}{SPACE}%"
+
+
+def points(share: float) -> str:
+    """A difference of shares in percentage points: ``1.3 points``."""
+    text = f"{100 * share:.1f}"
+    return f"{text}{SPACE}point{'' if text == '1.0' else 's'}"
+
+
+def interval(value: float, lower: float, upper: float) -> str:
+    """A value and its interval, to digits that tell the two apart; the value alone where there is none.
+
+    Examples
+    --------
+    >>> interval(1.4142, 1.31, 1.532), interval(1.00312, 1.0021, 1.0041), interval(2.0, float("nan"), float("nan"))
+    ('1.41 (1.31 to 1.53)', '1.003 (1.002 to 1.004)', '2')
+    """
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return number(value)
+    digits = 3
+    while digits < 6 and len({number(x, digits) for x in (value, lower, upper)}) < 3:
+        digits += 1
+    return f"{number(value, digits)} ({number(lower, digits)} to {number(upper, digits)})"
+
+
+def seconds(value: float) -> str:
+    """A duration: ``4 ms``, ``2.3 s``, ``3 min 20 s``."""
+    if not math.isfinite(value):
+        return NOTHING
+    if value < 0.9995:
+        return f"{max(1000 * value, 1):.0f}{SPACE}ms"
+    if value < 99.95:
+        return f"{value:.1f}{SPACE}s"
+    return f"{int(value // 60)}{SPACE}min {value % 60:.0f}{SPACE}s"
+
+
+def counted(n: float, what: str) -> str:
+    """``1 row``, ``32,561 rows``, ``3 classes``."""
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{n:,.0f}{SPACE}{what if n == 1 else plural}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def label_text(label: Any) -> str:
+    """A class label or a level as text; what would be invisible is named.
+
+    Examples
+    --------
+    >>> label_text(np.float64(2.0)), label_text(" "), label_text(True), label_text(np.datetime64("2024-03-01"))
+    ('2', '(blank)', 'True', '2024-03-01')
+    """
+    if isinstance(label, np.generic):
+        label = label.item() if label.dtype.kind != "M" else str(label.astype("datetime64[D]"))
+    if isinstance(label, float):
+        return number(label, 6)
+    return " ".join(str(label).split()) or "(blank)"
+
+
+def shortened(text: str, room: int = 40) -> str:
+    """The text with its middle left out where it is too long; what tells names apart is often their end."""
+    if len(text) <= room:
+        return text
+    end = (room - 1) // 3
+    return f"{text[: room - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+
+
+def brief(label: Any, room: int = 28) -> str:
+    """A label as it fits beside a picture."""
+    return shortened(label_text(label), room)
+
+
+def _signed(text: str) -> str:
+    return f"{MINUS}{text[1:]}" if text.startswith("-") else text
