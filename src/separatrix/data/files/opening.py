@@ -29,7 +29,7 @@ READERS = {
 def open_table(
     path: str | os.PathLike[str], *, table: str | None = None, types: Mapping[str, Any] | None = None
 ) -> TableFile:
-    """Open a table in a file.
+    r"""Open a table in a file.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def open_table(
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "people.csv")
-    >>> _ = path.write_text("name;height\\nAda;1,65\\nAlan;NA\\n")
+    >>> _ = path.write_text("name;height\nAda;1,65\nAlan;NA\n")
     >>> people = open_table(path)
     >>> people.columns
     ('name', 'height')

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""CSV and TSV: text that has no types, and gets the same ones in every batch.
+
+Arrow splits the text; every cell arrives as text. One scan of the columns asked for finds what each can be read as
+(`kinds`), to the last row; columns whose type the caller knows are not scanned. Reading then converts batch by batch.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from separatrix.data.files.dialect import name_columns, sniff
+from separatrix.data.files.encoding import find_encoding, open_text
+from separatrix.data.files.errors import FileReadError
+from separatrix.data.files.kinds import Kind, convert, fitting, kind_of_type
+from separatrix.data.files.location import Location
+from separatrix.data.files.packing import reading
+from separatrix.data.files.table import AbstractTable
+from separatrix.exceptions import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["DelimitedFile"]
+
+BLOCK = 2**22  # bytes that are split at a time; no row may be longer
+SAMPLE = 2**18
+WORDS = {"number": Kind.NUMBER, "categorical": Kind.TEXT, "date": Kind.TEXT, "drop": Kind.TEXT}
+
+
+class DelimitedFile(AbstractTable):
+    """A CSV or TSV file."""
+
+    def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
+        super().__init__(where)
+        self._encoding = find_encoding(where)
+        if self._encoding.note:
+            self._notes.append(self._encoding.note)
+        with open_text(where, self._encoding) as stream, reading(where):
+            sample = stream.read(SAMPLE).decode("utf-8", errors="ignore")  # the last letter may be cut
+        self._dialect = sniff(sample, where.path, prefer="\t" if where.format == "tsv" else ",")
+        self.columns, notes = name_columns(self._dialect.header, where.path)
+        self._notes += notes
+        self._kinds, self._exact = self._given(types)
+        self._guessed = {name for name, wanted in types.items() if wanted == "boolean" and name in self.columns}
+
+    def _given(self, types: Mapping[str, Any]) -> tuple[dict[str, Kind], dict[str, pa.DataType]]:
+        """Kinds of the columns that the caller knows, and exact types where those are what was given."""
+        kinds, exact = {}, {}
+        for name, wanted in types.items():
+            if name not in self.columns or wanted == "boolean":
+                continue
+            if isinstance(wanted, str) and wanted in WORDS:
+                kinds[name] = WORDS[wanted]
+                continue
+            try:
+                kinds[name], exact[name] = kind_of_type(wanted), wanted
+            except TypeError as error:
+                words = ", ".join(map(repr, [*WORDS, "boolean"]))
+                raise DataError(f"types[{name!r}]: {error}. Give a type of Arrow, or one of {words}.") from error
+        return kinds, exact
+
+    def _schema(self, columns: tuple[str, ...]) -> pa.Schema:
+        import pyarrow as pa
+
+        self._infer(columns)
+        return pa.schema([(name, self._exact.get(name, self._kinds[name].type)) for name in columns])
+
+    def _infer(self, columns: tuple[str, ...]) -> None:
+        """Find the kinds of the columns that are not known yet."""
+        yes_no = tuple(name for name in columns if name in self._guessed and name not in self._kinds)
+        if yes_no:  # two values: the first block has both, or at least one
+            first = self._scan(yes_no, blocks=1)
+            self._kinds |= {name: kind for name, kind in first.items() if kind is not Kind.NOTHING}
+        unknown = tuple(name for name in columns if name not in self._kinds)
+        if unknown:
+            self._kinds |= self._scan(unknown)
+            self._note_commas(unknown)
+
+    def _scan(self, columns: tuple[str, ...], blocks: int | None = None) -> dict[str, Kind]:
+        kinds = dict.fromkeys(columns, Kind.NOTHING)
+        for number, batch in enumerate(self._texts(columns)):
+            if number == blocks:
+                break
+            for name, texts in zip(columns, batch.columns, strict=True):
+                kinds[name] = fitting(texts, kinds[name], comma=self._dialect.decimal_comma)
+            if blocks is None and all(kind is Kind.TEXT for kind in kinds.values()):
+                break
+        return kinds
+
+    def _note_commas(self, columns: tuple[str, ...]) -> None:
+        commas = [name for name in columns if self._kinds[name] is Kind.COMMA]
+        if commas:
+            self._notes.append(f"Numbers with a decimal comma were read as such: {', '.join(commas[:10])}.")
+
+    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        schema, row = self._schema(columns), 0
+        for batch in self._texts(columns):
+            arrays = [self._values(name, texts, row) for name, texts in zip(columns, batch.columns, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            row += batch.num_rows
+
+    def _values(self, name: str, texts: pa.Array, row: int) -> pa.Array:
+        import pyarrow as pa
+
+        kind, comma = self._kinds[name], self._dialect.decimal_comma
+        try:
+            values = convert(texts, kind, comma=comma)
+            return values.cast(self._exact[name]) if name in self._exact else values
+        except pa.ArrowInvalid as error:
+            wrong = next((i for i in range(len(texts)) if not _converts(texts[i : i + 1], kind, comma)), 0)
+            raise FileReadError(
+                f"{self.path}: column {name!r} holds {texts[wrong].as_py()!r} in row {row + wrong + 1} (after the line "
+                f"of names), which is not {kind.value}. Correct it, leave it blank, or read the column as another type."
+            ) from error
+
+    def _texts(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Batches of text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        with open_text(self.where, self._encoding) as stream, reading(self.where):
+            try:
+                for batch in self._split(stream, columns):
+                    if self._dialect.spaced:
+                        trimmed = [pc.utf8_ltrim(texts, " ") for texts in batch.columns]
+                        yield pa.RecordBatch.from_arrays(trimmed, names=batch.schema.names)
+                    else:
+                        yield batch
+            except pa.ArrowInvalid as error:
+                raise FileReadError(self._explained(error)) from error
+
+    def _split(self, stream: Any, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        dialect = self._dialect
+        reader = arrow.open_csv(
+            stream,
+            arrow.ReadOptions(
+                use_threads=False,  # splitting is one thread's work either way, and others may hold many blocks
+                block_size=BLOCK,
+                column_names=list(self.columns),
+                skip_rows=dialect.blank,
+                skip_rows_after_names=1,
+            ),
+            arrow.ParseOptions(
+                delimiter=dialect.delimiter, quote_char='"' if dialect.quoted else False, newlines_in_values=True
+            ),
+            arrow.ConvertOptions(
+                column_types=dict.fromkeys(self.columns, pa.string()),
+                include_columns=list(columns),
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+        yield from reader
+
+    def _explained(self, error: Exception) -> str:
+        """What is wrong with the text, found again by a slower reader that counts lines."""
+        ragged = self._ragged()
+        if ragged is not None:
+            return ragged
+        if "straddling" in str(error):
+            return (
+                f'{self.path} has a row of more than {BLOCK // 2**20} MB. Most likely a quote (") is opened and never '
+                "closed: close it, or double it where it is part of the text."
+            )
+        return f"{self.path} cannot be read as {self.format.upper()}: {error}. Correct that place."
+
+    def _ragged(self) -> str | None:
+        dialect, expected = self._dialect, len(self.columns)
+        with open_text(self.where, self._encoding) as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+            reader = csv.reader(
+                text, delimiter=dialect.delimiter, quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
+            )
+            line = 1
+            try:
+                for row in reader:
+                    if row and len(row) != expected:
+                        start = dialect.delimiter.join(row)
+                        start = start if len(start) <= 60 else f"{start[:60]}..."
+                        return (
+                            f"{self.path}, line {line}: {expected} fields were expected, as in the first line, and "
+                            f"{len(row)} found. The line begins {start!r}. Correct it: a text that holds the delimiter "
+                            f"({dialect.delimiter!r}) must be in quotes."
+                        )
+                    line = reader.line_num + 1
+            except csv.Error:  # a field without end, which the caller explains
+                return None
+        return None
+
+
+def _converts(texts: pa.Array, kind: Kind, comma: bool) -> bool:
+    import pyarrow as pa
+
+    try:
+        convert(texts, kind, comma=comma)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JSON: one record a line, or a list of records. Columns are all the names that any record has.
+
+A list is read record by record, too: it may be larger than memory. One scan finds the names and the kinds.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from separatrix.data.files.encoding import find_encoding, open_text
+from separatrix.data.files.errors import FileReadError
+from separatrix.data.files.kinds import Kind
+from separatrix.data.files.packing import reading
+from separatrix.data.files.table import AbstractTable
+from separatrix.data.files.values import kind_of_values, values_to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from separatrix.data.files.location import Location
+
+__all__ = ["RecordsFile"]
+
+ROWS = 8_192  # records that are held at a time as Python objects, which are large
+LONGEST = 2**24  # characters of one record
+
+
+class RecordsFile(AbstractTable):
+    """Records of JSON."""
+
+    def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
+        del types  # the values have their own
+        super().__init__(where)
+        self._encoding = find_encoding(where)
+        if self._encoding.note:
+            self._notes.append(self._encoding.note)
+        self._kinds: dict[str, Kind] = {}
+        for records in self._records():
+            names = dict.fromkeys(name for record in records for name in record)
+            for name in names:
+                column = [record.get(name) for record in records]
+                self._kinds[name] = kind_of_values(column, self._kinds.get(name, Kind.NOTHING), iso=True)
+        if not self._kinds:
+            raise FileReadError(f"{self.path} is empty: it holds no record. Is it the right file?")
+        self.columns = tuple(self._kinds)
+
+    def _schema(self, columns: tuple[str, ...]) -> pa.Schema:
+        import pyarrow as pa
+
+        return pa.schema([(name, self._kinds[name].type) for name in columns])
+
+    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        schema = self._schema(columns)
+        for records in self._records():
+            arrays = [values_to_arrow([record.get(name) for record in records], self._kinds[name]) for name in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _records(self) -> Iterator[list[dict[str, Any]]]:
+        """Lists of records."""
+        kept: list[dict[str, Any]] = []
+        with open_text(self.where, self._encoding) as stream, reading(self.where):
+            text = io.TextIOWrapper(stream, encoding="utf-8")
+            for line, record in _values(text, self.path):
+                if not isinstance(record, dict):
+                    raise FileReadError(
+                        f"{self.path}, line {line}: {json.dumps(record)[:40]} is no record. Each line, or each item of "
+                        'the list, must be an object such as {"age": 40, "colour": "red"}.'
+                    )
+                kept.append(record)
+                if len(kept) == ROWS:
+                    yield kept
+                    kept = []
+        if kept:
+            yield kept
+
+
+def _values(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
+    """The values of a text with the number of the line that each starts in."""
+    first = ""
+    while (character := text.read(1)) and character.isspace():
+        first += character
+    line = 1 + first.count("\n")
+    return _listed(text, path, line) if character == "[" else _lines(text, path, character, line)
+
+
+def _lines(text: io.TextIOWrapper, path: object, begun: str, line: int) -> Iterator[tuple[int, Any]]:
+    for number, rest in enumerate(text, line):
+        content = begun + rest if number == line else rest
+        if not content.strip():
+            continue
+        try:
+            yield number, json.loads(content)
+        except json.JSONDecodeError as error:
+            raise FileReadError(
+                f"{path}, line {number}: not JSON ({error.msg} at character {error.pos + 1}: {content[:40].strip()!r}). "
+                "Each line must be one whole record; or the file a list of records, in [ and ]."
+            ) from error
+
+
+def _listed(text: io.TextIOWrapper, path: object, line: int) -> Iterator[tuple[int, Any]]:
+    """The items of a list whose bracket has been read, decoded one after the other from a window of text."""
+    decoder, window, at, is_over = json.JSONDecoder(), "", 0, False
+    while True:
+        at, line = _skip(window, at, line)
+        if at < len(window) and window[at] == "]":
+            return
+        try:
+            if at == len(window):
+                raise json.JSONDecodeError("The list has no end", window, at)
+            value, end = decoder.raw_decode(window, at)
+            if end == len(window) and not is_over:  # a number may go on
+                raise json.JSONDecodeError("More to come", window, at)
+        except json.JSONDecodeError as error:
+            more = text.read(2**20) if len(window) - at < LONGEST else ""
+            if more:
+                window, at = window[at:] + more, 0
+                continue
+            if not is_over and len(window) - at < LONGEST:
+                is_over = True
+                continue
+            raise FileReadError(
+                f"{path}, line {line + window.count(chr(10), at, error.pos)}: not JSON ({error.msg}: "
+                f"{window[error.pos : error.pos + 40]!r}). Correct it, or write the file again."
+            ) from error
+        yield line, value
+        line += window.count("\n", at, end)
+        at = end
+
+
+def _skip(window: str, at: int, line: int) -> tuple[int, int]:
+    """Past the space and the comma between items."""
+    start = at
+    while at < len(window) and window[at] in " \t\r\n,":
+        at += 1
+    return at, line + window.count("\n", start, at)
