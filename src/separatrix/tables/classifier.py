@@ -21,7 +21,7 @@ from separatrix.data.table import Schema, TableEncoder
 from separatrix.data.table.plans import DatePlan, NumberPlan
 from separatrix.tables.ramps import Ramps
 
-__all__ = ["TableClassifier"]
+__all__ = ["TableClassifier", "bendable"]
 
 SAMPLE = 20_000  # rows from which the spread of each number is taken
 
@@ -104,7 +104,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         model = clone(self.model)
         if not self.curved:
             return model
-        basis = Ramps(_bendable(schema))
+        basis = Ramps(bendable(schema))
         if model.get_params().get("tune") is None:
             return model.set_params(basis=basis)
         sources = clone(basis).fit(numbers).functions_.sources
@@ -186,7 +186,7 @@ def _owners(schema: Schema) -> Array:
     return np.repeat(np.array(list(schema.groups), dtype=object), [len(place) for place in schema.groups.values()])
 
 
-def _bendable(schema: Schema) -> tuple[int, ...]:
+def bendable(schema: Schema) -> tuple[int, ...]:
     """Positions of numbers and of days; not of indicators, nor of the coordinates of cycles."""
     kinds = [plan for plan in schema.plans if isinstance(plan, NumberPlan | DatePlan)]
     wanted = [plan.column for plan in kinds if plan.kind in ("number", "date") and not plan.constant]

@@ -23,7 +23,7 @@ from separatrix.basis.survey import Survey, survey
 from separatrix.data.source import RowMap, Source
 from separatrix.exceptions import DataError
 
-__all__ = ["RampFunctions", "Ramps"]
+__all__ = ["RampFunctions", "Ramps", "marks"]
 
 SAMPLE = 20_000  # rows whose quantiles stand for those of all
 FEWEST, MOST = 4, 24  # knots along a column that the number of rows may call for
@@ -126,17 +126,25 @@ _ENDS = (slice(None, -1), slice(1, None))
 
 
 def _knots(found: Survey, d: int, n: int) -> Float:
-    """At most n places along a column: every value where they are few, else the frequent ones and quantiles."""
-    x = found.sample[:, d]
-    reach = np.array([found.extent.low[d], found.extent.high[d]])
-    distinct, counts = np.unique(np.append(x, reach), return_counts=True)
+    """The marks of a sample, and the ends of the whole."""
+    reach = [found.extent.low[d], found.extent.high[d]]
+    return np.union1d(reach, marks(found.sample[:, d], n))
+
+
+def marks(x: Float, n: int) -> Float:
+    """At most n places along a column: every value where they are few, else the frequent ones and quantiles.
+
+    >>> marks(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 5.0, 9.0]), 3)
+    array([0., 1., 9.])
+    """
+    distinct, counts = np.unique(x, return_counts=True)
     if len(distinct) <= n:
         return distinct
     shared = distinct[counts * n > len(x)]  # more rows than there would be between two quantiles
     rest = x[~np.isin(x, shared)]
-    # Without interpolation, a knot is a value that rows have, and ties cannot make two that differ by rounding.
+    # Without interpolation, a mark is a value that rows have, and ties cannot make two that differ by rounding.
     ranks = np.linspace(0, 1, max(n - len(shared), 2))
-    return np.unique(np.concatenate([reach, shared, np.quantile(rest, ranks, method="nearest")]))
+    return np.union1d(shared, np.quantile(rest, ranks, method="nearest"))
 
 
 def _texts(knots: Float) -> dict[float, str]:

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows split and encoded once, and every candidate fitted to the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.comparison import Comparison, compare
+from separatrix.comparison.trial import Trial
+from separatrix.data.reader import NamedRows
+from separatrix.data.table import TableEncoder
+from separatrix.study.candidates import candidates, selected
+from separatrix.study.notes import captured
+from separatrix.study.opening import Opened, held_out_rows
+from separatrix.tables import TableClassifier
+from separatrix.tables.classifier import bendable
+
+__all__ = ["Prepared", "prepare", "run_trials"]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(NamedRows):
+    """Named rows of which some can be taken, as a comparison does where probabilities underflow."""
+
+    def __getitem__(self, rows: Any) -> Numbers:
+        return Numbers(self.array[rows], self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The rows learnt from and held out, the encoder that was fitted to the first, the numbers of both, and models."""
+
+    train: Opened
+    test: Opened
+    encoder: TableEncoder
+    train_numbers: Numbers
+    test_numbers: Numbers
+    models: dict[str, TableClassifier]
+
+
+def prepare(
+    opened: Opened,
+    types: Mapping[str, str] | None,
+    models: Sequence[str] | None,
+    test_share: float,
+    rng: np.random.Generator,
+) -> Prepared:
+    """Split, infer types from the rows to learn from alone, encode, and name the models."""
+    held = held_out_rows(opened.codes, test_share, rng)
+    train, test = opened.take(np.flatnonzero(~held)), opened.take(np.flatnonzero(held))
+    encoder = TableEncoder(types=types).fit(train.X)
+    schema = encoder.schema_
+    offered = candidates(
+        train.n_rows, len(schema.columns), len(train.classes), n_numbers=len(bendable(schema)), types=types
+    )
+    return Prepared(
+        train,
+        test,
+        encoder,
+        Numbers(encoder.transform(train.X), schema.columns),
+        Numbers(encoder.transform(test.X), schema.columns),
+        offered if models is None else selected(offered, models),
+    )
+
+
+def run_trials(prepared: Prepared, tell: Callable[[str], None]) -> tuple[Comparison, dict[str, list[str]]]:
+    """All models compared, and what each warned of while it was fitted."""
+    trials: list[Trial] = []
+    said: dict[str, list[str]] = {}
+    for name, model in prepared.models.items():
+        tell(name)
+        with captured() as said[name]:
+            trials.append(_trial(name, model, prepared))
+    ranked = tuple(sorted(trials, key=_rank))
+    return Comparison(ranked, prepared.train.classes, prepared.train.rows, prepared.test.rows, None), said
+
+
+def _trial(name: str, model: TableClassifier, prepared: Prepared) -> Trial:
+    train, test = prepared.train_numbers, prepared.test_numbers
+    try:
+        estimator: Any = model.for_numbers(prepared.encoder.schema_, train.array)
+    except ValueError as error:
+        return Trial(name, failure=f"{type(error).__name__}: {error}")
+    found = compare({name: estimator}, train, prepared.train.labels, X_test=test, y_test=prepared.test.labels)
+    return found[name]
+
+
+def _rank(trial: Trial) -> float:
+    """By log-likelihood on the held-out rows; those that failed come last."""
+    value = trial.test.log_likelihood.value
+    return float("inf") if np.isnan(value) else -value
