@@ -53,6 +53,11 @@ def start(
         sys.stdout.write(context.get_help())
 
 
+def _paragraphs(verb: Any) -> str:
+    """The docstring with each paragraph on one line: terminals differ in width, and typer keeps line breaks."""
+    return "\n\n".join(" ".join(part.split()) for part in str(verb.__doc__).split("\n\n"))
+
+
 for module, verb in (
     (fit, fit.fit),
     (compare, compare.compare),
@@ -64,7 +69,7 @@ for module, verb in (
     (datasets, datasets.datasets),
     (demo, demo.demo),
 ):
-    app.command(epilog=module.EXAMPLES)(verb)
+    app.command(help=_paragraphs(verb), epilog=module.EXAMPLES)(verb)
 
 
 def command() -> Any:

@@ -40,7 +40,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare models on a table: held-out figures with standard errors, evidence, time. Writes no file."""
-    from separatrix.cli.studies import Question, run_study, say_choice, say_comparison
+    from separatrix.cli.studies import Question, run_study, say_choice, say_comparison, unsaid
 
     voice = Voice(as_json=as_json)
     question = Question(
@@ -49,5 +49,5 @@ def compare(
     study, notes = run_study(question, voice)
     say_comparison(study, voice)
     say_choice(study, voice)
-    voice.notes(notes)
+    voice.notes(unsaid(notes, study))
     voice.finish(study_document(study, notes, {}))

@@ -9,7 +9,7 @@ import typer
 
 from separatrix.cli.console import Voice
 from separatrix.cli.errors import CommandError, writing
-from separatrix.cli.options import Force, Json, examples
+from separatrix.cli.options import Force, Json, examples, nearest
 from separatrix.cli.outputs import STANDARD, require_free
 
 __all__ = ["CATALOGUE", "EXAMPLES", "datasets", "write_dataset"]
@@ -45,7 +45,7 @@ CATALOGUE = {
 def datasets(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="The one to write; all are listed without.", show_default=False),
+        typer.Argument(metavar="NAME", help="The one to write; all are listed without.", show_default=False),
     ] = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is CSV.", show_default=False)
@@ -84,13 +84,9 @@ def write_dataset(name: str, output: str, *, rows: int | None, seed: int, force:
 
 
 def _entry(name: str) -> Entry:
-    from difflib import get_close_matches
-
-    if name in CATALOGUE:
-        return CATALOGUE[name]
-    near = get_close_matches(name, CATALOGUE, n=2)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(CATALOGUE)}."
-    raise typer.BadParameter(f"there is no data set {name!r}. {hint}", param_hint="NAME")
+    if name not in CATALOGUE:
+        raise typer.BadParameter(f"there is no data set {name!r}. {nearest(name, CATALOGUE)}", param_hint="NAME")
+    return CATALOGUE[name]
 
 
 def _list(voice: Voice) -> None:

@@ -28,7 +28,7 @@ def demo(
 ) -> None:
     """Fit a table of loans that comes with the package, end to end, in less than a minute."""
     from separatrix.cli.datasets import CATALOGUE, write_dataset
-    from separatrix.cli.studies import Question, run_study, say_choice, say_comparison, write_files
+    from separatrix.cli.studies import Question, run_study, say_choice, say_comparison, unsaid, write_files
 
     voice = Voice(as_json=as_json)
     home, target = Path(folder), CATALOGUE["loans"].target
@@ -42,6 +42,6 @@ def demo(
     say_comparison(study, voice)
     say_choice(study, voice)
     files = {"data": data} | write_files(study, model=model, report=report, force=force)
-    voice.notes(notes)
+    voice.notes(unsaid(notes, study))
     voice.say("", f"Try: separatrix explain {model}", f"The report is at {report}: open it in a browser.")
     voice.finish(study_document(study, notes, files))

@@ -89,7 +89,14 @@ def _reason(error: BaseException) -> str | None:
 
     if isinstance(error, FileWriteError):
         return "output"
-    return "data" if isinstance(error, DataError | FileError) else None
+    told = isinstance(error, DataError | FileError) or (isinstance(error, ValueError) and _raised_here(error))
+    return "data" if told else None
+
+
+def _raised_here(error: BaseException) -> bool:
+    """Whether this package itself raised it: then its text is for the user. Any other ValueError is a bug."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    return bool(frames) and str(frames[-1][0].f_globals.get("__name__", "")).partition(".")[0] == "separatrix"
 
 
 def _os_error(error: OSError) -> str:

@@ -55,7 +55,7 @@ def fit(
     Says what each column was taken for, judges every model on rows that it has not seen and by its evidence, and picks
     one with its reasons. The model saved has learnt from all rows.
     """
-    from separatrix.cli.studies import Question, run_study, say_choice, say_comparison, say_files, write_files
+    from separatrix.cli.studies import Question, run_study, say_choice, say_comparison, say_files, unsaid, write_files
 
     voice = Voice(as_json=as_json)
     written = None if no_report else report
@@ -67,6 +67,6 @@ def fit(
     say_comparison(study, voice)
     say_choice(study, voice)
     files = write_files(study, model=model, report=written, force=force)
-    voice.notes(notes)
+    voice.notes(unsaid(notes, study))
     say_files(files, voice)
     voice.finish(study_document(study, notes, files))

@@ -54,9 +54,11 @@ class Verbs(TyperGroup):
 
 def _usage(error: Any) -> CommandError:
     """The message, and where help is."""
-    message = str(error.format_message()).strip()
+    near = getattr(error, "possibilities", None)  # of an option that is not known
+    message = error.message if near else str(error.format_message()).strip().replace("Value error, ", "")
+    message += f". Did you mean {' or '.join(sorted(near))}?" if near else ""
     where = error.ctx.command_path if error.ctx is not None else "separatrix"
-    stop = "" if message[-1:] in ".?!)" else "."
+    stop = "" if message[-1:] in ".?" else "."
     return CommandError("usage", f"{message}{stop} See {where} --help.")
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "examples",
     "model_names",
     "names_among",
+    "nearest",
     "split_types",
 ]
 
@@ -89,7 +90,7 @@ Models = Annotated[
 ]
 TestShare = Annotated[
     float,
-    typer.Option("--test-share", metavar="SHARE", help="Share of rows held out to judge by.", callback=_within(0, 1)),
+    typer.Option("--test-share", metavar="SHARE", help="Share of rows held out to judge by.", min=0.01, max=0.5),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the split into training and test rows.", min=0)]
 Level = Annotated[
@@ -104,6 +105,19 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["[bold]Examples[/bold]", *("  " + line.replace("[", "\\[") for line in lines)])
 
 
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence for a word that is not known: those it is near to, or all there are.
+
+    Examples
+    --------
+    >>> nearest("lobster", ["loans", "lobsters"])
+    'Did you mean lobsters?'
+    """
+    words = list(known)
+    near = get_close_matches(word.lower(), words, n=2)
+    return f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(words)}."
+
+
 def names_among(values: Iterable[str] | None, known: Iterable[str]) -> list[str]:
     """Names between commas, of an option that may be repeated; one that holds commas itself is not split."""
     names = set(known)
@@ -116,9 +130,7 @@ def model_names(values: Iterable[str] | None) -> tuple[str, ...]:
     names = names_among(values, MODELS.values())
     for name in names:
         if name not in MODELS and name not in MODELS.values():
-            near = get_close_matches(name.lower(), MODELS, n=2)
-            hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(MODELS)}."
-            raise typer.BadParameter(f"there is no model {name!r}. {hint}", param_hint="--models")
+            raise typer.BadParameter(f"there is no model {name!r}. {nearest(name, MODELS)}", param_hint="--models")
     return tuple(MODELS.get(name, name) for name in names)
 
 

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from separatrix.cli.console import Voice, noted
 from separatrix.cli.errors import CommandError, writing
-from separatrix.cli.options import Force, Json, Saved, examples
+from separatrix.cli.options import Force, Json, Saved, examples, nearest
 from separatrix.cli.outputs import require_ending, require_free
 
 __all__ = ["EXAMPLES", "plot"]
@@ -23,18 +22,6 @@ EXAMPLES = examples(
 )
 
 
-class Kind(StrEnum):
-    """The pictures there are."""
-
-    coefficients = "coefficients"
-    reliability = "reliability"
-    projection = "projection"
-    boundary = "boundary"
-    probability = "probability"
-    uncertainty = "uncertainty"
-    density = "density"
-
-
 class Picture(NamedTuple):
     """The display that draws it; the number of columns it is of, None for any; and what its response is called."""
 
@@ -44,25 +31,31 @@ class Picture(NamedTuple):
 
 
 PICTURES = {
-    Kind.coefficients: Picture("CoefficientDisplay"),
-    Kind.reliability: Picture("ReliabilityDisplay"),
-    Kind.projection: Picture("ProjectionDisplay"),
-    Kind.boundary: Picture("DecisionBoundaryDisplay", 2, "regions"),
-    Kind.probability: Picture("DecisionBoundaryDisplay", 2, "probability"),
-    Kind.uncertainty: Picture("DecisionBoundaryDisplay", 2, "uncertainty"),
-    Kind.density: Picture("ClassDensityDisplay", 1),
+    "coefficients": Picture("CoefficientDisplay"),
+    "reliability": Picture("ReliabilityDisplay"),
+    "projection": Picture("ProjectionDisplay"),
+    "boundary": Picture("DecisionBoundaryDisplay", 2, "regions"),
+    "probability": Picture("DecisionBoundaryDisplay", 2, "probability"),
+    "uncertainty": Picture("DecisionBoundaryDisplay", 2, "uncertainty"),
+    "density": Picture("ClassDensityDisplay", 1),
 }
+
+
+def _known(kind: str) -> str:
+    if kind not in PICTURES:
+        raise typer.BadParameter(f"there is no picture {kind!r}. {nearest(kind, PICTURES)}")
+    return kind
 
 
 def plot(
     model: Saved,
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[DATA]", help="Labelled rows; all kinds but coefficients need them.", show_default=False
-        ),
+        typer.Argument(metavar="DATA", help="Labelled rows; all kinds but coefficients need them.", show_default=False),
     ] = None,
-    kind: Annotated[Kind, typer.Option("--kind", "-k", help="What to draw.")] = Kind.coefficients,
+    kind: Annotated[
+        str, typer.Option("--kind", "-k", metavar="KIND", help=f"One of {', '.join(PICTURES)}.", callback=_known)
+    ] = "coefficients",
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help=f"Where to: {', '.join(ENDINGS)}.")
     ] = "plot.png",
@@ -80,8 +73,8 @@ def plot(
 
     require_ending(output, ENDINGS, what="a picture")
     require_free([output], force=force)
-    if data is None and kind is not Kind.coefficients:
-        raise typer.BadParameter(f"a picture of kind {kind.value} needs labelled rows.", param_hint="DATA")
+    if data is None and kind != "coefficients":
+        raise typer.BadParameter(f"a picture of kind {kind} needs labelled rows.", param_hint="DATA")
     fitted = load_model(model)
     with noted() as warned:
         figure = _draw(PICTURES[kind], fitted, data, target)
@@ -89,7 +82,7 @@ def plot(
     voice = Voice(as_json=as_json)
     voice.notes(warned)
     voice.say(f"Written: {output}")
-    voice.finish({"kind": kind.value, "notes": warned, "files": {"picture": output}})
+    voice.finish({"kind": kind, "notes": warned, "files": {"picture": output}})
 
 
 def _draw(picture: Picture, fitted: Any, data: str | None, target: str | None) -> Any:

@@ -17,7 +17,16 @@ from separatrix.cli.render import class_line, column_table, file_table
 if TYPE_CHECKING:
     from separatrix.study import Study
 
-__all__ = ["Question", "merged_notes", "run_study", "say_choice", "say_comparison", "say_files", "write_files"]
+__all__ = [
+    "Question",
+    "merged_notes",
+    "run_study",
+    "say_choice",
+    "say_comparison",
+    "say_files",
+    "unsaid",
+    "write_files",
+]
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,14 @@ def run_study(question: Question, voice: Voice) -> tuple[Study, list[str]]:
     voice.say(f"{table.path}: {study.n_rows:,} rows, {len(table.columns)} columns. Predicting {study.target}:")
     voice.say(f"{class_line(study)}.", "", column_table(study.schema))
     return study, merged_notes(table.notes, study.notes, warned)
+
+
+def unsaid(notes: list[str], study: Study) -> list[str]:
+    """Those that do not stand under the table of models already."""
+    from separatrix.comparison.notes import notes_on
+
+    said = [] if study.comparison is None else notes_on(study.comparison)
+    return [note for note in notes if note not in said]
 
 
 def merged_notes(*lists: list[str] | tuple[str, ...]) -> list[str]:
