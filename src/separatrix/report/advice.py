@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from separatrix.report.facts import Facts
+from separatrix.report.models import notes_on_models
 from separatrix.report.words import brief, counted, points
 from separatrix.study import Study
 
@@ -22,11 +23,12 @@ FEW_ROWS = 30  # held-out rows of a class, below which its shares are known to n
 
 @dataclass(frozen=True)
 class Topic:
-    """A kind of warning: its heading, the words by which its sentences are known, and what to do."""
+    """A kind of warning: its heading, the words by which its sentences are known, what to do, and whether it is grave."""
 
     title: str
     words: str
     remedy: str
+    is_grave: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Advice:
     title: str
     what: str
     remedy: str
+    is_grave: bool
 
 
 TOPICS = (
@@ -43,41 +46,52 @@ TOPICS = (
         "No better than the shares",
         r"no better than|nothing to learn",
         "Do not act on single probabilities. Look for columns that say more about the target.",
+        is_grave=True,
     ),
     Topic(
         "Separation",
         r"separat(?!rix)",
         "Look at the columns named: one of them may give the answer away, or may only be known afterwards. If it is "
         "legitimate, trust the direction of its weight, and not its size: that is set by the prior.",
+        is_grave=True,
     ),
     Topic(
         "Approximation",
         r"approximat|pareto|laplace",
         "Treat intervals as rough. More rows, fewer columns, or "
         "BayesianLogisticRegression(approximation='importance') make them exact.",
+        is_grave=True,
     ),
     Topic(
         "Not converged",
         r"converge",
         "Remove columns that repeat each other, or allow more steps, and fit again.",
+        is_grave=True,
     ),
     Topic(
         "Calibration",
         r"calibrat|probabilities are off",
         "Use the order of the probabilities, or correct them by the calibration figure before taking them at their "
         "word. Check for a shift between the rows learnt from and the rows held out.",
+        is_grave=True,
     ),
     Topic(
         "Imbalance",
-        r"imbalance|rare|unbalanced|smallest class|of the rows are",
-        "Do not judge by accuracy. Choose a threshold from the decisions section, by what each mistake costs.",
+        r"imbalance|\brare\b|accuracy says little",
+        "Do not judge by accuracy. Decide by what each mistake costs: see the section on decisions.",
+        is_grave=True,
     ),
     Topic(
         "Columns that repeat each other",
         r"collinear|combination of|repeat",
         "Predictions stand; the weights of these columns share one effect between them and should not be read alone.",
     ),
-    Topic("Failed models", r"failed", "The other models are not affected."),
+    Topic(
+        "Few rows",
+        r"rows only|\brough\b",
+        "Give more weight to the intervals than to the figures, and collect more rows before much depends on them.",
+        is_grave=True,
+    ),
     Topic(
         "Gaps",
         r"missing|gaps?\b",
@@ -100,12 +114,18 @@ def advice_on(study: Study, facts: Facts) -> tuple[Advice, ...]:
     found.sort(key=lambda item: order.index(item[0]))
     last = {topic: i for i, (topic, _) in enumerate(found)}
     # A remedy is said once, after the last sentence of its topic.
-    return tuple(Advice(t.title, note, t.remedy if last[t] == i else "") for i, (t, note) in enumerate(found))
+    return tuple(
+        Advice(topic.title, note, topic.remedy if last[topic] == i else "", topic.is_grave)
+        for i, (topic, note) in enumerate(found)
+    )
 
 
 def _said(study: Study, facts: Facts) -> list[str]:
-    """Sentences of the study, then those of held-out rows on topics it left alone."""
-    said = list(study.notes)
+    """Sentences of the study, then those of held-out rows on topics it left alone.
+
+    What it says of the models compared stands beside their table, and not among warnings on the one chosen.
+    """
+    said = [note for note in study.notes if note not in notes_on_models(study)]
     topics = {_topic(note) for note in said}
     return said + [note for note in _seen(study, facts) if _topic(note) not in topics]
 

@@ -75,7 +75,7 @@ def _class_rows(study: Study, facts: Facts) -> tuple[ClassRow, ...]:
             facts.labels[k],
             f"{int(study.counts[k]):,}",
             percent(float(share[k])),
-            bar(float(share[k]), f"{facts.labels[k]}: {percent(float(share[k]))} of rows", kind=colour(k)),
+            bar(float(share[k]), f"{facts.labels[k]}: {percent(float(share[k]))} of rows", kind=colour(k, len(share))),
         )
         for k in order
     )

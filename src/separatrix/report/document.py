@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One HTML document of a study: sections as records, laid out by templates.
 
-The document carries everything with it and asks for nothing: no script at all, no font, no address. Its content security
+The document carries everything with it and asks for nothing: no script, no font, no address. Its content security
 policy allows its own style sheet by hash and nothing else, so that a name in a table could not do harm even if it
 slipped past the escaping.
 """

@@ -21,6 +21,7 @@ __all__ = ["EffectCard", "EffectsView", "LevelRow", "effects_of"]
 N_SHOWN, N_MORE = 12, 24  # cards in sight, and folded away
 N_LEVELS, N_MORE_LEVELS = 6, 40  # of a category: the most frequent in sight
 N_BANDS = 3  # classes up to which bands can be told apart where they overlap
+LEVEL_WIDTH = 120.0  # pixels of a row of levels, at least
 N_CHOICES = 12  # classes that the selector offers: the most frequent
 
 
@@ -31,7 +32,6 @@ class LevelRow:
     name: str
     share: str
     mark: Picture
-    value: str
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,25 @@ class Key:
     kind: str
 
 
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What all cards share: the classes drawn, with their labels and colours, and the scale of probabilities.
+
+    ``base`` is the share of the class among all rows where one class is drawn, NaN where several are.
+    """
+
+    drawn: list[int]
+    labels: tuple[str, ...]
+    kinds: tuple[str, ...]
+    upright: Scale
+    base: float
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one class is drawn."""
+        return len(self.drawn) == 1
+
+
 @dataclass(frozen=True)
 class EffectsView:
     """The whole section."""
@@ -70,58 +89,62 @@ class EffectsView:
 
 
 def effects_of(study: Study, facts: Facts) -> EffectsView:
-    """Cards in the order of importance; two classes are mirror images, so that one of them is drawn."""
-    K = len(facts.labels)
-    drawn = [1] if K == 2 else np.argsort(-study.counts, kind="stable")[:N_CHOICES].tolist()
+    """Cards in the order of importance."""
     ranked = sorted(study.effects, key=lambda effect: -effect.importance)
-    upright = _common_scale(ranked, drawn)
-    cards = tuple(
-        _card(rank, effect, drawn, upright, facts) for rank, effect in enumerate(ranked[: N_SHOWN + N_MORE], 1)
-    )
-    keys = () if K == 2 else tuple(Key(i, brief(facts.labels[k]), colour(k)) for i, k in enumerate(drawn))
+    frame = _frame(study, facts, ranked)
+    cards = tuple(_card(rank, effect, frame) for rank, effect in enumerate(ranked[: N_SHOWN + N_MORE], 1))
+    keys = (Key(i, brief(frame.labels[i]), kind) for i, kind in enumerate(frame.kinds))
     return EffectsView(
-        event=facts.event if K == 2 else "",
+        event=facts.event if frame.is_single else "",
         cards=cards[:N_SHOWN],
         more=cards[N_SHOWN:],
-        n_hidden=max(len(ranked) - N_SHOWN - N_MORE, 0),
-        keys=keys,
+        n_hidden=max(len(study.schema.inputs) - len(cards), 0),
+        keys=() if frame.is_single else tuple(keys),
         has_bands=any(bool(np.isfinite(effect.lower).any()) for effect in ranked),
-        many=len(drawn) > N_BANDS,
+        many=len(frame.drawn) > N_BANDS,
     )
 
 
-def _common_scale(effects: list[Effect], drawn: list[int]) -> Scale:
-    """From zero to the highest probability of any card, bands included, so that cards can be compared."""
-    tops = [np.nanmax(np.fmax(effect.mean, effect.upper)[:, drawn]) for effect in effects]
-    return nice_scale([0.0, max(map(float, tops), default=1.0)], at_ticks=True)
+def _frame(study: Study, facts: Facts, effects: list[Effect]) -> Frame:
+    """Two classes are mirror images, so that one of them is drawn; of many, the most frequent."""
+    K = len(facts.labels)
+    drawn = [1] if K == 2 else np.argsort(-study.counts, kind="stable")[:N_CHOICES].tolist()
+    # From zero to the highest probability of any card, bands included, so that cards can be compared.
+    tops = [float(np.nanmax(np.fmax(effect.mean, effect.upper)[:, drawn])) for effect in effects]
+    return Frame(
+        drawn=drawn,
+        labels=tuple(facts.labels[k] for k in drawn),
+        kinds=tuple(f"{colour(k, K)} c{i}" for i, k in enumerate(drawn)),
+        upright=nice_scale([0.0, max(tops, default=1.0)], at_ticks=True),
+        base=float(study.counts[1] / study.counts.sum()) if K == 2 else np.nan,
+    )
 
 
-def _card(rank: int, effect: Effect, drawn: list[int], upright: Scale, facts: Facts) -> EffectCard:
+def _card(rank: int, effect: Effect, frame: Frame) -> EffectCard:
     """Along numbers and dates a line, otherwise a row for each level."""
     name = label_text(effect.column)
-    low, high = _extent(effect, drawn)
-    span = f"from {percent(low)} to {percent(high)}"
-    caption = span if len(drawn) == 1 else ""
-    title = f"Probability {f'of {facts.labels[drawn[0]]} ' if len(drawn) == 1 else ''}along {name}, {span}"
+    mean = effect.mean[:, frame.drawn]
+    span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
+    caption = span if frame.is_single else ""
     x = _numbers(effect)
     if x is None:
-        rows = _level_rows(effect, drawn, upright, facts)
+        rows = _level_rows(effect, frame)
         split = N_LEVELS if len(rows) > N_LEVELS + 1 else len(rows)  # one more row is shorter than a fold
-        axis = axis_row(upright, percent, "probability")
+        axis = axis_row(frame.upright, percent, "probability", width=LEVEL_WIDTH)
         return EffectCard(rank, name, caption, None, axis, rows[:split], rows[split : split + N_MORE_LEVELS])
+    title = f"Probability {f'of {frame.labels[0]} ' if frame.is_single else ''}along {name}, {span}"
+    return EffectCard(rank, name, caption, _curve(effect, x, frame, title), None, (), ())
+
+
+def _curve(effect: Effect, x: Float, frame: Frame, title: str) -> Picture:
     across = nice_scale(x)
     lines = [
-        Curve(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], f"{colour(k)} c{i}")
-        for i, k in enumerate(drawn)
+        Curve(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind)
+        for k, kind in zip(frame.drawn, frame.kinds, strict=True)
     ]
+    share = np.asarray(effect.share, dtype=np.float64)
     words = _tick_words(across, effect.values)
-    picture = curves(x, lines, np.asarray(effect.share, dtype=np.float64), across, words, upright, title)
-    return EffectCard(rank, name, caption, picture, None, (), ())
-
-
-def _extent(effect: Effect, drawn: list[int]) -> tuple[float, float]:
-    mean = effect.mean[:, drawn]
-    return float(np.nanmin(mean)), float(np.nanmax(mean))
+    return curves(x, lines, share, across, words, frame.upright, title, reference=frame.base)
 
 
 def _numbers(effect: Effect) -> Float | None:
@@ -149,20 +172,22 @@ def _short(value: float) -> str:
     return number(value, 4)
 
 
-def _level_rows(effect: Effect, drawn: list[int], upright: Scale, facts: Facts) -> tuple[LevelRow, ...]:
+def _level_rows(effect: Effect, frame: Frame) -> tuple[LevelRow, ...]:
     """The most frequent level first."""
     order = np.argsort(-np.asarray(effect.share, dtype=np.float64), kind="stable").tolist()
-    return tuple(_level_row(effect, g, drawn, upright, facts) for g in order)
+    return tuple(_level_row(effect, g, frame) for g in order)
 
 
-def _level_row(effect: Effect, g: int, drawn: list[int], upright: Scale, facts: Facts) -> LevelRow:
+def _level_row(effect: Effect, g: int, frame: Frame) -> LevelRow:
     name = _level_name(effect.values[g], effect.kind)
-    share = percent(float(effect.share[g]))
-    chances = ", ".join(f"{facts.labels[k]} {percent(float(effect.mean[g, k]))}" for k in drawn)
-    bounds = [effect.mean[g], effect.lower[g], effect.upper[g]]
-    marks = [Mark(*(float(bound[k]) for bound in bounds), kind=f"{colour(k)} c{i}") for i, k in enumerate(drawn)]
-    value = percent(float(effect.mean[g, drawn[0]])) if len(drawn) == 1 else ""
-    return LevelRow(shortened(name, 32), share, whiskers(marks, upright, f"{name}: {chances}"), value)
+    chances = [percent(float(effect.mean[g, k])) for k in frame.drawn]
+    marks = [
+        Mark(float(effect.mean[g, k]), float(effect.lower[g, k]), float(effect.upper[g, k]), kind)
+        for k, kind in zip(frame.drawn, frame.kinds, strict=True)
+    ]
+    said = ", ".join(f"{label} {chance}" for label, chance in zip(frame.labels, chances, strict=True))
+    mark = whiskers(marks, frame.upright, f"{name}: {said}", reference=frame.base)
+    return LevelRow(shortened(name, 32), percent(float(effect.share[g])), mark)
 
 
 def _level_name(value: Any, kind: str) -> str:

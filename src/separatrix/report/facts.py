@@ -73,6 +73,10 @@ def facts_of(study: Study) -> Facts:
     )
 
 
-def colour(k: int) -> str:
-    """Classes of the style sheet for the k-th class: one of eight colours, and a dash for each time they run out."""
+def colour(k: int, n_classes: int) -> str:
+    """Classes of the style sheet for the k-th class: one of eight colours, and a dash for each time they run out.
+
+    Of two classes, the one whose probability is drawn has the first colour.
+    """
+    k = 1 - k if n_classes == 2 else k
     return f"k{k % N_COLOURS}" + (f" dash{min(k // N_COLOURS, 2)}" if k >= N_COLOURS else "")

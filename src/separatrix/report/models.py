@@ -15,7 +15,7 @@ from separatrix.report.svg_rows import Mark, axis_row, whiskers
 from separatrix.report.words import NOTHING, counted, fixed, number, percent, seconds
 from separatrix.study import Study
 
-__all__ = ["Cell", "ModelRow", "ModelsView", "models_of"]
+__all__ = ["Cell", "ModelRow", "ModelsView", "models_of", "notes_on_models"]
 
 REACH = 1.96  # standard errors of a whisker
 WORST = 12.0  # standard errors and more below the best, where a model would flatten the picture of all others
@@ -75,11 +75,21 @@ def models_of(study: Study) -> ModelsView | None:
         name=chosen,
         reasons=study.choice.reasons if study.choice is not None else (),
         heads=tuple(columns),
-        axis=axis_row(scale, number, "mean log-likelihood of a test row"),
+        axis=axis_row(scale, number, "mean log-likelihood of a test row", width=150.0),
         rows=rows,
-        notes=tuple(notes_on(comparison)),
+        notes=notes_on_models(study),
         n_test=counted(len(comparison.test_rows), "row"),
     )
+
+
+def notes_on_models(study: Study) -> tuple[str, ...]:
+    """What there is to know of the comparison, and what the study says of models that were not chosen."""
+    if study.comparison is None:
+        return ()
+    chosen = study.choice.name if study.choice is not None else ""
+    others = tuple(f"{name}: " for name in study.comparison.names if name != chosen)
+    said = [note for note in study.notes if note.startswith(others)]
+    return tuple(dict.fromkeys([*notes_on(study.comparison), *said]))
 
 
 def _columns(comparison: Comparison) -> dict[str, list[Cell]]:
@@ -89,15 +99,15 @@ def _columns(comparison: Comparison) -> dict[str, list[Cell]]:
     def plain(key: str, decimals: int) -> list[Cell]:
         return [Cell(fixed(value, decimals), "") for value in found[key].tolist()]
 
-    def with_error(key: str) -> list[Cell]:
-        return [_cell(Estimate(v, se)) for v, se in zip(found[key], found[f"{key}_se"], strict=True)]
+    def with_error(key: str, decimals: int = 3) -> list[Cell]:
+        return [_cell(Estimate(v, se), decimals) for v, se in zip(found[key], found[f"{key}_se"], strict=True)]
 
-    gap = with_error("difference")
+    gap = with_error("difference", 4)
     best = next((i for i, cell in enumerate(gap) if cell.value != NOTHING), None)
     if best is not None:
         gap[best] = Cell("best", "")
     return {
-        "log-likelihood": with_error("test_log_likelihood"),
+        "log-likelihood": with_error("test_log_likelihood", 4),
         "to the best": gap,
         "accuracy": with_error("test_accuracy"),
         "AUC": with_error("test_auc"),
@@ -109,9 +119,9 @@ def _columns(comparison: Comparison) -> dict[str, list[Cell]]:
     }
 
 
-def _cell(estimate: Estimate) -> Cell:
+def _cell(estimate: Estimate, decimals: int) -> Cell:
     error = estimate.standard_error
-    return Cell(fixed(estimate.value, 4), f"± {fixed(error, 4)}" if np.isfinite(error) else "")
+    return Cell(fixed(estimate.value, decimals), f"± {fixed(error, decimals)}" if np.isfinite(error) else "")
 
 
 def _bounds(trial: Trial) -> tuple[float, float]:

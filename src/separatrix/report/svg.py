@@ -18,9 +18,22 @@ import numpy as np
 
 from separatrix._array import Float
 
-__all__ = ["Picture", "Scale", "area", "element", "line", "nice_scale", "picture", "place", "stretched", "text"]
+__all__ = [
+    "Picture",
+    "Scale",
+    "area",
+    "element",
+    "line",
+    "nice_scale",
+    "picture",
+    "place",
+    "spaced",
+    "stretched",
+    "text",
+]
 
 UNITS = 1000  # of the inner drawing: a thousandth of the width is under a pixel
+LETTER, GAP = 6.8, 8.0  # pixels that a letter takes at most, and that are left between words
 
 
 @dataclass(frozen=True)
@@ -123,6 +136,22 @@ def nice_scale(values: Sequence[float] | Float, *, n_ticks: int = 4, at_ticks: b
     first, last = (math.floor(low / step), math.ceil(high / step)) if at_ticks else _inside(low, high, step)
     ticks = tuple(float(f"{step * i:.12g}") + 0.0 for i in range(first, last + 1))
     return Scale(ticks[0], ticks[-1], ticks) if at_ticks else Scale(low, high, ticks)
+
+
+def spaced(scale: Scale, words: Sequence[str], width: float) -> list[tuple[float, str]]:
+    """Places and words of ticks that do not touch in a picture at least ``width`` pixels wide: all, or every second...
+
+    Ticks are counted from the one nearest to zero, so that it stays.
+    """
+    zero = int(np.argmin(np.abs(scale.ticks))) if scale.ticks else 0
+    room = (max(map(len, words), default=0) * LETTER + GAP) / width
+    apart = scale(scale.ticks[1]) - scale(scale.ticks[0]) if len(scale.ticks) > 1 else 1.0
+    every = max(math.ceil(room / apart), 1)
+    return [
+        (scale(tick), word)
+        for i, (tick, word) in enumerate(zip(scale.ticks, words, strict=True))
+        if (i - zero) % every == 0
+    ]
 
 
 def _inside(low: float, high: float, step: float) -> tuple[int, int]:

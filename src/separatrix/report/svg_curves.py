@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.report.svg import Picture, Scale, area, element, line, picture, place, stretched, text
+from separatrix.report.svg import Picture, Scale, area, element, line, picture, place, spaced, stretched, text
 from separatrix.report.words import percent
 
 __all__ = ["Curve", "curves"]
 
 HEIGHT = 150
 RUG = 0.16  # part of the height that the shares of the rows take
-APART = 0.14  # of the width, at least, between the words of two ticks
+NARROWEST = 230.0  # pixels that a card is wide, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +37,16 @@ def curves(
     words: tuple[str, ...],
     upright: Scale,
     title: str,
+    *,
+    reference: float = math.nan,
 ) -> Picture:
-    """Lines over ``x``; ``words`` are those of the ticks of ``across``, and ``share`` the part of rows at each x."""
+    """Lines over ``x``; ``words`` are those of the ticks of ``across``, ``share`` the part of rows at each x, and
+    ``reference`` a level to hold the line against.
+    """
     at = across.of(x)
     grid = [_level(tick, upright) for tick in upright.ticks]
-    inner = [_histogram(at, share)]
+    ends = np.array([0.0, 1.0])
+    inner = [_histogram(at, share), line(ends, np.full(2, upright(reference)), "level")]
     inner += [area(at, upright.of(c.lower), upright.of(c.upper), f"band {c.kind}") for c in found]
     inner += [line(at, upright.of(c.mean), f"line {c.kind}") for c in found]
     return picture(HEIGHT, title, [*grid, stretched(inner), *_below(across, words)], kind="curves")
@@ -68,12 +74,7 @@ def _histogram(at: Float, share: Float) -> Picture:
 
 
 def _below(across: Scale, words: tuple[str, ...]) -> list[Picture]:
-    """Words of the ticks, but for those that would touch the one before."""
-    parts: list[Picture] = []
-    free_from = -1.0
-    for tick, word in zip(across.ticks, words, strict=True):
-        at, half = across(tick), 0.5 * max(APART, 0.027 * len(word))
-        if at - half >= free_from:
-            parts.append(text(place(at), "100%", word, kind="tick middle", shift=(0, 16)))
-            free_from = at + half
-    return parts
+    return [
+        text(place(at), "100%", word, kind="tick middle", shift=(0, 16))
+        for at, word in spaced(across, words, NARROWEST)
+    ]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from separatrix.report.svg import Picture, Scale, element, picture, place, text
+from separatrix.report.svg import Picture, Scale, element, picture, place, spaced, text
 
 __all__ = ["Mark", "axis_row", "bar", "whiskers"]
 
@@ -57,13 +57,12 @@ def _drawn(mark: Mark, scale: Scale) -> list[Picture]:
     return parts
 
 
-def axis_row(scale: Scale, wording: Callable[[float], str], title: str) -> Picture:
-    """The ticks of whiskers below, in words; those at the ends are pulled inside."""
+def axis_row(scale: Scale, wording: Callable[[float], str], title: str, *, width: float) -> Picture:
+    """The ticks of whiskers below, in words, for rows at least ``width`` pixels wide; those at the ends are inside."""
     parts = []
-    for tick in scale.ticks:
-        at = scale(tick)
-        anchor = "start" if at < 0.04 else "end" if at > 0.96 else "middle"
-        parts.append(text(place(at), "80%", wording(tick), kind=f"tick {anchor}"))
+    for at, word in spaced(scale, [wording(tick) for tick in scale.ticks], width):
+        anchor = "start" if at < 0.02 else "end" if at > 0.98 else "middle"
+        parts.append(text(place(at), "80%", word, kind=f"tick {anchor}"))
     return picture(HEIGHT - 4, title, parts, kind="row axis")
 
 

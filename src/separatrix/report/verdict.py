@@ -40,7 +40,7 @@ def verdict_of(study: Study, facts: Facts, advice: tuple[Advice, ...]) -> Verdic
     return Verdict(
         title=study.target,
         sentences=(_question(study, facts), _quality(facts), calibration_in_words(facts), *_drivers(study)),
-        caveat=f"{advice[0].what} {advice[0].remedy}".strip() if advice else UNIVERSAL,
+        caveat=next((f"{item.what} {item.remedy}".strip() for item in advice if item.is_grave), UNIVERSAL),
         figures=_figures(facts),
     )
 
@@ -50,7 +50,8 @@ def calibration_in_words(facts: Facts) -> str:
     if facts.is_calibrated:
         return (
             "Its probabilities can be taken at their word: they are off by "
-            f"{points(facts.ece.value)} on average, no more than chance leaves on {counted(facts.n_rows, 'row')}."
+            f"{points(facts.ece.value)} on average, where chance alone leaves about "
+            f"{points(facts.ece_if_calibrated)} on so many rows."
         )
     side = "too sure of itself" if facts.excess > 0 else "not sure enough of itself"
     means = f", and on the whole {side}" if abs(facts.excess) > 0.01 else ""

@@ -75,7 +75,9 @@ def weights_of(study: Study, facts: Facts) -> WeightsView:
         importance=importance[:N_COLUMNS],
         more_importance=importance[N_COLUMNS:],
         evidence=_evidence(study.model.estimator_),
-        axis=axis_row(scale, factor_words, "factor on the odds for one standard deviation more") if found else None,
+        axis=axis_row(scale, factor_words, "factor on the odds for one standard deviation more", width=300.0)
+        if found
+        else None,
         rows=rows[:N_SHOWN],
         more=rows[N_SHOWN:],
         n_hidden=max(len(found) - N_SHOWN - N_MORE, 0),
@@ -126,11 +128,13 @@ def _in_words(c: Coefficient, schema: Schema) -> str:
     step, words = _step(c, schema)
     if not words:
         return ""
-    return f"× {interval(*(_exp(step * w) for w in (c.weight, c.lower, c.upper)))} {words}"
+    return f"× {interval(_exp(step * c.weight), _exp(step * c.lower), _exp(step * c.upper), 2)} {words}"
 
 
 def _step(c: Coefficient, schema: Schema) -> tuple[float, str]:
     """Units of the number, and how to say so; no words for a coordinate on a circle, which no one reads alone."""
+    if c.name not in schema.columns:  # a function of the number, of a model that bends: its rise
+        return 1.0, "over that range"
     plan = next((plan for plan in schema.plans if plan.column == c.column), None)
     if isinstance(plan, CategoryPlan) or c.name == f"{c.column} is missing":
         return 1.0, "if so"

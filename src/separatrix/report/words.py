@@ -61,12 +61,12 @@ def fixed(value: float, decimals: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent: whole, with decimals near the ends, never rounded to nothing or to all.
+    r"""A share in per cent: whole, with decimals near the ends, never rounded to nothing or to all.
 
     Examples
     --------
-    >>> percent(0.1234), percent(0.0049), percent(0.996), percent(0.00002), percent(1.0)
-    ('12\\xa0%', '0.5\\xa0%', '99.6\\xa0%', 'under 0.1\\xa0%', '100\\xa0%')
+    >>> percent(0.1234), percent(0.0049), percent(0.95), percent(0.00002), percent(1.0)
+    ('12\xa0%', '0.5\xa0%', '95\xa0%', 'under 0.1\xa0%', '100\xa0%')
     """
     if not math.isfinite(share):
         return NOTHING
@@ -74,7 +74,8 @@ def percent(share: float) -> str:
         return f"{share:.0%}".replace("%", f"{SPACE}%")
     if min(share, 1 - share) < 0.0005:
         return f"{'under 0.1' if share < 0.5 else 'over 99.9'}{SPACE}%"
-    return f"{100 * share:.{1 if min(share, 1 - share) < 0.0995 else 0}f}{SPACE}%"
+    text = f"{100 * share:.{1 if min(share, 1 - share) < 0.0995 else 0}f}"
+    return f"{text.removesuffix('.0')}{SPACE}%"
 
 
 def points(share: float) -> str:
@@ -83,7 +84,7 @@ def points(share: float) -> str:
     return f"{text}{SPACE}point{'' if text == '1.0' else 's'}"
 
 
-def interval(value: float, lower: float, upper: float) -> str:
+def interval(value: float, lower: float, upper: float, digits: int = 3) -> str:
     """A value and its interval, to digits that tell the two apart; the value alone where there is none.
 
     Examples
@@ -92,8 +93,7 @@ def interval(value: float, lower: float, upper: float) -> str:
     ('1.41 (1.31 to 1.53)', '1.003 (1.002 to 1.004)', '2')
     """
     if not (math.isfinite(lower) and math.isfinite(upper)):
-        return number(value)
-    digits = 3
+        return number(value, digits)
     while digits < 6 and len({number(x, digits) for x in (value, lower, upper)}) < 3:
         digits += 1
     return f"{number(value, digits)} ({number(lower, digits)} to {number(upper, digits)})"
