@@ -16,6 +16,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from separatrix.data.table.parse import GAP_WORDS
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "convert", "fitting", "join", "kind_of_type"]
 
-PADDED = r"^[+-]?0[\dxX]"
+SIGNS, PADDING = (np.frombuffer(codes, np.uint8) for codes in (b"+-", b"0123456789xX"))
 
 
 class Kind(Enum):
@@ -172,18 +174,21 @@ def _fits(texts: pa.Array, kind: Kind) -> bool:
         _cast(texts, kind)
     except pa.ArrowInvalid:
         return False
-    return kind not in (Kind.INTEGER, Kind.NUMBER, Kind.COMMA) or not any(
-        _padded(texts, sign) for sign in ("", "-", "+")
-    )
+    return kind not in (Kind.INTEGER, Kind.NUMBER, Kind.COMMA) or not _has_padding(texts)
 
 
-def _padded(texts: pa.Array, sign: str) -> bool:
-    """Whether any number starts with a zero that it does not need; a search for a pattern only where one may."""
-    import pyarrow.compute as pc
-
-    zero = pc.and_(pc.starts_with(texts, sign + "0"), pc.greater(pc.binary_length(texts), len(sign) + 1))
-    some = texts.filter(pc.and_not(zero, pc.starts_with(texts, sign + "0.")))
-    return bool(pc.any(pc.match_substring_regex(some, PADDED)).as_py())
+def _has_padding(texts: pa.Array) -> bool:
+    """Whether any number starts with a zero that it does not need, or with 0x, by its first bytes."""
+    _, ends, letters = texts.buffers()
+    if letters is None or not letters.size:
+        return False
+    offsets = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    codes = np.frombuffer(letters, np.uint8)
+    start, stop = offsets[:-1], offsets[1:]
+    start, stop = start[stop > start + 1], stop[stop > start + 1]
+    start = start + np.isin(codes[start], SIGNS)
+    start = start[stop > start + 1]
+    return bool(np.isin(codes[start + 1], PADDING)[codes[start] == ord("0")].any())
 
 
 def _cast(texts: pa.Array, kind: Kind) -> pa.Array:

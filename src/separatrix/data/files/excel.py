@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Excel: a sheet of a workbook. The first row that is not empty has the names; cells have their own types."""
+
+from __future__ import annotations
+
+import datetime as dt
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError
+
+from separatrix.data.files.dialect import name_columns
+from separatrix.data.files.errors import FileReadError
+from separatrix.data.files.kinds import Kind
+from separatrix.data.files.packing import unpacked
+from separatrix.data.files.sqlite import choose_table
+from separatrix.data.files.table import AbstractTable
+from separatrix.data.files.values import kind_of_values, values_to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from separatrix.data.files.location import Location
+
+__all__ = ["ExcelSheet"]
+
+ROWS = 8_192
+GAPS = {"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}  # what a formula gives that failed
+
+
+class ExcelSheet(AbstractTable):
+    """A sheet of cells."""
+
+    def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
+        del types  # the cells have their own
+        super().__init__(where)
+        self._file = unpacked(where, self)
+        with self._workbook() as book:
+            self._sheet = choose_table(list(book.sheetnames), where, "sheet")
+        header = next(self._rows(), None)
+        if header is None:
+            raise FileReadError(f"{self.path}, sheet {self._sheet!r} is empty: it has no row of names.")
+        width = max(place for place, cell in enumerate(header, 1) if cell is not None)
+        self._read_kinds(header, width)
+
+    def _read_kinds(self, header: tuple[Any, ...], width: int) -> None:
+        """Find what the columns hold; those beyond the last name count only where there is something in them."""
+        kinds = [Kind.NOTHING] * width
+        self.n_rows = 0
+        for rows in self._chunks():
+            widest = max((place for row in rows for place, cell in enumerate(row, 1) if cell is not None), default=0)
+            kinds += [Kind.NOTHING] * (widest - len(kinds))
+            columns = [[_cell(row, place) for row in rows] for place in range(len(kinds))]
+            kinds = [kind_of_values(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+            self.n_rows += len(rows)
+        names = [_cell(header, place) for place in range(len(kinds))]
+        self.columns, notes = name_columns(names, f"{self.path}, sheet {self._sheet!r}")
+        self._notes += notes
+        self._kinds = dict(zip(self.columns, kinds, strict=True))
+
+    @contextmanager
+    def _workbook(self) -> Iterator[Any]:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+
+        with self._file.open("rb") as file:
+            try:
+                book = load_workbook(file, read_only=True, data_only=True, keep_links=False)
+                try:
+                    yield book
+                finally:
+                    book.close()
+            except (zipfile.BadZipFile, KeyError, ParseError, InvalidFileException, EOFError, OSError) as error:
+                raise FileReadError(
+                    f"{self.path} is damaged, or no .xlsx workbook ({error}). Open it in a spreadsheet program, and "
+                    "save it as .xlsx."
+                ) from error
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        """Rows that are not empty."""
+        with self._workbook() as book:
+            sheet = book[self._sheet]
+            sheet.reset_dimensions()  # programs other than Excel often declare them wrong
+            for row in sheet.iter_rows(values_only=True):
+                if any(cell is not None for cell in row):
+                    yield row
+
+    def _chunks(self) -> Iterator[list[tuple[Any, ...]]]:
+        rows = self._rows()
+        next(rows)  # the names
+        while chunk := list(islice(rows, ROWS)):
+            yield chunk
+
+    def _schema(self, columns: tuple[str, ...]) -> pa.Schema:
+        import pyarrow as pa
+
+        return pa.schema([(name, self._kinds[name].type) for name in columns])
+
+    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        schema = self._schema(columns)
+        places = [self.columns.index(name) for name in columns]
+        for chunk in self._chunks():
+            arrays = [
+                values_to_arrow([_cell(row, place) for row in chunk], self._kinds[name])
+                for name, place in zip(columns, places, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _cell(row: tuple[Any, ...], place: int) -> Any:
+    """A cell, of a row that may end before it. Excel has no dates but times at midnight."""
+    value = row[place] if place < len(row) else None
+    if isinstance(value, dt.datetime) and value.time() == dt.time():
+        return value.date()
+    return None if isinstance(value, str) and (value in GAPS or not value.strip()) else value
