@@ -121,7 +121,7 @@ def _findings(scorer: Scorer, *, wanted: bool) -> list[str]:
     """What a user should know of the rows that came."""
     marks = scorer.marks
     notes = [_new_values(name, seen) for name, seen in marks.unseen.items()]
-    gaps = ", ".join(f"{name} {count:,}" for name, count in marks.gaps.most_common(8) if count)
+    gaps = ", ".join(f"{name} {count:,}" for name, count in marks.gaps.most_common(8))
     if gaps:
         notes.append(f"Values that are missing, by column: {gaps}. The model takes them as it did in training.")
     if wanted and scorer.has_probabilities and not scorer.has_intervals:
@@ -169,7 +169,7 @@ def _document(scorer: Scorer, output: str, notes: list[str]) -> dict[str, Any]:
         "columns": list(scorer.outputs),
         "level": scorer.level,
         "unseen": {name: dict(seen) for name, seen in marks.unseen.items()},
-        "missing": {name: count for name, count in marks.gaps.items() if count},
+        "missing": dict(marks.gaps),
         "scores": scores,
         "notes": notes,
         "files": {"predictions": output},

@@ -107,14 +107,13 @@ class Scorer:
             columns += [P[:, k]] if bounds is None else [P[:, k], bounds[:, k, 0], bounds[:, k, 1]]
         return pa.table(dict(zip(self.outputs, columns, strict=True)))
 
-    def numbers(self, batch: pa.Table) -> NamedRows:
+    def numbers(self, batch: pa.Table) -> Any:
         """What the estimator is given; gaps and values never seen are counted on the way."""
         marks = self.marks
         for name in self.inputs:
-            marks.gaps[name] += _gaps(batch.column(name))
+            marks.gaps.update({name: gaps} if (gaps := _gaps(batch.column(name))) else {})
         if not self.is_table:
-            columns = [batch.column(name).to_numpy() for name in self.inputs]
-            return NamedRows(np.column_stack(columns).astype(np.float64), self.inputs)
+            return batch.select(list(self.inputs))
         schema = self.model.encoder_.schema_
         X, unseen = schema.encode_counted(batch)
         for name, surprises in unseen.items():

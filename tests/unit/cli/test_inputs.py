@@ -1,0 +1,57 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import separatrix as sx
+from separatrix.cli.errors import CommandError
+from separatrix.cli.inputs import load_model, name_of, open_data, require_columns, require_of_tables, target_of
+
+TABLE = SimpleNamespace(path="t.csv", columns=("age", "income", "outcome"))
+
+
+def test_one_missing_column_is_named_with_the_nearest():
+    with pytest.raises(
+        CommandError, match=r"t\.csv has no column 'incme', which the model needs\. Did you mean 'income'"
+    ):
+        require_columns(TABLE, ["age", "incme"], why="the model needs")
+    require_columns(TABLE, ["outcome", "age"], why="the model needs")
+
+
+def test_many_missing_columns_are_all_named():
+    with pytest.raises(CommandError, match=r"lacks 2 columns that the model needs: 'Age' \('age'\?\), 'zzz'\."):
+        require_columns(TABLE, ["Age", "zzz"], why="the model needs")
+    with pytest.raises(CommandError, match="and 5 more"):
+        require_columns(TABLE, [f"column {i}" for i in range(15)], why="the model needs")
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [("a/b.csv.gz", "b"), ("shop.db::orders", "orders"), ("-", "-"), ("plain", "plain"), (".csv", "data")],
+)
+def test_what_a_table_is_called(data, name):
+    assert name_of(data) == name
+
+
+def test_the_target_is_what_was_typed_or_what_the_model_remembers():
+    model = SimpleNamespace(target_name_="outcome")
+    assert target_of(model, None) == "outcome"
+    assert target_of(model, "label") == "label"
+    assert target_of(SimpleNamespace(), None) is None
+
+
+def test_a_table_in_place_of_a_model(folder):
+    with pytest.raises(CommandError, match="The model comes first, then the table"):
+        load_model("loans.csv")
+
+
+def test_postal_codes_stay_text(folder):
+    (folder / "zip.csv").write_text("zip,y\n1234,a\n5678,b\n")
+    assert open_data("zip.csv", {"zip": "categorical"}).read().column("zip").to_pylist() == ["1234", "5678"]
+
+
+def test_a_model_of_numbers_has_no_table(folder, rng):
+    X = rng.normal(size=(20, 2))
+    model = sx.LinearDiscriminantAnalysis().fit(X, np.arange(20) % 2)
+    with pytest.raises(CommandError, match="LinearDiscriminantAnalysis of numbers"):
+        require_of_tables(model, "m.sx")
