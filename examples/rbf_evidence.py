@@ -1,11 +1,10 @@
-"""How narrow should radial functions be? The evidence knows without looking at a test row.
+"""How narrow should radial functions be? The evidence knows without looking at a test row (PRML §3.4, §4.4, §4.5).
 
-A radial function sits on every one of 800 rows. At a width of 0.1, under a wide prior, the weights learn single labels
-by heart: the training rows are likely, new rows are not. The log evidence over a grid of widths and prior variances has
-its maximum elsewhere; a search finds a better point than the grid has, and the model there is good on new rows.
-Averaging over the weights makes every probability less extreme, and leaves the boundary where it was.
-
-Prints the table, draws rbf_evidence.png. With --quick, 200 rows and a coarse grid.
+A radial function sits on every row. At a width of 0.1, under a wide prior, the weights learn single labels by heart:
+the training rows are likely, new rows are not (top left, the most probable weights). Averaging over the posterior makes
+every probability less extreme, and leaves the boundary where it was (top right). The log evidence over a grid of widths
+and prior scales has its maximum elsewhere (bottom left); a search finds a better point than the grid has, and the model
+there is good on new rows (bottom right). The table says what each is worth, with ``--rows 800 --side 10`` as well.
 """
 
 import argparse
@@ -23,7 +22,9 @@ import separatrix as sx
 from separatrix.basis import RBF
 from separatrix.bayesian import TunedModel, tune_model
 from separatrix.datasets import make_rbf_experiment
-from separatrix.plots.style import COLOURS, MARKERS
+from separatrix.plots import EvidenceSurfaceDisplay
+from separatrix.plots.rows import scatter_classes
+from separatrix.plots.style import look, new_figure
 
 NARROW, WIDE_PRIOR = 0.1, sx.Gaussian(scale=10.0)
 WIDTHS, VARIANCES = (0.05, 5.0), (1e-2, 1e4)  # of the grid
@@ -46,7 +47,7 @@ def model_of(width: float, prior: sx.Gaussian | None = None) -> sx.BayesianLogis
     )
 
 
-def experiment(rows: int = 800, side: int = 10) -> Findings:
+def experiment(rows: int, side: int) -> Findings:
     data = make_rbf_experiment(rows)
     X, y, _, _ = data
     with warnings.catch_warnings():  # that Laplace's Gaussian is poor at the narrow width is the point
@@ -88,58 +89,47 @@ def report(found: Findings) -> None:
     print(f"the grid, and {found.tuned.model.log_evidence_:.1f} where the search ended after {tried} widths.")
 
 
-def draw_probabilities(ax: plt.Axes, model: sx.BayesianLogisticRegression, data: tuple, title: str) -> None:
-    """Contours of the average over the posterior, the boundary of both, and MAP's 0.1 and 0.9 dashed."""
+def draw_probabilities(ax: plt.Axes, model: sx.BayesianLogisticRegression, data: tuple, rule: str) -> None:
+    """Flat shades between 0, 0.1, 0.3, 0.7, 0.9 and 1, the boundary, and the rows: narrow functions need no more."""
     X, y, _, _ = data
-    x = np.linspace(-2, 2, 80)
+    x = np.linspace(-2, 2, 90)
     grid = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
-    averaged, mode = (probabilities(model, grid, rule).reshape(80, 80) for rule in ("exact", "map"))
-    for k in (0, 1):
-        ax.scatter(*X[y == k].T, s=5, color=COLOURS[k], marker=MARKERS[k], alpha=0.6, linewidths=0)
-    lines = ax.contour(x, x, averaged, levels=[0.1, 0.3, 0.5, 0.7, 0.9], colors="black", linewidths=[1, 1, 2, 1, 1])
-    ax.clabel(lines, levels=[0.1, 0.9], fontsize=8)
-    ax.contour(x, x, mode, levels=[0.1, 0.9], colors=COLOURS[5], linestyles="--", linewidths=1)
-    ax.set(title=title, xlabel="$x_0$", ylabel="$x_1$", aspect="equal")
-
-
-def edges_of(centres: np.ndarray) -> np.ndarray:
-    """Edges of cells that are evenly spaced on a logarithmic axis."""
-    half = np.sqrt(centres[1] / centres[0])
-    return np.append(centres / half, centres[-1] * half)
+    p = probabilities(model, grid, rule).reshape(90, 90)
+    shades = ("#66AAD1", "#B2D5E8", "white", "#F5D899", "#F0C566")  # from the colour of one class to that of the other
+    area = ax.contourf(x, x, p, levels=[0, 0.1, 0.3, 0.7, 0.9, 1], colors=shades)
+    ax.contour(x, x, p, levels=[0.5], colors="black", linewidths=1.6)
+    scatter_classes(ax, X, y, model.classes_, size=9)
+    ax.figure.colorbar(area, ax=ax, label="$p(C_1 | x)$", spacing="proportional")
+    way = "MAP" if rule == "map" else "averaged"
+    test = f"{scores(model, data, rule)[1]:.2f}".replace("-", "−")
+    ax.set(title=f"width {model.basis.width:.2f}, {way}: test log-lik. {test}", xlabel="$x_0$", ylabel="$x_1$")
 
 
 def draw(found: Findings, path: str) -> None:
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
-    tuned, surface = found.tuned.model, found.surface
-    _, narrow_test, _ = scores(found.narrow, found.data, "exact")
-    _, tuned_test, _ = scores(tuned, found.data, "exact")
-    draw_probabilities(axes[0], found.narrow, found.data, f"width {NARROW}: test log-likelihood {narrow_test:.2f}")
-    depth = surface.log_evidence - surface.log_evidence.max()
-    edges = edges_of(surface.widths), edges_of(surface.scales**2)
-    cells = axes[1].pcolormesh(*edges, depth.T, cmap="cividis", vmin=-200)
-    figure.colorbar(cells, ax=axes[1], label="ln p(D), below its maximum")
-    axes[1].plot(tuned.basis.width, tuned.prior_.scale**2, "*", color=COLOURS[5], ms=16, mec="white", label="tuned")
-    axes[1].plot(NARROW, WIDE_PRIOR.scale**2, "o", color=COLOURS[5], ms=9, mec="white", label="too narrow")
-    axes[1].set(xscale="log", yscale="log", xlabel="width", ylabel="prior variance", title="Log evidence")
-    axes[1].legend(loc="lower left", framealpha=0.9)
-    title = f"width {tuned.basis.width:.2f}: test log-likelihood {tuned_test:.2f}"
-    draw_probabilities(axes[2], tuned, found.data, title)
-    axes[0].plot([], [], color="black", label="averaged over the posterior")
-    axes[0].plot([], [], color=COLOURS[5], ls="--", label="MAP, 0.1 and 0.9")
-    axes[0].legend(loc="lower left", fontsize=8, framealpha=0.9)
-    figure.savefig(path, dpi=110)
+    tuned, narrow = found.tuned.model, found.narrow
+    figure, axes = new_figure(2, 2, size=(10.5, 8.6))
+    with look():
+        draw_probabilities(axes[0, 0], narrow, found.data, "map")
+        draw_probabilities(axes[0, 1], narrow, found.data, "exact")
+        draw_probabilities(axes[1, 1], tuned, found.data, "exact")
+    marks = {
+        f"tuned: −{-tuned.log_evidence_:.1f}": (tuned.basis.width, float(tuned.prior_.scale)),
+        f"too narrow: −{-narrow.log_evidence_:.1f}": (NARROW, float(WIDE_PRIOR.scale)),
+    }
+    EvidenceSurfaceDisplay.from_surface(found.surface, marks=marks, ax=axes[1, 0], title="Log evidence")
+    figure.savefig(path, dpi=66)
     plt.close(figure)
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="200 rows and a grid of 5 x 5")
-    parser.add_argument("--picture", default="rbf_evidence.png")
+    parser.add_argument("path", nargs="?", default="rbf_evidence.png", help="where to save the picture")
+    parser.add_argument("--rows", type=int, default=300, help="rows to learn from; the longer one waits the more")
+    parser.add_argument("--side", type=int, default=8, help="widths, and scales, of the grid")
     options = parser.parse_args(arguments)
-    found = experiment(200, 5) if options.quick else experiment()
+    found = experiment(options.rows, options.side)
     report(found)
-    draw(found, options.picture)
-    print(f"\nPicture: {options.picture}")
+    draw(found, options.path)
 
 
 if __name__ == "__main__":

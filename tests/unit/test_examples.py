@@ -1,17 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The examples run, and show what they say they show; so does the page on posteriors."""
+"""The examples run, print, draw, and show what they say they show; the gallery has them all. So does a page of prose."""
 
 from __future__ import annotations
 
+import ast
 import doctest
+import runpy
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import matplotlib as mpl
+import matplotlib.image as mpimg
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+GALLERY = ROOT / "docs" / "gallery"
+LARGEST = 120_000  # bytes of a picture in the gallery
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
 
 
 def load(name):
@@ -20,6 +34,49 @@ def load(name):
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_prints_numbers_and_saves_its_picture_where_it_is_told(name, tmp_path, monkeypatch, capsys):
+    script = ROOT / "examples" / f"{name}.py"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script), f"{name}.png"])
+    with mpl.rc_context(), np.errstate(all="warn"):  # as from a shell: what it warns of is an error here
+        runpy.run_path(str(script), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert sum(character.isdigit() for character in printed) > 10
+    height, width = mpimg.imread(tmp_path / f"{name}.png").shape[:2]
+    assert width > 400
+    assert height > 200
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.png"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_says_what_to_see_and_stands_in_the_gallery(name):
+    said = ast.get_docstring(ast.parse((ROOT / "examples" / f"{name}.py").read_text()))
+    assert said is not None
+    assert len(said.split()) > 25
+    picture = GALLERY / f"{name}.png"
+    assert picture.is_file(), f"python examples/{name}.py docs/gallery/{name}.png"
+    assert picture.stat().st_size < LARGEST
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    assert f"(gallery/{name}.png)" in page
+    assert f"(../examples/{name}.py)" in page
+
+
+def test_the_gallery_shows_nothing_that_no_example_draws():
+    assert {path.stem for path in GALLERY.iterdir()} <= set(EXAMPLES)
+
+
+def test_weights_of_naive_bayes_by_hand_are_those_of_the_model():
+    import separatrix as sx
+
+    example = load("naive_bayes_line")
+    X, y = example.answers(300, np.random.default_rng(0))
+    w, w0 = example.bernoulli_line(X, y)
+    model = sx.NaiveBayes("bernoulli").fit(X, y)
+    np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12)
+    np.testing.assert_allclose(model.intercept_[0], w0, rtol=1e-12)
 
 
 @pytest.fixture(scope="module")

@@ -203,10 +203,9 @@ class CoefficientDisplay:
     def _axis_text(self) -> str:
         whose = f" of {self.labels[0]}" if len(self.labels) == 1 and self.labels[0] else ""
         unit = "standard deviation of the column" if self.per_spread else "unit of the column"
-        bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval"]
+        bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval, hollow where it holds zero"]
         rest = [f"{self.n_left_out} weaker weights are not shown"] if self.n_left_out else []
-        notes = "; ".join(bars + rest)
-        return f"log-odds{whose} per {unit}" + (f"\n{notes}" if notes else "")
+        return "\n".join([f"log-odds{whose} per {unit}", *bars, *rest])
 
 
 def _shifts(C: int) -> Float:

@@ -111,7 +111,7 @@ class ClassDensityDisplay:
         >>> X, y = sx.datasets.load_lobsters(return_X_y=True, as_frame=True)
         >>> model = sx.LinearDiscriminantAnalysis().fit(X, y)
         >>> sx.plots.ClassDensityDisplay.from_estimator(model, X, y).boundaries.round(1)
-        array([40.3])
+        array([40.4])
         """
         check_count("ClassDensityDisplay", "resolution", resolution, least=2)
         check_count("ClassDensityDisplay", "n_bins", n_bins)

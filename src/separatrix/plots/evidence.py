@@ -103,7 +103,7 @@ class EvidenceSurfaceDisplay:
                 xscale="log", yscale="log", xlabel="width of the basis functions (units of x)", title=title or "",
                 ylabel="prior standard deviation of a weight",
             )  # fmt: skip
-            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=1 + len(self.marks), columnspacing=1.2)
+            ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, columnspacing=1.0)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
