@@ -23,8 +23,9 @@ from separatrix.data.table.parse import GAP_WORDS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Kind", "convert", "fitting", "join", "kind_of_type"]
+__all__ = ["Kind", "convert", "fits", "fitting", "join", "kind_of_type"]
 
+FEW = 64
 SIGNS, PADDING = (np.frombuffer(codes, np.uint8) for codes in (b"+-", b"0123456789xX"))
 
 
@@ -79,7 +80,7 @@ def join(a: Kind, b: Kind) -> Kind:
     return a if a in ABOVE[b] else Kind.TEXT
 
 
-def fitting(texts: pa.Array, before: Kind, *, comma: bool = False, among: tuple[Kind, ...] | None = None) -> Kind:
+def fitting(texts: pa.Array, before: Kind, *, comma: bool = False) -> Kind:
     """The kind of a batch of texts joined to that of the batches before.
 
     Parameters
@@ -90,19 +91,17 @@ def fitting(texts: pa.Array, before: Kind, *, comma: bool = False, among: tuple[
         Of the batches before; `Kind.NOTHING` for the first.
     comma : bool
         Whether a comma may stand for the decimal point.
-    among : kinds, optional
-        The only ones to think of, beside text.
     """
     if before is Kind.TEXT or texts.null_count == len(texts):
         return before
-    options = [kind for kind in ABOVE[before] if (comma or kind is not Kind.COMMA) and (not among or kind in among)]
+    options = [kind for kind in ABOVE[before] if comma or kind is not Kind.COMMA]
     for kind in options:
-        if _fits(texts, kind):
+        if fits(texts, kind):
             return kind
     tidied = tidy(texts)
     if tidied.null_count == len(tidied):
         return before
-    return next((kind for kind in options if _fits(tidied, kind)), Kind.TEXT)
+    return next((kind for kind in options if fits(tidied, kind)), Kind.TEXT)
 
 
 def convert(texts: pa.Array, kind: Kind, *, comma: bool = False) -> pa.Array:
@@ -167,10 +166,12 @@ def kind_of_type(wanted: Any) -> Kind:
     raise TypeError(f"no column of a text file can be read as {wanted!r}")
 
 
-def _fits(texts: pa.Array, kind: Kind) -> bool:
+def fits(texts: pa.Array, kind: Kind) -> bool:
+    """Whether every text that is not null can be read as this kind, as it stands."""
     import pyarrow as pa
 
     try:
+        _cast(texts[:FEW], kind)  # Arrow looks at all of them even where the first is wrong, which takes long
         _cast(texts, kind)
     except pa.ArrowInvalid:
         return False

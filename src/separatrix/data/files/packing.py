@@ -99,10 +99,10 @@ def open_output(path: Path, compression: str | None, member: str) -> Iterator[IO
                     yield packed  # type: ignore[misc]  # a stream of bytes, if not by name
             case "bz2":
                 with bz2.BZ2File(file, "wb") as packed:
-                    yield packed  # type: ignore[misc]
+                    yield packed
             case "xz":
                 with lzma.LZMAFile(file, "wb") as packed:
-                    yield packed  # type: ignore[misc]
+                    yield packed
             case "zip":
                 with (
                     zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,

@@ -98,8 +98,8 @@ def _lines(text: io.TextIOWrapper, path: object, begun: str, line: int) -> Itera
             yield number, json.loads(content)
         except json.JSONDecodeError as error:
             raise FileReadError(
-                f"{path}, line {number} is not JSON ({error.msg}, at character {error.pos + 1} of {content[:40].strip()!r}). "
-                ""
+                f"{path}, line {number} is not JSON ({error.msg}, at character {error.pos + 1}): "
+                f"{content[:40].strip()!r}. "
                 "Each line must be a whole record; or the file a list of records, in [ and ]."
             ) from error
 

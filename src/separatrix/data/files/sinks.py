@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How each format writes batches: a constructor, ``write`` and ``close``. What becomes of the file is not their care."""
+"""How each format writes batches. A sink is closed, or dropped; what becomes of the file is not its care."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class Sink(Protocol):
         """One more batch."""
 
     def close(self) -> None:
-        """No more."""
+        """No more: complete the file."""
+
+    def drop(self) -> None:
+        """No more: let go of a file that nobody wants."""
 
 
 class CsvSink:
@@ -66,6 +69,8 @@ class CsvSink:
     def close(self) -> None:
         """The stream is closed by who opened it."""
 
+    drop = close
+
 
 def _text(column: Any) -> pa.Array:
     """Values as text; fractions of a second no finer than they need to be, NaN as a gap."""
@@ -92,7 +97,7 @@ def _refuse_nested(schema: pa.Schema, where: Location) -> None:
     import pyarrow as pa
 
     for field in schema:
-        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
+        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_duration(field.type):
             raise FileWriteError(
                 f"{where.path}: column {field.name!r} holds {field.type}, which {where.format} has no place for. Write "
                 "Parquet, or leave the column out."
@@ -113,6 +118,8 @@ class JsonSink:
     def close(self) -> None:
         """The stream is closed by who opened it."""
 
+    drop = close
+
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:
     """Without NaN, which JSON has no word for."""
@@ -122,17 +129,34 @@ def _plain(record: dict[str, Any]) -> dict[str, Any]:
 class ParquetSink:
     """Parquet, packed with zstd."""
 
+    group = 65_536  # rows of a group at least, but for the last
+
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
         import pyarrow.parquet as pq
 
         self.writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self.kept: list[pa.RecordBatch] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """A row group."""
-        self.writer.write_batch(batch)
+        """A row group, once there are enough for one."""
+        self.kept.append(batch)
+        if sum(kept.num_rows for kept in self.kept) >= self.group:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if self.kept:
+            self.writer.write_table(pa.Table.from_batches(self.kept))
+            self.kept = []
 
     def close(self) -> None:
         """Write the footer."""
+        self._flush()
+        self.writer.close()
+
+    def drop(self) -> None:
+        """A footer is the only way to close it."""
         self.writer.close()
 
 
@@ -143,17 +167,26 @@ class ArrowSink:
         import pyarrow as pa
 
         is_stream = ".arrows" in where.path.suffixes
+        self.schema = pa.schema([(field.name, _decoded(field.type)) for field in schema])
         self.file = pa.OSFile(str(path), "w")
-        self.writer = (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(self.file, schema)
+        self.writer = (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(self.file, self.schema)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """A record batch."""
-        self.writer.write_batch(batch)
+        """A record batch; categories as text, for a file holds one list of them and batches may have many."""
+        self.writer.write_batch(batch.cast(self.schema))
 
     def close(self) -> None:
         """Write the footer."""
         self.writer.close()
         self.file.close()
+
+    drop = close
+
+
+def _decoded(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 class ExcelSink:
@@ -208,6 +241,10 @@ class ExcelSink:
         """Put the workbook together."""
         self.book.save(self.path)
 
+    def drop(self) -> None:
+        """Close the sheet; there is no workbook yet."""
+        self.sheet.close()
+
 
 class SqliteSink:
     """A table in a new database, in one transaction."""
@@ -229,8 +266,11 @@ class SqliteSink:
 
     def close(self) -> None:
         """Commit."""
-        if self.database.in_transaction:
-            self.database.execute("COMMIT")
+        self.database.execute("COMMIT")
+        self.database.close()
+
+    def drop(self) -> None:
+        """Close without."""
         self.database.close()
 
 
@@ -275,6 +315,8 @@ class DuckSink:
     def close(self) -> None:
         """Write everything to the one file."""
         self.database.close()
+
+    drop = close
 
 
 SINKS: dict[str, Callable[[Any, Any, Location], Sink]] = {

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from separatrix.data.files.kinds import Kind, fitting, join
+from separatrix.data.files.kinds import Kind, fits, join
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,9 +59,10 @@ def _kind_of_texts(values: Sequence[Any], before: Kind) -> Kind:
 
     if before not in (Kind.NOTHING, *DATES):
         return Kind.TEXT
-    texts = pa.array([value or None for value in values if type(value) is str], pa.string())
-    kind = fitting(texts, Kind.NOTHING, among=DATES)
-    return Kind.TEXT if kind is Kind.NOTHING and before is Kind.NOTHING and texts.null_count < len(texts) else kind
+    texts = pa.array([value for value in values if type(value) is str and value], pa.string())
+    if not len(texts):
+        return Kind.NOTHING
+    return next((kind for kind in DATES if fits(texts, kind)), Kind.TEXT)
 
 
 def values_to_arrow(values: Sequence[Any], kind: Kind) -> pa.Array:
@@ -74,10 +75,7 @@ def values_to_arrow(values: Sequence[Any], kind: Kind) -> pa.Array:
         case Kind.NUMBER:
             return pa.array([None if value is None else _finite(value) for value in values], pa.float64())
         case Kind.DATE | Kind.TIME:
-            parse = dt.date.fromisoformat if kind is Kind.DATE else dt.datetime.fromisoformat
-            parsed = [(parse(value) if value.strip() else None) if type(value) is str else value for value in values]
-            naive = [value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value for value in parsed]
-            return pa.array(naive, kind.type)
+            return pa.array([written(value) for value in values], pa.string()).cast(kind.type)
         case _:
             return pa.array(values, kind.type)
 
@@ -90,6 +88,8 @@ def written(value: Any) -> str | None:
     """A value as text; blank text is no value."""
     if value is None or isinstance(value, str):
         return value or None
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None).isoformat()
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, float) and math.isnan(value):

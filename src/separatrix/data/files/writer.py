@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +91,8 @@ class FileWriter:
         try:
             if kind is None:
                 self._finish()
-            else:
-                self._abandon()
         finally:
+            self._abandon()
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
@@ -102,6 +101,7 @@ class FileWriter:
             raise FileWriteError(f"{self.path}: nothing was written, not even the names of columns.")
         with self._explaining():
             self._sink.close()
+            self._sink = None
             self._stack.close()
             done = self._draft
             if self._where.compression and self._where.format not in STREAMED:
@@ -110,14 +110,12 @@ class FileWriter:
             os.replace(done, self.path)
 
     def _abandon(self) -> None:
-        """Close what is open; a second failure while doing so says nothing that the first did not."""
-        try:
+        """Close what is open; a failure to do so (the disk is still full) says nothing that the first did not."""
+        with suppress(Exception):
             if self._sink is not None:
-                self._sink.close()
+                self._sink.drop()
+        with suppress(Exception):
             self._stack.close()
-        except Exception as second:
-            sys.exc_info()
-            del second
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
