@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -50,7 +49,7 @@ def start(
         voice.finish({"version": __version__})
         raise typer.Exit
     if context.invoked_subcommand is None:
-        sys.stdout.write(context.get_help())
+        typer.echo(context.get_help())
 
 
 def _paragraphs(verb: Any) -> str:

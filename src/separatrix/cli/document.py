@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from math import exp, inf, log
+from sys import float_info
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,7 +12,9 @@ if TYPE_CHECKING:
     from separatrix.data.table import Schema
     from separatrix.study import Coefficient, Study
 
-__all__ = ["coefficient_list", "column_list", "evidence_of", "model_list", "study_document"]
+__all__ = ["coefficient_list", "column_list", "evidence_of", "model_list", "odds_ratio", "study_document"]
+
+LARGEST = log(float_info.max)
 
 
 def study_document(study: Study, notes: list[str], files: dict[str, str]) -> dict[str, Any]:
@@ -53,11 +57,6 @@ def model_list(comparison: Comparison) -> list[dict[str, Any]]:
 
 def coefficient_list(coefficients: tuple[Coefficient, ...]) -> list[dict[str, Any]]:
     """The weights, with the odds ratio that each stands for."""
-    from math import exp, isnan
-
-    def ratio(weight: float) -> float:
-        return weight if isnan(weight) else exp(min(weight, 709.0))
-
     return [
         {
             "column": c.column,
@@ -67,12 +66,17 @@ def coefficient_list(coefficients: tuple[Coefficient, ...]) -> list[dict[str, An
             "lower": c.lower,
             "upper": c.upper,
             "per_spread": c.per_spread,
-            "odds_ratio": ratio(c.weight),
-            "odds_ratio_lower": ratio(c.lower),
-            "odds_ratio_upper": ratio(c.upper),
+            "odds_ratio": odds_ratio(c.weight),
+            "odds_ratio_lower": odds_ratio(c.lower),
+            "odds_ratio_upper": odds_ratio(c.upper),
         }
         for c in coefficients
     ]
+
+
+def odds_ratio(weight: float) -> float:
+    """What the odds are multiplied by; infinite beyond what a float can hold, NaN of an unknown weight."""
+    return inf if weight > LARGEST else exp(weight)
 
 
 def evidence_of(estimator: Any) -> dict[str, float] | None:

@@ -10,6 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from separatrix.cli.document import odds_ratio
+
 if TYPE_CHECKING:
     from separatrix.data.table import Schema
     from separatrix.study import Coefficient, Study
@@ -51,7 +53,7 @@ def coefficient_table(coefficients: list[Coefficient], level: float, *, many: bo
     for c in coefficients:
         clear = not (isnan(c.lower) or c.lower <= 0 <= c.upper)
         interval = "" if isnan(c.lower) else f"{c.lower:.3g} to {c.upper:.3g}"
-        cells = (c.name, *((str(c.label),) if many else ()), f"{c.weight:.3g}", interval, _odds(c.weight))
+        cells = (c.name, *((str(c.label),) if many else ()), f"{c.weight:.3g}", interval, f"{odds_ratio(c.weight):.3g}")
         table.add_row(*map(Text, cells), Text(f"{c.per_spread:+.3f}"), style="bold" if clear else None)
     return table
 
@@ -70,9 +72,3 @@ def _becomes(plan: Any) -> str:
     if len(plan.names) == 1:
         return str(plan.names[0]) if plan.names[0] != plan.column else "a number"
     return f"{len(plan.names)} numbers"
-
-
-def _odds(weight: float) -> str:
-    from math import exp
-
-    return f"{exp(min(weight, 709.0)):.3g}"

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+import separatrix as sx
+
+
+def test_weights_are_listed_strongest_first_as_the_posterior_has_them(folder, run_json, fitted):
+    found = run_json("explain", "model.sx", "--level", "0.9")
+    assert (found["target"], found["classes"], found["level"]) == ("outcome", ["defaulted", "repaid"], 0.9)
+    weights = found["coefficients"]
+    strength = [abs(w["per_spread"]) for w in weights]
+    assert strength == sorted(strength, reverse=True)
+    by_name = {w["name"]: w["weight"] for w in weights}
+    expected = dict(zip(fitted.encoder_.schema_.columns, fitted.estimator_.coef_[0], strict=True))
+    assert by_name == pytest.approx(expected)
+    assert found["evidence"]["log_evidence"] == pytest.approx(fitted.estimator_.log_evidence_)
+
+
+def test_a_person_sees_the_strongest_and_how_to_see_all(folder, run, monkeypatch):
+    from separatrix.cli import explain
+
+    monkeypatch.setattr(explain, "SHOWN", 3)
+    text = run("explain", "model.sx").stdout
+    assert "Occam factor" in text
+    assert "more: --all" in text
+    assert "currency was dropped" in text
+    assert "more: --all" not in run("explain", "model.sx", "--all").stdout
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", "cut"])
+def test_a_file_that_is_no_model(folder, run, content):
+    whole = (folder / "model.sx").read_bytes()
+    (folder / "bad.sx").write_bytes(whole[: len(whole) // 2] if content == "cut" else content)
+    result = run("explain", "bad.sx")
+    assert result.exit_code == 3
+    assert "bad.sx" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_no_file_at_all_and_a_model_of_numbers(folder, run, rng):
+    assert run("explain", "nothing.sx").exit_code == 3
+    sx.save(sx.LinearDiscriminantAnalysis().fit(rng.normal(size=(9, 2)), np.arange(9) % 2), "numbers.sx")
+    result = run("explain", "numbers.sx")
+    assert result.exit_code == 3
+    assert "TableClassifier" in result.stderr
