@@ -23,7 +23,7 @@ FEW_ROWS = 30  # held-out rows of a class, below which its shares are known to n
 
 @dataclass(frozen=True)
 class Topic:
-    """A kind of warning: its heading, the words by which its sentences are known, what to do, and whether it is grave."""
+    """A kind of warning: its heading, words by which its sentences are known, what to do, and whether it is grave."""
 
     title: str
     words: str

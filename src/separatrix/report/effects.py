@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array, Float
+from separatrix._array import Float
+from separatrix.report.axes import axis_along
 from separatrix.report.facts import Facts, colour
 from separatrix.report.svg import Picture, Scale, nice_scale
 from separatrix.report.svg_curves import Curve, curves
 from separatrix.report.svg_rows import Mark, axis_row, whiskers
-from separatrix.report.words import brief, label_text, number, percent, shortened
+from separatrix.report.words import brief, label_text, percent, shortened
 from separatrix.study import Effect, Study
 
 __all__ = ["EffectCard", "EffectsView", "LevelRow", "effects_of"]
@@ -137,14 +138,13 @@ def _card(rank: int, effect: Effect, frame: Frame) -> EffectCard:
 
 
 def _curve(effect: Effect, x: Float, frame: Frame, title: str) -> Picture:
-    across = nice_scale(x)
+    axis = axis_along(x, is_date=np.asarray(effect.values).dtype.kind == "M")
     lines = [
         Curve(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind)
         for k, kind in zip(frame.drawn, frame.kinds, strict=True)
     ]
     share = np.asarray(effect.share, dtype=np.float64)
-    words = _tick_words(across, effect.values)
-    return curves(x, lines, share, across, words, frame.upright, title, reference=frame.base)
+    return curves(axis.at, lines, share, axis.ticks, frame.upright, title, reference=frame.base)
 
 
 def _numbers(effect: Effect) -> Float | None:
@@ -155,21 +155,6 @@ def _numbers(effect: Effect) -> Float | None:
     if values.dtype.kind == "M":
         return np.asarray(values.astype("datetime64[s]").astype(np.float64) / 86400)
     return values.astype(np.float64) if values.dtype.kind in "iuf" else None
-
-
-def _tick_words(across: Scale, values: Array) -> tuple[str, ...]:
-    if np.asarray(values).dtype.kind != "M":
-        return tuple(_short(tick) for tick in across.ticks)
-    unit = "M" if across.high - across.low > 120 else "D"
-    return tuple(str(np.datetime64(int(tick), "D").astype(f"datetime64[{unit}]")) for tick in across.ticks)
-
-
-def _short(value: float) -> str:
-    """Thousands as k and M: there is little room below a picture."""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= 10 * size:
-            return f"{number(value / size)}{letter}"
-    return number(value, 4)
 
 
 def _level_rows(effect: Effect, frame: Frame) -> tuple[LevelRow, ...]:

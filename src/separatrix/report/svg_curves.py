@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.report.svg import Picture, Scale, area, element, line, picture, place, spaced, stretched, text
+from separatrix.report.svg import Picture, Scale, area, element, line, picture, place, stretched, text
 from separatrix.report.words import percent
 
 __all__ = ["Curve", "curves"]
 
 HEIGHT = 150
 RUG = 0.16  # part of the height that the shares of the rows take
-NARROWEST = 230.0  # pixels that a card is wide, at least
+THINNEST = 0.01  # of the width: a bar for one value among many
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,26 +31,25 @@ class Curve:
 
 
 def curves(
-    x: Float,
+    at: Float,
     found: list[Curve],
     share: Float,
-    across: Scale,
-    words: tuple[str, ...],
+    ticks: Sequence[tuple[float, str]],
     upright: Scale,
     title: str,
     *,
     reference: float = math.nan,
 ) -> Picture:
-    """Lines over ``x``; ``words`` are those of the ticks of ``across``, ``share`` the part of rows at each x, and
-    ``reference`` a level to hold the line against.
+    """Lines over places ``at`` from 0 to 1 of the width; ``share`` is the part of the rows at each.
+
+    ``ticks`` are places with their words, and ``reference`` is a level to hold the lines against.
     """
-    at = across.of(x)
     grid = [_level(tick, upright) for tick in upright.ticks]
     ends = np.array([0.0, 1.0])
     inner = [_histogram(at, share), line(ends, np.full(2, upright(reference)), "level")]
     inner += [area(at, upright.of(c.lower), upright.of(c.upper), f"band {c.kind}") for c in found]
     inner += [line(at, upright.of(c.mean), f"line {c.kind}") for c in found]
-    return picture(HEIGHT, title, [*grid, stretched(inner), *_below(across, words)], kind="curves")
+    return picture(HEIGHT, title, [*grid, stretched(inner), *_below(ticks)], kind="curves")
 
 
 def _level(tick: float, upright: Scale) -> Picture:
@@ -59,12 +59,13 @@ def _level(tick: float, upright: Scale) -> Picture:
 
 
 def _histogram(at: Float, share: Float) -> Picture:
-    """One path for all bars, each reaching half way to its neighbours."""
+    """One path for all bars, each reaching half way to its neighbours; their areas are the shares."""
     edges = np.concatenate([[0.0], 0.5 * (at[1:] + at[:-1]), [1.0]])
-    tallest = float(share.max(initial=0.0))
+    density = share / np.maximum(np.diff(edges), THINNEST)
+    tallest = float(density.max(initial=0.0))
     if not tallest > 0:
         return Picture("")
-    tops = RUG * share / tallest
+    tops = RUG * density / tallest
     path = "".join(
         f"M{1000 * a:.0f},1000V{1000 * (1 - top):.0f}H{1000 * b:.0f}V1000Z"
         for a, b, top in zip(edges[:-1], edges[1:], tops, strict=True)
@@ -73,8 +74,5 @@ def _histogram(at: Float, share: Float) -> Picture:
     return element("path", {"class": "rug", "d": path})
 
 
-def _below(across: Scale, words: tuple[str, ...]) -> list[Picture]:
-    return [
-        text(place(at), "100%", word, kind="tick middle", shift=(0, 16))
-        for at, word in spaced(across, words, NARROWEST)
-    ]
+def _below(ticks: Sequence[tuple[float, str]]) -> list[Picture]:
+    return [text(place(at), "100%", word, kind="tick middle", shift=(0, 16)) for at, word in ticks]

@@ -13,6 +13,7 @@ from separatrix.study import Study
 __all__ = ["Figure", "Verdict", "calibration_in_words", "ranked_columns", "verdict_of"]
 
 N_DRIVERS = 3
+TOO_FEW_TO_TELL = 0.04  # an error of calibration that chance alone explains, above which rows prove little
 UNIVERSAL = "All of this holds for rows that come about as these did. Where the source changes, check again."
 
 
@@ -47,11 +48,16 @@ def verdict_of(study: Study, facts: Facts, advice: tuple[Advice, ...]) -> Verdic
 
 def calibration_in_words(facts: Facts) -> str:
     """Whether the probabilities can be taken at their word."""
+    chance = f"chance alone leaves about {points(facts.ece_if_calibrated)}"
+    if facts.is_calibrated and facts.ece_if_calibrated > TOO_FEW_TO_TELL:
+        return (
+            f"Nothing speaks against its probabilities, but {counted(facts.n_rows, 'row')} are few to tell: they are "
+            f"off by {points(facts.ece.value)} on average, of which {chance}."
+        )
     if facts.is_calibrated:
         return (
             "Its probabilities can be taken at their word: they are off by "
-            f"{points(facts.ece.value)} on average, where chance alone leaves about "
-            f"{points(facts.ece_if_calibrated)} on so many rows."
+            f"{points(facts.ece.value)} on average, where {chance} on so many rows."
         )
     side = "too sure of itself" if facts.excess > 0 else "not sure enough of itself"
     means = f", and on the whole {side}" if abs(facts.excess) > 0.01 else ""

@@ -18,7 +18,7 @@ from separatrix.report.facts import Facts
 from separatrix.report.svg import Picture, Scale
 from separatrix.report.svg_rows import Mark, axis_row, bar, whiskers
 from separatrix.report.verdict import ranked_columns
-from separatrix.report.words import interval, label_text, number, percent, shortened
+from separatrix.report.words import interval, label_text, listed, number, percent, shortened
 from separatrix.study import Coefficient, Study
 
 __all__ = ["ColumnImportance", "WeightRow", "WeightsView", "factor_words", "weights_of"]
@@ -50,13 +50,14 @@ class WeightRow:
 
 @dataclass(frozen=True)
 class WeightsView:
-    """The whole section; ``axis`` is None where the model has no weights."""
+    """The whole section; ``axis`` is None where the model has no weights, ``bent`` names columns that act by curves."""
 
     model: str
     importance: tuple[ColumnImportance, ...]
     more_importance: tuple[ColumnImportance, ...]
     evidence: str
     axis: Picture | None
+    bent: str
     rows: tuple[WeightRow, ...]
     more: tuple[WeightRow, ...]
     n_hidden: int
@@ -66,9 +67,11 @@ class WeightsView:
 
 def weights_of(study: Study, facts: Facts) -> WeightsView:
     """Importance of columns, then weights, the strongest first."""
-    found = sorted(study.coefficients, key=lambda c: -abs(c.per_spread))
-    scale = _scale(found[:N_SHOWN])
-    rows = tuple(_weight_row(c, study.schema, scale, len(facts.labels)) for c in found[: N_SHOWN + N_MORE])
+    straight, bent = _in_order(study)
+    found = straight + bent
+    n_shown = min(N_SHOWN, len(straight)) or N_SHOWN
+    scale = _scale(found[:n_shown])
+    rows = tuple(_weight_row(c, study.schema, scale, len(facts.labels)) for c in found[: n_shown + N_MORE])
     importance = _importance(study)
     return WeightsView(
         model=type(study.model.estimator_).__name__,
@@ -78,12 +81,23 @@ def weights_of(study: Study, facts: Facts) -> WeightsView:
         axis=axis_row(scale, factor_words, "factor on the odds for one standard deviation more", width=300.0)
         if found
         else None,
-        rows=rows[:N_SHOWN],
-        more=rows[N_SHOWN:],
-        n_hidden=max(len(found) - N_SHOWN - N_MORE, 0),
+        bent=listed([shortened(name, 32) for name in dict.fromkeys(c.column for c in bent)]),
+        rows=rows[:n_shown],
+        more=rows[n_shown:],
+        n_hidden=len(found) - len(rows),
         against=_against(facts),
         has_intervals=any(math.isfinite(c.lower) for c in found),
     )
+
+
+def _in_order(study: Study) -> tuple[list[Coefficient], list[Coefficient]]:
+    """Weights of numbers, the strongest first; then those of steps along curves, which are read from a picture."""
+    straight: list[Coefficient] = []
+    bent: list[Coefficient] = []
+    names = set(study.schema.columns)
+    for c in sorted(study.coefficients, key=lambda c: -abs(c.per_spread)):
+        (straight if c.name in names else bent).append(c)
+    return straight, bent
 
 
 def factor_words(log_factor: float) -> str:

@@ -66,14 +66,14 @@ def percent(share: float) -> str:
     Examples
     --------
     >>> percent(0.1234), percent(0.0049), percent(0.95), percent(0.00002), percent(1.0)
-    ('12\xa0%', '0.5\xa0%', '95\xa0%', 'under 0.1\xa0%', '100\xa0%')
+    ('12\xa0%', '0.5\xa0%', '95\xa0%', '<0.1\xa0%', '100\xa0%')
     """
     if not math.isfinite(share):
         return NOTHING
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", f"{SPACE}%")
     if min(share, 1 - share) < 0.0005:
-        return f"{'under 0.1' if share < 0.5 else 'over 99.9'}{SPACE}%"
+        return f"{'<0.1' if share < 0.5 else '>99.9'}{SPACE}%"
     text = f"{100 * share:.{1 if min(share, 1 - share) < 0.0995 else 0}f}"
     return f"{text.removesuffix('.0')}{SPACE}%"
 
