@@ -23,6 +23,7 @@ __all__ = ["choose"]
 
 TIE = float(np.log(20))
 NOISE = 2.0  # standard errors
+UNSEEN = 5e-5  # nats a row, which four digits do not show
 
 
 def choose(comparison: Comparison) -> Choice:
@@ -68,8 +69,8 @@ def _reasons(
     yield _neighbours(comparison, judged, near)
     yield from _by_evidence(near, tied, chosen)
     yield from _dissent(comparison, near)
-    if chosen is not best:
-        gap = comparison.differences()[chosen.name]
+    gap = comparison.differences()[chosen.name]
+    if chosen is not best and -gap.value > UNSEEN:
         yield (
             f"Taking {chosen.name} instead of {best.name} gives up {-gap.value:.4f} ± {gap.standard_error:.4f} "
             "nats a row, which may be nothing."

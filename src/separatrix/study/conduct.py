@@ -96,12 +96,12 @@ def conduct(
     tell, rng = _Stages(progress, len(models or MODELS) + STAGES), generator(seed)
     tell("reading the columns")
     whole = without_singles(open_table(table, target), target)
-    prepared = prepare(_some(whole, MOST_COMPARED, rng, "compared on"), types, models, test_share, rng)
+    prepared = prepare(_some(whole, MOST_COMPARED, rng, "Models were compared on"), types, models, test_share, rng)
     tell.total = len(prepared.models) + STAGES
     comparison, said = run_trials(prepared, tell)
     choice = choose(comparison)
     tell(f"fitting {choice.name} to all rows")
-    every = _some(whole, int(MOST_NUMBERS / len(prepared.encoder.schema_.columns)), rng, "fitted to")
+    every = _some(whole, int(MOST_NUMBERS / len(prepared.encoder.schema_.columns)), rng, "The model was fitted to")
     numbers = prepared.encoder.transform(every.X)
     with captured() as warned:
         model = prepared.models[choice.name].fit_encoded(prepared.encoder, numbers, every.labels)
@@ -184,7 +184,7 @@ def examine(
     )
 
 
-def _some(opened: Opened, most: int, rng: np.random.Generator, used_for: str) -> Opened:
+def _some(opened: Opened, most: int, rng: np.random.Generator, what: str) -> Opened:
     """At most so many rows, drawn at random, with a note; every class keeps two."""
     if opened.n_rows <= most:
         return opened
@@ -193,7 +193,7 @@ def _some(opened: Opened, most: int, rng: np.random.Generator, used_for: str) ->
     pairs = np.concatenate([first, first + 1])
     rest = np.setdiff1d(np.arange(opened.n_rows), pairs)
     rows = np.sort(order[np.concatenate([pairs, rng.choice(rest, most - len(pairs), replace=False)])])
-    note = f"Of {opened.n_rows} rows, a sample of {most} was {used_for}, which is what time and memory allow."
+    note = f"{what} a sample of {most} out of {opened.n_rows} rows, which is what time and memory allow."
     return replace(opened.take(rows), notes=(*opened.notes, note))
 
 

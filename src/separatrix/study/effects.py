@@ -10,7 +10,6 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +34,7 @@ EVALUATIONS = 2.5e6  # of a probability, for each column
 TINY = 1e-300
 
 
-class _Curves(NamedTuple):
+class Curves(NamedTuple):
     """Probabilities (G, K) with their band, and activations (G, C) whose spread is the importance."""
 
     mean: Float
@@ -59,18 +58,17 @@ def partial_effects(model: TableClassifier, numbers: Any, level: float = 0.95, r
         Of the draws.
     """
     some = to_dense(numbers[_evenly(numbers.shape[0], SHARES_OF)])
-    ask = _asker(model, interval_tails("partial_effects", level), rng)
     K = len(model.classes_)
     n_rows = int(np.clip(EVALUATIONS / (POINTS * DRAWS * (K if K > 2 else 1)), FEWEST_ROWS, MOST_ROWS))
     sample = some[_evenly(len(some), n_rows)]
+    tails = interval_tails("partial_effects", level)
+    is_bayesian = isinstance(model.estimator_, BayesianLogisticRegression)
+    ask = _Drawn(model, sample, tails, generator(rng)) if is_bayesian else _Predicted(model, sample)
     schema = model.encoder_.schema_
     plans = {plan.column: plan for plan in schema.plans}
-    effects = []
-    for column in _columns(model):
-        place = schema.groups[column]
-        grid = grid_of(plans[column], some[:, place.start : place.stop])
-        if grid.is_varied:
-            effects.append(_effect(grid, ask(_variants(sample, place, grid))))
+    places = {column: schema.groups[column] for column in _columns(model)}
+    grids = {column: grid_of(plans[column], some[:, at.start : at.stop]) for column, at in places.items()}
+    effects = [_effect(grid, ask.curves(grid, places[column])) for column, grid in grids.items() if grid.is_varied]
     return tuple(sorted(effects, key=lambda effect: -effect.importance))
 
 
@@ -97,56 +95,80 @@ def _variants(sample: Float, place: range, grid: Grid) -> Float:
     return X
 
 
-def _effect(grid: Grid, curves: _Curves) -> Effect:
+def _effect(grid: Grid, curves: Curves) -> Effect:
     away = curves.activation - grid.share @ curves.activation / grid.share.sum()
     importance = float(np.sqrt((grid.share @ away**2).mean() / grid.share.sum()))
     mean, lower, upper = curves.mean, curves.lower, curves.upper
     return Effect(grid.plan.column, grid.plan.kind, grid.values, mean, lower, upper, grid.share, importance)
 
 
-def _asker(model: TableClassifier, tails: Float, rng: Any) -> Any:
-    """What answers rows (G, S, M) with curves: draws from the posterior where there is one."""
-    estimator = model.estimator_
-    if not isinstance(estimator, BayesianLogisticRegression):
-        return lambda X: _predicted(model, X)
-    W = np.stack(list(_pairs(estimator, generator(rng))))
-    return lambda X: _drawn(model, X, W, tails)
-
-
-def _pairs(estimator: BayesianLogisticRegression, rng: np.random.Generator) -> Iterator[Float]:
-    """Draws (C, P) of the weights, in pairs about their mean."""
-    mean = np.atleast_2d(estimator.posterior_.mean)
-    for w in estimator.posterior_.sample(DRAWS // 2, rng):
-        yield np.atleast_2d(w)
-        yield 2 * mean - np.atleast_2d(w)
-
-
-def _drawn(model: TableClassifier, X: Float, W: Float, tails: Float) -> _Curves:
-    """Averages over rows for each draw, then over draws."""
-    G, S, M = X.shape
-    draws, C, P = W.shape
-    Phi = model.functions(X.reshape(G * S, M))
-    A = (Phi @ W[:, :, : Phi.shape[1]].reshape(draws * C, -1).T).reshape(G * S, draws, C)
-    if Phi.shape[1] < P:
-        A += W[:, :, -1]
-    activation = A.mean(axis=1).reshape(G, S, C).mean(axis=1)
-    p = model.estimator_.likelihood_.probability(A.reshape(-1, C) if C > 1 else A.ravel())
-    f = p.reshape(G, S, draws, C).mean(axis=1)
-    if C == 1:
-        f = np.concatenate([1 - f, f], axis=2)
-    lower, upper = np.quantile(f, tails, axis=1)
-    centred = activation - activation.mean(axis=1, keepdims=True) if C > 1 else activation
-    return _Curves(f.mean(axis=1), lower, upper, centred)
-
-
-def _predicted(model: TableClassifier, X: Float) -> _Curves:
+class _Predicted:
     """What a model without a posterior says."""
-    G, S, M = X.shape
-    rows = NamedRows(X.reshape(G * S, M), model.encoder_.schema_.columns)
-    is_ours = type(model.estimator_).__module__.startswith("separatrix.")
-    P = np.asarray(model.estimator_.predict_proba(rows if is_ours else rows.array), dtype=np.float64)
-    mean = P.reshape(G, S, -1).mean(axis=1)
-    blank = np.full(mean.shape, np.nan)
-    a = np.log(np.maximum(mean, TINY))
-    activation = np.diff(a, axis=1) if a.shape[1] == 2 else a - a.mean(axis=1, keepdims=True)
-    return _Curves(mean, blank, blank, activation)
+
+    def __init__(self, model: TableClassifier, sample: Float) -> None:
+        self.model, self.sample = model, sample
+
+    def curves(self, grid: Grid, place: range) -> Curves:
+        """Of one column."""
+        X = _variants(self.sample, place, grid)
+        rows = NamedRows(X.reshape(-1, X.shape[2]), self.model.encoder_.schema_.columns)
+        is_ours = type(self.model.estimator_).__module__.startswith("separatrix.")
+        P = np.asarray(self.model.estimator_.predict_proba(rows if is_ours else rows.array), dtype=np.float64)
+        mean = P.reshape(*X.shape[:2], -1).mean(axis=1)
+        blank = np.full(mean.shape, np.nan)
+        a = np.log(np.maximum(mean, TINY))
+        return Curves(mean, blank, blank, np.diff(a, axis=1) if a.shape[1] == 2 else _centred(a))
+
+
+class _Drawn:
+    """What draws (n, C, P) from the posterior of a model say; their activations on the sample are found once."""
+
+    def __init__(self, model: TableClassifier, sample: Float, tails: Float, rng: np.random.Generator) -> None:
+        posterior = model.estimator_.posterior_
+        half = posterior.sample(DRAWS // 2, rng)
+        W = np.concatenate([half, 2 * posterior.mean - half])
+        self.W = W.reshape(DRAWS, -1, W.shape[-1])
+        self.model, self.sample, self.tails = model, sample, tails
+        self.Phi = model.functions(sample)
+        self.A = self._activations(self.Phi, slice(self.Phi.shape[1]))
+        if self.W.shape[2] > self.Phi.shape[1]:
+            self.A += self.W[:, :, -1]
+
+    def curves(self, grid: Grid, place: range) -> Curves:
+        """Averages over rows for each draw, then over draws."""
+        A = self._moved(grid, place)
+        C = A.shape[-1]
+        p = self.model.estimator_.likelihood_.probability(A.reshape(-1, C) if C > 1 else A.ravel())
+        f = p.reshape(A.shape).mean(axis=1)
+        if C == 1:
+            f = np.concatenate([1 - f, f], axis=2)
+        lower, upper = np.quantile(f, self.tails, axis=1)
+        activation = A.mean(axis=(1, 2))
+        return Curves(f.mean(axis=1), lower, upper, _centred(activation) if C > 1 else activation)
+
+    def _moved(self, grid: Grid, place: range) -> Float:
+        """Activations (G, S, n, C) with the column set to each value.
+
+        Where every function is one of a single column, only the part of this one moves.
+        """
+        sources = np.array(self.model.sources_, dtype=object)
+        if (sources == "").any():
+            X = _variants(self.sample, place, grid)
+            Phi = self.model.functions(X.reshape(-1, X.shape[2]))
+            A = self._activations(Phi, slice(Phi.shape[1])).reshape(*X.shape[:2], *self.W.shape[:2])
+            return A + self.W[:, :, -1] if self.W.shape[2] > Phi.shape[1] else A
+        own = np.flatnonzero(sources == grid.plan.column)
+        at = self.model.functions(_variants(self.sample[:1], place, grid)[:, 0])[:, own]
+        rest = self.A - self._activations(self.Phi[:, own], own)
+        return np.asarray(rest[None] + self._activations(at, own)[:, None])
+
+    def _activations(self, Phi: Float, own: Any) -> Float:
+        """w'φ of some of the functions, (rows, n, C)."""
+        n, C, _ = self.W.shape
+        A: Float = Phi @ self.W[:, :, own].reshape(n * C, -1).T
+        return A.reshape(-1, n, C)
+
+
+def _centred(a: Float) -> Float:
+    """Only differences between classes mean anything."""
+    return a - a.mean(axis=1, keepdims=True)

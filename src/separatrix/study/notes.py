@@ -12,7 +12,6 @@ import numpy as np
 
 from separatrix._array import Array, Codes
 from separatrix.comparison import Comparison
-from separatrix.comparison.notes import notes_on
 from separatrix.data.table.plans import CategoryPlan, DatePlan, NumberPlan, Plan
 from separatrix.tables import TableClassifier
 
@@ -43,7 +42,10 @@ def notes_on_data(model: TableClassifier, numbers: Any, classes: Array, counts: 
         worst = sorted(gaps, key=lambda column: -gaps[column])
         shown = ", ".join(f"{column} ({100 * gaps[column]:.2g} %)" for column in worst[:MOST_LISTED])
         more = f" and {len(worst) - MOST_LISTED} more" if len(worst) > MOST_LISTED else ""
-        yield f"Missing values in {shown}{more}: taken as values of their own kind, numbers as the mean and a mark."
+        yield (
+            f"Missing values in {shown}{more}. A missing number stands as the mean with a mark beside it, a missing "
+            "category as a level of its own."
+        )
     N, least = int(counts.sum()), int(counts.argmin())
     if counts[least] < RARE * N:
         yield (
@@ -79,7 +81,7 @@ def notes_on_model(model: TableClassifier, numbers: Any, codes: Codes, said: lis
 
 
 def notes_on_comparison(comparison: Comparison, said: dict[str, list[str]]) -> Iterator[str]:
-    """Failures and zero probabilities; what was warned of, with the name of the model."""
-    yield from notes_on(comparison)
+    """Failures, and what was warned of, with the name of the model."""
+    yield from (f"{trial.name} failed. {trial.failure}" for trial in comparison if trial.failure)
     for name, messages in said.items():
         yield from (f"{name}: {message}" for message in messages)

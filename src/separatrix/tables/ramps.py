@@ -148,7 +148,9 @@ def marks(x: Float, n: int) -> Float:
 
 
 def _texts(knots: Float) -> dict[float, str]:
-    """Knots as short as they can be told apart."""
+    """Whole numbers as they are; others as short as they can be told apart."""
+    if (knots == np.floor(knots)).all() and np.abs(knots).max() < 1e15:
+        return {float(knot): str(int(knot)) for knot in knots}
     for digits in range(3, 18):
         texts = {float(knot): f"{knot:.{digits}g}" for knot in knots}
         if len(set(texts.values())) == len(knots):
