@@ -21,7 +21,7 @@ from separatrix.exceptions import DataError
 from separatrix.geometry import Grid, grid_predictions
 from separatrix.geometry.regions import grid_values
 from separatrix.plots.rows import new_panels, read_rows, require_colours, scatter_classes
-from separatrix.plots.style import COLOURS, REJECTED, new_axes
+from separatrix.plots.style import COLOURS, REJECTED, look, new_axes
 
 __all__ = ["DecisionBoundaryDisplay"]
 
@@ -138,6 +138,13 @@ class DecisionBoundaryDisplay:
     def plot(self, ax: Any = None, *, title: str | None = None) -> DecisionBoundaryDisplay:
         """Draw the response, the boundaries and the rows."""
         ax = new_axes(ax)
+        with look():
+            self._draw(ax)
+        ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Any) -> None:
         if self.response == "regions":
             for k in np.unique(self.grid.codes):
                 self._draw_region(ax, int(k))
@@ -147,9 +154,6 @@ class DecisionBoundaryDisplay:
             scatter_classes(ax, self.points, self.codes, self.classes)
         if (self.grid.codes == len(self.classes)).any() and self.response == "regions":
             ax.fill([], [], label="rejected", **REJECTED)
-        ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_region(self, ax: Any, k: int) -> None:
         """One region and its outline: apart from the others, since codes have no order to draw levels by."""

@@ -7,8 +7,8 @@ The boundary of the fitted model is turned about a point c of it, and made steep
 
 with c the point of the boundary nearest to the mean of the rows (the origin, for a model without bias), and d_0, d_1
 two directions: the axes, where there are two columns. The direction says which rows are on the right side, the length
-how sure the model is of it. Where a line through c separates the classes, E falls along its direction for ever and there is
-no minimum. With many rows E is nearly a parabola in w, and Laplace's Gaussian fits it: its contours are drawn dashed.
+how sure the model is of it. Where a line through c separates the classes, E falls along its direction for ever and
+there is no minimum. With many rows E is nearly a parabola in w, and Laplace's Gaussian fits it: its contours are drawn dashed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from separatrix.exceptions import DataError
 from separatrix.geometry import Hyperplane
 from separatrix.plots.rows import read_rows
 from separatrix.plots.slice import Slice, take_slice
-from separatrix.plots.style import COLOURS, new_axes
+from separatrix.plots.style import STANDOUT, look, new_axes
 from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.solvers.posterior import pose
 
@@ -144,6 +144,14 @@ class LikelihoodSurfaceDisplay:
     def plot(self, ax: Any = None, *, title: str | None = None) -> LikelihoodSurfaceDisplay:
         """Draw contours in nats above the lowest value, and those of the parabola dashed."""
         ax = new_axes(ax)
+        with look():
+            self._draw(ax)
+        ax.set(xlabel=self._axis(), ylabel="length of w", title=title or "")
+        ax.set(xlim=self.angle[[0, -1]], ylim=self.length[[0, -1]])
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Any) -> None:
         where, above = (self.angle, self.length), self.values - self.floor
         ax.contourf(*where, above, levels=[0.0, *NATS], cmap=_paper(), norm=_steps(), extend="max")
         inside = [level for level in NATS if above.min() < level < above.max()]
@@ -153,14 +161,10 @@ class LikelihoodSurfaceDisplay:
         ax.plot([], [], color="black", linewidth=0.9, label=_said(self.minimum))
         if self.quadratic is not None and self.minimum is not None:
             levels = NATS[:5]
-            ax.contour(*where, self.quadratic - self.floor, levels=levels, colors=COLOURS[5], linestyles="--")
-            ax.plot([], [], color=COLOURS[5], linestyle="--", label="parabola in w (Laplace)")
-            ax.plot(*self.minimum[:2], "*", color=COLOURS[5], markeredgecolor="white", markersize=15, label="minimum")
-        ax.set(xlabel=self._axis(), ylabel="length of w", title=title or "")
-        ax.set(xlim=self.angle[[0, -1]], ylim=self.length[[0, -1]])
-        ax.legend(loc="upper right", fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+            ax.contour(*where, self.quadratic - self.floor, levels=levels, colors=STANDOUT, linestyles="--")
+            ax.plot([], [], color=STANDOUT, linestyle="--", label="parabola in w (Laplace)")
+            ax.plot(*self.minimum[:2], "*", color=STANDOUT, markeredgecolor="white", markersize=15, label="minimum")
+        ax.legend(loc="upper right", fontsize="small", frameon=True)
 
     def _axis(self) -> str:
         if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):

@@ -22,12 +22,11 @@ from separatrix.data import as_table
 from separatrix.geometry import Hyperplane
 from separatrix.plots.frames import Frame, contours_of, fit_with_trace, frames_of, is_of_single_rows
 from separatrix.plots.rows import new_panels, read_rows, scatter_classes
-from separatrix.plots.style import COLOURS
+from separatrix.plots.style import COLOURS, STANDOUT, look
 
 __all__ = ["FitPathDisplay", "Frame"]
 
 ROOM = 0.12  # around the rows, as a share of their range
-WRONG = COLOURS[5]
 ROUNDING = 1e-13  # of the objective, relative; what is left above its lowest value is nothing
 ARROW = 0.3  # length of the longest arrow, as a share of the picture
 
@@ -126,10 +125,11 @@ class FitPathDisplay:
                 f"FitPathDisplay: {len(chosen)} frames and their objective need {len(chosen) + 1} axes, not "
                 f"{len(panels)}."
             )
-        for ax, k in zip(panels, chosen, strict=False):
-            self._draw_frame(ax, k)
-        self._draw_objective(panels[-1], chosen)
-        self._draw_legend(panels[0], outside=axes is None)
+        with look():
+            for ax, k in zip(panels, chosen, strict=False):
+                self._draw_frame(ax, k)
+            self._draw_objective(panels[-1], chosen)
+            self._draw_legend(panels[0], outside=axes is None)
         self.axes_, self.figure_ = panels, panels[0].figure
         return self
 
@@ -156,8 +156,9 @@ class FitPathDisplay:
         def show(at: int) -> tuple[()]:
             left.clear()
             right.clear()
-            self._draw_frame(left, chosen[at])
-            self._draw_objective(right, chosen[at : at + 1])
+            with look():
+                self._draw_frame(left, chosen[at])
+                self._draw_objective(right, chosen[at : at + 1])
             return ()
 
         moving = FuncAnimation(left.figure, show, frames=len(chosen), interval=1000 / fps, init_func=lambda: ())
@@ -185,8 +186,8 @@ class FitPathDisplay:
         """What the signs mean: below a figure of our own, in the first axes of another's."""
         ax.plot([], [], color="black", linewidth=2, label="boundary")
         if self.is_perceptron:
-            ax.plot([], [], color=WRONG, linestyle="--", label="boundary after the next update")
-            ax.scatter([], [], s=80, facecolors="none", edgecolors=WRONG, linewidths=2, label="the row it is for")
+            ax.plot([], [], color=STANDOUT, linestyle="--", label="boundary after the next update")
+            ax.scatter([], [], s=80, facecolors="none", edgecolors=STANDOUT, linewidths=2, label="the row it is for")
         elif self.contours:
             ax.plot([], [], color="black", linestyle=":", label="p = 0.1 and 0.9")
         if outside:
@@ -206,14 +207,14 @@ class FitPathDisplay:
     def _draw_correction(self, ax: Any, frame: Frame, after: Frame) -> None:
         """The wrong row, ringed; w, what the row adds to it, and the boundary that follows, dashed."""
         low, high = self._window()
-        ax.scatter(*self.points[frame.row], s=150, facecolors="none", edgecolors=WRONG, linewidths=2, zorder=5)
-        _draw_lines(ax, after, low, high, [0.0], colors=WRONG, linestyles="--", linewidths=1.5)
+        ax.scatter(*self.points[frame.row], s=150, facecolors="none", edgecolors=STANDOUT, linewidths=2, zorder=5)
+        _draw_lines(ax, after, low, high, [0.0], colors=STANDOUT, linestyles="--", linewidths=1.5)
         if not (frame.w.any() or after.w.any()):  # a row at the origin moves the bias alone
             return
         unit = ARROW * float((high - low).min()) / max(np.linalg.norm(frame.w), np.linalg.norm(after.w))
         foot = _foot(frame if frame.w.any() else after, self.points.mean(axis=0))
         tip, new = foot + unit * frame.w, foot + unit * after.w
-        for start, end, colour in ((foot, tip, "black"), (tip, new, WRONG)):
+        for start, end, colour in ((foot, tip, "black"), (tip, new, STANDOUT)):
             if np.any(end != start):
                 look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", end, start, arrowprops=look, zorder=6)
@@ -225,13 +226,13 @@ class FitPathDisplay:
         where = list(marked)
         if self.is_perceptron:
             ax.step(step, value, where="post", color="black", linewidth=1)
-            ax.plot(step[where], value[where], "o", color=WRONG)
+            ax.plot(step[where], value[where], "o", color=STANDOUT)
             ax.set(xlabel="update", ylabel="rows on the wrong side", title="mistakes left", ylim=(0, None))
         else:
             above = value - value.min()
             above[above <= ROUNDING * abs(value.min())] = np.nan  # and so is the last one
             ax.semilogy(step, above, color="black", linewidth=1)
-            ax.semilogy(step[where], above[where], "o", color=WRONG)
+            ax.semilogy(step[where], above[where], "o", color=STANDOUT)
             ax.set(
                 xlabel="step", ylabel="E above its lowest value (nats)", title=f"E = {value[-1]:.4g} nats at the end"
             )

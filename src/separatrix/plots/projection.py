@@ -24,7 +24,7 @@ from separatrix.data import as_table
 from separatrix.exceptions import DataError
 from separatrix.geometry.linear_model import linear_functions
 from separatrix.plots.rows import Rows, new_panels, read_rows, require_colours, scatter_classes
-from separatrix.plots.style import COLOURS, new_axes
+from separatrix.plots.style import COLOURS, look, new_axes
 
 __all__ = ["ProjectionDisplay"]
 
@@ -173,6 +173,12 @@ class ProjectionDisplay:
     def plot(self, ax: Any = None, *, title: str | None = None) -> ProjectionDisplay:
         """Draw the histograms and the threshold, or the scatter."""
         ax = new_axes(ax)
+        with look():
+            self._draw(ax, title)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Any, title: str | None) -> None:
         if self.z.shape[1] == 1:
             self._draw_histograms(ax)
         else:
@@ -183,8 +189,6 @@ class ProjectionDisplay:
         ax.set_title("\n".join(filter(None, (title, said))), fontsize="medium")
         place = "upper center" if self.z.shape[1] == 1 else "best"
         ax.legend(frameon=False, loc=place, ncols=3 if self.z.shape[1] == 1 else 1, fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_histograms(self, ax: Any) -> None:
         counts, edges = self.counts, self.edges

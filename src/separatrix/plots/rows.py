@@ -12,7 +12,7 @@ from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.geometry.regions import codes_of
 from separatrix.meta import listed
-from separatrix.plots.style import COLOURS, MARKERS, new_axes
+from separatrix.plots.style import COLOURS, MARKERS, new_figure
 
 __all__ = ["Rows", "new_panels", "read_rows", "require_colours", "scatter_classes"]
 
@@ -56,7 +56,5 @@ def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, siz
 
 def new_panels(n_rows: int, n_columns: int, *, size: tuple[float, float] = (4.4, 3.8)) -> Array:
     """Axes side by side in a new figure, (n_rows, n_columns), each of ``size`` inches."""
-    figure = new_axes(None).figure
-    figure.clear()
-    figure.set_size_inches(size[0] * n_columns, size[1] * n_rows)
-    return np.asarray(figure.subplots(n_rows, n_columns, squeeze=False))
+    axes = new_figure(n_rows, n_columns, size=(size[0] * n_columns, size[1] * n_rows))[1]
+    return np.reshape(axes, (n_rows, n_columns))

@@ -121,3 +121,78 @@ def test_more_classes_than_colours():
     X, y = blobs(200, n_features=2, n_classes=9)
     with pytest.raises(ValueError, match="9 classes; only 8"):
         sx.plots.DecisionBoundaryDisplay.from_estimator(sx.LeastSquaresClassifier().fit(X, y), X)
+
+
+def bayesian(n=60, n_classes=2):
+    X, y = blobs(n, n_features=2, n_classes=n_classes)
+    return X, y, sx.BayesianLogisticRegression(sx.Gaussian(scale=3.0)).fit(X, y)
+
+
+def on_grid(display):
+    return np.column_stack([axis.ravel() for axis in np.meshgrid(display.grid.x, display.grid.y)])
+
+
+def test_probabilities_over_the_plane_are_those_of_the_model():
+    X, y, model = bayesian()
+    display = sx.plots.DecisionBoundaryDisplay.from_estimator(model, X, y, response="probability", resolution=20)
+    np.testing.assert_allclose(display.values.ravel(), model.predict_proba(on_grid(display))[:, 1])
+    half = [c for c in display.ax_.collections if isinstance(c, QuadContourSet) and 0.5 in c.levels and not c.filled]
+    labels = {text.get_text() for text in half[0].labelTexts}
+    assert {"0.5", "0.9"} <= labels <= {"0.1", "0.3", "0.5", "0.7", "0.9"}
+    assert display.figure_.axes[1].get_ylabel() == "p(1 | x)"
+
+
+def test_of_more_classes_the_most_probable_one_counts():
+    X, y, model = bayesian(90, n_classes=3)
+    display = sx.plots.DecisionBoundaryDisplay.from_estimator(model, X, y, response="probability", resolution=15)
+    P = model.predict_proba(on_grid(display))
+    np.testing.assert_allclose(display.values.ravel(), P.max(axis=1))
+    assert display.values.min() >= 1 / 3
+    (image,) = display.ax_.images
+    own = 1 - np.array([to_rgb(c) for c in COLOURS[:3]])[display.grid.codes]  # away from white, as each colour is
+    away = 1 - image.get_array()
+    strength = np.linalg.norm(away, axis=-1) / np.linalg.norm(own, axis=-1)
+    np.testing.assert_allclose(away, strength[..., None] * own, atol=1e-12)
+    order = display.values.ravel().argsort()
+    assert (np.diff(strength.ravel()[order]) >= -1e-12).all()
+
+
+def test_uncertainty_is_the_width_of_the_interval_and_grows_away_from_the_rows():
+    X, y, model = bayesian()
+    display = sx.plots.DecisionBoundaryDisplay.from_estimator(model, X, y, response="uncertainty", resolution=25)
+    low, high = model.predict_interval(on_grid(display)).T
+    np.testing.assert_allclose(display.values.ravel(), high - low)
+    halfway = np.abs(model.predict_proba(on_grid(display))[:, 1] - 0.5) < 0.1
+    away = np.linalg.norm(on_grid(display) - X.mean(axis=0), axis=1)
+    assert np.corrcoef(away[halfway], (high - low)[halfway])[0, 1] > 0.8
+    of_three = bayesian(90, n_classes=3)
+    widest = sx.plots.DecisionBoundaryDisplay.from_estimator(
+        of_three[2], *of_three[:2], response="uncertainty", resolution=6
+    )
+    bounds = of_three[2].predict_interval(on_grid(widest))
+    np.testing.assert_allclose(widest.values.ravel(), (bounds[..., 1] - bounds[..., 0]).max(axis=1))
+
+
+def test_averaging_moves_every_contour_but_that_of_one_half():
+    X, y, model = bayesian()
+    before = model.predict_proba(X)
+    mode, averaged = sx.plots.DecisionBoundaryDisplay.map_and_posterior(model, X, y, resolution=30)
+    np.testing.assert_array_equal(mode.values > 0.5, averaged.values > 0.5)
+    assert (np.abs(averaged.values - 0.5) < np.abs(mode.values - 0.5)).all()
+    np.testing.assert_array_equal(model.predict_proba(X), before)  # the model is as it was
+    assert model.predictive == "exact"
+    assert mode.figure_ is averaged.figure_
+    assert mode.ax_ is not averaged.ax_
+
+
+def test_responses_that_a_model_does_not_have():
+    X, y, _ = bayesian()
+    draw, fisher = sx.plots.DecisionBoundaryDisplay, sx.FisherDiscriminant().fit(X, y)
+    with pytest.raises(DataError, match="FisherDiscriminant has no predict_proba"):
+        draw.from_estimator(fisher, X, response="probability")
+    with pytest.raises(DataError, match="LogisticRegression has no predict_interval.*BayesianLogisticRegression"):
+        draw.from_estimator(sx.LogisticRegression().fit(X, y), X, response="uncertainty")
+    with pytest.raises(DataError, match="FisherDiscriminant has no posterior"):
+        draw.map_and_posterior(fisher, X, y)
+    with pytest.raises(ValueError, match="response='contours'.*choose one of 'regions'"):
+        draw.from_estimator(fisher, X, response="contours")
