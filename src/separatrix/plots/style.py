@@ -99,10 +99,13 @@ def split_axes(
             "each panel."
         )
     place.set_axis_off()
+    room, n = place.get_subplotspec(), len(ratios)
     with look():
         if across:
-            return tuple(place.get_subplotspec().subgridspec(1, len(ratios), width_ratios=ratios).subplots(sharey=True))
-        return tuple(place.get_subplotspec().subgridspec(len(ratios), 1, height_ratios=ratios).subplots(sharex=True))
+            panels = room.subgridspec(1, n, width_ratios=ratios).subplots(sharey=True, squeeze=False)
+        else:
+            panels = room.subgridspec(n, 1, height_ratios=ratios).subplots(sharex=True, squeeze=False)
+    return tuple(panels.ravel())
 
 
 def per_unit(column: str) -> str:

@@ -1,0 +1,140 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+
+import separatrix as sx
+from problems import blobs
+from separatrix.datasets import make_mixed_types
+from separatrix.exceptions import DataError
+
+Display = sx.plots.CoefficientDisplay
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    X, y = blobs(120, n_features=3, n_classes=2, distance=0.5)
+    return pd.DataFrame(X * [1.0, 100.0, 0.01], columns=["near", "large", "small"]), np.array(["no", "yes"])[y]
+
+
+def test_intervals_are_those_of_the_posterior(two_classes):
+    X, y = two_classes
+    model = sx.BayesianLogisticRegression().fit(X, y)
+    display = Display.from_estimator(model, level=0.8)
+    order = [list(X.columns).index(name) for name in display.names]
+    mean, std = model.posterior_.mean[order], model.posterior_.std[order]
+    np.testing.assert_allclose(display.weight, [mean])
+    np.testing.assert_allclose(display.lower, [stats.norm(mean, std).ppf(0.1)], rtol=1e-9)
+    np.testing.assert_allclose(display.upper, [stats.norm(mean, std).ppf(0.9)], rtol=1e-9)
+    assert (np.diff(np.abs(display.weight[0])) <= 0).all()
+    assert display.labels == ("yes",)
+
+
+def test_weights_per_standard_deviation_do_not_depend_on_units(two_classes):
+    X, y = two_classes
+    scaled = X * [1000.0, 0.001, 7.0]
+    one, two = (Display.from_estimator(sx.BayesianLogisticRegression().fit(table, y), table) for table in (X, scaled))
+    assert one.names == two.names
+    for part in ("weight", "lower", "upper"):
+        np.testing.assert_allclose(getattr(one, part), getattr(two, part), rtol=1e-5)
+    assert "per standard deviation" in one.ax_.get_xlabel()
+    per_unit = Display.from_estimator(sx.BayesianLogisticRegression().fit(X, y))
+    assert per_unit.names[0] == "small"  # whose unit is the largest step
+    assert "per unit" in per_unit.ax_.get_xlabel()
+
+
+def test_all_classes_have_a_line_of_weights():
+    X, y = blobs(150, n_features=4, n_classes=3, distance=1.0)
+    model = sx.BayesianLogisticRegression().fit(X, y)
+    display = Display.from_estimator(model)
+    order = [int(name[1:]) for name in display.names]
+    np.testing.assert_allclose(display.weight, model.coef_[:, order])
+    half = (display.upper - display.lower) / 2
+    np.testing.assert_allclose(half, stats.norm.ppf(0.975) * model.posterior_.std[:, order], rtol=1e-9)
+    strength = np.abs(display.weight).max(axis=0)
+    assert (np.diff(strength) <= 0).all()
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["0", "1", "2"]
+
+
+def test_models_without_a_posterior_have_dots_alone(two_classes):
+    X, y = two_classes
+    for model in (LogisticRegression(max_iter=1000), sx.LinearDiscriminantAnalysis(), sx.LogisticRegression()):
+        display = Display.from_estimator(model.fit(X, y))
+        assert sorted(display.weight[0]) == sorted(np.ravel(model.coef_))
+        assert np.isnan(display.lower).all()
+        assert np.isnan(display.level)
+        assert "interval" not in display.ax_.get_xlabel()
+        assert display.names[0] == X.columns[np.abs(np.ravel(model.coef_)).argmax()]
+
+
+def test_a_regression_has_the_intervals_of_its_summary(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    model = sx.GeneralizedLinearModel("poisson").fit(X, rng.poisson(np.exp(0.5 * X["a"])))
+    summary = model.summary(level=0.9)
+    display = Display.from_estimator(model, level=0.9)
+    where = [summary.names.index(name) for name in display.names]
+    np.testing.assert_allclose(display.lower[0], summary.lower[where])
+    np.testing.assert_allclose(display.upper[0], summary.upper[where])
+
+
+def test_a_summary_can_be_drawn_and_its_biases_are_left_out(two_classes):
+    X, y = two_classes
+    model = sx.BayesianLogisticRegression().fit(X, y)
+    one, two = Display.from_summary(model.summary()), Display.from_estimator(model)
+    assert one.names == two.names
+    np.testing.assert_allclose(one.lower, two.lower)
+    X3, y3 = blobs(90, n_features=2, n_classes=3)
+    three = Display.from_summary(sx.BayesianLogisticRegression().fit(X3, y3).summary())
+    assert sorted(three.names) == [f"{k}: x{d}" for k in range(3) for d in range(2)]
+
+
+def test_weights_of_basis_functions_have_their_names(two_classes):
+    X, y = two_classes
+    model = sx.LogisticRegression(basis=sx.basis.Polynomial(2)).fit(X[["near"]], y)
+    display = Display.from_estimator(model, X[["near"]])
+    spread = {"near": X["near"].std(ddof=0), "near^2": (X["near"] ** 2).std(ddof=0)}
+    coef = dict(zip(("near", "near^2"), model.coef_[0], strict=True))
+    np.testing.assert_allclose(display.weight[0], [coef[name] * spread[name] for name in display.names], rtol=1e-9)
+
+
+def test_a_table_of_mixed_types_is_encoded_first():
+    table, y = make_mixed_types(300, as_frame=True, rng=0)
+    model = sx.TableClassifier().fit(table, y)
+    display = Display.from_estimator(model, table)
+    assert set(display.names) <= set(model.encoder_.schema_.columns)
+    numbers = model.encoder_.transform(table)
+    j = list(model.encoder_.schema_.columns).index(display.names[0])
+    np.testing.assert_allclose(display.weight[0, 0], model.estimator_.coef_[0, j] * np.std(numbers[:, j]), rtol=1e-9)
+
+
+def test_weak_weights_are_left_out_and_counted():
+    display = Display.from_values([f"c{j}" for j in range(6)], [0.1, -5.0, 2.0, 0.0, -3.0, 1.0], most=4)
+    assert display.names == ("c1", "c4", "c2", "c5")
+    assert display.n_left_out == 2
+    assert "2 weaker weights are not shown" in display.ax_.get_xlabel()
+
+
+def test_dots_are_hollow_where_the_sign_is_not_known():
+    display = Display.from_values(["sure", "unsure"], [2.0, 1.0], [1.0, -1.0], [3.0, 3.0])
+    filled, hollow = (line for line in display.ax_.get_lines() if line.get_marker() == "o")
+    assert filled.get_xdata().tolist() == [2.0]
+    assert hollow.get_xdata().tolist() == [1.0]
+    assert hollow.get_markerfacecolor() == "white"
+
+
+def test_what_cannot_be_drawn():
+    X, y = blobs(60, n_features=2, n_classes=2)
+    with pytest.raises(DataError, match="NaiveBayes has no weights"):
+        Display.from_estimator(sx.NaiveBayes("normal").fit(X, y))
+    with pytest.raises(DataError, match=r"shape \(1, 2\) do not fit 1 labels, 3 names"):
+        Display.from_values(["a", "b", "c"], [1.0, 2.0])
+    with pytest.raises(ValueError, match="9 classes; only 8"):
+        Display.from_values(["a"], np.ones((9, 1)), labels=range(9))

@@ -1,0 +1,84 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.contour import QuadContourSet
+
+import separatrix as sx
+from separatrix.bayesian.surface import EvidenceSurface
+from separatrix.exceptions import DataError
+from separatrix.plots.evidence import edges_of
+
+Display = sx.plots.EvidenceSurfaceDisplay
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def paraboloid(widths, scales, curvature=20.0):
+    """ln p(D) = -70 at width 1 and scale 2, less ``curvature`` nats for each squared factor of e away from there."""
+    u, v = np.log(np.asarray(widths)), np.log(np.asarray(scales) / 2.0)
+    log_evidence = -70.0 - curvature * (u[:, None] ** 2 + v[None, :] ** 2)
+    return EvidenceSurface(np.asarray(widths), np.asarray(scales), log_evidence, np.ones(len(widths)))
+
+
+def test_depths_are_measured_from_the_maximum_and_unsorted_axes_are_put_in_order():
+    display = Display.from_surface(paraboloid([np.e, 1.0, 1 / np.e], [2 * np.e**2, 2.0]))
+    assert np.array_equal(display.widths, [1 / np.e, 1.0, np.e])
+    assert np.array_equal(display.scales, [2.0, 2 * np.e**2])
+    np.testing.assert_allclose(display.depth, [[20, 100], [0, 80], [20, 100]], atol=1e-12)
+    assert display.best == (1.0, 2.0)
+    assert display.maximum == -70.0
+    assert display.levels == (1, 3, 10, 30)
+
+
+def test_contours_lie_where_the_evidence_is_that_many_nats_below():
+    display = Display.from_surface(paraboloid(np.geomspace(0.05, 20, 81), np.geomspace(0.1, 40, 81)))
+    (lines,) = [c for c in display.ax_.collections if isinstance(c, QuadContourSet)]
+    assert tuple(lines.levels) == display.levels
+    for level, path in zip(lines.levels, lines.get_paths(), strict=True):
+        distance = np.hypot(np.log(path.vertices[:, 0]), np.log(path.vertices[:, 1] / 2))
+        inside = distance[np.isfinite(distance)]
+        np.testing.assert_allclose(20 * inside**2, level, rtol=0.15)
+
+
+def test_the_maximum_and_other_points_are_marked_and_axes_are_logarithmic():
+    display = Display.from_surface(
+        paraboloid([0.5, 1.0, 2.0], [1.0, 2.0, 4.0]), marks={"guess": (0.5, 4.0)}, title="Evidence"
+    )
+    ax = display.ax_
+    handles, texts = ax.get_legend_handles_labels()
+    where = {text: handle.get_xydata()[0].tolist() for text, handle in zip(texts, handles, strict=True)}
+    assert where == {"best of the grid: ln p(D) = −70.0": [1.0, 2.0], "guess": [0.5, 4.0]}
+    assert (ax.get_xscale(), ax.get_yscale(), ax.get_title()) == ("log", "log", "Evidence")
+    assert "width" in ax.get_xlabel()
+    assert "standard deviation" in ax.get_ylabel()
+    assert "nats" in display.figure_.axes[1].get_ylabel()
+
+
+@pytest.mark.parametrize(("widths", "scales"), [([1.0], [1.0, 2.0]), ([1.0], [2.0]), ([0.9, 1.0, 1.1], [2.0])])
+def test_a_line_or_a_point_has_cells_and_no_contours(widths, scales):
+    display = Display.from_surface(paraboloid(widths, scales))
+    display.figure_.canvas.draw()
+    assert not [c for c in display.ax_.collections if isinstance(c, QuadContourSet)]
+
+
+def test_a_surface_within_a_nat_has_no_contour():
+    assert Display.from_surface(paraboloid([0.9, 1.0, 1.1], [1.9, 2.0, 2.1])).levels == ()
+
+
+def test_cells_meet_half_way_between_their_centres():
+    centres = np.array([0.1, 1.0, 4.0])
+    edges = edges_of(centres)
+    np.testing.assert_allclose(edges[1:-1] ** 2, centres[1:] * centres[:-1])
+    np.testing.assert_allclose(edges[0] * edges[1], centres[0] ** 2)
+    np.testing.assert_allclose(edges[-1] * edges[-2], centres[-1] ** 2)
+
+
+def test_cells_that_are_not_finite():
+    surface = paraboloid([1.0, 2.0], [1.0, 2.0])
+    surface.log_evidence[0, 0] = -np.inf
+    with pytest.raises(DataError, match="not finite"):
+        Display.from_surface(surface)
