@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,13 +12,17 @@ from separatrix.cli.console import Voice, noted
 from separatrix.cli.document import coefficient_list, column_list, evidence_of
 from separatrix.cli.options import Json, Level, Saved, examples
 
+if TYPE_CHECKING:
+    from separatrix.cli.curves import Curve
+    from separatrix.study import Coefficient
+
 __all__ = ["EXAMPLES", "explain"]
 
 SHOWN = 20
 EXAMPLES = examples(
     "separatrix explain model.sx",
     "separatrix explain model.sx --all --level 0.9",
-    "separatrix explain model.sx --json | jq '.coefficients\\[0]'",
+    "separatrix explain model.sx --json | jq '.coefficients[0]'",
 )
 
 
@@ -25,66 +30,98 @@ def explain(
     model: Saved,
     level: Level = 0.95,
     everything: Annotated[
-        bool, typer.Option("--all", help=f"Every weight, and not the strongest {SHOWN} alone.")
+        bool, typer.Option("--all", help=f"Every weight, also the pieces of curves; else the strongest {SHOWN}.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the weights of a saved model, strongest first, with intervals and odds ratios; its evidence; its doubts."""
+    from separatrix.cli.curves import curves_of, straight_weights
     from separatrix.cli.inputs import load_model, require_of_tables, target_of
     from separatrix.study import explain as weights_of
 
     voice = Voice(as_json=as_json)
     fitted = load_model(model)
     require_of_tables(fitted, model)
-    estimator = getattr(fitted, "estimator_", fitted)
     with noted() as warned:
-        weights = tuple(sorted(weights_of(fitted, level), key=lambda c: -abs(c.per_spread)))
-    target = target_of(fitted, None)
-    notes = _notes(fitted, estimator, warned)
-    evidence = evidence_of(estimator)
-    _say(voice, model, fitted, target)
-    _say_weights(voice, weights, fitted.classes_, level, everything=everything)
+        found = weights_of(fitted, level)
+    weights, curves = sorted(found, key=_strength), curves_of(fitted, found)
+    listed = weights if everything else sorted(straight_weights(fitted, found), key=_strength)
+    target, evidence = target_of(fitted, None), evidence_of(fitted.estimator_)
+    schema = fitted.encoder_.schema_
+    notes = list(dict.fromkeys([*schema.notes, *getattr(fitted.estimator_, "notes_", ()), *warned]))
+    many = len(fitted.classes_) > 2
+    voice.say(_head(model, fitted, target))
+    _say_weights(voice, listed, level, many=many, most=len(listed) if everything else SHOWN)
+    _say_curves(voice, curves, many=many)
+    _say_meaning(voice, found, curves, many=many)
     _say_evidence(voice, evidence)
     voice.notes(notes)
     voice.finish(
         {
-            "model": type(estimator).__name__,
+            "model": type(fitted.estimator_).__name__,
             "target": target,
             "classes": fitted.classes_.tolist(),
-            "columns": _columns(fitted),
+            "columns": column_list(schema),
             "level": level,
-            "coefficients": coefficient_list(weights),
+            "coefficients": coefficient_list(tuple(weights)),
+            "curves": [{"name": c.name, "class": c.label, "knots": c.knots, "log_odds": c.log_odds} for c in curves],
             "evidence": evidence,
             "notes": notes,
         }
     )
 
 
-def _say(voice: Voice, path: str, fitted: Any, target: str | None) -> None:
-    estimator = getattr(fitted, "estimator_", fitted)
+def _strength(weight: Coefficient) -> float:
+    return -abs(weight.per_spread)
+
+
+def _head(path: str, fitted: Any, target: str | None) -> str:
     classes = ", ".join(map(str, fitted.classes_[:8])) + (", ..." if len(fitted.classes_) > 8 else "")
     predicted = f"predicts {target}: " if target else "classes "
-    voice.say(f"{path}: {type(estimator).__name__}, {predicted}{classes}.")
+    return f"{path}: {type(fitted.estimator_).__name__}, {predicted}{classes}."
 
 
-def _say_weights(voice: Voice, weights: Any, classes: Any, level: float, *, everything: bool) -> None:
+def _say_weights(voice: Voice, weights: Sequence[Coefficient], level: float, *, many: bool, most: int) -> None:
     from separatrix.cli.render import coefficient_table
 
     if not weights:
-        voice.say("", "It has no weights that could be listed: its boundary is no plane.")
         return
-    shown = weights if everything else weights[:SHOWN]
-    many = len(classes) > 2
-    toward = "its class, against the average of the others" if many else f"{weights[0].label}"
+    shown = list(weights[:most])
     voice.title(f"Weights, strongest first ({len(shown)} of {len(weights)})")
-    voice.say(coefficient_table(list(shown), level, many=many))
-    voice.say(
-        "",
-        f"A weight is added to the log-odds of {toward} for each unit of its column; odds are multiplied by the odds "
-        "ratio. Per sd: the weight for one standard deviation, by which they are sorted.",
-    )
+    voice.say(coefficient_table(shown, level, many=many))
     if len(shown) < len(weights):
         voice.say(f"{len(weights) - len(shown)} more: --all")
+
+
+def _say_curves(voice: Voice, curves: Sequence[Curve], *, many: bool) -> None:
+    from separatrix.cli.curves import sparkline
+    from separatrix.cli.render import plain_table
+
+    if not curves:
+        return
+    table = plain_table(
+        "along", *(("class",) if many else ()), "from", "to", "log-odds", "reach", right=(5 if many else 4,)
+    )
+    for curve in curves[:SHOWN]:
+        ends = (f"{curve.knots[0]:.4g}", f"{curve.knots[-1]:.4g}")
+        label = (str(curve.label),) if many else ()
+        table.add_row(curve.name, *label, *ends, sparkline(curve.log_odds), f"{curve.reach:.2f}")
+    voice.title("Curves, the longest reach first")
+    voice.say(table)
+
+
+def _say_meaning(voice: Voice, weights: Sequence[Coefficient], curves: Sequence[Curve], *, many: bool) -> None:
+    if not weights:
+        voice.say("", "It has no weights that could be listed: its boundary is no plane.")
+        return
+    toward = "its class, against the average of the others" if many else str(weights[0].label)
+    text = (
+        f"A weight is added to the log-odds of {toward} for each unit of its number; the odds are multiplied by the "
+        "odds ratio. Per sd: the weight of one standard deviation, by which they are sorted."
+    )
+    if curves:
+        text += " A curve is drawn from knot to knot, each at a quantile; its reach is from its lowest to its highest."
+    voice.say("", text)
 
 
 def _say_evidence(voice: Voice, evidence: dict[str, float] | None) -> None:
@@ -97,14 +134,3 @@ def _say_evidence(voice: Voice, evidence: dict[str, float] | None) -> None:
         f"{evidence['effective_parameters']:.1f} effective parameters; BIC {evidence['bic']:.1f}, "
         f"AIC {evidence['aic']:.1f}",
     )
-
-
-def _notes(fitted: Any, estimator: Any, warned: list[str]) -> list[str]:
-    encoder = getattr(fitted, "encoder_", None)
-    dropped = () if encoder is None else encoder.schema_.notes
-    return list(dict.fromkeys([*dropped, *getattr(estimator, "notes_", ()), *warned]))
-
-
-def _columns(fitted: Any) -> list[dict[str, Any]]:
-    encoder = getattr(fitted, "encoder_", None)
-    return [] if encoder is None else column_list(encoder.schema_)

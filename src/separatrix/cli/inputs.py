@@ -12,7 +12,7 @@ from separatrix.cli.errors import CommandError
 if TYPE_CHECKING:
     from separatrix.data.files import TableFile
 
-__all__ = ["load_model", "name_of", "open_data", "require_columns", "require_of_tables", "target_of"]
+__all__ = ["load_model", "name_of", "open_data", "remember_target", "require_columns", "require_of_tables", "target_of"]
 
 
 def open_data(data: str, types: Mapping[str, str] | None = None) -> TableFile:
@@ -83,6 +83,11 @@ def target_of(model: Any, given: str | None) -> str | None:
         return given
     remembered = getattr(model, "target_name_", None)  # only tables have names for it
     return None if remembered is None else str(remembered)
+
+
+def remember_target(model: Any, target: str) -> None:
+    """Have the model remember the column it predicts, in its file too: `target_of` asks for it."""
+    model.target_name_ = target
 
 
 def name_of(data: str) -> str:

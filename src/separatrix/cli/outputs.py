@@ -68,12 +68,10 @@ def _require_folder(file: Path) -> None:
 def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file that is there with all its content or not at all: beside its place, then renamed."""
     target = Path(path)
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
-            file.write(content)
-            file.close()
-            os.replace(file.name, target)
-        except BaseException:
-            file.close()
-            os.unlink(file.name)
-            raise
+    beside = target.with_name(f".{target.name}.{os.getpid()}")  # not of tempfile, whose files are for their owner alone
+    try:
+        beside.write_bytes(content)
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from separatrix.cli.console import Voice, noted
 from separatrix.cli.errors import CommandError, writing
-from separatrix.cli.inputs import name_of, open_data, require_columns
+from separatrix.cli.inputs import name_of, open_data, remember_target, require_columns
 from separatrix.cli.options import names_among
 from separatrix.cli.progress import steps
 from separatrix.cli.render import class_line, column_table, file_table
@@ -103,6 +103,7 @@ def write_files(study: Study, *, model: str | None, report: str | None, force: b
     if model is not None:
         from separatrix.io import save
 
+        remember_target(study.model, study.target)
         with writing(model):
             files["model"] = str(save(study.model, model, force=force))
     if report is not None:
