@@ -6,6 +6,8 @@ from separatrix.plots.coefficient import CoefficientDisplay
 from separatrix.plots.comparison import ComparisonDisplay
 from separatrix.plots.density import ClassDensityDisplay
 from separatrix.plots.evidence import EvidenceSurfaceDisplay
+from separatrix.plots.likelihood import LikelihoodSurfaceDisplay
+from separatrix.plots.path import FitPathDisplay
 from separatrix.plots.projection import ProjectionDisplay
 from separatrix.plots.reliability import ReliabilityDisplay
 
@@ -15,6 +17,8 @@ __all__ = [
     "ComparisonDisplay",
     "DecisionBoundaryDisplay",
     "EvidenceSurfaceDisplay",
+    "FitPathDisplay",
+    "LikelihoodSurfaceDisplay",
     "ProjectionDisplay",
     "ReliabilityDisplay",
 ]
