@@ -8,7 +8,8 @@ The boundary of the fitted model is turned about a point c of it, and made steep
 with c the point of the boundary nearest to the mean of the rows (the origin, for a model without bias), and d_0, d_1
 two directions: the axes, where there are two columns. The direction says which rows are on the right side, the length
 how sure the model is of it. Where a line through c separates the classes, E falls along its direction for ever and
-there is no minimum. With many rows E is nearly a parabola in w, and Laplace's Gaussian fits it: its contours are drawn dashed.
+there is no minimum. With many rows E is nearly a parabola in w, and Laplace's Gaussian fits it: its contours are
+drawn dashed.
 """
 
 from __future__ import annotations
