@@ -20,6 +20,7 @@ from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float
 from separatrix.data import as_table
 from separatrix.geometry import Hyperplane
+from separatrix.plots.animation import require_suffix, write_animation
 from separatrix.plots.frames import Frame, contours_of, fit_with_trace, frames_of, is_of_single_rows
 from separatrix.plots.rows import new_panels, read_rows, scatter_classes
 from separatrix.plots.style import COLOURS, STANDOUT, look
@@ -139,7 +140,7 @@ class FitPathDisplay:
         Parameters
         ----------
         path : str or Path, optional
-            Ends in ".gif", written by Pillow, or in ".html": a page with a player and the pictures inside it.
+            Ends in ".gif", written by Pillow, or in ".html": a page with a player, which needs no network.
         fps : int, default 2
             Frames per second.
         frames : int or sequence of int, default 40
@@ -148,8 +149,7 @@ class FitPathDisplay:
         from matplotlib.animation import FuncAnimation
 
         check_count("FitPathDisplay.animate", "fps", fps)
-        if path is not None and Path(path).suffix not in (".gif", ".html"):
-            raise ValueError(f"FitPathDisplay.animate(path={str(path)!r}): the name must end in .gif or .html.")
+        file = None if path is None else require_suffix("FitPathDisplay.animate", path)
         chosen = self.chosen(frames)
         left, right = new_panels(1, 2, size=(4.6, 4.2))[0]
 
@@ -162,8 +162,8 @@ class FitPathDisplay:
             return ()
 
         moving = FuncAnimation(left.figure, show, frames=len(chosen), interval=1000 / fps, init_func=lambda: ())
-        if path is not None:
-            _write(moving, Path(path), fps)
+        if file is not None:
+            write_animation(moving, file, fps=fps, title=f"The path of {self.name}")
         self.axes_, self.figure_ = np.array([left, right]), left.figure
         return moving
 
@@ -275,14 +275,3 @@ def _panels(count: int) -> Array:
     for ax in panels[count:]:
         ax.remove()
     return np.asarray(panels[:count])
-
-
-def _write(moving: Any, path: Path, fps: int) -> None:
-    from matplotlib import rc_context
-    from matplotlib.animation import PillowWriter
-
-    if path.suffix == ".gif":
-        moving.save(path, writer=PillowWriter(fps=fps))
-        return
-    with rc_context({"animation.embed_limit": 100}):  # MB: a page without pictures would be of no use
-        path.write_text(moving.to_jshtml(fps=fps), encoding="utf-8")

@@ -7,6 +7,7 @@ import separatrix as sx
 from problems import blobs
 from separatrix.exceptions import DataError
 from separatrix.geometry import LinearRegions, grid_predictions
+from separatrix.geometry.regions import grid_values
 
 
 def test_a_masked_class_has_an_empty_region():
@@ -132,3 +133,17 @@ def test_grids_that_are_none():
             grid_predictions(model, X, **bad)
     with pytest.raises(DataError, match=r"column 'x0' \(1 of 61 rows\)"):
         grid_predictions(model, np.vstack([X, [np.inf, 0.0]]))
+
+
+def test_a_function_of_rows_on_a_grid_sees_the_columns_by_name_and_may_have_several_values(rng):
+    table = pd.DataFrame(rng.normal(size=(20, 2)), columns=["width", "height"])
+
+    def both(points):
+        assert list(points.columns) == ["width", "height"]
+        return points.to_numpy()
+
+    at = grid_values(both, table, resolution=7, margin=0.5)
+    assert at.values.shape == (7, 7, 2)
+    np.testing.assert_allclose(at.values[2, 5], [at.x[5], at.y[2]])
+    low, high = table.min().to_numpy(), table.max().to_numpy()
+    np.testing.assert_allclose([at.x[0], at.y[-1]], [low[0] - 0.5 * (high - low)[0], high[1] + 0.5 * (high - low)[1]])
