@@ -11,11 +11,12 @@ from separatrix.data.table.plans import Plan
 from separatrix.report.facts import Facts, colour
 from separatrix.report.svg import Picture
 from separatrix.report.svg_rows import bar
-from separatrix.report.words import counted, label_text, listed, percent
+from separatrix.report.words import counted, label_text, listed, percent, shortened
 from separatrix.study import Study
 
 __all__ = ["ClassRow", "ColumnRow", "DataView", "data_of"]
 
+LONGEST = 80  # letters of a name that are shown
 N_LEVELS = 6  # named, of what a category became
 N_CLASSES = 12  # shown, before the rest is folded away
 
@@ -82,7 +83,7 @@ def _class_rows(study: Study, facts: Facts) -> tuple[ClassRow, ...]:
 
 
 def _column_row(plan: Plan) -> ColumnRow:
-    return ColumnRow(label_text(plan.column), plan.kind, plan.why, _became(plan), not plan.names)
+    return ColumnRow(shortened(label_text(plan.column), LONGEST), plan.kind, plan.why, _became(plan), not plan.names)
 
 
 def _became(plan: Plan) -> str:
@@ -90,8 +91,9 @@ def _became(plan: Plan) -> str:
     if not plan.names:
         return "nothing"
     names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
+    names = [shortened(name, LONGEST) for name in names]
     if len(names) == 1:
-        return "one number" if names[0] == plan.column else f"one number: is it {names[0]}?"
+        return "one number" if plan.names[0] == plan.column else f"one number: is it {names[0]}?"
     if len(names) <= N_LEVELS:
         return f"{len(names)} numbers: {listed(names)}"
     return f"{len(names)} numbers: {', '.join(names[:N_LEVELS])}, …"

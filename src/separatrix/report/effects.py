@@ -19,6 +19,7 @@ from separatrix.study import Effect, Study
 
 __all__ = ["EffectCard", "EffectsView", "LevelRow", "effects_of"]
 
+LONGEST = 60  # letters of a name that are shown
 N_SHOWN, N_MORE = 12, 24  # cards in sight, and folded away
 N_LEVELS, N_MORE_LEVELS = 6, 40  # of a category: the most frequent in sight
 N_BANDS = 3  # classes up to which bands can be told apart where they overlap
@@ -123,7 +124,7 @@ def _frame(study: Study, facts: Facts, effects: list[Effect]) -> Frame:
 
 def _card(rank: int, effect: Effect, frame: Frame) -> EffectCard:
     """Along numbers and dates a line, otherwise a row for each level."""
-    name = label_text(effect.column)
+    name = shortened(label_text(effect.column), LONGEST)
     mean = effect.mean[:, frame.drawn]
     span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
     caption = span if frame.is_single else ""

@@ -9,11 +9,12 @@ import numpy as np
 
 from separatrix import metrics
 from separatrix.metrics import Estimate
-from separatrix.report.words import label_text
+from separatrix.report.words import label_text, shortened
 from separatrix.study import Study
 
 __all__ = ["Facts", "colour", "facts_of"]
 
+LONGEST = 60  # letters of a label that are shown
 N_COLOURS = 8  # of the palette; further classes have them again, dashed
 
 
@@ -69,7 +70,7 @@ def facts_of(study: Study) -> Facts:
         baseline_loss=-float(np.log(share[codes]).mean()),
         baseline_accuracy=float((codes == share.argmax()).mean()),
         excess=float(P.max(axis=1).mean()) - hits.value,
-        labels=tuple(map(label_text, study.classes)),
+        labels=tuple(shortened(label_text(label), LONGEST) for label in study.classes),
     )
 
 

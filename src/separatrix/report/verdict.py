@@ -52,7 +52,7 @@ def calibration_in_words(facts: Facts) -> str:
     if facts.is_calibrated and facts.ece_if_calibrated > TOO_FEW_TO_TELL:
         return (
             f"Nothing speaks against its probabilities, but {counted(facts.n_rows, 'row')} are few to tell: they are "
-            f"off by {points(facts.ece.value)} on average, of which {chance}."
+            f"off by {points(facts.ece.value)} on average, where {chance}."
         )
     if facts.is_calibrated:
         return (
@@ -101,7 +101,10 @@ def _drivers(study: Study) -> tuple[str, ...]:
     names = [shortened(name, 32) for name, _ in ranked_columns(study)[:N_DRIVERS]]
     if not names:
         return ()
-    return (f"What moves them most {'is' if len(names) == 1 else 'are'} {listed(names)}.",)
+    many = len(names) > 1
+    return (
+        f"The column{'s that move' if many else ' that moves'} them most {'are' if many else 'is'} {listed(names)}.",
+    )
 
 
 def _figures(facts: Facts) -> tuple[Figure, ...]:

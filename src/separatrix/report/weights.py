@@ -24,6 +24,7 @@ from separatrix.study import Coefficient, Study
 __all__ = ["ColumnImportance", "WeightRow", "WeightsView", "factor_words", "weights_of"]
 
 N_SHOWN, N_MORE = 20, 180  # weights in sight, and folded away; the rest is in the model
+LONGEST = 60  # letters of a name that are shown
 N_COLUMNS = 20
 STEPS = (math.log(1.1), math.log(1.25), math.log(1.5), math.log(2.0), math.log(4.0), math.log(10.0), math.log(100.0))
 
@@ -130,7 +131,7 @@ def _spread_interval(c: Coefficient) -> tuple[float, float]:
 
 
 def _weight_row(c: Coefficient, schema: Schema, scale: Scale, n_classes: int) -> WeightRow:
-    name, label = label_text(c.name), label_text(c.label)
+    name, label = shortened(label_text(c.name), LONGEST), shortened(label_text(c.label), LONGEST)
     effect = _in_words(c, schema)
     title = f"{name}{f', {label}' if n_classes > 2 else ''}: {effect}"
     mark = whiskers([Mark(c.per_spread, *_spread_interval(c))], scale, title, reference=0.0)
@@ -170,7 +171,9 @@ def _importance(study: Study) -> tuple[ColumnImportance, ...]:
     ranked = ranked_columns(study)
     most = max((value for _, value in ranked), default=1.0)
     return tuple(
-        ColumnImportance(name, number(value, 2), bar(value / most, f"{name}: {number(value, 2)} nats"))
+        ColumnImportance(
+            shortened(name, LONGEST), number(value, 2), bar(value / most, f"{name}: {number(value, 2)} nats")
+        )
         for name, value in ranked
     )
 

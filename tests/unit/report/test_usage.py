@@ -1,0 +1,40 @@
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+import separatrix as sx
+from separatrix.datasets import make_mixed_types
+from separatrix.report.facts import facts_of
+from separatrix.report.usage import usage_of
+
+WHEN = datetime(2024, 5, 6, 7, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", ["study_of_two", "study_without_weights"])
+def test_the_python_snippet_runs_as_it_stands(name, request, tmp_path):
+    study = request.getfixturevalue(name)
+    sx.save(study.model, tmp_path / "model.sx")
+    table, _ = make_mixed_types(20, as_frame=True, rng=3)
+    table.assign(joined="2021-03-04").to_csv(tmp_path / "new.csv", index=False)
+    snippet = usage_of(study, facts_of(study), WHEN).python + "\nprint(P.shape, len(decisions))"
+    done = subprocess.run([sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(20, 2) 20"
+
+
+def test_intervals_are_offered_by_models_that_have_them(study_of_two, study_without_weights):
+    assert "predict_interval(rows, 0.95)" in usage_of(study_of_two, facts_of(study_of_two), WHEN).python
+    assert "predict_interval" not in usage_of(study_without_weights, facts_of(study_without_weights), WHEN).python
+
+
+def test_provenance_names_what_is_needed_to_make_it_again(study_of_two):
+    found = dict(usage_of(study_of_two, facts_of(study_of_two), WHEN).provenance)
+    assert found["Table"] == "customers.csv"
+    assert found["Written"] == "2024-05-06 07:08 UTC"
+    assert sx.__version__ in found["Versions"]
+    assert "600" in found["Rows"]
+    assert "Time taken" in found
+    unknown = replace(study_of_two, seconds=float("nan"))
+    assert "Time taken" not in dict(usage_of(unknown, facts_of(unknown), WHEN).provenance)

@@ -1,0 +1,88 @@
+import math
+from dataclasses import replace
+
+import pytest
+
+from separatrix.report.facts import facts_of
+from separatrix.report.weights import factor_words, weights_of
+from separatrix.report.words import interval
+from separatrix.study import Coefficient
+
+
+def weights(study, **changes):
+    study = replace(study, **changes)
+    return weights_of(study, facts_of(study))
+
+
+def test_weights_come_from_the_strongest_to_the_weakest(study_of_two):
+    view = weights(study_of_two)
+    ranked = sorted(study_of_two.coefficients, key=lambda c: -abs(c.per_spread))
+    assert [row.name for row in (*view.rows, *view.more)] == [c.name for c in ranked]
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "spread", "step", "words"),
+    [
+        ("tenure", "tenure", 37.0, 10.0, "for 10 more"),
+        ("calls", "calls", 1.2, 1.0, "for 1 more"),
+        ("charge", "charge", 0.03, 0.01, "for 0.01 more"),
+        ("contract", "contract=yearly", 0.4, 1.0, "if so"),
+        ("paperless", "paperless", 0.5, 1.0, "if so"),
+        ("charge", "charge is missing", 0.2, 1.0, "if so"),
+        ("joined", "joined: days", 350.0, 100.0, "for 100 days more"),
+        ("tenure", "tenure from 3 to 9", 0.4, 1.0, "over that range"),
+    ],
+)
+def test_a_weight_is_told_as_a_factor_on_the_odds_for_a_step_a_person_takes(
+    study_of_two, column, name, spread, step, words
+):
+    c = Coefficient(column, name, "stays", 0.02, 0.01, 0.03, 0.02 * spread)
+    effect = weights(study_of_two, coefficients=(c,)).rows[0].effect
+    assert effect == f"× {interval(*(math.exp(step * w) for w in (0.02, 0.01, 0.03)), 2)} {words}"
+
+
+def test_a_coordinate_on_a_circle_has_no_factor(study_of_two):
+    c = Coefficient("joined", "joined: month (cos)", "stays", 0.5, 0.4, 0.6, 0.3)
+    row = weights(study_of_two, coefficients=(c,)).rows[0]
+    assert (row.effect, row.weight) == ("", "0.5 (0.4 to 0.6)")
+
+
+def test_steps_of_curves_come_after_the_weights_of_numbers(study_of_two):
+    steep = Coefficient("tenure", "tenure from 3 to 9", "stays", 9.0, 8.0, 10.0, 9.0)
+    view = weights(study_of_two, coefficients=(steep, *study_of_two.coefficients))
+    assert view.bent == "tenure"
+    assert "tenure from 3 to 9" in [row.name for row in view.more]
+    assert "tenure from 3 to 9" not in [row.name for row in view.rows]
+
+
+def test_of_many_weights_the_weakest_stay_in_the_model(study_of_two):
+    many = tuple(Coefficient("tenure", "tenure", "stays", w, w, w, w) for w in range(1, 501))
+    view = weights(study_of_two, coefficients=many)
+    assert len(view.rows) + len(view.more) + view.n_hidden == 500
+    assert view.n_hidden > 0
+
+
+def test_the_evidence_is_split_as_the_model_says(study_of_two, study_without_weights):
+    said = weights(study_of_two).evidence
+    assert f"{study_of_two.model.estimator_.effective_parameters_:.3g}" in said
+    assert "Occam" in said
+    assert weights(study_without_weights).evidence == ""
+
+
+def test_a_model_without_weights_still_has_importance(study_without_weights):
+    view = weights(study_without_weights)
+    assert view.axis is None
+    assert view.importance
+
+
+def test_of_many_classes_each_weight_names_its_own(study_of_five):
+    assert all(row.label for row in weights(study_of_five).rows)
+
+
+def test_a_weight_of_zero_is_drawn_without_an_interval(study_of_two):
+    zero = Coefficient("tenure", "tenure", "stays", 0.0, -1.0, 1.0, 0.0)
+    assert "whisker" not in weights(study_of_two, coefficients=(zero,)).rows[0].mark.markup
+
+
+def test_factors_in_words():
+    assert [factor_words(x) for x in (0.0, math.log(2), -math.log(4))] == ["1", "×2", "÷4"]
