@@ -95,10 +95,10 @@ def draw_probabilities(ax: plt.Axes, model: sx.BayesianLogisticRegression, data:
     x = np.linspace(-2, 2, 90)
     grid = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
     p = probabilities(model, grid, rule).reshape(90, 90)
-    shades = ("#66AAD1", "#B2D5E8", "white", "#F5D899", "#F0C566")  # from the colour of one class to that of the other
+    shades = ("#99C7E0", "#CCE3F0", "white", "#FAECCC", "#F5D999")  # from the colour of one class to that of the other
     area = ax.contourf(x, x, p, levels=[0, 0.1, 0.3, 0.7, 0.9, 1], colors=shades)
     ax.contour(x, x, p, levels=[0.5], colors="black", linewidths=1.6)
-    scatter_classes(ax, X, y, model.classes_, size=9)
+    scatter_classes(ax, X, y, model.classes_, size=15)
     ax.figure.colorbar(area, ax=ax, label="$p(C_1 | x)$", spacing="proportional")
     way = "MAP" if rule == "map" else "averaged"
     test = f"{scores(model, data, rule)[1]:.2f}".replace("-", "−")

@@ -15,6 +15,7 @@ from separatrix._arguments import check_count
 from separatrix._array import Float, to_dense
 from separatrix.data import ThroughBasis, as_source, as_table
 from separatrix.exceptions import DataError
+from separatrix.likelihoods import Probit
 from separatrix.plots.style import COLOURS, MARKERS, MUTED, look, new_figure
 
 __all__ = ["CoefficientDisplay"]
@@ -24,7 +25,7 @@ LINE = 0.34  # inches for one weight
 
 @dataclass(eq=False, repr=False)
 class CoefficientDisplay:
-    """What each column adds to the log-odds, with an interval where the model knows one.
+    """What each column adds to the log-odds (or activation), with an interval where the model knows one.
 
     Build it with `from_estimator`, `from_summary` or `from_values`, which compute; `plot` only draws, and keeps its
     artists in ``ax_`` and ``figure_``. The bias is left out: it has no column to be compared with.
@@ -42,6 +43,8 @@ class CoefficientDisplay:
         Whether weights are per standard deviation of their column, and not per unit.
     n_left_out : int
         Weaker weights that are not shown.
+    quantity : str
+        What a weight adds to: "log-odds", or "activation" where the model has no log-odds that are linear.
     """
 
     names: tuple[str, ...]
@@ -52,6 +55,7 @@ class CoefficientDisplay:
     level: float
     per_spread: bool = False
     n_left_out: int = 0
+    quantity: str = "log-odds"
 
     @classmethod
     def from_estimator(
@@ -103,7 +107,7 @@ class CoefficientDisplay:
         spread = None if X is None else _spread(model, inner, X)
         return cls.from_values(
             names, W, lower, upper, labels=_labels(inner, len(W)), level=level, spread=spread, most=most,
-            ax=ax, title=title,
+            quantity=_quantity(inner), ax=ax, title=title,
         )  # fmt: skip
 
     @classmethod
@@ -123,7 +127,9 @@ class CoefficientDisplay:
         kept = [j for j, name in enumerate(summary.names) if name.rpartition(": ")[2] != "intercept"]
         columns = (np.asarray(c)[kept] for c in (summary.coefficient, summary.lower, summary.upper))
         names = [summary.names[j] for j in kept]
-        return cls.from_values(names, *columns, level=summary.level, most=most, ax=ax, title=title)
+        return cls.from_values(
+            names, *columns, level=summary.level, most=most, quantity="activation", ax=ax, title=title
+        )
 
     @classmethod
     def from_values(
@@ -137,6 +143,7 @@ class CoefficientDisplay:
         level: float = 0.95,
         spread: ArrayLike | None = None,
         most: int = 20,
+        quantity: str = "log-odds",
         ax: Any = None,
         title: str | None = None,
     ) -> CoefficientDisplay:
@@ -152,6 +159,8 @@ class CoefficientDisplay:
             Of the lines of weights.
         spread : array of shape (P,), optional
             Standard deviation of each column, by which its weights are multiplied.
+        quantity : str, default "log-odds"
+            What a weight adds to, for the axis.
         level, most, ax, title
             As in `from_estimator`.
         """
@@ -170,7 +179,7 @@ class CoefficientDisplay:
         W, low, high = ((values * unit)[:, order] for values in (W, *bounds))
         display = cls(
             tuple(names[j] for j in order), W, low, high, tuple(map(str, labels)),
-            level if np.isfinite(low).any() else np.nan, spread is not None, len(names) - len(order),
+            level if np.isfinite(low).any() else np.nan, spread is not None, len(names) - len(order), quantity,
         )  # fmt: skip
         return display.plot(ax, title=title)
 
@@ -187,7 +196,7 @@ class CoefficientDisplay:
             ax.grid(axis="x", color="0.9")
             if C > 1:
                 ax.hlines(np.arange(1, P) - 0.5, 0.0, 1.0, color="0.9", lw=0.8, transform=ax.get_yaxis_transform())
-                ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title="log-odds of")
+                ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title=f"{self.quantity} of")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -205,7 +214,7 @@ class CoefficientDisplay:
         unit = "standard deviation of the column" if self.per_spread else "unit of the column"
         bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval, hollow where it holds zero"]
         rest = [f"{self.n_left_out} weaker weights are not shown"] if self.n_left_out else []
-        return "\n".join([f"log-odds{whose} per {unit}", *bars, *rest])
+        return "\n".join([f"{self.quantity}{whose} per {unit}", *bars, *rest])
 
 
 def _shifts(C: int) -> Float:
@@ -236,6 +245,14 @@ def _labels(inner: Any, C: int) -> tuple[str, ...]:
     if classes is None:
         return ("",)
     return (str(classes[1]),) if C == 1 else tuple(map(str, classes))
+
+
+def _quantity(inner: Any) -> str:
+    """Log-odds are linear in x for every model that states probabilities, but for a probit."""
+    is_logistic = getattr(inner, "predict_proba", None) is not None and not isinstance(
+        getattr(inner, "likelihood_", None), Probit
+    )
+    return "log-odds" if is_logistic else "activation"
 
 
 def _intervals(inner: Any, W: Float, level: float) -> tuple[Float | None, Float | None]:

@@ -130,6 +130,21 @@ def test_dots_are_hollow_where_the_sign_is_not_known():
     assert hollow.get_markerfacecolor() == "white"
 
 
+@pytest.mark.parametrize(
+    ("model", "quantity"),
+    [
+        (sx.LogisticRegression(), "log-odds"),
+        (sx.LinearDiscriminantAnalysis(), "log-odds"),
+        (sx.ProbitRegression(), "activation"),
+        (sx.BayesianLogisticRegression(likelihood="probit"), "activation"),
+        (sx.FisherDiscriminant(), "activation"),
+    ],
+)
+def test_the_axis_says_what_a_weight_adds_to(model, quantity, two_classes):
+    X, y = two_classes
+    assert Display.from_estimator(model.fit(X, y)).ax_.get_xlabel().startswith(f"{quantity} of yes per unit")
+
+
 def test_what_cannot_be_drawn():
     X, y = blobs(60, n_features=2, n_classes=2)
     with pytest.raises(DataError, match="NaiveBayes has no weights"):
