@@ -1,0 +1,53 @@
+"""Two classes at a time leave regions that belong to no class (PRML figure 4.2).
+
+Three long classes around the origin. One-vs-rest asks "class k or not?" three times: in the middle nobody claims a
+point, and outside, between two classes, both do. One-vs-one lets every pair of classes decide and counts votes: in the
+middle each class gets one. One function for each class, the largest wins, leaves nothing open: the regions are convex.
+"""
+
+import sys
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import separatrix as sx
+from separatrix.plots import DecisionBoundaryDisplay
+from separatrix.plots.style import new_figure
+
+MODELS = {
+    "one against the rest": sx.OneVsRest(sx.LogisticRegression(alpha=0.1), ambiguous="reject"),
+    "one against one": sx.OneVsOne(sx.LogisticRegression(alpha=0.1), ambiguous="reject"),
+    "largest of three": sx.LogisticRegression(alpha=0.1),
+}
+
+
+def pinwheel(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    """Three long classes around the origin, each turned aside like the arms of a wheel."""
+    rng, y = np.random.default_rng(4), np.arange(n) % 3
+    out, aside = 2 * np.pi * y / 3 + 0.3, 2 * np.pi * y / 3 + 1.5
+    centre, arm, across = (np.column_stack([np.cos(a), np.sin(a)]) for a in (out, aside, aside + np.pi / 2))
+    along, beside = 2.0 * rng.standard_normal((n, 1)), 0.15 * rng.standard_normal((n, 1))
+    return 2.5 * centre + along * arm + beside * across, np.array(["A", "B", "C"])[y]
+
+
+def main(path: str = "ambiguous_regions.png") -> None:
+    X, y = pinwheel()
+    figure, axes = new_figure(1, 3, size=(12, 4.2), share_x=True, share_y=True)
+    print(f"{'reduction':<22} {'ambiguous':>10} {'rows right':>11}   ambiguous: share of the picture")
+    for (name, model), ax in zip(MODELS.items(), axes, strict=True):
+        model.fit(X, y)
+        display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax, title=name)
+        ambiguous = (display.grid.codes == len(display.classes)).mean()
+        print(f"{name:<22} {ambiguous:>10.1%} {model.score(X, y):>11.1%}")
+        ax.set(xlabel="$x_1$", ylabel="$x_2$", title=f"{name}: {ambiguous:.0%} ambiguous")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

@@ -1,0 +1,50 @@
+"""Points that are too right: least squares is pulled away by them, logistic regression is not (PRML figure 4.4).
+
+Two narrow classes that a vertical line separates. Then twenty more rows of class 1, far on the right side of that line.
+They are no mistake, and logistic regression, to which a row far on its side has probability one, leaves its line where
+it was. Least squares wants every row *at* its target, 1, and not beyond: it turns the line until the far rows come
+closer, and gets rows near the middle wrong.
+"""
+
+import sys
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import separatrix as sx
+from separatrix.datasets import make_outliers
+from separatrix.plots.rows import scatter_classes
+from separatrix.plots.style import COLOURS, STANDOUT, new_figure
+
+RULES = {
+    "least squares": (sx.LeastSquaresClassifier(), STANDOUT, "-"),
+    "logistic regression": (sx.LogisticRegression(), COLOURS[2], "--"),
+}
+
+
+def main(path: str = "least_squares_outliers.png") -> None:
+    X, y = make_outliers(n=100, n_outliers=20)
+    near = slice(0, 100)
+    figure, axes = new_figure(1, 2, size=(10, 4.6), share_x=True, share_y=True)
+    print(f"{'rule':<22} {'rows':>5} {'right':>7} {'angle of w':>11}   right: of the 100 rows in the middle")
+    for ax, rows, said in zip(axes, (near, slice(None)), ("100 rows", "and 20 more, far to the right"), strict=True):
+        scatter_classes(ax, X[rows], y[rows], np.array([0, 1]))
+        for name, (rule, colour, line) in RULES.items():
+            rule.fit(X[rows], y[rows])
+            (w,), (w0,) = rule.coef_, rule.intercept_
+            right, angle = rule.score(X[near], y[near]), np.degrees(np.arctan2(w[1], w[0]))
+            print(f"{name:<22} {len(X[rows]):>5} {right:>7.1%} {angle:>10.1f}°")
+            on_line = np.array([[-30.0, 30.0]]).T * [-w[1], w[0]] / np.hypot(*w) - w0 * w / (w @ w)
+            ax.plot(*on_line.T, color=colour, linestyle=line, label=f"{name}: {right:.0%} right")
+        ax.set(xlim=(-4, 12.5), ylim=(-12.5, 7), xlabel="$x_1$", ylabel="$x_2$", title=said)
+        ax.legend(loc="lower left", title="right: of the rows in the middle")
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
