@@ -3,16 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.cli.errors import CommandError
+from separatrix.cli.outputs import STANDARD
 
 if TYPE_CHECKING:
     from separatrix.data.files import TableFile
 
-__all__ = ["load_model", "name_of", "open_data", "remember_target", "require_columns", "require_of_tables", "target_of"]
+__all__ = [
+    "about",
+    "load_model",
+    "name_of",
+    "open_data",
+    "read_rows",
+    "remember_target",
+    "require_columns",
+    "require_of_tables",
+    "target_of",
+]
 
 
 def open_data(data: str, types: Mapping[str, str] | None = None) -> TableFile:
@@ -20,6 +32,35 @@ def open_data(data: str, types: Mapping[str, str] | None = None) -> TableFile:
     from separatrix.data.files import open_table
 
     return open_table(data, types=dict(types) if types else None)
+
+
+def read_rows(table: TableFile) -> Any:
+    """The whole table in memory.
+
+    Raises
+    ------
+    CommandError
+        Where it has no rows.
+    """
+    rows = table.read()
+    if not rows.num_rows:
+        raise CommandError("data", f"{table.path} has names of columns, but no rows. Is it the right file?")
+    return rows
+
+
+@contextmanager
+def about(path: object) -> Iterator[None]:
+    """What is wrong with the data inside is wrong with this file, which the message names."""
+    from separatrix.data.files import FileWriteError
+    from separatrix.exceptions import DataError
+
+    try:
+        yield
+    except FileWriteError:
+        raise  # which is about another file, and names it
+    except DataError as error:
+        where = "" if str(path) in str(error) else f"{path}: "
+        raise CommandError("data", f"{where}{error}") from error
 
 
 def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None:
@@ -93,7 +134,7 @@ def remember_target(model: Any, target: str) -> None:
 def name_of(data: str) -> str:
     """What a table is called: its file without folders and endings, or the table within."""
     file, _, table = data.partition("::")
-    return table or Path(file).name.partition(".")[0] or "data"
+    return table or ("standard input" if file == STANDARD else Path(file).name.partition(".")[0]) or "data"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

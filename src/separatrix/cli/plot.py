@@ -104,7 +104,7 @@ def _draw(picture: Picture, fitted: Any, data: str | None, target: str | None) -
 
 def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool) -> tuple[Any, Any]:
     """The numbers that the estimator is given, of the rows with a label, and the labels."""
-    from separatrix.cli.inputs import open_data, require_columns, target_of
+    from separatrix.cli.inputs import open_data, read_rows, require_columns, target_of
     from separatrix.cli.scoring import Scorer
 
     labels = target_of(fitted, target)
@@ -114,9 +114,9 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool) -> 
     table = open_data(data, scorer.categories)
     require_columns(table, scorer.inputs, why="the model needs")
     if not needs_labels or labels is None:
-        return scorer.numbers(table.read()), None
+        return scorer.numbers(read_rows(table)), None
     require_columns(table, [labels], why="is the target")
-    rows = table.read()
+    rows = read_rows(table)
     codes = scorer.codes(rows.column(labels))
     known = codes >= 0
     if not known.any():

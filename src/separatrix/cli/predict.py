@@ -82,14 +82,19 @@ def predict(
 
 def _stream(table: TableFile, scorer: Scorer, kept: list[str], writer: TableWriter) -> None:
     """Every batch through the model, and out."""
+    from separatrix.cli.inputs import about
     from separatrix.cli.progress import rows_read
 
     labels = [scorer.target] if scorer.target in table.columns else []
     columns = list(dict.fromkeys([*kept, *scorer.inputs, *labels]))
+    done = 0
     with writing(writer.path), rows_read("Predicting", _expected_rows(table)) as advance, writer:
         for batch in table.batches(columns=columns, rows=ROWS):
-            writer.write(_joined(batch, kept, scorer.score(batch)))
+            with about(f"{table.path}, rows {done + 1:,} to {done + batch.num_rows:,}"):
+                scores = scorer.score(batch)
+            writer.write(_joined(batch, kept, scores))
             advance(batch.num_rows)
+            done += batch.num_rows
 
 
 def _expected_rows(table: TableFile) -> int | None:

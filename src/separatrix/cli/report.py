@@ -33,7 +33,16 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Judge a saved model on labelled rows, and write a report on it."""
-    from separatrix.cli.inputs import load_model, name_of, open_data, require_columns, require_of_tables, target_of
+    from separatrix.cli.inputs import (
+        about,
+        load_model,
+        name_of,
+        open_data,
+        read_rows,
+        require_columns,
+        require_of_tables,
+        target_of,
+    )
     from separatrix.cli.progress import steps
     from separatrix.cli.scoring import Scorer
     from separatrix.cli.studies import merged_notes, say_files, write_files
@@ -50,8 +59,8 @@ def report(
     table = open_data(data, scorer.categories)
     require_columns(table, [labels], why="is the target")
     require_columns(table, scorer.inputs, why="the model needs")
-    with noted() as warned, steps("Reading") as progress:
-        study = examine(fitted, table.read(), labels, name=name_of(data), level=level, progress=progress)
+    with noted() as warned, steps("Reading") as progress, about(table.path):
+        study = examine(fitted, read_rows(table), labels, name=name_of(data), level=level, progress=progress)
     notes = merged_notes(table.notes, study.notes, warned)
     voice.say(f"{table.path}: {study.n_rows:,} rows judged by {model}.")
     files = write_files(study, model=None, report=output, force=force)

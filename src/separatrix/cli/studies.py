@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from separatrix.cli.console import Voice, noted
 from separatrix.cli.errors import CommandError, writing
-from separatrix.cli.inputs import name_of, open_data, remember_target, require_columns
+from separatrix.cli.inputs import about, name_of, open_data, read_rows, remember_target, require_columns
 from separatrix.cli.options import names_among
 from separatrix.cli.progress import steps
 from separatrix.cli.render import class_line, column_table, file_table
@@ -54,9 +54,9 @@ def run_study(question: Question, voice: Voice) -> tuple[Study, list[str]]:
     require_columns(table, drop, why="--drop names")
     if question.target in drop:
         raise CommandError("usage", f"--drop {question.target}: this is the target, which cannot be left out.")
-    with noted() as warned, steps("Reading") as progress:
+    with noted() as warned, steps("Reading") as progress, about(table.path):
         study = conduct(
-            table.read(),
+            read_rows(table),
             question.target,
             name=name_of(question.data),
             types=question.types | dict.fromkeys(drop, "drop"),

@@ -27,7 +27,7 @@ def test_many_missing_columns_are_all_named():
 
 @pytest.mark.parametrize(
     ("data", "name"),
-    [("a/b.csv.gz", "b"), ("shop.db::orders", "orders"), ("-", "-"), ("plain", "plain"), (".csv", "data")],
+    [("a/b.csv.gz", "b"), ("shop.db::orders", "orders"), ("-", "standard input"), ("plain", "plain"), (".csv", "data")],
 )
 def test_what_a_table_is_called(data, name):
     assert name_of(data) == name

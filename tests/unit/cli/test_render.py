@@ -34,7 +34,9 @@ def test_weights_with_intervals_and_odds_ratios(shown):
     text = shown(coefficient_table(weights, 0.9, many=False))
     assert "age [years]" in text
     assert "90 % interval" in text
-    assert ["age", "[years]", "0.693", "0.5", "to", "0.9", "2", "+1.250"] in [line.split() for line in text.splitlines()]
+    assert ["age", "[years]", "0.693", "0.5", "to", "0.9", "2", "+1.250"] in [
+        line.split() for line in text.splitlines()
+    ]
     assert "nan" not in text
     assert "class" not in text
     assert "class" in shown(coefficient_table(weights, 0.9, many=True))

@@ -1,0 +1,119 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import separatrix as sx
+
+FAST = ("--models", "prior,bayes,linear")
+KEYS = {
+    *("name", "rows", "target", "classes", "columns", "models", "chosen", "coefficients", "effects"),
+    *("level", "notes", "files", "seconds"),
+}
+
+
+def test_from_a_file_to_a_model_and_a_report(folder, run):
+    result = run("fit", "loans.csv", "--target", "outcome", *FAST, "-o", "new.sx", "--report", "new.html")
+    assert result.exit_code == 0, result.output
+    said = result.stdout
+    assert "300 rows, 10 columns. Predicting outcome" in said
+    assert "nearly all values are different" in said
+    assert "Models compared" in said
+    assert "Chosen: " in said
+    assert "separatrix predict new.sx" in said
+    assert max(map(len, said.splitlines())) <= 80
+    assert "Warning" not in result.output
+    assert "<html" in (folder / "new.html").read_text()
+
+
+def test_the_model_saved_predicts_and_knows_its_target(folder, run, run_json, loans):
+    found = run_json("fit", "loans.csv", "-t", "outcome", *FAST, "-o", "new.sx", "--no-report")
+    assert set(found) == KEYS
+    assert found["files"] == {"model": "new.sx"}
+    assert {entry["label"]: entry["rows"] for entry in found["classes"]} == dict(
+        pd.Series(loans["outcome"].to_pylist()).value_counts()
+    )
+    assert found["chosen"]["name"] in [model["name"] for model in found["models"]]
+    model = sx.load("new.sx")
+    P = model.predict_proba(loans.drop(["outcome"]))
+    scores = run_json("predict", "new.sx", "loans.csv", "-o", "out.csv")["scores"]
+    codes = np.searchsorted(model.classes_, loans["outcome"].to_pylist())
+    assert scores["log_loss"] == pytest.approx(-np.log(P[np.arange(300), codes]).mean())
+
+
+def test_the_seed_and_the_share_decide_which_rows_are_held_out(folder, run_json):
+    fit = ("fit", "loans.csv", "-t", "outcome", "--models", "bayes,prior", "--no-report", "--force", "-o", "new.sx")
+    first, again, other = (run_json(*fit, "--seed", seed)["models"] for seed in ("1", "1", "2"))
+    assert first[0]["test_log_likelihood"] == again[0]["test_log_likelihood"]
+    assert first[0]["test_log_likelihood"] != other[0]["test_log_likelihood"]
+
+
+def _bad_tables(frame):
+    text = frame.to_csv(index=False)
+    lines = text.splitlines()
+    return {
+        "constant.csv": frame.assign(outcome="repaid").to_csv(index=False),
+        "continuous.csv": frame.assign(outcome=np.linspace(0, 1, len(frame))).to_csv(index=False),
+        "twice.csv": text.replace("debts", "age", 1),
+        "ragged.csv": "\n".join([*lines[:57], lines[57] + ",extra", *lines[58:]]),
+        "empty.csv": "",
+        "header.csv": lines[0] + "\n",
+        "alone.csv": frame[["outcome"]].to_csv(index=False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("nothing.csv", "There is no file nothing.csv"),
+        ("constant.csv", "constant.csv: 'outcome' has 1 different value"),
+        ("continuous.csv", "looks continuous"),
+        ("twice.csv", "both called 'age'"),
+        ("ragged.csv", "line 58"),
+        ("empty.csv", "empty.csv is empty"),
+        ("header.csv", "but no rows"),
+        ("alone.csv", "nothing to predict it from"),
+    ],
+)
+def test_a_table_that_cannot_be_learnt_from_is_named_with_the_reason(folder, run, data, said):
+    for name, text in _bad_tables(pd.read_csv("loans.csv")).items():
+        (folder / name).write_text(text)
+    before = sorted(folder.iterdir())
+    result = run("fit", data, "--target", "outcome", "-o", "new.sx")
+    assert result.exit_code == 3, result.output
+    assert result.stderr.startswith("Error: ")
+    assert said in " ".join(result.stderr.split())
+    assert data in result.stderr
+    assert "Traceback" not in result.output
+    assert sorted(folder.iterdir()) == before
+
+
+def test_mixed_encodings_are_placed(folder, run):
+    (folder / "mixed.csv").write_bytes("a,y\né,1\né,0\n".encode() + b"\xe9,1\n")
+    result = run("fit", "mixed.csv", "-t", "y", "--no-report", "-o", "new.sx")
+    assert result.exit_code == 3
+    assert "line 4" in result.stderr
+
+
+def test_odd_columns_are_dropped_with_a_note(folder, run_json):
+    frame = pd.read_csv("loans.csv").assign(empty=np.nan, many=[f"c{i}" for i in range(300)])
+    frame.to_csv("odd.csv", index=False)
+    notes = run_json("fit", "odd.csv", "-t", "outcome", "--models", "prior,bayes", "--no-report", "-o", "new.sx")[
+        "notes"
+    ]
+    assert any(note.startswith("empty was dropped: every value is missing") for note in notes)
+    assert any(note.startswith("many was dropped") for note in notes)
+
+
+def test_outputs_are_asked_about_before_the_table_is_even_opened(folder, run):
+    for words in (["-o", "model.sx"], ["-o", "new.sx", "--report", "loans.csv"], ["-o", "no/such/folder.sx"]):
+        result = run("fit", "nothing.csv", "-t", "outcome", *words)
+        assert result.exit_code == 4, result.output
+    assert sorted(path.name for path in folder.iterdir()) == ["loans.csv", "model.sx"]
+
+
+def test_a_model_that_does_not_suit_the_table_is_no_bug(folder, run):
+    frame = pd.read_csv("loans.csv").head(40)
+    frame.to_csv("small.csv", index=False)
+    result = run("fit", "small.csv", "-t", "outcome", "--models", "curved", "-o", "new.sx", "--no-report")
+    assert result.exit_code == 3
+    assert "does not suit" in " ".join(result.stderr.split())
