@@ -15,13 +15,13 @@ LARGEST = 100.0  # MB of pictures in a page; matplotlib leaves out what goes bey
 # The player of matplotlib takes its icons from a font on the network; these signs are in every font.
 SIGNS = {
     "minus": "−",
-    "fast-backward": "⏮",
+    "fast-backward": "«",
     "step-backward": "‹",
     "flip-horizontal": "◀",
     "pause": "❚❚",
     "play": "▶",
     "step-forward": "›",
-    "fast-forward": "⏭",
+    "fast-forward": "»",
     "plus": "+",
 }
 
@@ -51,6 +51,6 @@ def _page(player: str, title: str) -> str:
     # fa-play stands before fa-flip-horizontal, which must win where a button has both.
     order = sorted(SIGNS, key=lambda name: name == "flip-horizontal")
     style = "".join(f'.fa-{name}::before {{ content: "{SIGNS[name]}"; }}\n' for name in order)
-    inside = re.sub(r"<link\b[^>]*>", f"<style>.fa {{ font-style: normal; }}\n{style}</style>", player, count=1)
+    inside = re.sub(r"<link\b[^>]*>", f"<style>body {{ font-family: sans-serif; }}\n.fa {{ font-style: normal; }}\n{style}</style>", player, count=1)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{inside}\n</body>\n</html>\n'
