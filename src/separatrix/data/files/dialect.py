@@ -61,18 +61,24 @@ def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
     return Dialect(delimiter, quoted, spaced, len(blank.splitlines()), tuple(rows[0]))
 
 
-def _agreement(text: str, delimiter: str, quoted: bool) -> tuple[float, int]:
-    """The share of lines that have as many fields as the first, and how many these are."""
+def _agreement(text: str, delimiter: str, quoted: bool) -> tuple[float, bool, bool, int]:
+    """The share of lines that have as many fields as the first; then whether quotes are well used, or are quotes at
+    all; then the number of fields.
+    """
     rows = _rows(text, delimiter, quoted)
     if not rows or len(rows[0]) == 1:
-        return 0.0, 0
-    return sum(len(row) == len(rows[0]) for row in rows) / len(rows), len(rows[0])
+        return 0.0, False, quoted, 0
+    share = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+    return share, len(_rows(text, delimiter, quoted, strict=True)) == len(rows), quoted, len(rows[0])
 
 
-def _rows(text: str, delimiter: str, quoted: bool) -> list[list[str]]:
+def _rows(text: str, delimiter: str, quoted: bool, strict: bool = False) -> list[list[str]]:
     """The first rows that are not blank; the last of a sample may be cut short, and does not count."""
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=strict,
     )
     rows: list[list[str]] = []
     with suppress(csv.Error):  # a field of more than 128 KB: most likely a quote that is no quote

@@ -7,7 +7,7 @@ import datetime as dt
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
@@ -79,13 +79,18 @@ class ExcelSheet(AbstractTable):
                 ) from error
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
-        """Rows that are not empty."""
+        """From the first row that is not empty to the last; those between count, so that rows stay where they are."""
         with self._workbook() as book:
             sheet = book[self._sheet]
             sheet.reset_dimensions()  # programs other than Excel often declare them wrong
+            is_begun, empty = False, 0
             for row in sheet.iter_rows(values_only=True):
-                if any(cell is not None for cell in row):
-                    yield row
+                if all(cell is None for cell in row):
+                    empty += is_begun
+                    continue
+                yield from repeat((), empty)
+                yield row
+                is_begun, empty = True, 0
 
     def _chunks(self) -> Iterator[list[tuple[Any, ...]]]:
         rows = self._rows()

@@ -207,7 +207,6 @@ def _cast(texts: pa.Array, kind: Kind) -> pa.Array:
             raise pa.ArrowInvalid("a point beside a decimal comma")
         texts = pc.replace_substring(texts, ",", ".")
     values = texts.cast(kind.type)
-    if kind in (Kind.NUMBER, Kind.COMMA):
-        nan = pc.is_nan(values)
-        return pc.if_else(nan, pa.scalar(None, pa.float64()), values) if pc.any(nan).as_py() else values
+    if kind in (Kind.NUMBER, Kind.COMMA) and pc.any(pc.is_nan(values)).as_py():
+        raise pa.ArrowInvalid("nan is a word for a gap")  # as which it agrees with any kind
     return values

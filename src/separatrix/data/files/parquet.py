@@ -38,7 +38,7 @@ class ParquetTable(AbstractTable):
         self.columns, notes = name_columns(schemas[0].names, self._called(self._files[0]))
         self._notes += notes
         self._types = self._unified(schemas)
-        if any("=" in part for file in where.parts for part in file.relative_to(where.path).parts[:-1]):
+        if any("=" in file.parent.name for file in where.parts):
             self._notes.append("Folders named like column=value hold parts of a table; those columns were not read.")
 
     def _called(self, file: Path) -> Path:

@@ -1,0 +1,62 @@
+"""Excel: the first row that is not empty has the names; cells that failed are gaps; several sheets need a name."""
+
+import datetime as dt
+
+import pytest
+from openpyxl import Workbook
+
+from separatrix.data.files import FileReadError, open_table
+
+
+def make(path, **sheets):
+    book = Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_empty_rows_ragged_rows_and_failed_formulas(tmp_path):
+    rows = [
+        [],
+        ["a", "b", None, 2024],
+        [1, "x", None, dt.datetime(2024, 1, 1)],
+        [],
+        [2.5, "#N/A", None, None, "extra"],
+        [],
+        [],
+    ]
+    table = open_table(make(tmp_path / "t.xlsx", Sheet=rows))
+    assert table.columns == ("a", "b", "column 3", "2024", "column 5")
+    assert table.read().to_pydict() == {
+        "a": [1.0, None, 2.5],
+        "b": ["x", None, None],
+        "column 3": [None, None, None],
+        "2024": [dt.date(2024, 1, 1), None, None],
+        "column 5": [None, None, "extra"],
+    }
+    assert table.n_rows == 3
+
+
+def test_dates_with_a_time_among_them_are_times(tmp_path):
+    rows = [["a"], [dt.datetime(2024, 1, 1)], [dt.datetime(2024, 1, 1, 12)]]
+    table = open_table(make(tmp_path / "t.xlsx", Sheet=rows))
+    assert table.read()["a"].to_pylist() == [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 12)]
+
+
+def test_several_sheets_need_a_name(tmp_path):
+    path = make(tmp_path / "book.xlsx", Sheet1=[["a"], [1]], Sheet2=[["b"], [2]], Blank=[])
+    with pytest.raises(FileReadError, match=r"has 3 sheets: 'Sheet1', 'Sheet2', 'Blank'. Name one, as in .*::Sheet1"):
+        open_table(path)
+    assert open_table(f"{path}::Sheet2").columns == ("b",)
+    with pytest.raises(FileReadError, match="sheet 'Blank' is empty"):
+        open_table(f"{path}::Blank")
+
+
+def test_what_is_no_workbook_says_so(tmp_path):
+    (tmp_path / "t.xlsx").write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(FileReadError, match=r"t.xlsx is damaged, or no .xlsx workbook"):
+        open_table(tmp_path / "t.xlsx")
