@@ -50,7 +50,8 @@ def _page(player: str, title: str) -> str:
     """The player in a page of its own, with signs in place of the icon font."""
     # fa-play stands before fa-flip-horizontal, which must win where a button has both.
     order = sorted(SIGNS, key=lambda name: name == "flip-horizontal")
-    style = "".join(f'.fa-{name}::before {{ content: "{SIGNS[name]}"; }}\n' for name in order)
-    inside = re.sub(r"<link\b[^>]*>", f"<style>body {{ font-family: sans-serif; }}\n.fa {{ font-style: normal; }}\n{style}</style>", player, count=1)
+    rules = ["body { font-family: sans-serif; }", ".fa { font-style: normal; }"]
+    rules += [f'.fa-{name}::before {{ content: "{SIGNS[name]}"; }}' for name in order]
+    inside = re.sub(r"<link\b[^>]*>", f"<style>{chr(10).join(rules)}</style>", player, count=1)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{inside}\n</body>\n</html>\n'
