@@ -9,9 +9,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix.data import as_source
-from separatrix.exceptions import DataError
-from separatrix.geometry.regions import codes_of
-from separatrix.meta import listed
+from separatrix.plots.labels import true_codes
 from separatrix.plots.style import COLOURS, MARKERS, new_figure
 
 __all__ = ["Rows", "new_panels", "read_rows", "require_colours", "scatter_classes"]
@@ -28,15 +26,7 @@ class Rows(NamedTuple):
 def read_rows(X: Any, y: Any, classes: Array) -> Rows:
     """The rows of X with codes for the labels y, which must be among ``classes``."""
     source = as_source(X)
-    labels = np.asarray(y)
-    if labels.shape != (source.n_rows,):
-        raise DataError(f"X has {source.n_rows} rows but y has shape {labels.shape}; they must pair up.")
-    codes = codes_of(labels, classes)
-    unknown = list(dict.fromkeys(labels[codes == len(classes)].tolist()))
-    if unknown:
-        raise DataError(
-            f"y has labels that the model never saw: {listed(unknown)}. It knows {listed(classes.tolist())}."
-        )
+    codes = true_codes(y, classes, source.n_rows)
     return Rows(source.map(to_dense).astype(np.float64), codes, source.columns)
 
 
