@@ -145,7 +145,7 @@ def spaced(scale: Scale, words: Sequence[str], width: float) -> list[tuple[float
     """
     zero = int(np.argmin(np.abs(scale.ticks))) if scale.ticks else 0
     room = (max(map(len, words), default=0) * LETTER + GAP) / width
-    apart = scale(scale.ticks[1]) - scale(scale.ticks[0]) if len(scale.ticks) > 1 else 1.0
+    apart = min(np.diff([scale(tick) for tick in scale.ticks]), default=1.0)
     every = max(math.ceil(room / apart), 1)
     return [
         (scale(tick), word)

@@ -26,7 +26,8 @@ __all__ = ["ColumnImportance", "WeightRow", "WeightsView", "factor_words", "weig
 N_SHOWN, N_MORE = 20, 180  # weights in sight, and folded away; the rest is in the model
 LONGEST = 60  # letters of a name that are shown
 N_COLUMNS = 20
-STEPS = (math.log(1.1), math.log(1.25), math.log(1.5), math.log(2.0), math.log(4.0), math.log(10.0), math.log(100.0))
+# Factors named on the axis: the first row that reaches far enough; beyond all of them, powers of ten.
+FACTORS = ((1.02, 1.05, 1.1), (1.1, 1.2, 1.3), (1.2, 1.5, 2.0), (2.0, 5.0, 10.0))
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,10 @@ def _scale(shown: list[Coefficient]) -> Scale:
     most = max((abs(c.per_spread) for c in shown), default=1.0) or 1.0
     ends = [abs(bound) for c in shown for bound in _spread_interval(c) if math.isfinite(bound)]
     reach = 1.08 * min(max([most, *ends]), 2.5 * most)
-    step = next((s for s in STEPS if reach / s < 4), math.log(1000.0) * math.ceil(reach / (3 * math.log(1000.0))))
-    n = math.floor(reach / step)
-    return Scale(-reach, reach, tuple(step * i for i in range(-n, n + 1)))
+    powers = tuple(10.0**i for i in range(1, math.floor(reach / math.log(10.0)) + 1))
+    factors = next((row for row in FACTORS if reach < 1.15 * math.log(row[-1])), powers)
+    ticks = [math.log(factor) for factor in factors if math.log(factor) <= reach]
+    return Scale(-reach, reach, (*(-tick for tick in reversed(ticks)), 0.0, *ticks))
 
 
 def _spread_interval(c: Coefficient) -> tuple[float, float]:

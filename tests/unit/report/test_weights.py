@@ -1,4 +1,5 @@
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -82,6 +83,15 @@ def test_of_many_classes_each_weight_names_its_own(study_of_five):
 def test_a_weight_of_zero_is_drawn_without_an_interval(study_of_two):
     zero = Coefficient("tenure", "tenure", "stays", 0.0, -1.0, 1.0, 0.0)
     assert "whisker" not in weights(study_of_two, coefficients=(zero,)).rows[0].mark.markup
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.05, 0.3, 1.0, 3.0, 12.0])
+def test_the_axis_names_round_factors_alike_on_both_sides(study_of_two, size):
+    c = Coefficient("tenure", "tenure", "stays", size, size, size, size)
+    words = re.findall(r"<text[^>]*>([^<]*)<", weights(study_of_two, coefficients=(c,)).axis.markup)
+    assert "1" in words
+    assert {w[1:] for w in words if w[0] == "÷"} == {w[1:] for w in words if w[0] == "×"}
+    assert len(words) <= 9
 
 
 def test_factors_in_words():
