@@ -137,10 +137,11 @@ def test_pictures_are_as_wide_as_their_place_and_marks_are_inside(browser, addre
 
 
 def test_it_prints_on_white_paper(browser, addresses):
-    show(browser, addresses["study_of_two"], theme="dark")
+    show(browser, addresses["study_of_two"], width=688, theme="dark")
     browser.execute_script("document.getElementById('theme-dark').click()")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert lightness(browser) == 255
+    assert is_without_sideways_scroll(browser)  # on A4, but for its margins
     assert not browser.find_element("css selector", "nav").is_displayed()
     printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
     assert printed.startswith(b"%PDF")
