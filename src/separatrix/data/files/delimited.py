@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DelimitedFile"]
 
-BLOCK = 2**22  # bytes that are split at a time; no row may be longer
+BLOCK = 2**20  # bytes that are split at a time, of which Arrow holds several; more only where lines are long
+LINES = 8  # that a block has room for at least
 SAMPLE = 2**18
+LONGEST = 2**27  # bytes of the first line
 WORDS = {"number": Kind.NUMBER, "categorical": Kind.TEXT, "date": Kind.TEXT, "drop": Kind.TEXT}
 
 
@@ -39,13 +41,23 @@ class DelimitedFile(AbstractTable):
         self._encoding = find_encoding(where)
         if self._encoding.note:
             self._notes.append(self._encoding.note)
-        with open_text(where, self._encoding) as stream, reading(where):
-            sample = stream.read(SAMPLE).decode("utf-8", errors="ignore")  # the last letter may be cut
+        sample = self._sample()
+        self._block = max(BLOCK, LINES * max(map(len, sample.encode().splitlines()), default=0))
         self._dialect = sniff(sample, where.path, prefer="\t" if where.format == "tsv" else ",")
         self.columns, notes = name_columns(self._dialect.header, where.path)
         self._notes += notes
         self._kinds, self._exact = self._given(types)
         self._guessed = {name for name, wanted in types.items() if wanted == "boolean" and name in self.columns}
+
+    def _sample(self) -> str:
+        """How the text begins: more than its first line, however long that is."""
+        with open_text(self.where, self._encoding) as stream, reading(self.where):
+            sample = stream.read(SAMPLE)
+            while (
+                b"\n" not in sample and b"\r" not in sample and len(sample) < LONGEST and (more := stream.read(SAMPLE))
+            ):
+                sample += more
+        return str(sample.decode("utf-8", errors="ignore"))  # the last letter may be cut
 
     def _given(self, types: Mapping[str, Any]) -> tuple[dict[str, Kind], dict[str, pa.DataType]]:
         """Kinds of the columns that the caller knows, and exact types where those are what was given."""
@@ -144,7 +156,7 @@ class DelimitedFile(AbstractTable):
             stream,
             arrow.ReadOptions(
                 use_threads=False,  # splitting is one thread's work either way, and others may hold many blocks
-                block_size=BLOCK,
+                block_size=self._block,
                 column_names=list(self.columns),
                 skip_rows=dialect.blank,
                 skip_rows_after_names=1,
@@ -168,7 +180,7 @@ class DelimitedFile(AbstractTable):
             return ragged
         if "straddling" in str(error):
             return (
-                f'{self.path} has a row of more than {BLOCK // 2**20} MB. Most likely a quote (") is opened and never '
+                f'{self.path} has a row of more than {self._block / 2**20:.0f} MB. Most likely a quote (") is opened and never '
                 "closed: close it, or double it where it is part of the text."
             )
         return f"{self.path} cannot be read as {self.format.upper()}: {error}. Correct that place."

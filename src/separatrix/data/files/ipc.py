@@ -26,6 +26,8 @@ class ArrowFile(AbstractTable):
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         del types  # the file has its own
         super().__init__(where)
+        from pyarrow.dataset import dataset
+
         self._file = unpacked(where, self)
         with self._file.open("rb") as file:
             head = file.read(6)
@@ -38,7 +40,7 @@ class ArrowFile(AbstractTable):
         with self._opened_file() as reader:
             self._types = reader.schema.remove_metadata()
             if not self._is_stream:
-                self.n_rows = reader.count_rows() if reader.num_record_batches else 0
+                self.n_rows = int(dataset(str(self._file), format="ipc").count_rows())
         self.columns, notes = name_columns(self._types.names, self.path)
         self._notes += notes
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 from separatrix.data.files.errors import FileReadError, FileWriteError
 
-__all__ = ["COMPRESSIONS", "FORMATS", "STANDARD", "Location", "find", "place"]
+__all__ = ["COMPRESSIONS", "FORMATS", "STANDARD", "Location", "find", "only_member", "place"]
 
 STANDARD = "-"  # standard input or output, as CSV
 
@@ -65,10 +65,12 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
         return Location(where, "parquet", None, table, _matches(text))
     if not where.exists():
         raise FileReadError(_missing(where))
+    if not os.access(where, os.R_OK):
+        raise FileReadError(f"{where} may not be read by you. Ask its owner, or change its permissions.")
     compression = COMPRESSIONS.get(where.suffix.lower())
     name = where.with_suffix("") if compression else where
     if compression == "zip" and not _format(name):
-        name = Path(_member(where))
+        name = Path(only_member(where))
     kind = _format(name)
     if kind is None:
         raise FileReadError(_unknown(where, "read"))
@@ -123,11 +125,12 @@ def _checked(where: Path, kind: str, table: str | None) -> str | None:
     return table
 
 
-def _member(where: Path) -> str:
+def only_member(where: Path) -> str:
     """The name of the only file in a zip archive."""
     try:
         with zipfile.ZipFile(where) as archive:
-            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+            listed = [info.filename for info in archive.infolist() if not info.is_dir()]
+            names = [name for name in listed if not name.startswith("__MACOSX/")]  # which holds icons and the like
     except zipfile.BadZipFile as error:
         raise FileReadError(f"{where} is damaged, or no zip archive ({error}). Copy or download it again.") from error
     if len(names) != 1:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from separatrix.data.files.errors import FileReadError
-from separatrix.data.files.location import Location
+from separatrix.data.files.location import Location, only_member
 
 __all__ = ["open_input", "open_output", "reading", "unpacked"]
 
@@ -47,7 +47,7 @@ def open_input(where: Location) -> Any:
         if where.compression == "xz":
             return pa.PythonFile(lzma.open(where.path), "r")
         archive = zipfile.ZipFile(where.path)
-        return pa.PythonFile(archive.open(archive.infolist()[0]), "r")
+        return pa.PythonFile(archive.open(only_member(where.path)), "r")
 
 
 @contextmanager
@@ -57,8 +57,6 @@ def reading(where: Location) -> Iterator[None]:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise FileReadError(_damaged(where, error)) from error
-    except PermissionError as error:
-        raise FileReadError(f"{where.path} may not be read ({error.strerror}). Change its permissions.") from error
     except OSError as error:  # of Arrow, which has no kinds of its own for this
         if where.compression is None:
             raise FileReadError(f"{where.path} cannot be read: {error}.") from error

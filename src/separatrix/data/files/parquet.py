@@ -72,11 +72,10 @@ class ParquetTable(AbstractTable):
         schema = self._schema(columns)
         for file in self._files:
             with _reading(self._called(file)), pq.ParquetFile(file) as opened:
-                groups = opened.metadata.num_row_groups
-            for group in range(groups):
-                with _reading(self._called(file), group), pq.ParquetFile(file) as opened:
-                    for batch in opened.iter_batches(rows, row_groups=[group], columns=list(columns)):
-                        yield batch.select(list(columns)).cast(schema)
+                for group in range(opened.metadata.num_row_groups):
+                    with _reading(self._called(file), group):
+                        for batch in opened.iter_batches(rows, row_groups=[group], columns=list(columns)):
+                            yield batch.select(list(columns)).cast(schema)
 
 
 @contextmanager

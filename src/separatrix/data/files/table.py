@@ -144,7 +144,10 @@ class AbstractTable(ABC):
 
     def fingerprint(self) -> tuple[tuple[int, ...], ...]:
         """Size, time of change and identity of each part now."""
-        states = [os.stat(file) for file in self.where.files]
+        try:
+            states = [os.stat(file) for file in self.where.files]
+        except FileNotFoundError as error:
+            raise FileReadError(f"{error.filename} is gone: it was there when it was opened. Restore it.") from error
         return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)
 
     def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
@@ -157,8 +160,6 @@ class AbstractTable(ABC):
 
 def rebatch(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
     """The same rows in batches of ``rows``, the last one shorter; fewer where that would be much memory."""
-    import pyarrow as pa
-
     kept: list[pa.RecordBatch] = []
     n_kept = n_bytes = 0
     for batch in batches:
@@ -169,7 +170,16 @@ def rebatch(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordB
             kept.append(piece)
             n_kept, n_bytes = n_kept + piece.num_rows, n_bytes + piece.nbytes
             if n_kept == rows or n_bytes >= MOST_BYTES:
-                yield pa.concat_batches(kept) if len(kept) > 1 else kept[0]
+                yield _together(kept)
                 kept, n_kept, n_bytes = [], 0, 0
     if kept:
-        yield pa.concat_batches(kept) if len(kept) > 1 else kept[0]
+        yield _together(kept)
+
+
+def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """One batch; categories of each become those of all."""
+    import pyarrow as pa
+
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]

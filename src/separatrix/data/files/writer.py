@@ -35,17 +35,19 @@ class FileWriter:
     """A table on its way to a file."""
 
     def __init__(self, where: Location, *, force: bool) -> None:
-        if where.path.exists() and not force:
-            raise FileWriteError(
-                f"{where.path} exists, and is left as it is. Choose another name, or replace it with --force "
-                "(force=True)."
-            )
-        self.path, self.n_rows = where.path, 0
+        self.path, self.n_rows, self._force = where.path, 0, force
+        self._refuse_existing()
         self._where = where
         self._sink: Sink | None = None
         self._schema: pa.Schema | None = None
         self._stack = ExitStack()
         self._folder: Path | None = None
+
+    def _refuse_existing(self) -> None:
+        if self.path.exists() and not self._force:
+            raise FileWriteError(
+                f"{self.path} exists, and is left as it is. Choose another name, or replace it: --force (force=True)."
+            )
 
     def __enter__(self) -> FileWriter:
         """Make the folder to write in."""
@@ -107,6 +109,7 @@ class FileWriter:
             if self._where.compression and self._where.format not in STREAMED:
                 done = done.with_name("packed")
                 pack(self._draft, done, self._where.compression, _plain_name(self._where))
+            self._refuse_existing()  # again: another program may have been as slow as this one
             os.replace(done, self.path)
 
     def _abandon(self) -> None:

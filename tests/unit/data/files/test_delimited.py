@@ -16,6 +16,7 @@ def file(folder, text, name="t.csv"):
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(delimited, "BLOCK", 64)
+    monkeypatch.setattr(delimited, "LINES", 1)
 
 
 def types(table):
@@ -96,6 +97,15 @@ def test_a_space_after_each_comma_is_no_part_of_the_text(tmp_path):
 def test_unquoted_tabs_keep_stray_quotes(tmp_path):
     text = "kind\ttext\n" + 'ham\t"Oh no\nspam\twin\n' * 3
     assert open_table(file(tmp_path, text, "t.tsv")).read()["text"].to_pylist() == ['"Oh no', "win"] * 3
+
+
+def test_lines_longer_than_a_block_and_a_sample(tmp_path, small_blocks, monkeypatch):
+    monkeypatch.setattr(delimited, "SAMPLE", 50)
+    names = [f"x{d}" for d in range(300)]
+    text = "\n".join([",".join(names), *[",".join(map(str, range(300)))] * 20, ""])
+    table = open_table(file(tmp_path, text))
+    assert table.columns == tuple(names)
+    assert table.read()["x299"].to_pylist() == [299] * 20
 
 
 def test_header_only_and_empty_files(tmp_path):

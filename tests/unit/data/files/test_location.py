@@ -37,6 +37,7 @@ def test_suffixes_tell_format_and_compression(tmp_path, name, format, compressio
 
 def test_the_member_of_a_zip_archive_tells_where_its_name_does_not(tmp_path):
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("__MACOSX/._inside.tsv", "")
         archive.writestr("folder/inside.tsv", "a\tb\n")
     assert find(tmp_path / "all.zip").format == "tsv"
     with zipfile.ZipFile(tmp_path / "all.zip", "a") as archive:
@@ -84,6 +85,13 @@ def test_an_unknown_suffix_lists_what_is_known(tmp_path):
         assert all(kind in str(raised.value) for kind in FORMATS)
     with pytest.raises(FileWriteError, match="cannot be written.*'.doc' is none"):
         place(tmp_path / "b.doc")
+
+
+def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+    touch(tmp_path, "a.csv")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(FileReadError, match="may not be read by you"):
+        find(tmp_path / "a.csv")
 
 
 def test_an_address_is_no_file():

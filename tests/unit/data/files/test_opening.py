@@ -60,7 +60,7 @@ def test_a_table_comes_back_from_every_format_and_compression(tmp_path, suffix, 
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".xlsx", ".sqlite", ".duckdb"])
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(table=tables())
 def test_any_small_table_comes_back(suffix, table):
     with tempfile.TemporaryDirectory() as folder:
@@ -69,14 +69,11 @@ def test_any_small_table_comes_back(suffix, table):
             for batch in table.to_batches(max_chunksize=2):
                 writer.write(batch)
         found = open_table(path).read()
-        if suffix == ".xlsx":  # numbers of a workbook have fifteen digits
-            found, table = fifteen_digits(found), fifteen_digits(table)
+        if suffix == ".xlsx":  # numbers of a workbook have sixteen digits
+            numbers = [x if x is None else pytest.approx(x, rel=1e-15) for x in table["number,s"].to_pylist()]
+            assert found["number,s"].to_pylist() == numbers
+            found, table = found.drop("number,s"), table.drop("number,s")
         assert found.equals(table)
-
-
-def fifteen_digits(table):
-    numbers = [None if x is None else float(f"{x:.15g}") for x in table["number,s"].to_pylist()]
-    return table.set_column(2, "number,s", pa.array(numbers, pa.float64()))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

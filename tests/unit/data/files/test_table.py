@@ -42,3 +42,6 @@ def test_a_file_that_changed_since_it_was_opened_is_not_read(tmp_path):
         opened.read()
     with pytest.raises(ValueError, match="rows"):
         open_table(path).batches(rows=0)
+    path.unlink()
+    with pytest.raises(FileReadError, match="t.csv is gone"):
+        opened.read()

@@ -43,6 +43,19 @@ def test_an_existing_file_needs_force(tmp_path):
     assert open_table(path).read().num_rows == out.n_rows == 2
 
 
+def test_a_file_that_appears_in_the_meantime_is_not_replaced(tmp_path):
+    path = tmp_path / "t.csv"
+
+    def overtaken():
+        with open_writer(path) as out:
+            out.write(TABLE)
+            path.write_text("theirs")
+
+    with pytest.raises(FileWriteError, match="t.csv exists"):
+        overtaken()
+    assert path.read_text() == "theirs"
+
+
 @pytest.mark.parametrize("when", ["write", "close"])
 @pytest.mark.parametrize(
     "error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), RuntimeError("database or disk is full")]
