@@ -16,7 +16,6 @@ def file(folder, text, name="t.csv"):
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(delimited, "BLOCK", 64)
-    monkeypatch.setattr(delimited, "LINES", 1)
 
 
 def types(table):
