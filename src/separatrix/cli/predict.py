@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "predict"]
 
-ROWS = 65_536  # of a batch: large enough for matrix products, small enough that memory does not depend on the file
+ROWS = 16_384  # of a batch: large enough for matrix products, small enough that memory does not depend on the file
 LINES = (".csv", ".txt", ".tsv", ".tab", ".jsonl", ".ndjson", ".json")  # files of a row in each line
 EXAMPLES = examples(
     "separatrix predict model.sx new.csv -o predictions.csv",
@@ -155,7 +155,7 @@ def _say(marks: Marks, output: str, notes: list[str], voice: Voice) -> None:
             f"accuracy {marks.right / marks.labelled:.4f}."
         )
     voice.notes(notes)
-    voice.say("" if notes else None, f"Written: {'standard output' if output == STANDARD else output}")
+    voice.say(*([""] if notes else []), f"Written: {'standard output' if output == STANDARD else output}")
 
 
 def _document(scorer: Scorer, output: str, notes: list[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ What training never saw, and what is missing, is counted; where the batch has th
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,8 @@ from separatrix.exceptions import DataError
 from separatrix.tables import TableClassifier
 
 __all__ = ["Marks", "Scorer", "as_arrow_table"]
+
+DRAWN = 512  # rows whose intervals come from draws, as those of K classes do: each row takes thousands of numbers
 
 
 @dataclass
@@ -140,8 +143,11 @@ class Scorer:
 
     def _bounds(self, X: Any) -> Float:
         """(N, K, 2); what a model of two classes says of the second, it says of the first the other way round."""
-        bounds: Float = np.asarray(self.estimator.predict_interval(X, self.level))
-        return bounds if bounds.ndim == 3 else np.stack([1.0 - bounds[:, ::-1], bounds], axis=1)
+        if len(self.classes) == 2:
+            bounds: Float = np.asarray(self.estimator.predict_interval(X, self.level))
+            return np.stack([1.0 - bounds[:, ::-1], bounds], axis=1)
+        parts = [np.asarray(self.estimator.predict_interval(part, self.level)) for part in _parts(X, DRAWN)]
+        return np.concatenate(parts)
 
     def _mark(self, batch: pa.Table, labels: Array, P: Float | None) -> None:
         marks = self.marks
@@ -161,6 +167,13 @@ class Scorer:
 def as_arrow_table(batch: pa.RecordBatch | pa.Table) -> pa.Table:
     """A record batch as a table."""
     return pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+
+
+def _parts(X: Any, rows: int) -> Iterator[Any]:
+    """So many rows at a time."""
+    for start in range(0, X.shape[0], rows):
+        inside = slice(start, start + rows)
+        yield X.slice(start, rows) if isinstance(X, pa.Table) else NamedRows(X.array[inside], X.columns)
 
 
 def _gaps(column: Any) -> int:

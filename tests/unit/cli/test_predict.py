@@ -87,6 +87,14 @@ def test_what_is_wrong_is_named_and_nothing_written(folder, run, words, code, sa
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_what_is_said_of_rows_without_gaps(folder, run):
+    pd.read_csv("loans.csv").dropna().to_csv("whole.csv", index=False)
+    lines = run("predict", "model.sx", "whole.csv", "-o", "out.csv").stdout.splitlines()
+    assert "rows predicted" in lines[0]
+    assert "labels: log-loss" in lines[1]
+    assert lines[2:] == ["Written: out.csv"]
+
+
 def test_force_replaces(folder, run):
     (folder / "out.csv").write_text("old")
     assert run("predict", "model.sx", "loans.csv", "-o", "out.csv", "--force").exit_code == 0

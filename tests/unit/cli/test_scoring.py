@@ -3,6 +3,7 @@ import pyarrow as pa
 import pytest
 
 import separatrix as sx
+from separatrix.cli import scoring
 from separatrix.cli.errors import CommandError
 from separatrix.cli.scoring import Scorer
 from separatrix.metrics import log_likelihoods
@@ -83,7 +84,8 @@ def test_a_rule_without_probabilities_gives_classes_alone(loans, rng):
     assert scorer.score(table).column_names == ["predicted"] == list(scorer.outputs)
 
 
-def test_three_classes(rng):
+def test_three_classes_in_parts_and_at_once(rng, monkeypatch):
+    monkeypatch.setattr(scoring, "DRAWN", 50)
     X, y = sx.datasets.make_overlapping(120, n_classes=3, rng=0)
     table = pa.table({"a": X[:, 0], "b": X[:, 1]})
     model = sx.BayesianLogisticRegression(approximation="laplace").fit(table, y)
