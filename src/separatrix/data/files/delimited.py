@@ -180,8 +180,8 @@ class DelimitedFile(AbstractTable):
             return ragged
         if "straddling" in str(error):
             return (
-                f'{self.path} has a row of more than {self._block / 2**20:.0f} MB. Most likely a quote (") is opened and never '
-                "closed: close it, or double it where it is part of the text."
+                f'{self.path} has a row of more than {self._block / 2**20:.0f} MB. Most likely a quote (") is opened '
+                "and never closed: close it, or double it where it is part of the text."
             )
         return f"{self.path} cannot be read as {self.format.upper()}: {error}. Correct that place."
 

@@ -14,11 +14,13 @@ from separatrix.data.files.sqlite import choose_table, quoted
 from separatrix.data.files.table import AbstractTable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from separatrix.data.files.location import Location
 
-__all__ = ["DuckTable"]
+__all__ = ["DuckSink", "DuckTable"]
 
 # What Arrow has no type for, or libraries that take Arrow from us do not know: as numbers and as text.
 AS_NUMBER = ("DECIMAL", "HUGEINT", "UHUGEINT")
@@ -78,3 +80,28 @@ def _cast(column: str, kind: str) -> str:
     if kind.startswith(AS_TEXT) and not kind.startswith("TIMESTAMP"):
         return f"CAST({column} AS VARCHAR)"
     return column
+
+
+class DuckSink:
+    """A table in a new database."""
+
+    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        import duckdb
+
+        self.database = duckdb.connect(str(path))
+        self.table = quoted(where.table or "data")
+        self.database.register("batch", schema.empty_table())
+        self.database.execute(f"CREATE TABLE {self.table} AS SELECT * FROM batch")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Straight from Arrow."""
+        import pyarrow as pa
+
+        self.database.register("batch", pa.Table.from_batches([batch]))
+        self.database.execute(f"INSERT INTO {self.table} SELECT * FROM batch")
+
+    def close(self) -> None:
+        """Write everything to the one file."""
+        self.database.close()
+
+    drop = close

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
 from separatrix.data.files.dialect import name_columns
-from separatrix.data.files.errors import FileReadError
+from separatrix.data.files.errors import FileReadError, FileWriteError
 from separatrix.data.files.kinds import Kind
 from separatrix.data.files.packing import unpacked
+from separatrix.data.files.sinks import refuse_nested
 from separatrix.data.files.sqlite import choose_table
 from separatrix.data.files.table import AbstractTable
 from separatrix.data.files.values import kind_of_values, values_to_arrow
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from separatrix.data.files.location import Location
 
-__all__ = ["ExcelSheet"]
+__all__ = ["ExcelSheet", "ExcelSink"]
 
 ROWS = 8_192
 GAPS = {"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}  # what a formula gives that failed
@@ -122,3 +125,60 @@ def _cell(row: tuple[Any, ...], place: int) -> Any:
     if isinstance(value, dt.datetime) and value.time() == dt.time():
         return value.date()
     return None if isinstance(value, str) and (value in GAPS or not value.strip()) else value
+
+
+class ExcelSink:
+    """A sheet, row by row."""
+
+    most_rows, most_text = 1_048_575, 32_767
+
+    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        from openpyxl import Workbook
+
+        refuse_nested(schema, where)
+        self.path, self.where, self.n_rows = path, where, 0
+        self.book = Workbook(write_only=True)
+        self.sheet = self.book.create_sheet(where.table or "Sheet1")
+        self.sheet.append([self._cell(name) for name in schema.names])
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Cells of their types."""
+        self.n_rows += batch.num_rows
+        if self.n_rows > self.most_rows:
+            raise FileWriteError(
+                f"{self.where.path}: a sheet holds {self.most_rows} rows, and these are more. Write CSV or Parquet."
+            )
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            self.sheet.append([self._cell(value) for value in row])
+
+    def _cell(self, value: Any) -> Any:
+        from openpyxl.cell import WriteOnlyCell
+        from openpyxl.utils.exceptions import IllegalCharacterError
+
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            return None  # no spreadsheet has these
+        if isinstance(value, dt.datetime):
+            return value.replace(tzinfo=None)
+        if not isinstance(value, str):
+            return value
+        if len(value) > self.most_text:
+            raise FileWriteError(
+                f"{self.where.path}: a cell holds {self.most_text} characters, and a text has {len(value)}. Write CSV "
+                "or Parquet."
+            )
+        try:
+            cell = WriteOnlyCell(self.sheet, value)
+        except IllegalCharacterError as error:
+            raise FileWriteError(
+                f"{self.where.path}: {value[:40]!r} holds a control character, which no workbook may. Write CSV."
+            ) from error
+        cell.data_type = "s"  # text that starts with = is text, and never a formula
+        return cell
+
+    def close(self) -> None:
+        """Put the workbook together."""
+        self.book.save(self.path)
+
+    def drop(self) -> None:
+        """Close the sheet; there is no workbook yet."""
+        self.sheet.close()

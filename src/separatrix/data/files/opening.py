@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from separatrix.data.files.table import TableFile, TableWriter
 
 __all__ = ["open_table", "open_writer"]
 
-# One module for each format, imported when a file of it is opened: most people have two of these libraries, not five.
+# By module and name, imported when a file of it is opened: most people have two of these libraries, not five.
 READERS = {
     "csv": ("delimited", "DelimitedFile"),
     "tsv": ("delimited", "DelimitedFile"),
@@ -24,6 +25,18 @@ READERS = {
     "sqlite": ("sqlite", "SqliteTable"),
     "duckdb": ("duck", "DuckTable"),
 }
+
+SINKS = {
+    "csv": ("sinks", "CsvSink"),
+    "tsv": ("sinks", "CsvSink"),
+    "jsonl": ("sinks", "JsonSink"),
+    "parquet": ("sinks", "ParquetSink"),
+    "arrow": ("sinks", "ArrowSink"),
+    "excel": ("excel", "ExcelSink"),
+    "sqlite": ("sqlite", "SqliteSink"),
+    "duckdb": ("duck", "DuckSink"),
+}
+LIBRARIES = {"excel": "openpyxl", "duckdb": "duckdb"}
 
 
 def open_table(
@@ -70,9 +83,7 @@ def open_table(
 
         return StandardInput(types or {})
     where = find(path, table)
-    module, name = READERS[where.format]
-    reader = getattr(importlib.import_module(f"separatrix.data.files.{module}"), name)
-    opened: TableFile = reader(where, types or {})
+    opened: TableFile = _named(READERS, where.format)(where, types or {})
     return opened
 
 
@@ -108,4 +119,14 @@ def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str
 
     if os.fspath(path) == STANDARD:
         return StandardOutput()
-    return FileWriter(place(path, table), force=force)
+    where = place(path, table)
+    return FileWriter(where, _named(SINKS, where.format), force=force)
+
+
+def _named(classes: Mapping[str, tuple[str, str]], kind: str) -> Any:
+    """The class for a format, once the libraries that it needs are there."""
+    for library in ("pyarrow", LIBRARIES.get(kind, "pyarrow")):
+        if importlib.util.find_spec(library) is None:
+            raise ImportError(f"Files of {kind} need {library}, which is not installed: pip install 'separatrix[app]'")
+    module, name = classes[kind]
+    return getattr(importlib.import_module(f"separatrix.data.files.{module}"), name)

@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from separatrix.data.files.errors import FileWriteError
 from separatrix.data.files.location import Location
-from separatrix.data.files.sqlite import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SINKS", "CsvSink", "Sink"]
+__all__ = ["ArrowSink", "CsvSink", "JsonSink", "ParquetSink", "Sink", "refuse_nested"]
 
 
 class Sink(Protocol):
@@ -39,7 +35,7 @@ class CsvSink:
     def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location) -> None:
         self.stream, self.delimiter = stream, "\t" if where.format == "tsv" else ","
         self.special = rf'["\r\n{self.delimiter}]'
-        _refuse_nested(schema, where)
+        refuse_nested(schema, where)
         self._lines([_text([name]) for name in schema.names])
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -93,7 +89,8 @@ def _text(column: Any) -> pa.Array:
     return values.cast(pa.string())
 
 
-def _refuse_nested(schema: pa.Schema, where: Location) -> None:
+def refuse_nested(schema: pa.Schema, where: Location) -> None:
+    """Columns that a flat format has no place for are an error that names them."""
     import pyarrow as pa
 
     for field in schema:
@@ -187,145 +184,3 @@ def _decoded(kind: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-class ExcelSink:
-    """A sheet, row by row."""
-
-    most_rows, most_text = 1_048_575, 32_767
-
-    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
-        from openpyxl import Workbook
-
-        _refuse_nested(schema, where)
-        self.path, self.where, self.n_rows = path, where, 0
-        self.book = Workbook(write_only=True)
-        self.sheet = self.book.create_sheet(where.table or "Sheet1")
-        self.sheet.append([self._cell(name) for name in schema.names])
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Cells of their types."""
-        self.n_rows += batch.num_rows
-        if self.n_rows > self.most_rows:
-            raise FileWriteError(
-                f"{self.where.path}: a sheet holds {self.most_rows} rows, and these are more. Write CSV or Parquet."
-            )
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            self.sheet.append([self._cell(value) for value in row])
-
-    def _cell(self, value: Any) -> Any:
-        from openpyxl.cell import WriteOnlyCell
-        from openpyxl.utils.exceptions import IllegalCharacterError
-
-        if isinstance(value, float) and not abs(value) < float("inf"):
-            return None  # no spreadsheet has these
-        if isinstance(value, dt.datetime):
-            return value.replace(tzinfo=None)
-        if not isinstance(value, str):
-            return value
-        if len(value) > self.most_text:
-            raise FileWriteError(
-                f"{self.where.path}: a cell holds {self.most_text} characters, and a text has {len(value)}. Write CSV "
-                "or Parquet."
-            )
-        try:
-            cell = WriteOnlyCell(self.sheet, value)
-        except IllegalCharacterError as error:
-            raise FileWriteError(
-                f"{self.where.path}: {value[:40]!r} holds a control character, which no workbook may. Write CSV."
-            ) from error
-        cell.data_type = "s"  # text that starts with = is text, and never a formula
-        return cell
-
-    def close(self) -> None:
-        """Put the workbook together."""
-        self.book.save(self.path)
-
-    def drop(self) -> None:
-        """Close the sheet; there is no workbook yet."""
-        self.sheet.close()
-
-
-class SqliteSink:
-    """A table in a new database, in one transaction."""
-
-    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
-        _refuse_nested(schema, where)
-        self.database = sqlite3.connect(path, isolation_level=None)
-        table = quoted(where.table or "data")
-        columns = ", ".join(f"{quoted(field.name)} {_declared(field.type)}" for field in schema)
-        self.database.execute("PRAGMA journal_mode = OFF")  # the file counts only when it is complete
-        self.database.execute("BEGIN")
-        self.database.execute(f"CREATE TABLE {table} ({columns})")
-        self.insert = f"INSERT INTO {table} VALUES ({', '.join('?' * len(schema))})"
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Dates as text in ISO 8601, which is how SQLite keeps them."""
-        columns = [map(_storable, column.to_pylist()) for column in batch.columns]
-        self.database.executemany(self.insert, zip(*columns, strict=True))
-
-    def close(self) -> None:
-        """Commit."""
-        self.database.execute("COMMIT")
-        self.database.close()
-
-    def drop(self) -> None:
-        """Close without."""
-        self.database.close()
-
-
-def _declared(kind: pa.DataType) -> str:
-    import pyarrow as pa
-
-    names: list[tuple[Callable[[Any], bool], str]] = [
-        (pa.types.is_boolean, "BOOLEAN"),
-        (pa.types.is_integer, "INTEGER"),
-        (pa.types.is_floating, "REAL"),
-        (pa.types.is_decimal, "REAL"),
-        (pa.types.is_date, "DATE"),
-        (pa.types.is_timestamp, "TIMESTAMP"),
-    ]
-    return next((name for is_so, name in names if is_so(kind)), "TEXT")
-
-
-def _storable(value: Any) -> Any:
-    if value is None or isinstance(value, int | float | str):
-        return value
-    return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)
-
-
-class DuckSink:
-    """A table in a new database."""
-
-    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
-        import duckdb
-
-        self.database = duckdb.connect(str(path))
-        self.table = quoted(where.table or "data")
-        self.database.register("batch", schema.empty_table())
-        self.database.execute(f"CREATE TABLE {self.table} AS SELECT * FROM batch")
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Straight from Arrow."""
-        import pyarrow as pa
-
-        self.database.register("batch", pa.Table.from_batches([batch]))
-        self.database.execute(f"INSERT INTO {self.table} SELECT * FROM batch")
-
-    def close(self) -> None:
-        """Write everything to the one file."""
-        self.database.close()
-
-    drop = close
-
-
-SINKS: dict[str, Callable[[Any, Any, Location], Sink]] = {
-    "csv": CsvSink,
-    "tsv": CsvSink,
-    "jsonl": JsonSink,
-    "parquet": ParquetSink,
-    "arrow": ArrowSink,
-    "excel": ExcelSink,
-    "sqlite": SqliteSink,
-    "duckdb": DuckSink,
-}

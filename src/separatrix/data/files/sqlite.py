@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from separatrix.data.files.dialect import name_columns
 from separatrix.data.files.errors import FileReadError
 from separatrix.data.files.kinds import Kind, join
 from separatrix.data.files.packing import unpacked
+from separatrix.data.files.sinks import refuse_nested
 from separatrix.data.files.table import AbstractTable
 from separatrix.data.files.values import kind_of_values, values_to_arrow
 from separatrix.data.table.batch import did_you_mean
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from separatrix.data.files.location import Location
 
-__all__ = ["SqliteTable", "choose_table", "quoted"]
+__all__ = ["SqliteSink", "SqliteTable", "choose_table", "quoted"]
 
 ROWS = 16_384  # cells are Python objects on their way, which are large
 STORED = {"integer": Kind.INTEGER, "real": Kind.NUMBER, "text": Kind.TEXT, "blob": Kind.TEXT}
@@ -132,3 +134,51 @@ def choose_table(names: list[str], where: Location, what: str) -> str:
         listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
         raise FileReadError(f"{path} has {len(names)} {what}s: {listed}. Name one, as in {path}::{names[0]}.")
     return names[0]
+
+
+class SqliteSink:
+    """A table in a new database, in one transaction."""
+
+    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        refuse_nested(schema, where)
+        self.database = sqlite3.connect(path, isolation_level=None)
+        table = quoted(where.table or "data")
+        columns = ", ".join(f"{quoted(field.name)} {_declared(field.type)}" for field in schema)
+        self.database.execute("PRAGMA journal_mode = OFF")  # the file counts only when it is complete
+        self.database.execute("BEGIN")
+        self.database.execute(f"CREATE TABLE {table} ({columns})")
+        self.insert = f"INSERT INTO {table} VALUES ({', '.join('?' * len(schema))})"
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Dates as text in ISO 8601, which is how SQLite keeps them."""
+        columns = [map(_storable, column.to_pylist()) for column in batch.columns]
+        self.database.executemany(self.insert, zip(*columns, strict=True))
+
+    def close(self) -> None:
+        """Commit."""
+        self.database.execute("COMMIT")
+        self.database.close()
+
+    def drop(self) -> None:
+        """Close without."""
+        self.database.close()
+
+
+def _declared(kind: pa.DataType) -> str:
+    import pyarrow as pa
+
+    names: list[tuple[Callable[[Any], bool], str]] = [
+        (pa.types.is_boolean, "BOOLEAN"),
+        (pa.types.is_integer, "INTEGER"),
+        (pa.types.is_floating, "REAL"),
+        (pa.types.is_decimal, "REAL"),
+        (pa.types.is_date, "DATE"),
+        (pa.types.is_timestamp, "TIMESTAMP"),
+    ]
+    return next((name for is_so, name in names if is_so(kind)), "TEXT")
+
+
+def _storable(value: Any) -> Any:
+    if value is None or isinstance(value, int | float | str):
+        return value
+    return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)

@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.data.files.errors import FileWriteError
 from separatrix.data.files.location import STANDARD, Location
 from separatrix.data.files.packing import open_output, pack
-from separatrix.data.files.sinks import SINKS, CsvSink, Sink
+from separatrix.data.files.sinks import CsvSink, Sink
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,10 +34,10 @@ FULL = ("no space left", "disk is full", "disk full")  # as Arrow, DuckDB and SQ
 class FileWriter:
     """A table on its way to a file."""
 
-    def __init__(self, where: Location, *, force: bool) -> None:
+    def __init__(self, where: Location, make_sink: Callable[[Any, pa.Schema, Location], Sink], *, force: bool) -> None:
         self.path, self.n_rows, self._force = where.path, 0, force
         self._refuse_existing()
-        self._where = where
+        self._where, self._make_sink = where, make_sink
         self._sink: Sink | None = None
         self._schema: pa.Schema | None = None
         self._stack = ExitStack()
@@ -79,8 +79,8 @@ class FileWriter:
         where, draft = self._where, self._draft
         if where.format in STREAMED:
             packed = open_output(draft, where.compression, _plain_name(where))
-            return SINKS[where.format](self._stack.enter_context(packed), schema, where)
-        return SINKS[where.format](draft, schema, where)
+            return self._make_sink(self._stack.enter_context(packed), schema, where)
+        return self._make_sink(draft, schema, where)
 
     @property
     def _draft(self) -> Path:

@@ -2,10 +2,11 @@
 
 import datetime as dt
 
+import pyarrow as pa
 import pytest
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 
-from separatrix.data.files import FileReadError, open_table
+from separatrix.data.files import FileReadError, FileWriteError, excel, open_table, open_writer
 
 
 def make(path, **sheets):
@@ -60,3 +61,25 @@ def test_what_is_no_workbook_says_so(tmp_path):
     (tmp_path / "t.xlsx").write_bytes(b"a,b\n1,2\n")
     with pytest.raises(FileReadError, match=r"t.xlsx is damaged, or no .xlsx workbook"):
         open_table(tmp_path / "t.xlsx")
+
+
+def write(path, columns):
+    with open_writer(path) as writer:
+        writer.write(pa.table(columns))
+    return path
+
+
+def test_text_in_a_workbook_is_never_a_formula(tmp_path):
+    path = write(tmp_path / "t.xlsx", {"=a": ["=1+1", "#N/A!"]})
+    cells = [cell for row in load_workbook(path)["Sheet1"].iter_rows() for cell in row]
+    assert [(cell.value, cell.data_type) for cell in cells] == [("=a", "s"), ("=1+1", "s"), ("#N/A!", "s")]
+
+
+def test_what_a_workbook_cannot_hold_is_an_error(tmp_path, monkeypatch):
+    for value, message in [("x" * 40_000, "a text has 40000"), ("bell\x07", "control character")]:
+        with pytest.raises(FileWriteError, match=message):
+            write(tmp_path / "t.xlsx", {"a": [value]})
+    monkeypatch.setattr(excel.ExcelSink, "most_rows", 2)
+    with pytest.raises(FileWriteError, match="a sheet holds 2 rows, and these are more. Write CSV or Parquet"):
+        write(tmp_path / "t.xlsx", {"a": [1, 2, 3]})
+    assert list(tmp_path.iterdir()) == []

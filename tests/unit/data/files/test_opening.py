@@ -115,6 +115,14 @@ def test_a_table_can_be_named_with_the_path(tmp_path, suffix, given_as):
         open_table(path, table="order")
 
 
+def test_a_library_that_is_not_there_is_named_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "duckdb" else name)
+    with pytest.raises(
+        ImportError, match=r"duckdb need duckdb, which is not installed: pip install 'separatrix\[app\]'"
+    ):
+        open_writer(tmp_path / "t.duckdb")
+
+
 MEMORY = """
 import resource, sys
 import separatrix.data.table, pyarrow.csv, pyarrow.parquet, pyarrow.compute

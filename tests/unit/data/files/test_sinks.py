@@ -4,9 +4,8 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-from openpyxl import load_workbook
 
-from separatrix.data.files import FileWriteError, open_table, open_writer, sinks
+from separatrix.data.files import FileWriteError, open_table, open_writer
 
 
 def write(path, columns):
@@ -47,22 +46,6 @@ def test_batches_with_categories_of_their_own_go_to_one_arrow_file(tmp_path):
         for texts in (["x", "y"], ["z"]):
             writer.write(pa.table({"a": pa.array(texts).dictionary_encode()}))
     assert open_table(tmp_path / "t.arrow").read()["a"].to_pylist() == ["x", "y", "z"]
-
-
-def test_text_in_a_workbook_is_never_a_formula(tmp_path):
-    path = write(tmp_path / "t.xlsx", {"=a": ["=1+1", "#N/A!"]})
-    cells = [cell for row in load_workbook(path)["Sheet1"].iter_rows() for cell in row]
-    assert [(cell.value, cell.data_type) for cell in cells] == [("=a", "s"), ("=1+1", "s"), ("#N/A!", "s")]
-
-
-def test_what_a_workbook_cannot_hold_is_an_error(tmp_path, monkeypatch):
-    for value, message in [("x" * 40_000, "a text has 40000"), ("bell\x07", "control character")]:
-        with pytest.raises(FileWriteError, match=message):
-            write(tmp_path / "t.xlsx", {"a": [value]})
-    monkeypatch.setattr(sinks.ExcelSink, "most_rows", 2)
-    with pytest.raises(FileWriteError, match="a sheet holds 2 rows, and these are more. Write CSV or Parquet"):
-        write(tmp_path / "t.xlsx", {"a": [1, 2, 3]})
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".sqlite"])
