@@ -116,8 +116,9 @@ def _say_meaning(voice: Voice, weights: Sequence[Coefficient], curves: Sequence[
         return
     toward = "its class, against the average of the others" if many else str(weights[0].label)
     text = (
-        f"A weight is added to the log-odds of {toward} for each unit of its number; the odds are multiplied by the "
-        "odds ratio. Per sd: the weight of one standard deviation, by which they are sorted."
+        f"A weight is added to the log-odds of {toward} for each unit of its number, or for a level of a category "
+        "against their average; the odds are multiplied by the odds ratio. Per sd: the weight of one standard "
+        "deviation, by which they are sorted."
     )
     if curves:
         text += " A curve is drawn from knot to knot, each at a quantile; its reach is from its lowest to its highest."

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.study import explain as weights_of
 
 
 def test_weights_are_listed_strongest_first_as_the_posterior_has_them(folder, run_json, fitted):
@@ -10,9 +11,12 @@ def test_weights_are_listed_strongest_first_as_the_posterior_has_them(folder, ru
     weights = found["coefficients"]
     strength = [abs(w["per_spread"]) for w in weights]
     assert strength == sorted(strength, reverse=True)
-    by_name = {w["name"]: w["weight"] for w in weights}
-    expected = dict(zip(fitted.encoder_.schema_.columns, fitted.estimator_.coef_[0], strict=True))
-    assert by_name == pytest.approx(expected)
+    found_by_name = {w["name"]: [w["weight"], w["lower"], w["upper"]] for w in weights}
+    expected = {w.name: [w.weight, w.lower, w.upper] for w in weights_of(fitted, 0.9)}
+    assert found_by_name.keys() == expected.keys()
+    assert all(found_by_name[name] == pytest.approx(expected[name]) for name in expected)
+    number = fitted.encoder_.schema_.columns.index("amount")
+    assert found_by_name["amount"][0] == pytest.approx(fitted.estimator_.coef_[0, number])
     assert found["evidence"]["log_evidence"] == pytest.approx(fitted.estimator_.log_evidence_)
 
 
