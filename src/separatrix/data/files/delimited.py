@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from separatrix.data.files.dialect import name_columns, sniff
+from separatrix.data.files.dialect import Dialect, name_columns, sniff
 from separatrix.data.files.encoding import find_encoding, open_text
 from separatrix.data.files.errors import FileReadError
 from separatrix.data.files.kinds import Kind, convert, fitting, kind_of_type
@@ -46,6 +46,9 @@ class DelimitedFile(AbstractTable):
         self._dialect = sniff(sample, where.path, prefer="\t" if where.format == "tsv" else ",")
         self.columns, notes = name_columns(self._dialect.header, where.path)
         self._notes += notes
+        if self._dialect.quoted and len(self.columns) > 1 and self._quotes_are_letters():
+            self._dialect = self._dialect._replace(quoted=False)
+            self._notes.append('Quotes (") were read as part of the text: they are not closed as quotes would be.')
         self._kinds, self._exact = self._given(types)
         self._guessed = {name for name, wanted in types.items() if wanted == "boolean" and name in self.columns}
 
@@ -58,6 +61,34 @@ class DelimitedFile(AbstractTable):
             ):
                 sample += more
         return str(sample.decode("utf-8", errors="ignore"))  # the last letter may be cut
+
+    def _quotes_are_letters(self) -> bool:
+        """Whether quotes would swallow rows: every line has its fields without them, and some are not closed well."""
+        with open_text(self.where, self._encoding) as stream, reading(self.where):
+            if not any(b'"' in chunk for chunk in iter(lambda: stream.read(BLOCK), b"")):
+                return False
+        plain = self._count(quoted=False)
+        if plain is None or plain == self._count(quoted=True):
+            return False
+        with open_text(self.where, self._encoding) as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+            try:
+                for _ in csv.reader(text, delimiter=self._dialect.delimiter, strict=True):
+                    continue
+            except csv.Error:
+                return True
+        return False
+
+    def _count(self, *, quoted: bool) -> int | None:
+        """The number of rows; None where they have different numbers of fields."""
+        import pyarrow as pa
+
+        with open_text(self.where, self._encoding) as stream, reading(self.where):
+            try:
+                batches = self._split(stream, self.columns[:1], self._dialect._replace(quoted=quoted))
+                return sum(int(batch.num_rows) for batch in batches)
+            except pa.ArrowInvalid:
+                return None
 
     def _given(self, types: Mapping[str, Any]) -> tuple[dict[str, Kind], dict[str, pa.DataType]]:
         """Kinds of the columns that the caller knows, and exact types where those are what was given."""
@@ -138,7 +169,7 @@ class DelimitedFile(AbstractTable):
 
         with open_text(self.where, self._encoding) as stream, reading(self.where):
             try:
-                for batch in self._split(stream, columns):
+                for batch in self._split(stream, columns, self._dialect):
                     if self._dialect.spaced:
                         trimmed = [pc.utf8_ltrim(texts, " ") for texts in batch.columns]
                         yield pa.RecordBatch.from_arrays(trimmed, names=batch.schema.names)
@@ -147,11 +178,10 @@ class DelimitedFile(AbstractTable):
             except pa.ArrowInvalid as error:
                 raise FileReadError(self._explained(error)) from error
 
-    def _split(self, stream: Any, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    def _split(self, stream: Any, columns: tuple[str, ...], dialect: Dialect) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        dialect = self._dialect
         reader = arrow.open_csv(
             stream,
             arrow.ReadOptions(

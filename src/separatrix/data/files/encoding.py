@@ -111,20 +111,19 @@ def _scan(where: Location) -> tuple[_Strange | None, bool]:
     with open_input(where) as stream, reading(where):
         while chunk := stream.read(CHUNK):
             if b"\0" in chunk:
+                at = offset + len(rest) + chunk.index(0)
                 raise FileReadError(
-                    f"{where.path} is no text: byte {offset + chunk.index(0)} is zero. If it is UTF-16, save it with a "
-                    "byte order mark, or as UTF-8; if it is of another format, give it the suffix of that."
+                    f"{where.path} is no text: byte {at} is zero. If it is UTF-16, save it with a byte order mark, or as "
+                    "UTF-8; if it is of another format, give it the suffix of that."
                 )
             text, rest = _whole(rest + chunk)
             if not text.isascii():
-                letters = LETTER.sub(b"", text)
-                stray = HIGH.search(letters)
-                if stray and first is None:
+                letters, strays = _counted(text)
+                if strays and first is None:
                     at = _first_stray(text)
                     first = _Strange(offset + at, 1 + lines + text[:at].count(b"\n"), text[at])
-                n_strange += len(HIGH.findall(letters))
-                n_letters += len(LETTER.findall(text))
-                unused = unused or UNUSED.search(letters) is not None
+                n_letters, n_strange = n_letters + letters, n_strange + len(strays)
+                unused = unused or UNUSED.search(strays) is not None
             offset, lines = offset + len(text), lines + text.count(b"\n")
     if HIGH.search(rest):
         first = first or _Strange(offset, 1 + lines, rest[0])
@@ -142,6 +141,15 @@ def _whole(data: bytes) -> tuple[bytes, bytes]:
         if byte < 0x80:
             break
     return data, b""
+
+
+def _counted(text: bytes) -> tuple[int, bytes]:
+    """How many letters are beyond ASCII, and the bytes that are part of none; patterns only where there are such."""
+    try:
+        letters = text.decode("utf-8")
+    except UnicodeDecodeError:
+        return len(LETTER.findall(text)), b"".join(HIGH.findall(LETTER.sub(b"", text)))
+    return len(letters) - len(letters.encode("ascii", "ignore")), b""
 
 
 def _first_stray(text: bytes) -> int:

@@ -77,7 +77,7 @@ def test_a_ragged_line_is_named_by_its_number_in_the_file(tmp_path):
 
 def test_a_quote_that_is_never_closed_is_guessed(tmp_path, small_blocks):
     rows = "1,2\n" * 40_000
-    path = file(tmp_path, f'a,b\n1,2\n3,"4\n{rows}')
+    path = file(tmp_path, f'a,b\n1,"2, 2"\n3,"4\n{rows}')
     with pytest.raises(FileReadError, match="never closed"):
         open_table(path).read()
 
@@ -96,6 +96,19 @@ def test_a_space_after_each_comma_is_no_part_of_the_text(tmp_path):
 def test_unquoted_tabs_keep_stray_quotes(tmp_path):
     text = "kind\ttext\n" + 'ham\t"Oh no\nspam\twin\n' * 3
     assert open_table(file(tmp_path, text, "t.tsv")).read()["text"].to_pylist() == ['"Oh no', "win"] * 3
+
+
+def test_a_stray_quote_beyond_the_sample_swallows_no_rows(tmp_path):
+    rows = ["ham\tfine"] * 300
+    text = "\n".join(["kind\ttext", *rows, 'ham\t"Oh no', *rows, 'spam\ta "win" for you', ""])
+    table = open_table(file(tmp_path, text, "t.tsv"))
+    assert table.read().num_rows == 602
+    assert table.read()["text"][300].as_py() == '"Oh no'
+    assert "part of the text" in table.notes[0]
+    closed = "\n".join(["kind\ttext", *rows, 'ham\t"Oh no', 'ham\tfine"', ""])
+    table = open_table(file(tmp_path, closed, "t.tsv"))
+    assert table.read().num_rows == 301
+    assert table.notes == ()
 
 
 def test_lines_longer_than_a_block_and_a_sample(tmp_path, small_blocks, monkeypatch):
