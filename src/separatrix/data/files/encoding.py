@@ -113,8 +113,8 @@ def _scan(where: Location) -> tuple[_Strange | None, bool]:
             if b"\0" in chunk:
                 at = offset + len(rest) + chunk.index(0)
                 raise FileReadError(
-                    f"{where.path} is no text: byte {at} is zero. If it is UTF-16, save it with a byte order mark, or as "
-                    "UTF-8; if it is of another format, give it the suffix of that."
+                    f"{where.path} is no text: byte {at} is zero. If it is UTF-16, save it with a byte order mark, or "
+                    "as UTF-8; if it is of another format, give it the suffix of that."
                 )
             text, rest = _whole(rest + chunk)
             if not text.isascii():
