@@ -97,7 +97,7 @@ def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str
     force : bool, default False
         Whether a file that is there already may be replaced.
     table : str, optional
-        The table of a database or the sheet of a workbook; the name of the file, or "Sheet1".
+        The table of the new database ("data" if not given) or the sheet of the workbook ("Sheet1").
 
     Raises
     ------
