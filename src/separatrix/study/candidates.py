@@ -14,8 +14,8 @@ import numpy as np
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.data.table.batch import did_you_mean
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
-from separatrix.study.prior_only import PriorOnly
 from separatrix.tables import TableClassifier
+from separatrix.tables.prior_only import PriorOnly
 from separatrix.tables.ramps import FEWEST, MOST
 
 __all__ = ["MODELS", "candidates", "selected"]
@@ -24,7 +24,8 @@ PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discrimin
 LOGISTIC, CURVED = "logistic (Bayesian)", "logistic, curved (Bayesian)"
 MODELS = (PRIOR, BAYES, LINEAR, LOGISTIC, QUADRATIC, CURVED)
 
-REPAIRED = 2e8  # operations a pass, up to which the posterior may be repaired where Laplace's Gaussian is poor
+REPAIRED = 2e8  # operations a pass, up to which a look at how good Laplace's Gaussian is costs next to nothing
+ROWS_PER_WEIGHT = 50  # from which that Gaussian is good
 AFFORDABLE = 1.5e10  # operations a pass, up to which a scale for each column is tuned: some ten passes of seconds
 WIDEST = 2000  # columns of a covariance that every class shares
 QUADRATIC_WIDEST, ROWS_PER_COLUMN = 30, 5  # columns of a covariance for each class, and rows it must rest on
@@ -89,6 +90,9 @@ def selected(offered: Mapping[str, TableClassifier], names: Iterable[str]) -> di
 
 
 def _logistic(n_rows: int, weights: int) -> BayesianLogisticRegression:
-    """Where rows are many, the posterior is close to Laplace's Gaussian, and repairs would take longer than the fit."""
-    approximation = "auto" if n_rows * float(weights) ** 2 <= REPAIRED else "laplace"
-    return BayesianLogisticRegression(tune="evidence", approximation=approximation)
+    """Laplace's Gaussian as it is only where rows are so many that it is close to the posterior, and repairs dear.
+
+    With few rows for each weight it can be far off: averages over it then say next to nothing of any row.
+    """
+    is_close, is_dear = n_rows >= ROWS_PER_WEIGHT * weights, n_rows * float(weights) ** 2 > REPAIRED
+    return BayesianLogisticRegression(tune="evidence", approximation="laplace" if is_close and is_dear else "auto")

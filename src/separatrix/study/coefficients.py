@@ -8,14 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from separatrix._array import Float
+from separatrix._arguments import generator
+from separatrix._array import Codes, Float
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.weights import WeightPosterior, interval_tails
+from separatrix.data.table.plans import CategoryPlan
+from separatrix.generative import QuadraticDiscriminantAnalysis
 from separatrix.study.record import Coefficient
 from separatrix.tables import TableClassifier
 
 __all__ = ["explain"]
+
+DRAWS = 500  # where the covariance is not kept whole: standard deviations to 3 %
 
 
 class _Weights(NamedTuple):
@@ -27,6 +32,9 @@ class _Weights(NamedTuple):
 
 def explain(model: TableClassifier, level: float = 0.95) -> tuple[Coefficient, ...]:
     """Every weight of a fitted classifier of tables; none where the model has no weights. The bias is left out.
+
+    Levels of a category are against their average over the rows, and of K classes each is against their average: the
+    weights themselves have a part that changes no prediction, and about which only the prior says anything.
 
     Examples
     --------
@@ -40,11 +48,14 @@ def explain(model: TableClassifier, level: float = 0.95) -> tuple[Coefficient, .
     """
     reach = float(special.ndtri(interval_tails("explain", level)[1]))
     estimator = model.estimator_
-    coef = getattr(estimator, "coef_", None)
-    if coef is None:
+    coef = None if isinstance(estimator, QuadraticDiscriminantAnalysis) else getattr(estimator, "coef_", None)
+    if coef is None:  # of a quadratic rule the linear part alone would mislead
         return ()
-    is_bayesian = isinstance(estimator, BayesianLogisticRegression)
-    found = _posterior(estimator.posterior_) if is_bayesian else _points(np.asarray(coef, dtype=np.float64))
+    categories = _categories(model)
+    if isinstance(estimator, BayesianLogisticRegression):
+        found = _posterior(estimator.posterior_, categories)
+    else:
+        found = _Weights(contrasts(np.asarray(coef, dtype=np.float64), categories), np.full(np.shape(coef), np.nan))
     labels = model.classes_[1:] if len(found.mean) == 1 else model.classes_
     names = _names(model)
     return tuple(
@@ -60,28 +71,32 @@ def _names(model: TableClassifier) -> tuple[str, ...]:
     return columns if basis is None else tuple(basis.names(columns))
 
 
-def _points(coef: Float) -> _Weights:
-    """Of K classes against their average, as only differences between classes mean anything."""
-    centred = coef - coef.mean(axis=0) if len(coef) > 1 else coef
-    return _Weights(centred, np.full(coef.shape, np.nan))
+def _categories(model: TableClassifier) -> list[tuple[Codes, Float]]:
+    """For each category of which every level has a weight: the positions of those, and the shares of the rows."""
+    whole = {p.column for p in model.encoder_.schema_.plans if isinstance(p, CategoryPlan) and not p.reference}
+    sources = np.array(model.sources_, dtype=object)
+    places = [np.flatnonzero(sources == column) for column in sorted(whole)]
+    return [(at, model.centre_[at] / model.centre_[at].sum()) for at in places if len(at)]
 
 
-def _posterior(posterior: WeightPosterior) -> _Weights:
-    mean = np.atleast_2d(posterior.mean)[:, : len(posterior.design.origin)]
-    std = np.atleast_2d(posterior.std)[:, : mean.shape[1]]
-    if len(mean) == 1:
-        return _Weights(mean, std)
-    return _Weights(mean - mean.mean(axis=0), np.sqrt(_contrast_variance(posterior, std)))
+def contrasts(W: Float, categories: list[tuple[Codes, Float]]) -> Float:
+    """Weights (C, M, ...) less what says nothing.
 
-
-def _contrast_variance(posterior: WeightPosterior, std: Float) -> Float:
-    """Of w_k less the average over classes: what is common to all classes has its variance from the prior alone.
-
-    Where covariances between classes were not kept, they count as zero.
+    A number added to the weights of all levels of a category, and taken from the bias, changes no prediction; nor does
+    one added to the weights of all classes. Levels are against their average over the rows, classes against theirs.
     """
-    (K, M), P = std.shape, posterior.design.width
-    T = np.eye(K) - 1 / K
-    if not isinstance(posterior.approximation, Approximation):
-        return np.asarray(T**2 @ std**2)
-    root = posterior.approximation.root.reshape(K, P, -1)[:, :M]  # the weights of the columns, as a user has them
-    return np.asarray((np.tensordot(T, root, axes=1) ** 2).sum(axis=2))
+    moved = W - W.mean(axis=0) if len(W) > 1 else W.copy()
+    for at, share in categories:
+        moved[:, at] -= np.einsum("l,cl...->c...", share, moved[:, at])[:, None]
+    return moved
+
+
+def _posterior(posterior: WeightPosterior, categories: list[tuple[Codes, Float]]) -> _Weights:
+    """Contrasts have much smaller variances than the weights: of what says nothing, the prior alone knows anything."""
+    C, M = len(np.atleast_2d(posterior.mean)), len(posterior.design.origin)
+    mean = contrasts(np.atleast_2d(posterior.mean)[:, :M], categories)
+    if isinstance(posterior.approximation, Approximation):
+        root = posterior.approximation.root.reshape(C, posterior.design.width, -1)[:, :M]
+        return _Weights(mean, np.sqrt((contrasts(root, categories) ** 2).sum(axis=2)))
+    draws = posterior.sample(DRAWS, generator(None)).reshape(DRAWS, C, -1)[:, :, :M]
+    return _Weights(mean, contrasts(np.moveaxis(draws, 0, 2), categories).std(axis=2))

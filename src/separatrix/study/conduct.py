@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._arguments import check_number, generator
+from separatrix.bayesian.weights import interval_tails
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
 from separatrix.study.candidates import MODELS
@@ -23,7 +24,7 @@ from separatrix.study.record import HeldOut, Study
 from separatrix.study.trials import prepare, run_trials
 from separatrix.tables import TableClassifier
 
-__all__ = ["conduct", "examine"]
+__all__ = ["conduct", "examine", "sample_of"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -93,15 +94,16 @@ def conduct(
     """
     start = perf_counter()
     check_number("conduct", "test_share", test_share, low=1e-6, high=LARGEST_SHARE)
+    interval_tails("conduct", level)  # wrong ones are better known before the work than after
     tell, rng = _Stages(progress, len(models or MODELS) + STAGES), generator(seed)
     tell("reading the columns")
     whole = without_singles(open_table(table, target), target)
-    prepared = prepare(_some(whole, MOST_COMPARED, rng, "Models were compared on"), types, models, test_share, rng)
+    prepared = prepare(sample_of(whole, MOST_COMPARED, rng, "Models were compared on"), types, models, test_share, rng)
     tell.total = len(prepared.models) + STAGES
     comparison, said = run_trials(prepared, tell)
     choice = choose(comparison)
     tell(f"fitting {choice.name} to all rows")
-    every = _some(whole, int(MOST_NUMBERS / len(prepared.encoder.schema_.columns)), rng, "The model was fitted to")
+    every = sample_of(whole, int(MOST_NUMBERS / len(prepared.encoder.schema_.columns)), rng, "The model was fitted to")
     numbers = prepared.encoder.transform(every.X)
     with captured() as warned:
         model = prepared.models[choice.name].fit_encoded(prepared.encoder, numbers, every.labels)
@@ -184,7 +186,7 @@ def examine(
     )
 
 
-def _some(opened: Opened, most: int, rng: np.random.Generator, what: str) -> Opened:
+def sample_of(opened: Opened, most: int, rng: np.random.Generator, what: str) -> Opened:
     """At most so many rows, drawn at random, with a note; every class keeps two."""
     if opened.n_rows <= most:
         return opened

@@ -96,8 +96,10 @@ def _variants(sample: Float, place: range, grid: Grid) -> Float:
 
 
 def _effect(grid: Grid, curves: Curves) -> Effect:
-    away = curves.activation - grid.share @ curves.activation / grid.share.sum()
-    importance = float(np.sqrt((grid.share @ away**2).mean() / grid.share.sum()))
+    seen = grid.share if grid.share.any() else np.ones(len(grid.share))  # of rows whose values are all new, none is
+    share = seen / seen.sum()
+    away = curves.activation - share @ curves.activation
+    importance = float(np.sqrt((share @ away**2).mean()))
     mean, lower, upper = curves.mean, curves.lower, curves.upper
     return Effect(grid.plan.column, grid.plan.kind, grid.values, mean, lower, upper, grid.share, importance)
 
@@ -165,10 +167,9 @@ class _Drawn:
     def _activations(self, Phi: Float, own: Any) -> Float:
         """w'φ of some of the functions, (rows, n, C)."""
         n, C, _ = self.W.shape
-        A: Float = Phi @ self.W[:, :, own].reshape(n * C, -1).T
-        return A.reshape(-1, n, C)
+        return np.asarray((Phi @ self.W[:, :, own].reshape(n * C, -1).T).reshape(-1, n, C))
 
 
 def _centred(a: Float) -> Float:
     """Only differences between classes mean anything."""
-    return a - a.mean(axis=1, keepdims=True)
+    return np.asarray(a - a.mean(axis=1, keepdims=True))

@@ -36,7 +36,8 @@ class Coefficient:
     """One weight in the user's units, with a credible (or confidence) interval.
 
     ``column`` is the table's, ``name`` that of the number it became (``colour=red``); ``label`` the class whose
-    log-odds it raises, against the other class or, of K classes, against their average. ``per_spread`` is the weight
+    log-odds it raises, against the other class or, of K classes, against their average. A level of a category is
+    against the average of the levels over the rows, where every level has a weight. ``per_spread`` is the weight
     per standard deviation of its number, by which weights can be compared. Intervals are NaN where the model has none.
     """
 

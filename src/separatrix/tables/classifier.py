@@ -14,11 +14,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._array import Array, Float, to_dense
+from separatrix._array import Array, to_dense
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.data.reader import NamedRows
 from separatrix.data.table import Schema, TableEncoder
 from separatrix.data.table.plans import DatePlan, NumberPlan
+from separatrix.priors import Gaussian
 from separatrix.tables.ramps import Ramps
 
 __all__ = ["TableClassifier", "bendable"]
@@ -57,11 +58,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     encoder_ : the fitted `TableEncoder`; ``encoder_.schema_.describe()`` says what became of each column
     estimator_ : the fitted model
     classes_ : the labels
-    spread_ : ndarray of shape (M,), the standard deviation of each number that has a weight, after the basis
+    centre_, spread_ : ndarrays of shape (M,), mean and standard deviation of each number that has a weight, after the
+        basis
     n_features_in_, feature_names_in_ : the columns of the table
 
     Notes
     -----
+    Where a Bayesian model tunes a prior that is not stated, weights of numbers have one scale per standard deviation,
+    and those of levels and other indicators one for the step from 0 to 1: the standard deviation of a rare level is so
+    small that its weight would be all but free.
+
     Columns are found by name, in any order. `predict_interval`, `decision_distribution` and `summary` are there if the
     model has them.
 
@@ -103,14 +109,21 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def for_numbers(self, schema: Schema, numbers: Any) -> Any:
         """A model of numbers, not yet fitted, with the curves and scales that those columns call for."""
         model = clone(self.model)
-        if not self.curved:
+        bent = bendable(schema)
+        straight = np.arange(len(schema.columns))
+        if self.curved:
+            model.set_params(basis=Ramps(bent))
+        if not isinstance(model, BayesianLogisticRegression) or model.tune is None:
             return model
-        basis = Ramps(bendable(schema))
-        if model.get_params().get("tune") is None:
-            return model.set_params(basis=basis)
-        functions = clone(basis).fit(numbers).functions_
-        groups = ("line",) * len(functions.straight) + ("curve",) * len(functions.bent)
-        return model.set_params(basis=basis, groups=groups)
+        n_ramps = 0
+        if self.curved:
+            functions = Ramps(bent).fit(numbers).functions_
+            straight, n_ramps = functions.straight, len(functions.bent)
+            model.set_params(groups=("line",) * len(straight) + ("curve",) * n_ramps)
+        if model.prior is None and model.standardize and (self.curved or model.basis is None):
+            scale = np.where(np.isin(straight, bent), 1.0, _spreads(numbers)[straight])
+            model.set_params(prior=Gaussian(scale=np.append(scale, np.ones(n_ramps))))
+        return model
 
     def keep(self, encoder: TableEncoder, estimator: Any, numbers: Any) -> Self:
         """Become the fitted classifier of a fitted encoder and a model fitted to its ``numbers``."""
@@ -120,7 +133,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if "feature_names_in_" in vars(encoder):
             self.feature_names_in_ = encoder.feature_names_in_
-        self.spread_ = _spread(self.functions(numbers[:: 1 + numbers.shape[0] // SAMPLE]))
+        Phi = self.functions(_sampled(numbers))
+        self.centre_, self.spread_ = Phi.mean(axis=0), Phi.std(axis=0)
         return self
 
     def functions(self, numbers: Any) -> Array:
@@ -188,12 +202,18 @@ def _owners(schema: Schema) -> Array:
     return np.repeat(np.array(list(schema.groups), dtype=object), [len(place) for place in schema.groups.values()])
 
 
+def _spreads(numbers: Any) -> Array:
+    """The standard deviation of each column; one where it is constant."""
+    spread = to_dense(_sampled(numbers)).std(axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _sampled(numbers: Any) -> Any:
+    return numbers[:: 1 + numbers.shape[0] // SAMPLE]
+
+
 def bendable(schema: Schema) -> tuple[int, ...]:
     """Positions of numbers and of days; not of indicators, nor of the coordinates of cycles."""
     kinds = [plan for plan in schema.plans if isinstance(plan, NumberPlan | DatePlan)]
     wanted = [plan.column for plan in kinds if plan.kind in ("number", "date") and not plan.constant]
     return tuple(schema.groups[column].start for column in wanted)
-
-
-def _spread(Phi: Array) -> Float:
-    return np.asarray(Phi.std(axis=0), dtype=np.float64)

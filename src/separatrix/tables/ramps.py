@@ -4,8 +4,8 @@
     φ_j(x) = (x - ξ_j) / (ξ_j+1 - ξ_j),  held between 0 and 1
 
 between knots ξ_0 < ξ_1 < ... of one column. A sum Σ w_j φ_j is any broken line through those knots, level beyond the
-ends, and w_j is how much it rises from ξ_j to ξ_j+1: a weight that can be read. Equal and independent Gaussians on the
-w_j make it a random walk from knot to knot, whose step is the one scale that evidence has to find.
+ends, and w_j is how much it rises from ξ_j to ξ_j+1: a weight that can be read. Independent Gaussians on the w_j make
+it a walk from knot to knot with random steps, whose common scale is all that evidence has to find.
 """
 
 from __future__ import annotations
