@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A tree as a model again. Nothing in a file is run: classes are looked up, made empty, and filled.
+
+A file can name only classes of the parts of this package that models are made of, and of those only estimators and
+records (data classes, named tuples, enumerations). A record has just the fields that its class has; a field that is new
+since the file was written gets its default. Where the file is of a later revision, fields that are not known here are
+left out, as its writer promised they may be.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import io
+import math
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, cast
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from separatrix._array import Array
+from separatrix.io.archive import FileError
+from separatrix.io.writer import FUNCTIONS, PACKAGE, TRANSFORMERS
+
+__all__ = ["Reader"]
+
+#: Where the classes of a model live. Importing any other part, such as the command line, is not for a file to ask.
+PARTS = (
+    "_linalg",
+    "basis",
+    "bayesian",
+    "comparison",
+    "data",
+    "decisions",
+    "discriminative",
+    "exceptions",
+    "families",
+    "generative",
+    "likelihoods",
+    "priors",
+    "reductions",
+    "rules",
+    "solvers",
+    "stats",
+    "tables",
+)
+NUMBERS = "biufcUSmM"  # kinds of dtype that are plain bytes
+
+
+class Reader:
+    """Values from nodes; ``members`` are those of the archive."""
+
+    def __init__(self, members: Mapping[str, bytes], *, newer: bool = False) -> None:
+        self.members, self.newer = members, newer
+        self._makers: dict[str, Callable[[Any], Any]] = {
+            "list": self._items,
+            "tuple": lambda node: tuple(self._items(node)),
+            "set": lambda node: set(self._items(node)),
+            "frozenset": lambda node: frozenset(self._items(node)),
+            "dict": lambda node: {self.value(key): self.value(item) for key, item in node["items"]},
+            "range": lambda node: range(*map(_whole, node["items"])),
+            "slice": lambda node: slice(*(None if i is None else _whole(i) for i in node["items"])),
+            "float": lambda node: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]],
+            "dtype": lambda node: _plain(np.dtype(str(node["name"]))),
+            "array": lambda node: self._array(node["array"]),
+            "scalar": lambda node: self._array(node["array"])[()],
+            "objects": self._objects,
+            "csr": self._csr,
+            "enum": self._enum,
+            "function": lambda node: FUNCTIONS[node["name"]],
+            "generator": self._generator,
+            "transformer": self._transformer,
+            "record": self._record,
+        }
+
+    def value(self, node: Any) -> Any:
+        """What a node stands for."""
+        if not isinstance(node, dict):
+            if isinstance(node, list):
+                raise FileError("a list stands where a value should")
+            return node
+        make = self._makers.get(node["is"]) if isinstance(node["is"], str) else None
+        if make is None:
+            raise FileError(f"unknown kind of value {node['is']!r}")
+        return make(node)
+
+    def _items(self, node: Any) -> list[Any]:
+        return [self.value(item) for item in node["items"]]
+
+    def _objects(self, node: Any) -> Array:
+        values = np.empty(len(node["items"]), dtype=object)
+        values[:] = self._items(node)
+        return values.reshape([_whole(n) for n in node["shape"]])
+
+    def _csr(self, node: Any) -> Any:
+        data, indices, indptr = (self._array(part) for part in node["parts"])
+        rows, columns = map(_whole, node["shape"])
+        matrix = sparse.csr_array((data, indices, indptr), shape=(rows, columns))
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def _enum(self, node: Any) -> Any:
+        kind = _class(node["class"])
+        if not issubclass(kind, Enum):
+            raise FileError(f"{node['class']} is no enumeration")
+        return kind[node["name"]]
+
+    def _generator(self, node: Any) -> np.random.Generator:
+        bits = np.random.PCG64()
+        bits.state = self.value(node["state"])
+        return np.random.Generator(bits)
+
+    def _transformer(self, node: Any) -> Any:
+        """One of the two transformers that bases have, made and fitted as the basis does it."""
+        from sklearn import preprocessing
+
+        if node["class"] not in TRANSFORMERS:
+            raise FileError(f"{node['class']} is not a transformer of a basis")
+        arguments = {name: self.value(item) for name, item in node["arguments"].items()}
+        transformer = getattr(preprocessing, node["class"])(**arguments)
+        given = arguments.get("knots")
+        return transformer.fit(given if isinstance(given, np.ndarray) else np.zeros((1, _whole(node["columns"]))))
+
+    def _record(self, node: Any) -> Any:
+        """An object of this package, made without calling anything of it."""
+        kind = _class(node["class"])
+        fields = {name: self.value(item) for name, item in node["fields"].items()}
+        if issubclass(kind, Enum):
+            raise FileError(f"{node['class']} is an enumeration, and no record")
+        if issubclass(kind, tuple):
+            names = cast(Any, kind)._fields
+            return tuple.__new__(kind, self._completed(kind, fields, names, cast(Any, kind)._field_defaults).values())
+        if dataclasses.is_dataclass(kind):
+            fields = self._completed(kind, fields, [each.name for each in dataclasses.fields(kind)], _defaults(kind))
+        elif issubclass(kind, BaseEstimator):
+            _require_arguments(kind, fields)
+        made = object.__new__(kind)
+        for name, item in fields.items():
+            object.__setattr__(made, name, item)
+        return made
+
+    def _completed(self, kind: type, fields: dict[str, Any], names: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+        """A value for each name, in their order."""
+        unknown = [name for name in fields if name not in names]
+        if unknown and not self.newer:
+            raise FileError(f"{kind.__qualname__} has no field {unknown[0]!r}")
+        missing = [name for name in names if name not in fields and name not in defaults]
+        if missing:
+            raise FileError(f"{kind.__qualname__} lacks its field {missing[0]!r}")
+        return {name: fields[name] if name in fields else defaults[name] for name in names}
+
+    def _array(self, number: Any) -> Array:
+        """The array of a member, once its header is known to promise no more than there is."""
+        data = self.members[f"arrays/{_whole(number)}.npy"]
+        stream = io.BytesIO(data)
+        version = np.lib.format.read_magic(stream)
+        if version != (1, 0):
+            raise FileError(f"array {number} is of version {version}")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+        start = stream.tell()
+        if math.prod(shape) * _plain(dtype).itemsize != len(data) - start:
+            raise FileError(f"array {number} claims to be {dtype} {shape}, and has {len(data) - start} bytes")
+        flat = np.frombuffer(data, dtype=dtype, offset=start) if dtype.itemsize else np.empty(math.prod(shape), dtype)
+        return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise FileError(f"{value!r} stands where a whole number should")
+    return value
+
+
+def _plain(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind not in NUMBERS:
+        raise FileError(f"{dtype} is no type of number or text")
+    return dtype
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """The defaults of a data class."""
+    found: dict[str, Any] = {}
+    for each in dataclasses.fields(cast(Any, kind)):
+        if each.default is not dataclasses.MISSING:
+            found[each.name] = each.default
+        elif each.default_factory is not dataclasses.MISSING:
+            found[each.name] = each.default_factory()
+    return found
+
+
+def _require_arguments(kind: type, fields: Mapping[str, Any]) -> None:
+    """Raise where a model lacks an argument of its constructor."""
+    missing = [name for name in cast(Any, kind)._get_param_names() if name not in fields]
+    if missing:
+        raise FileError(f"{kind.__qualname__} lacks its argument {missing[0]!r}")
+
+
+def _class(name: Any) -> type:
+    """An estimator or record of this package by module and name; never another attribute, never another package."""
+    module, _, qualname = str(name).partition(":")
+    package, _, inner = module.partition(".")
+    if package != PACKAGE or inner.partition(".")[0] not in PARTS or "__" in module:
+        raise FileError(f"{name} is not of the models of this package")
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = vars(found).get(part) if not part.startswith("__") else None
+        if not isinstance(found, type):
+            raise FileError(f"{name} is not a class of this version")
+    if found.__module__ != module and not found.__module__.startswith(module + "."):  # a file may become a folder
+        raise FileError(f"{name} is not of that module")
+    is_record = dataclasses.is_dataclass(found) or issubclass(found, BaseEstimator | Enum)
+    if not (is_record or (issubclass(found, tuple) and "_field_defaults" in dir(found))):
+        raise FileError(f"{name} is neither an estimator nor a record")
+    return cast(type, found)
