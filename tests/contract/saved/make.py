@@ -1,0 +1,78 @@
+"""Write the files of this folder's format: run once when the format number rises, never to make a test pass.
+
+    python tests/contract/saved/make.py
+
+Each model is a file ``<name>.sx`` beside ``<name>.json``, which has rows and what the model said of them that day.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import separatrix as sx
+from separatrix.io import FORMAT
+
+HERE = Path(__file__).parent
+
+
+def rows(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    return rng.normal(size=(n, 2)) + np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])[y], y
+
+
+def table(n: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=n)
+    size = np.where(rng.random(n) < 0.1, np.nan, rng.normal(y, 1.0).round(3))
+    colour = np.where(rng.random(n) < 0.5 + 0.3 * y, "red", "blue").astype(object)
+    return pd.DataFrame({"size": size, "colour": colour, "visits": rng.poisson(2 + y)}), y
+
+
+def models() -> dict[str, tuple[object, object]]:
+    """Fitted models, each with the table to ask it about."""
+    X, y = rows()
+    frame, t = table()
+    words = np.array(["ash", "birch", "cedar"])
+    return {
+        "logistic": (sx.LogisticRegression().fit(X, words[y]), X),
+        "logistic_rbf": (sx.LogisticRegression(basis=sx.basis.RBF("kmeans", n_centres=3)).fit(X, y), X),
+        "logistic_spline": (sx.LogisticRegression(basis=sx.basis.Spline() + sx.basis.Polynomial(2)).fit(X, y), X),
+        "bayesian": (sx.BayesianLogisticRegression(approximation="laplace").fit(X, y > 0), X),
+        "bayesian_softmax": (sx.BayesianLogisticRegression(tune="evidence").fit(X, y), X),
+        "lda": (sx.LinearDiscriminantAnalysis().fit(X, y), X),
+        "qda_predictive": (sx.QuadraticDiscriminantAnalysis(estimate="predictive").fit(X, y), X),
+        "naive_bayes": (sx.NaiveBayes().fit(frame, t), frame),
+        "one_vs_one": (sx.OneVsOne(sx.ProbitRegression()).fit(X, y), X),
+        "decision_rule": (sx.DecisionRule(sx.LogisticRegression(), reject=0.6).fit(X, words[y]), X),
+        "table": (sx.TableClassifier().fit(frame, t), frame),
+    }
+
+
+def records(asked: object) -> dict[str, list]:
+    """A table as plain JSON, by column; gaps as null."""
+    frame = pd.DataFrame(asked)
+    return {str(name): [None if pd.isna(v) else v for v in frame[name].tolist()] for name in frame}
+
+
+def main() -> None:
+    folder = HERE / f"format{FORMAT}"
+    folder.mkdir()
+    for name, (model, asked) in models().items():
+        few = asked[:12]
+        sx.save(model, folder / f"{name}.sx")
+        said = {
+            "is_frame": isinstance(asked, pd.DataFrame),
+            "rows": records(few),
+            "label": model.predict(few).tolist(),
+            "probabilities": model.predict_proba(few).tolist(),
+        }
+        (folder / f"{name}.json").write_text(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main()

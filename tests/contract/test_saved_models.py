@@ -1,0 +1,28 @@
+"""Files that were saved once stay readable, and mean the same. They are made by saved/make.py, once for each format."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import separatrix as sx
+from separatrix.io import FORMAT
+
+SAVED = Path(__file__).parent / "saved"
+FILES = sorted(SAVED.glob("format*/*.sx"))
+
+
+def test_there_are_files_of_every_format():
+    assert {path.parent.name for path in FILES} == {f"format{number}" for number in range(1, FORMAT + 1)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_an_old_file_gives_the_answers_of_its_day(path):
+    said = json.loads(path.with_suffix(".json").read_text())
+    table = pd.DataFrame(said["rows"])
+    model = sx.load(path)
+    asked = table if said["is_frame"] else table.to_numpy()
+    assert model.predict(asked).tolist() == said["label"]
+    np.testing.assert_allclose(model.predict_proba(asked), said["probabilities"], rtol=1e-9, atol=1e-12)
