@@ -2,15 +2,16 @@
 """A tree as a model again. Nothing in a file is run: classes are looked up, made empty, and filled.
 
 A file can name only classes of the parts of this package that models are made of, and of those only estimators and
-records (data classes, named tuples, enumerations). A record has just the fields that its class has; a field that is new
-since the file was written gets its default. Where the file is of a later revision, fields that are not known here are
-left out, as its writer promised they may be.
+records (data classes, named tuples, enumerations). A record has just the fields that its class has. A field, or an
+argument of a model, that is new since the file was written gets its default. Where the file is of a later revision,
+fields that are not known here are left out, as its writer promised they may be.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import io
 import math
 from collections.abc import Callable, Mapping
@@ -136,7 +137,7 @@ class Reader:
         if dataclasses.is_dataclass(kind):
             fields = self._completed(kind, fields, [each.name for each in dataclasses.fields(kind)], _defaults(kind))
         elif issubclass(kind, BaseEstimator):
-            _require_arguments(kind, fields)
+            fields = _arguments(kind, fields) | fields
         made = object.__new__(kind)
         for name, item in fields.items():
             object.__setattr__(made, name, item)
@@ -190,11 +191,16 @@ def _defaults(kind: type) -> dict[str, Any]:
     return found
 
 
-def _require_arguments(kind: type, fields: Mapping[str, Any]) -> None:
-    """Raise where a model lacks an argument of its constructor."""
-    missing = [name for name in cast(Any, kind)._get_param_names() if name not in fields]
-    if missing:
-        raise FileError(f"{kind.__qualname__} lacks its argument {missing[0]!r}")
+def _arguments(kind: type, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Defaults for the arguments of a model's constructor that the fields lack."""
+    found = {}
+    for name, argument in list(inspect.signature(kind.__init__).parameters.items())[1:]:  # type: ignore[misc]
+        if argument.kind is argument.VAR_KEYWORD or argument.kind is argument.VAR_POSITIONAL or name in fields:
+            continue
+        if argument.default is argument.empty:
+            raise FileError(f"{kind.__qualname__} lacks its argument {name!r}")
+        found[name] = argument.default
+    return found
 
 
 def _class(name: Any) -> type:

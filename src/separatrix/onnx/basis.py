@@ -17,6 +17,7 @@ from separatrix.basis.sigmoid import Sigmoids
 from separatrix.basis.spline import BSplines
 from separatrix.basis.union import Joined
 from separatrix.onnx.graph import ExportError, Value
+from separatrix.tables.ramps import RampFunctions
 
 __all__ = ["through_basis"]
 
@@ -93,6 +94,12 @@ def _(basis: Sigmoids, X: Value) -> Value:
 def _(basis: Cosines, X: Value) -> Value:
     angle = (X - basis.offset) @ basis.frequencies + basis.phases
     return X.graph.op("Cos", angle) * float(np.sqrt(2 / len(basis.phases)))
+
+
+@functions.register
+def _(basis: RampFunctions, X: Value) -> Value:
+    ramps = ((X.columns(basis.bent) - basis.low) / (basis.high - basis.low)).at_least(0.0).at_most(1.0)
+    return X.graph.join([X.columns(basis.straight), ramps])
 
 
 @functions.register

@@ -28,6 +28,7 @@ from separatrix.rules.fisher import FisherDiscriminant
 from separatrix.rules.least_squares import LeastSquaresClassifier
 from separatrix.rules.perceptron import Perceptron
 from separatrix.shell import LinearClassifier
+from separatrix.tables.prior_only import PriorOnly
 
 __all__ = ["activation", "probability"]
 
@@ -80,6 +81,12 @@ def _(model: DiscriminativeClassifier, X: Value) -> Answer:
     if len(model.classes_) > 2:
         return of_scores(model.classes_, a, probability(model.likelihood_, a))
     return of_two(model.classes_, a, *(probability(model.likelihood_, side) for side in (-a, a)))
+
+
+@answer.register
+def _(model: PriorOnly, X: Value) -> Answer:
+    P = 0.0 * X.sum(1, keep=True) + model._p
+    return Answer(model.classes_, P.argmax(), probabilities=P)
 
 
 @answer.register
