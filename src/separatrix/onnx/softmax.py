@@ -7,6 +7,7 @@ from pairs. Classes are sorted by their means first, so that the answer does not
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,13 +19,21 @@ __all__ = ["softmax_normal", "softmax_probit_rule"]
 
 
 @dataclass(frozen=True, eq=False)
-class _SoftMaximum:
-    """ln Σ_j e^a_j over some classes, as a Gaussian: mean and variance (N,), shares and covariances (N, K)."""
+class _SoftMaxima:
+    """ln Σ_j e^a_j over B sets of classes, as Gaussians.
+
+    Mean and variance (N, B); ``weight`` (N, B, K) are the shares of the classes in each, and ``cov`` (N, B, K) its
+    covariances with all activations.
+    """
 
     mean: Value
     var: Value
     weight: Value
     cov: Value
+
+    def take(self, which: Sequence[int]) -> _SoftMaxima:
+        """Some of the sets."""
+        return _SoftMaxima(*(each.columns(which) for each in (self.mean, self.var, self.weight, self.cov)))
 
 
 def softmax_normal(mu: Value, Sigma: Value, n_classes: int) -> Value:
@@ -38,38 +47,46 @@ def softmax_normal(mu: Value, Sigma: Value, n_classes: int) -> Value:
 
 
 def _probabilities(mu: Value, Sigma: Value, K: int) -> Value:
-    """Each class against the soft maximum of the others."""
-    single = [_single(mu, Sigma, k, K) for k in range(K)]
-    before, after = [single[0]], [single[-1]]
-    for k in range(1, K - 1):
-        before.append(_merge(before[-1], single[k]))
-        after.append(_merge(single[K - 1 - k], after[-1]))
-    others = [after[-1], *(_merge(before[k - 1], after[K - 2 - k]) for k in range(1, K - 1)), before[-1]]
-    pairs = zip(single, others, strict=True)
-    p = mu.graph.stack([logistic_mean(one.mean - rest.mean, _difference_variance(one, rest)) for one, rest in pairs])
+    """Each class against the soft maximum of the others; as many steps one after the other as there are classes."""
+    single = _SoftMaxima(mu, (Sigma * np.eye(K)).sum(2), 0.0 * Sigma + np.eye(K), Sigma)
+    rest = _others(single, K)
+    p = logistic_mean(mu - rest.mean, _difference_variance(single, rest))
     return p / p.sum(1, keep=True)
 
 
-def _single(mu: Value, Sigma: Value, k: int, K: int) -> _SoftMaximum:
-    mean, cov = mu.column(k), Sigma.column(k)
-    return _SoftMaximum(mean, cov.column(k), 0.0 * cov + np.eye(K)[k], cov)
+def _others(single: _SoftMaxima, K: int) -> _SoftMaxima:
+    """For each class the soft maximum of all but it: of those before it and those after it."""
+    ends = [single.take([0, K - 1])]  # the first few classes, and as many of the last
+    for k in range(1, K - 1):
+        ends.append(_merge(ends[-1], single.take([k, K - 1 - k])))
+    if K == 2:
+        return single.take([1, 0])
+    before = _joined([ends[k - 1].take([0]) for k in range(1, K - 1)])
+    after = _joined([ends[K - 2 - k].take([1]) for k in range(1, K - 1)])
+    return _joined([ends[-1].take([1]), _merge(before, after), ends[-1].take([0])])
 
 
-def _merge(a: _SoftMaximum, b: _SoftMaximum) -> _SoftMaximum:
+def _joined(parts: Sequence[_SoftMaxima]) -> _SoftMaxima:
+    graph = parts[0].mean.graph
+    columns = zip(*((each.mean, each.var, each.weight, each.cov) for each in parts), strict=True)
+    return _SoftMaxima(*(graph.join(same) for same in columns))
+
+
+def _merge(a: _SoftMaxima, b: _SoftMaxima) -> _SoftMaxima:
     """ln(e^a + e^b), from whichever of the two has the larger mean."""
     swap = b.mean > a.mean
     high, low = b.mean.where(swap, a.mean), a.mean.where(swap, b.mean)
     high_var = b.var.where(swap, a.var)
-    shared = (a.weight * b.cov).sum(1)
+    shared = (a.weight * b.cov).sum(2)
     rho, rise, spread = soften(low - high, (a.var + b.var - 2.0 * shared).at_least(0.0))
     var = (high_var + 2.0 * rho * (shared - high_var) + spread).at_least(0.0)
-    share = (1.0 - rho).where(swap, rho).expand(1)  # of b
+    share = (1.0 - rho).where(swap, rho).expand(2)  # of b
     weight = (1.0 - share) * a.weight + share * b.weight
-    return _SoftMaximum(high + rise, var, weight, (1.0 - share) * a.cov + share * b.cov)
+    return _SoftMaxima(high + rise, var, weight, (1.0 - share) * a.cov + share * b.cov)
 
 
-def _difference_variance(a: _SoftMaximum, b: _SoftMaximum) -> Value:
-    return (a.var + b.var - 2.0 * (a.weight * b.cov).sum(1)).at_least(0.0)
+def _difference_variance(a: _SoftMaxima, b: _SoftMaxima) -> Value:
+    return (a.var + b.var - 2.0 * (a.weight * b.cov).sum(2)).at_least(0.0)
 
 
 def softmax_probit_rule(mu: Value, Sigma: Value, n_classes: int) -> Value:
