@@ -68,9 +68,8 @@ def of_log_joint(labels: Array, log_joint: Value, priors: Float) -> Answer:
     """
     largest = log_joint.max(1, keep=True)
     hopeless = largest.equals(-np.inf)
-    below = log_joint - (0.0 * largest).where(largest.is_nan(), largest).where(hopeless, 0.0)
-    e = below.exp()
-    P = (e / e.sum(1, keep=True)).where(hopeless.equals(False), priors)
+    e = (log_joint - log_joint.graph.constant(0.0).where(hopeless, largest)).exp()
+    P = log_joint.graph.constant(priors).where(hopeless, e / e.sum(1, keep=True))
     if len(labels) == 2:
         return Answer(labels, P.argmax(), log_joint.column(1) - log_joint.column(0), P)
     return Answer(labels, P.argmax(), P.log(), P)
