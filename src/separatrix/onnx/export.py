@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from importlib import import_module
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -150,27 +150,23 @@ def _describe(proto: Any, model: Any, found: Answer) -> None:
     from onnx import helper
 
     proto.producer_name, proto.producer_version = "separatrix", import_module("separatrix").__version__
-    names = vars(model).get("feature_names_in_")
-    about = {
-        "model": type(model).__name__,
-        "columns": json.dumps([str(name) for name in names] if names is not None else []),
-        "classes": json.dumps(found.labels.tolist(), default=str),
-        "label": _as_tensor(found.labels)[1],
-    }
+    names = getattr(model, "feature_names_in_", None)
+    about = {"model": type(model).__name__, "columns": json.dumps([] if names is None else list(map(str, names)))}
+    if found.code is not None:
+        about |= {"classes": json.dumps(found.labels.tolist(), default=str), "label": _as_tensor(found.labels)[1]}
     helper.set_model_props(proto, about)
 
 
 def _write(data: bytes, target: Path) -> None:
     """A file beside the target, renamed to it at the end."""
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with open(beside, "xb") as file:
             file.write(data)
-            file.close()
-            os.replace(file.name, target)
-        except BaseException:
-            file.close()
-            os.unlink(file.name)
-            raise
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def _require_onnx() -> None:

@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.table import Schema
-from separatrix.data.table.plans import CYCLES, CategoryPlan, DatePlan, NumberPlan
+from separatrix.data.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan
 from separatrix.generative.family_classifier import FamilyClassifier
 from separatrix.onnx.graph import ExportError, Graph, Value
 
 __all__ = ["encoded_columns", "text_columns"]
-
-MISSING, OTHER = "(missing)", "(other)"
 
 
 def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
