@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an array is here: its types, and the precision that arithmetic on it runs in."""
+"""What an array is here: its types, where it lives, and the precision that arithmetic on it runs in."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -37,3 +37,44 @@ def is_sparse(X: Rows) -> bool:
 def to_dense(X: Rows) -> Array:
     """The rows of one block as an ndarray."""
     return np.asarray(X.toarray() if is_sparse(X) else X)
+
+
+DEVICE_LIBRARIES = ("torch", "cupy")
+Function = TypeVar("Function")
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether X is an array of a library whose arrays may live on a GPU; asked without importing any."""
+    return type(X).__module__.partition(".")[0] in DEVICE_LIBRARIES
+
+
+def to_tensor(X: Any) -> Any:
+    """A torch tensor over the same memory, apart from any graph of derivatives.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Where X is CuPy's and torch, which runs everything on the GPU, is not installed.
+    """
+    try:
+        import torch
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            "Rows on a GPU need PyTorch, which is not installed: pip install 'separatrix[gpu]'"
+        ) from missing
+    tensor = X if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
+    return tensor.detach()
+
+
+def to_host(x: Any) -> Any:
+    """A tensor as a NumPy array; anything else as it is."""
+    if not is_tensor(x):
+        return x
+    tensor = to_tensor(x).cpu()
+    return tensor.float().numpy() if str(tensor.dtype) == "torch.bfloat16" else tensor.numpy()
+
+
+def device_aware(function: Function) -> Function:
+    """Mark a function of blocks, or of rows, that takes rows which live on a GPU; others are given copies of them."""
+    function.is_device_aware = True  # type: ignore[attr-defined]  # a function may carry a mark
+    return function

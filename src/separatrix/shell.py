@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float, Rows, device_aware
 from separatrix.basis import fit_basis
 from separatrix.data import Counted, LabelRules, Source, ThroughBasis, open_rows
 from separatrix.exceptions import DataError
@@ -125,6 +125,7 @@ class LinearClassifier(Classifier):
         codes = (a > 0).astype(np.intp) if a.ndim == 1 else a.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
+    @device_aware
     def _activation(self, X: Rows) -> Array:
         """In float64 whatever the rows are, as in the fit: far from zero, single precision leaves few digits."""
         W = self.coef_

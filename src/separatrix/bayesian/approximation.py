@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix._array import Array, Float, Rows
+from separatrix.data import Block
+from separatrix.data.device import DeviceRows
 from separatrix.exceptions import DataError
 from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
@@ -83,12 +85,23 @@ class Approximation:
 
     def activations(self, X: Rows, design: Design) -> Activations:
         """Mean and covariance of the activations of rows."""
-        Phi = design.regressors(X)
         C, P = self.mean.shape
+        if isinstance(X, DeviceRows) and C == 1:
+            block = Block(X, None, None, range(len(X)))
+            return Activations(design.activate(block, self.mean), spread_squares(X, design, self.factor.root))
+        Phi = design.regressors(X)
         if C == 1:
             return Activations(Phi @ self.mean[0], row_squares(Phi @ self.factor.root))
         spread = np.stack([Phi @ self.factor.root[k * P : (k + 1) * P] for k in range(C)], axis=1)
         return Activations(Phi @ self.mean.T, np.asarray(np.matmul(spread, spread.transpose(0, 2, 1))))
+
+
+def spread_squares(X: Rows, design: Design, root: Float) -> Float:
+    """|φ̃_n' R|² of each row, (n,)."""
+    if not isinstance(X, DeviceRows):
+        return row_squares(design.regressors(X) @ root)
+    R, c = root[: len(design.origin)], design.origin
+    return X.row_squares(R, (root[-1] if design.bias else 0.0) - c @ R)
 
 
 def row_squares(Z: Float) -> Float:

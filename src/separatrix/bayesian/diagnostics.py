@@ -40,7 +40,7 @@ from functools import partial
 import numpy as np
 
 from separatrix._arguments import check_count, generator
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, device_aware
 from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.importance import Proposal, evaluations, weighted_draws
 from separatrix.bayesian.variational_softmax import estimated_seconds
@@ -126,6 +126,7 @@ def can_vary(objective: Posterior) -> bool:
     return is_softmax and estimated_seconds(objective) <= SECONDS
 
 
+@device_aware
 def _pull(block: Block, approximation: Approximation, objective: Posterior) -> Grad:
     """Σ_n weight_n skew_n var_n φ̃_n', (C, P), on one block."""
     a = objective.design.activate(block, approximation.mean)

@@ -142,7 +142,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self.tol = tol
         self.rng = rng
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLogisticRegression:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesianLogisticRegression:
         """Find the posterior, and tune the prior if asked to."""
         self._check_arguments()
         training = self._open_training(X, y, sample_weight, soft=True)

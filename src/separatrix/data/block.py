@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Block:
             X=self.X[rows],
             t=None if self.t is None else self.t[rows],
             weight=None if self.weight is None else self.weight[rows],
-            row=np.asarray(self.row)[rows],
+            row=_some_of(self.row, rows),
             offset=None if self.offset is None else self.offset[rows],
         )
 
@@ -58,3 +59,12 @@ class Block:
         if is_sparse(self.X):
             return np.bincount(self.X.indices[is_so(self.X.data)], minlength=self.X.shape[1])
         return np.asarray(is_so(self.X).sum(axis=0), dtype=np.intp)
+
+
+def _some_of(row: Codes | range, rows: Any) -> Codes:
+    """Numbers of the rows taken; of a million in a row, only those are written down."""
+    mask = np.asarray(rows)
+    if not isinstance(row, range):
+        return np.asarray(row[mask])
+    positions = np.flatnonzero(mask) if mask.dtype == bool else mask
+    return np.asarray(row.start + row.step * positions)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Array, Codes, Float, to_host
 from separatrix.exceptions import DataError
 
 __all__ = ["encode_labels", "encode_shares", "is_shares"]
@@ -48,7 +48,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
 
 def _as_array(y: Any) -> Array:
     """Labels as an array; a list that mixes strings with anything else as objects, lest NaN become the word "nan"."""
-    labels = np.asarray(y)
+    labels = np.asarray(to_host(y))
     mixed = isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y)
     return np.array(y, dtype=object) if mixed else labels
 
@@ -132,7 +132,7 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
         Naming the first row whose shares are not probabilities.
     """
     names = getattr(y, "columns", None)
-    T = np.asarray(y, dtype=np.float64)
+    T = np.asarray(to_host(y), dtype=np.float64)
     classes = np.arange(T.shape[1]) if names is None else np.asarray(names)
     wrong = np.flatnonzero(~((T >= 0) & (T <= 1)).all(axis=1))
     if len(wrong):

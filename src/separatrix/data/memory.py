@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from separatrix.data.block import Block
 from separatrix.data.reader import Reader, open_reader
 from separatrix.data.source import Stat
 
-__all__ = ["InMemory", "as_source"]
+__all__ = ["InMemory", "as_source", "join_answers"]
 
 State = TypeVar("State")
 
@@ -85,24 +85,10 @@ class InMemory:
         return state
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
-        """``row_function`` of every row, in order; sparse where its answers are.
-
-        The answer is allocated once, like that of the first block, and never held twice.
-        """
+        """``row_function`` of every row, in order; sparse where its answers are."""
         spans = self._spans(MAP_BLOCKS * self.rows_per_block)
         answers = map_in_order(lambda span: row_function(self.reader.read(span)), spans)
-        if len(spans) == 1:
-            (answer,) = answers
-            return answer
-        first = next(answers)
-        if is_sparse(first):
-            stacked = sparse.vstack([first, *answers], format="csr")
-            return sparse.csr_array(stacked)  # type: ignore[no-any-return]  # SciPy ships no types
-        whole = np.empty((self.n_rows, *first.shape[1:]), first.dtype)
-        whole[spans[0]] = first
-        for span, answer in zip(spans[1:], answers, strict=True):
-            whole[span] = answer
-        return whole
+        return join_answers(answers, spans, self.n_rows)
 
     def _spans(self, rows: int | None = None) -> list[slice]:
         rows = rows or self.rows_per_block
@@ -116,6 +102,21 @@ class InMemory:
             row=range(span.start, span.stop),
             offset=None if self.offset is None else self.offset[span],
         )
+
+
+def join_answers(answers: Iterator[Array], spans: Sequence[slice], n_rows: int) -> Array:
+    """The answers of spans of rows as one array, allocated once and like the first of them; sparse where they are."""
+    first = next(answers)
+    if len(spans) == 1:
+        return first
+    if is_sparse(first):
+        stacked = sparse.vstack([first, *answers], format="csr")
+        return sparse.csr_array(stacked)  # type: ignore[no-any-return]  # SciPy ships no types
+    whole = np.empty((n_rows, *first.shape[1:]), first.dtype)
+    whole[spans[0]] = first
+    for span, answer in zip(spans[1:], answers, strict=True):
+        whole[span] = answer
+    return whole
 
 
 def as_source(X: Any, t: Array | None = None, weight: Float | None = None) -> InMemory:

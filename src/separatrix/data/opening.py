@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whatever a user calls X becomes rows that a model can be fitted to. A new place for rows is one line here.
 
-arrays, sparse matrices, data frames, Arrow tables     `memory`
+- arrays, sparse matrices, data frames, Arrow tables: `memory`
+- tensors of torch and CuPy, on any device: `device`
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, is_tensor
 from separatrix.data.memory import InMemory, as_source
 from separatrix.data.pairing import Labelled, LabelRules, pair
 from separatrix.data.reader import as_table
@@ -54,6 +55,10 @@ def open_rows(X: Any, columns: Sequence[str] | None = None) -> Opened:
     """The rows of X, wherever they are; ``columns`` are those that a fitted model knows by name."""
     if type(X) is not np.ndarray and isinstance(X, RowStore):
         return X.open_rows(columns)
+    if is_tensor(X):
+        from separatrix.data.device import OpenedTensor
+
+        return OpenedTensor.of(X)
     table = as_table(X)
     return _InMemoryTable(table, as_source(table))
 

@@ -150,7 +150,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         self.noise = noise
         self.rates = rates
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LabelNoiseLogisticRegression:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LabelNoiseLogisticRegression:
         """Fit to labels y, some of which may be wrong."""
         check_option(type(self).__name__, "rates", self.rates, STRUCTURES)
         if is_shares(y):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, device_aware
 from separatrix._threads import single_thread_blas
 from separatrix.data import encode_shares, is_shares
 from separatrix.discriminative.separation import examine, is_at_stake, warn_if_collinear
@@ -73,7 +73,7 @@ class DiscriminativeClassifier(LinearClassifier):
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         """p(t | a) for this many classes."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to labels y, or to soft targets: a table with the probability of each class in each row."""
         prior, solver = self._prior(), self._solver()
         training = self._open(X, y, sample_weight)
@@ -117,11 +117,13 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), shape (N, K); columns in the order of ``classes_``."""
-        return self._map_rows(X, lambda Phi: self._of_classes(Phi, self.likelihood_.probability), read_once=True)
+        P = device_aware(lambda Phi: self._of_classes(Phi, self.likelihood_.probability))
+        return self._map_rows(X, P, read_once=True)
 
     def predict_log_proba(self, X: Any) -> Array:
         """ln p(C_k | x), also where p itself underflows."""
-        return self._map_rows(X, lambda Phi: self._of_classes(Phi, self.likelihood_.log_probability), read_once=True)
+        log_P = device_aware(lambda Phi: self._of_classes(Phi, self.likelihood_.log_probability))
+        return self._map_rows(X, log_P, read_once=True)
 
     def _of_classes(self, Phi: Any, probability: Callable[[Array], Array]) -> Array:
         """For each class; of two, the first has the activation -a."""

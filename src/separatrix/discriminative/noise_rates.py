@@ -129,6 +129,11 @@ class Joint:
         noisy = replace(self.weights, likelihood=noisy_likelihood(self.rates.confusion(eta)))
         return here, Split(_inverse(noisy, theta), noisy.shape, self.rates.curvature(eta, counts))
 
+    @property
+    def rounding(self) -> float:
+        """Of the objective, relative."""
+        return self.weights.rounding
+
     def gradient_size(self, grad: Float) -> float:
         """As of weights alone; a rate has no units."""
         of_theta, of_eta = self.split(grad)

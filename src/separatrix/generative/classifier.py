@@ -86,7 +86,7 @@ class GenerativeClassifier(Classifier):
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn p(x | C_k) and p(C_k).
 
         Parameters

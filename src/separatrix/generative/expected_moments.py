@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from separatrix._array import Array, Float, to_dense
+from separatrix._array import Array, Float, device_aware, to_dense
 from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.families.facts import Moments
@@ -41,6 +41,7 @@ class FirstLook:
         return self.n_open == 0 and bool(np.isfinite(self.moments.mean).all()) and self.moments.scatter.is_finite()
 
 
+@device_aware
 def first_look(block: Block, n_classes: int, scatter: type[Any]) -> FirstLook:
     """Moments of the rows that have a label; NaN shows in them."""
     labelled = block.codes >= 0

@@ -20,8 +20,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from separatrix._arguments import check_option, check_positive
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float, Rows, device_aware
 from separatrix.data import Block, Source
+from separatrix.data.device import DeviceRows, on_host
 from separatrix.data.labels import UNLABELLED
 from separatrix.exceptions import DataError
 from separatrix.families import FactsError, NormalNormal
@@ -29,7 +30,7 @@ from separatrix.generative.affine import Affine, affine_form, why_not_affine
 from separatrix.generative.classifier import GenerativeClassifier, class_priors
 from separatrix.generative.conjugate import ESTIMATES, density_of, log_prior, prior_of
 from separatrix.generative.em import Expectation, maximise_expectation
-from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts, labelled_facts
+from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts, device_facts, labelled_facts
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
 from separatrix.generative.text import encode_text
 from separatrix.shell import Training
@@ -277,8 +278,14 @@ class _Parameters(NamedTuple):
     names: Sequence[str]
 
 
+@device_aware
 def _first_look(block: Block, groups: tuple[Group, ...], n_classes: int, names: Sequence[str]) -> GroupedFacts:
     """Facts of each class, and of the rows without a label as one class more."""
+    if isinstance(block.X, DeviceRows):
+        facts = device_facts(block, groups, n_classes + 1)
+        if facts is not None:
+            return facts
+        block = on_host(block)
     codes = np.where(block.codes == UNLABELLED, n_classes, block.codes)
     return labelled_facts(replace(block, t=codes), groups, n_classes + 1, names)
 

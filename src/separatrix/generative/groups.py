@@ -23,10 +23,10 @@ from separatrix.families import FAMILIES, Moments
 from separatrix.generative.categories import ValueCounts
 from separatrix.generative.em import one_hot
 from separatrix.generative.sparse_counts import COUNTS, all_counts, dense_chunks, sparse_log_density, sparse_sums
-from separatrix.stats import DiagonalScatter, class_moments
+from separatrix.stats import ClassMoments, DiagonalScatter, class_moments
 from separatrix.stats.scatter import spread_out
 
-__all__ = ["Group", "GroupedDensity", "GroupedFacts", "labelled_facts"]
+__all__ = ["Group", "GroupedDensity", "GroupedFacts", "device_facts", "labelled_facts"]
 
 NORMAL = ("normal", "normal_known_variance")
 ANY_NUMBER = (*NORMAL, "categorical")  # infinity shows in the sums
@@ -168,14 +168,27 @@ def labelled_facts(block: Block, groups: tuple[Group, ...], n_classes: int, name
     return GroupedFacts(R.sum(axis=0), groups, parts)
 
 
+def device_facts(block: Block, groups: tuple[Group, ...], n_classes: int) -> GroupedFacts | None:
+    """The same of rows that live on a device; None where those have to leave it: gaps, and families but the normal."""
+    if len(groups) > 1 or groups[0].family not in NORMAL or not (block.codes >= 0).all():
+        return None
+    moments = class_moments(block, n_classes, DiagonalScatter)
+    return GroupedFacts(moments.count, groups, (_of_normal(moments),)) if np.isfinite(moments.mean).all() else None
+
+
+def _of_normal(moments: ClassMoments[DiagonalScatter]) -> Moments:
+    """Facts of the normal family: every column has the weight of its class."""
+    count = np.tile(moments.count[:, None], moments.mean.shape[1])
+    return Moments(count, moments.mean, moments.scatter.squares)
+
+
 def _labelled(block: Block, group: Group, R: Float, names: Sequence[str]) -> Any:
     x = group.checked(block.X, names)
     if group.family in NORMAL and not is_sparse(x):  # without gaps, three reads of the block instead of ten
         rows = Block(x, block.t, block.weight, block.row)
         moments = class_moments(rows, R.shape[1], DiagonalScatter)
         if np.isfinite(moments.mean).all():
-            count = np.tile(moments.count[:, None], x.shape[1])
-            return Moments(count, moments.mean, moments.scatter.squares)
+            return _of_normal(moments)
     return group.facts(x, R)
 
 

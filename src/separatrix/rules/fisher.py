@@ -214,7 +214,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         self.threshold = threshold
         self.shrinkage = shrinkage
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FisherDiscriminant:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
         """Fit in one pass over the rows."""
         self._check_arguments()
         training = self._open_training(X, y, sample_weight)

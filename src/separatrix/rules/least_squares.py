@@ -129,7 +129,7 @@ class LeastSquaresClassifier(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.targets = targets
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastSquaresClassifier:
         """Fit in one pass over the rows."""
         check_number("LeastSquaresClassifier", "alpha", self.alpha, low=0.0)
         check_option("LeastSquaresClassifier", "targets", self.targets, ("one-of-K", "fisher"))

@@ -231,7 +231,7 @@ class Perceptron(LinearClassifier):
         self.rng = rng
         self.trace = trace
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
         """Show the rows, epoch after epoch, until none is a mistake."""
         check_positive("Perceptron", "learning_rate", self.learning_rate)
         check_count("Perceptron", "max_epochs", self.max_epochs)

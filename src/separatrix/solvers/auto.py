@@ -5,9 +5,9 @@ A gradient reads the rows once. A Hessian costs N P² operations, as much as P/2
 
 1. A Hessian that takes no time to speak of: Newton's method.
 2. Many rows for each weight: a sixteenth of them is fitted first. Its optimum is as far from that of all rows as
-   sampling noise, a few hundredths of a standard deviation; from there one Hessian of all rows in single precision, and
-   L-BFGS steps with its inverse that cost a gradient each. Each such step wins one to two digits, so four of them reach
-   1e-8.
+   sampling noise, a few hundredths of a standard deviation, and so is its Hessian; from there L-BFGS steps with the
+   inverse of that, which cost a gradient of all rows each. Each wins more than a digit, so six of them reach 1e-8; with
+   a Hessian of all rows it would be four, and a Hessian costs more than two gradients.
 3. Otherwise L-BFGS, with preconditioners in the order of their price: a diagonal (where rows are few for each weight),
    a Hessian in single precision (of several classes, a block for each), and if need be Newton's method. Each has about
    as many steps as the next one costs, so that the whole is never much dearer than the best of them.
@@ -87,9 +87,7 @@ class Auto:
 
     def _many_rows(self, objective: Posterior, sample: Posterior) -> Sequence[Way]:
         C, P = objective.shape
-        if C == 1:
-            return [self._hessian(joint, PATIENCE), *self._surely(objective)]
-        return [self._hessian(joint if C * P <= JOINT else classes, PATIENCE, sample), *self._surely(objective)]
+        return [self._hessian(joint if C == 1 or C * P <= JOINT else classes, PATIENCE, sample), *self._surely(objective)]
 
     def _wide(self, objective: Posterior) -> Sequence[Way]:
         N, M = objective.source.n_rows, len(objective.design.origin)

@@ -17,10 +17,11 @@ import numpy as np
 from separatrix._array import Float
 from separatrix.stats.objective import ValueGrad, ValueGradHess
 
-__all__ = ["ARMIJO", "ROUNDING", "Progress", "descend"]
+__all__ = ["ARMIJO", "ROUNDING", "SINGLE_ROUNDING", "Progress", "descend"]
 
 ARMIJO = 1e-4
 ROUNDING = 1e-12  # of the objective, relative: sums over rows are no better
+SINGLE_ROUNDING = 1e-9  # ... where activations are computed in single precision, as on a GPU
 TINY = 1e-3  # a promise of so little of the rounding is none
 TRIES = 40
 
@@ -44,11 +45,14 @@ class Progress:
 
 
 def descend(
-    evaluate: Callable[[Float], Point], theta: Float, here: Point, direction: Float
+    evaluate: Callable[[Float], Point], theta: Float, here: Point, direction: Float, *, rounding: float = ROUNDING
 ) -> tuple[tuple[Float, Point] | None, int]:
-    """The point that a step along ``direction`` leads to, or None where it cannot; and the evaluations it took."""
+    """The point that a step along ``direction`` leads to, or None where it cannot; and the evaluations it took.
+
+    ``rounding`` is that of the objective, relative.
+    """
     promised = float(np.vdot(here.grad, direction))
-    noise = ROUNDING * abs(here.value)
+    noise = rounding * abs(here.value)
     share = 1.0
     for tries in range(1, TRIES) if promised < 0 else ():
         trial = theta + share * direction

@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
-from separatrix.solvers.descent import ROUNDING, Progress, descend
+from separatrix.solvers.descent import Progress, descend
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse, diagonal
 from separatrix.solvers.result import End, Solution, Status, Step, at_rest
@@ -27,7 +27,7 @@ STALL = 50  # steps without progress after which there will be none
 SMALLEST = 1e-14  # a sum, as a share of the sizes of its terms, that is more than their rounding
 
 SMALLER = 0.5  # of a gradient, that is
-SAME = 10 * ROUNDING
+SAME = 10  # times the rounding of the objective
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class LBFGS:
                 break
             moved, tries, is_idle = None, 0, progress.ends(here.value, size)
             if not is_idle:
-                moved, tries = descend(objective.value_grad, theta, here, -pairs.dot(here.grad))
+                direction = -pairs.dot(here.grad)
+                moved, tries = descend(objective.value_grad, theta, here, direction, rounding=objective.rounding)
             passes += tries
             if moved is not None:
                 pairs.add(moved[0] - theta, moved[1].grad - here.grad)
@@ -96,7 +97,8 @@ def _by_gradient(
     trial = theta - inverse.solve(here.grad)
     there = objective.value_grad(trial)
     is_smaller = objective.gradient_size(there.grad) <= SMALLER * objective.gradient_size(here.grad)
-    return (trial, there) if is_smaller and there.value <= here.value + SAME * abs(here.value) else None
+    same = SAME * objective.rounding * abs(here.value)
+    return (trial, there) if is_smaller and there.value <= here.value + same else None
 
 
 class _Pairs:

@@ -45,7 +45,7 @@ class Newton:
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """From ``start`` (C, P) to a minimum."""
-        evaluate = objective.value_grad_hess
+        evaluate, rounding = objective.value_grad_hess, objective.rounding
         theta, here, passes = start, evaluate(start), 1
         trace, progress = [], Progress(STALL)
         for step in range(self.max_steps + 1):
@@ -61,9 +61,9 @@ class Newton:
                 end = at_rest(size, self.tol)
                 break
             # Where the curvature underflows there is no Newton step, but there is still a downhill.
-            moved, tries = descend(evaluate, theta, here, -factor.solve(here.grad))
+            moved, tries = descend(evaluate, theta, here, -factor.solve(here.grad), rounding=rounding)
             if moved is None:
-                moved, more = descend(evaluate, theta, here, -diagonal(objective).solve(here.grad))
+                moved, more = descend(evaluate, theta, here, -diagonal(objective).solve(here.grad), rounding=rounding)
                 tries += more
             passes += tries
             if moved is None:

@@ -16,11 +16,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from separatrix._array import Array, Float, is_sparse
-from separatrix.data import Block, InMemory, Source
+from separatrix._array import Array, Float, device_aware, is_sparse
+from separatrix.data import Block, Source
+from separatrix.data.device import DeviceRows
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
+from separatrix.solvers.descent import ROUNDING, SINGLE_ROUNDING
 from separatrix.solvers.result import Solution
 from separatrix.stats import ClassMoments, DiagonalScatter, require_finite, require_squares
 from separatrix.stats.columns import column_moments
@@ -41,18 +43,23 @@ LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in stan
 SHARE = 16  # of many rows, one out of so many is looked at first
 PER_WEIGHT = 20  # but at least so many rows for each weight
 WIDE = 2_000  # columns from which a prior that ties the bias to the weights, a full matrix, is not made
+MOST = 2**24  # numbers in a sample: 128 MiB, and more than its purpose needs
 MANY = 2_000_000  # numbers in a table from which a first look at some of it pays
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Units:
-    """Where each column lies and how far it spreads: mean and standard deviation (M,), and the total weight."""
+    """Where each column lies and how far it spreads: mean and standard deviation (M,), and the total weight.
+
+    ``rounding`` is that of a sum over these rows, relative.
+    """
 
     mean: Float
     spread: Float
     total: float
     dtype: np.dtype[Any]
     is_sparse: bool
+    rounding: float = ROUNDING
 
     def design(self, *, fit_intercept: bool) -> Design:
         """Regressors about the mean, or about zero where there is no bias to take up the difference."""
@@ -70,13 +77,17 @@ class _Look:
     moments: ClassMoments[DiagonalScatter]
     dtype: np.dtype[Any]
     is_sparse: bool
+    rounding: float
 
     def __add__(self, other: _Look) -> _Look:
         return replace(self, moments=self.moments + other.moments)
 
 
+@device_aware
 def _look(block: Block) -> _Look:
-    return _Look(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X))
+    is_rounded = isinstance(block.X, DeviceRows) and block.X.dtype == np.float32
+    rounding = SINGLE_ROUNDING if is_rounded else ROUNDING
+    return _Look(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)
 
 
 def survey(source: Source, *, fit_intercept: bool) -> Units:
@@ -94,7 +105,7 @@ def survey(source: Source, *, fit_intercept: bool) -> Units:
     variance = np.where(moments.is_constant(variance), 0.0, variance)
     if not fit_intercept:
         variance = variance + mean**2
-    return Units(mean, np.sqrt(variance), total, look.dtype, look.is_sparse)
+    return Units(mean, np.sqrt(variance), total, look.dtype, look.is_sparse, look.rounding)
 
 
 def pose(
@@ -106,7 +117,7 @@ def pose(
     per standard deviation of each column and on the bias at the mean.
     """
     M = len(source.columns)
-    rows = max(source.n_rows // SHARE, PER_WEIGHT * (M + 1))
+    rows = max(min(source.n_rows // SHARE, MOST // max(M, 1)), PER_WEIGHT * (M + 1))
     is_many = source.n_rows >= max(4 * rows, MANY // max(M, 1))
     sample = representative_sample(source, rows, PER_WEIGHT * (M + 1)) if is_many else None
     units = survey(source if sample is None else sample, fit_intercept=fit_intercept)
@@ -134,12 +145,17 @@ class Posterior:
     prior: Penalty
     design: Design
     units: Units
-    sample: InMemory | None = None
+    sample: Source | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """(C, P)."""
         return self.likelihood.n_outputs, self.design.width
+
+    @property
+    def rounding(self) -> float:
+        """Of E, relative."""
+        return self.units.rounding
 
     def value_grad(self, theta: Float) -> ValueGrad:
         """E and ∂E/∂θ: one pass."""

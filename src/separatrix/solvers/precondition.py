@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Float
+from separatrix._array import Float, device_aware
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
 from separatrix.data import Block
@@ -86,6 +86,7 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
     return ByClass(tuple(_sturdy_factor(block) for block in blocks), keeps_mean=not is_joint)
 
 
+@device_aware
 def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
     """The diagonal blocks of the Hessian on one block of rows, (C, P, P)."""
     assert block.t is not None, "this block carries no targets"

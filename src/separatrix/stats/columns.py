@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from separatrix._array import Float, Rows, bincount, is_sparse
+from separatrix._array import Float, Rows, bincount, device_aware, is_sparse
 from separatrix.data.block import Block
 from separatrix.stats.moments import COMPILED_FROM, ClassMoments, class_moments
 from separatrix.stats.scatter import DiagonalScatter
@@ -23,6 +23,7 @@ from separatrix.stats.scatter import DiagonalScatter
 __all__ = ["column_moments"]
 
 
+@device_aware
 def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
     """The moments of one block, as those of a single class."""
     if not is_sparse(block.X):

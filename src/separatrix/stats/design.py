@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Float, Rows, is_sparse, to_dense
+from separatrix._array import Array, Float, Rows, is_sparse, to_dense, to_host
 from separatrix.data.block import Block
+from separatrix.data.device import DeviceRows
+from separatrix.stats.device import curvature_gram
 from separatrix.stats.moments import COMPILED_FROM
 
 __all__ = ["Design", "dots"]
@@ -53,13 +55,13 @@ class Design:
     def activate(self, block: Block, theta: Float) -> Array:
         """θ φ̃ for each row, float64: (n,) for one output, (n, C) for more; any offset of the rows included."""
         W = theta[:, : len(self.origin)]
-        rows, rest = self._rows(block.X)
+        rows, rest = self.rows(block.X)
         shift = (theta[:, -1] if self.bias else 0.0) - W @ rest
         if len(W) == 1:
             a = dots(rows, W[0])
             a += shift[0]
         else:
-            a = np.asarray(_wide(rows) @ W.T)
+            a = np.asarray(rows @ W.T if isinstance(rows, DeviceRows) else _wide(rows) @ W.T)
             a += shift
         if block.offset is not None:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
@@ -67,10 +69,10 @@ class Design:
 
     def collect(self, block: Block, slope: Array) -> Float:
         """Σ_n slope_n φ̃_n', (C, P)."""
-        (X, rest), M = self._rows(block.X), len(self.origin)
+        (X, rest), M = self.rows(block.X), len(self.origin)
         total = np.atleast_1d(slope.sum(axis=0))
         G = np.empty((len(total), self.width))
-        G[:, :M] = _sums(X, slope) if slope.ndim == 1 else slope.T @ _wide(X)
+        G[:, :M] = _sums(X, slope)
         G[:, :M] -= np.outer(total, rest)
         if self.bias:
             G[:, M] = total
@@ -78,15 +80,17 @@ class Design:
 
     def gram(self, block: Block, weight: Array, *, single: bool = False) -> Float:
         """Σ_n weight_n φ̃_n φ̃_n', (P, P); products in single precision if that is good enough for the caller."""
+        if isinstance(block.X, DeviceRows):
+            return self.without_constants(curvature_gram(block.X, self.origin, self.bias, block.X.on(weight)))
         if is_sparse(block.X):
             return self._sparse_gram(block.X, weight)
         if not single and block.X.dtype == np.float64:
-            return self._without_constants(self._dense_gram(block.X, weight, None, np.dtype(np.float64)))
+            return self.without_constants(self._dense_gram(block.X, weight, None, np.dtype(np.float64)))
         # Single precision ends at 1e38, so the units of columns and of weights are taken out, and put back in double.
         most = float(np.abs(weight).max(initial=0.0))
         unit = np.maximum(self._units(), SHORTEST)
         H = self._dense_gram(block.X, weight / (most or 1.0), unit[: len(self.origin)], np.dtype(np.float32))
-        return self._without_constants(H * unit[:, None] * unit * most)
+        return self.without_constants(H * unit[:, None] * unit * most)
 
     def regressors(self, X: Rows) -> Array:
         """φ̃ of some rows, (n, P), dense."""
@@ -110,7 +114,7 @@ class Design:
         is_far = (self.spread > 0) & (np.abs(self.origin) > FAR * self.spread)
         return np.where(is_far, self.origin, 0.0)
 
-    def _rows(self, X: Rows) -> tuple[Rows, Float]:
+    def rows(self, X: Rows) -> tuple[Rows, Float]:
         """The rows, from which some of the origin may have been subtracted, and the rest of it."""
         if not is_sparse(X):
             return (X - self.origin.astype(X.dtype), 0.0 * self.origin) if self.subtract else (X, self.origin)
@@ -153,7 +157,7 @@ class Design:
 
     def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:
         """About zero, then moved: Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
-        X, c = self._rows(block_X)
+        X, c = self.rows(block_X)
         scaled = X.multiply(weight[:, None]).tocsr()
         s, total, M = np.asarray(scaled.sum(axis=0)).ravel(), weight.sum(), len(self.origin)
         raw = to_dense(X.T @ scaled)
@@ -165,9 +169,9 @@ class Design:
         if self.spread is None:
             constant = np.abs(np.diag(H)[:M]) <= CANCELLED * np.abs(np.diag(raw))
             H[:M][constant], H[:, :M][:, constant] = 0.0, 0.0
-        return self._without_constants(H)
+        return self.without_constants(H)
 
-    def _without_constants(self, H: Float) -> Float:
+    def without_constants(self, H: Float) -> Float:
         """The same, with no more than zero for columns that are known to be constant: they have but rounding there."""
         if self.spread is not None and not self.spread.all():
             constant = np.flatnonzero(self.spread == 0)
@@ -184,6 +188,8 @@ def _is_compiled(X: Rows) -> bool:
 
 def dots(X: Rows, w: Float) -> Float:
     """X w in float64."""
+    if isinstance(X, DeviceRows):
+        return X @ w
     if not _is_compiled(X):
         return np.asarray(_wide(X) @ w)
     from separatrix.stats._kernels import csr_dots, row_dots
@@ -197,7 +203,11 @@ def dots(X: Rows, w: Float) -> Float:
 
 
 def _sums(X: Rows, slope: Array) -> Float:
-    """X' slope in float64."""
+    """Σ_n slope_n x_n' in float64: (M,) of (n,) slopes, (C, M) of (n, C)."""
+    if isinstance(X, DeviceRows):
+        return np.asarray(to_host(X.sums(X.on(slope))))
+    if slope.ndim == 2:
+        return np.asarray(slope.T @ _wide(X))
     if not _is_compiled(X):
         return np.asarray(_wide(X).T @ slope)
     from separatrix.stats._kernels import csr_sums, row_sums

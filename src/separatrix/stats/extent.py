@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix._array import Float, is_sparse
+from separatrix._array import Float, device_aware, is_sparse
 from separatrix.data.block import Block
+from separatrix.data.device import DeviceRows
+from separatrix.stats.device import extents
 
 __all__ = ["Extent", "extent"]
 
@@ -30,9 +32,12 @@ class Extent:
         )
 
 
+@device_aware
 def extent(block: Block) -> Extent:
     """The extent of one block."""
     X = block.X
+    if isinstance(X, DeviceRows):
+        return Extent(*extents(X))
     low, high = X.min(axis=0), X.max(axis=0)
     if is_sparse(X):
         low, high = low.toarray(), high.toarray()

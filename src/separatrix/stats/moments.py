@@ -16,11 +16,22 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Codes, Float, Rows, bincount, is_sparse, to_dense
+from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse, to_dense
 from separatrix.data.block import Block
+from separatrix.data.device import DeviceRows, on_host
 from separatrix.data.source import Source
+from separatrix.stats import device
 from separatrix.stats.finite import require_finite, require_squares
-from separatrix.stats.scatter import DiagonalScatter, FactoredScatter, Scatter, segments, spread_out, squared_sums
+from separatrix.stats.scatter import (
+    ClassScatter,
+    DiagonalScatter,
+    FactoredScatter,
+    PooledScatter,
+    Scatter,
+    segments,
+    spread_out,
+    squared_sums,
+)
 
 __all__ = ["ClassMoments", "class_moments", "collect_moments"]
 
@@ -28,6 +39,7 @@ S = TypeVar("S", bound=Scatter)
 
 DENSE_ABOVE = 0.1  # a block with more than this share of non-zeros is centred as a dense one
 COMPILED_FROM = 50_000  # numbers in a block from which a compiled loop pays for importing its compiler
+FIRST_ROWS = 1024  # of a block on a device, whose mean is near enough to that of all of them
 CANCELLATION = 1e4  # ... as is one with a column whose squared mean exceeds this many variances
 
 
@@ -106,8 +118,13 @@ def collect_moments(
     return moments  # type: ignore[return-value]  # kind is scatter or FactoredScatter
 
 
+@device_aware
 def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoments[S]:
     """The moments of one block. NaN or infinity in a column makes that column's means not finite."""
+    if isinstance(block.X, DeviceRows):
+        if scatter is not FactoredScatter:
+            return _device_moments(block, n_classes, scatter)
+        block = on_host(block)
     order = np.argsort(block.codes, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(np.bincount(block.codes, minlength=n_classes))])
     weight = None if block.weight is None else block.weight[order]
@@ -117,6 +134,36 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
         if is_sparse(block.X):
             return _sparse_moments(block.X[order], weight, bounds, scatter)
         return _dense_moments(_sorted_copy(block.X, order), weight, bounds, scatter)
+
+
+def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments[S]:
+    """Means about that of the first rows, so that single precision keeps its digits; then scatter about them."""
+    rows, t, weight = block.X, block.codes, block.weight
+    count = device.class_weights(rows, t, weight, n_classes)
+    safe = np.where(count > 0, count, 1.0)[:, None]
+    first = np.asarray(rows[:FIRST_ROWS]).mean(axis=0)
+    if kind is PooledScatter and weight is None:
+        found = device.pooled_moments(rows, first, t, n_classes)
+        if found is not None and _is_near(shift := found[0] / safe, np.diag(found[1]) / count.sum()):
+            moved = PooledScatter(found[1]).without(np.sqrt(count)[:, None] * shift)
+            return ClassMoments(count, first + shift, moved)  # type: ignore[arg-type]  # S is PooledScatter
+    mean = first.astype(np.float64) + device.class_sums(rows, np.tile(first, (n_classes, 1)), t, weight) / safe
+    near = mean.astype(rows.dtype)  # a mean that the rows' precision can hold
+    about: Any
+    if kind is DiagonalScatter:
+        about = DiagonalScatter(device.class_sums(rows, near, t, weight, squared=True))
+    elif kind is PooledScatter:  # about one point for all classes, which takes no look at the class of each row
+        near = np.tile((count @ mean / count.sum()).astype(rows.dtype), (n_classes, 1))
+        about = PooledScatter(device.scatter(rows, near[0], weight))
+    else:
+        matrices = [device.scatter_of_class(rows, near[k], t, weight, k) for k in range(n_classes)]
+        about = ClassScatter(np.stack(matrices))
+    return ClassMoments(count, mean, about.without(np.sqrt(count)[:, None] * (mean - near)))
+
+
+def _is_near(shift: Float, variance: Float) -> bool:
+    """Whether a scatter about a point so far from the means loses no digit to speak of when it is moved to them."""
+    return bool((shift**2 <= 0.75 * variance).all())
 
 
 def diagonal_moments(block: Block, n_classes: int) -> ClassMoments[DiagonalScatter]:

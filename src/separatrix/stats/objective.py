@@ -17,10 +17,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix._array import Array, Float
+from separatrix._array import Array, Float, device_aware
 from separatrix.data.block import Block
+from separatrix.data.device import DeviceRows
 from separatrix.likelihoods import Covariances, Likelihood
 from separatrix.stats.design import Design
+from separatrix.stats.device import Pass, objective_pass
 
 __all__ = [
     "Design",
@@ -77,12 +79,17 @@ class Largest:
         return Largest(max(self.value, other.value))
 
 
+@device_aware
 def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
     """L and its gradient on one block."""
+    there = _on_device(block, theta, likelihood, design)
+    if there is not None:
+        return ValueGrad(there.value, there.grad)
     log_p, slope, _ = likelihood.derivatives(design.activate(block, theta), _targets(block))
     return ValueGrad(-_total(log_p, block), -design.collect(block, _weighted(slope, block)))
 
 
+@device_aware
 def value_grad_hess(
     block: Block, theta: Float, likelihood: Likelihood, design: Design, *, exact: bool = True, single: bool = False
 ) -> ValueGradHess:
@@ -90,6 +97,9 @@ def value_grad_hess(
 
     The Hessian alone may be taken in single precision.
     """
+    there = _on_device(block, theta, likelihood, design, hessian="rough" if single else "full")
+    if there is not None and there.hess is not None:
+        return ValueGradHess(there.value, there.grad, there.hess)
     a, t = design.activate(block, theta), _targets(block)
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
@@ -101,6 +111,7 @@ def value_grad_hess(
     )
 
 
+@device_aware
 def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Largest:
     """max_n |change of a row's slope| / |slope|, to first order, when θ moves by V.
 
@@ -116,6 +127,7 @@ def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, 
     return Largest(float(share.max(initial=0.0)))
 
 
+@device_aware
 def least_lead(block: Block, theta: Float, design: Design) -> Largest:
     """Minus the smallest lead of a row's own class over the best other one; negative if all rows are right."""
     rows = block if block.weight is None else block.take(block.weight > 0)
@@ -125,6 +137,15 @@ def least_lead(block: Block, theta: Float, design: Design) -> Largest:
     own = np.take_along_axis(A, rows.codes[:, None], axis=1)[:, 0]
     np.put_along_axis(A, rows.codes[:, None], -np.inf, axis=1)
     return Largest(float((A.max(axis=1) - own).max(initial=-np.inf)))
+
+
+def _on_device(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, hessian: str = "none"
+) -> Pass | None:
+    """What a device found, where the rows live on one and it knows the likelihood."""
+    if not isinstance(block.X, DeviceRows):
+        return None
+    return objective_pass(block, theta, likelihood, design, hessian=hessian)
 
 
 def _hessian(block: Block, curvature: Array | Covariances, design: Design, n_outputs: int, single: bool) -> Float:

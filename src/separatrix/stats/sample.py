@@ -2,21 +2,22 @@
 """Some of the rows, spread evenly over all of them: a first look, and a cheap first fit.
 
 One row is drawn at random from each stretch of equal length, so neither sorted nor periodic tables mislead. The draw
-depends on the number of the row alone: the same rows give the same sample. Rows of weight zero are not there.
+depends on the number of the row alone: the same rows give the same sample, in whatever blocks and from wherever they
+come. Rows of weight zero are not there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, is_sparse
-from separatrix.data import Block, InMemory, Source, as_source
-from separatrix.data.memory import block_rows
+from separatrix._array import Array, Codes, device_aware, is_sparse
+from separatrix.data import Block, InMemory, Source, as_source, open_rows
+from separatrix.data.device import DeviceRows
 
 __all__ = ["Sample", "collect_sample", "representative_sample"]
 
@@ -35,34 +36,48 @@ class Sample:
         return Sample(self.parts + other.parts, self.n_live + other.n_live, self.total + other.total)
 
 
+@device_aware
 def draw(block: Block, stretch: int) -> Sample:
-    """One row out of each ``stretch`` of those rows of a block that have weight."""
-    if block.weight is None:
-        live, total = None, float(len(block))
-    else:
-        live, total = np.flatnonzero(block.weight > 0), float(block.weight.sum())
-    n = len(block) if live is None else len(live)
-    starts = np.arange(0, n, stretch)
-    jump = np.random.default_rng(block.row[0]).integers(stretch, size=len(starts))
-    # The last stretch may be short; then its row is there with the probability that it would have elsewhere.
-    chosen = (starts + jump)[starts + jump < n]
-    rows = chosen if live is None else live[chosen]
+    """One row out of each ``stretch``; of those that have weight, they are kept."""
+    start, stop = int(block.row[0]), int(block.row[-1]) + 1
+    chosen = _numbered(np.arange(start // stretch, -(-stop // stretch)), stretch)
+    rows = chosen[(chosen >= start) & (chosen < stop)] - start
+    n, total = len(block), float(len(block))
+    if block.weight is not None:
+        n, total = int(np.count_nonzero(block.weight > 0)), float(block.weight.sum())
+        rows = rows[block.weight[rows] > 0]
     return Sample((block.take(rows),) if len(rows) else (), n, total)
 
 
+def _numbered(stretch: Codes, length: int) -> Codes:
+    """The number of the row that is drawn from each stretch of this length: the mixing of SplitMix64 (Steele 2014)."""
+    with np.errstate(over="ignore"):
+        z = (stretch.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return stretch * length + (z % np.uint64(length)).astype(np.intp)
+
+
 def collect_sample(source: Source, rows: int) -> InMemory:
-    """About ``rows`` rows of a source, in memory; their weights are scaled to stand for all of them."""
-    return _in_memory(_drawn(source, rows))
+    """About ``rows`` rows of a source, in host memory; their weights are scaled to stand for all of them."""
+    sample = _drawn(source, rows)
+    X = _stacked([np.asarray(part.X) if isinstance(part.X, DeviceRows) else part.X for part in sample.parts])
+    t, weight, offset = _numbers(sample)
+    return replace(as_source(X, t, weight), offset=offset)
 
 
-def representative_sample(source: Source, rows: int, least: int) -> InMemory | None:
-    """The same, or None where it does not stand for all rows: too few have weight, or a few have most of it."""
+def representative_sample(source: Source, rows: int, least: int) -> Source | None:
+    """The same where the rows live, or None where it does not stand for all of them: too few rows have weight, or a
+    few have most of it.
+    """
     sample = _drawn(source, rows)
     n = sum(len(part) for part in sample.parts)
     weight = sum(float(len(part) if part.weight is None else part.weight.sum()) for part in sample.parts)
     if n < least or not 1 / FAIR < weight * sample.n_live / n / sample.total < FAIR:
         return None
-    return _in_memory(sample)
+    X = _stacked([part.X for part in sample.parts])
+    return open_rows(X).attached(*_numbers(sample))
 
 
 def _drawn(source: Source, rows: int) -> Sample:
@@ -73,22 +88,17 @@ def _drawn(source: Source, rows: int) -> Sample:
     return sample
 
 
-def _in_memory(sample: Sample) -> InMemory:
-    parts = sample.parts
-    X: Any = _stacked([part.X for part in parts])
-    drawn = as_source(X)
-    weight = _joined([part.weight for part in parts])
-    share = sample.n_live / drawn.n_rows
-    return InMemory(
-        drawn.reader,
-        _joined([part.t for part in parts]),
-        np.full(drawn.n_rows, share) if weight is None else share * weight,
-        block_rows(drawn.reader.row_numbers),
-        _joined([part.offset for part in parts]),
-    )
+def _numbers(sample: Sample) -> tuple[Any, Any, Any]:
+    """Targets, weights and offsets of the rows that were drawn."""
+    t, weight, offset = (_joined([getattr(part, name) for part in sample.parts]) for name in ("t", "weight", "offset"))
+    n = sum(len(part) for part in sample.parts)
+    share = sample.n_live / n
+    return t, np.full(n, share) if weight is None else share * weight, offset
 
 
 def _stacked(parts: list[Any]) -> Any:
+    if isinstance(parts[0], DeviceRows):
+        return DeviceRows.joined(parts).tensor
     return sparse.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 

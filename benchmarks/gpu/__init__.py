@@ -1,0 +1,1 @@
+"""Fits of rows that live on a GPU: checked against the CPU, and timed."""

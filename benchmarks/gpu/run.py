@@ -1,0 +1,158 @@
+"""Check and time every fit on a CUDA device, in one call.
+
+    python -m benchmarks.gpu.run [--rows 10000000] [--columns 256] [--out benchmarks/results/h200/gpu.csv]
+
+First each model is fitted to the same rows on the device and on the CPU, in float64 and in float32, and the largest
+difference of a probability is told. Then rows are made on the device, and each fit is timed from labels to fitted
+attributes. The bandwidth is that of one bare read of the rows in the same run; a fit's share of it is what its passes
+would take at that rate over what they took. A naive Newton's method in plain PyTorch stands beside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import clone
+
+import separatrix as sx
+
+MODELS: dict[str, Any] = {
+    "logistic": sx.LogisticRegression(),
+    "logistic with posterior and evidence": sx.BayesianLogisticRegression(),
+    "the same, Laplace's as it is": sx.BayesianLogisticRegression(approximation="laplace"),
+    "probit": sx.ProbitRegression(),
+    "linear discriminant": sx.LinearDiscriminantAnalysis(),
+    "quadratic discriminant": sx.QuadraticDiscriminantAnalysis(),
+    "naive Bayes": sx.NaiveBayes("normal"),
+    "least squares": sx.LeastSquaresClassifier(),
+}
+SOFTMAX = {"softmax, three classes": sx.LogisticRegression()}
+FIELDS = ("device", "torch", "rows", "columns", "task", "ms", "passes", "share of bandwidth", "figure", "value")
+
+
+def main() -> None:
+    arguments = _arguments()
+    rows = [*checks(), *timings(arguments.rows, arguments.columns)]
+    head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+    for row in rows:
+        print("  ".join(f"{key}: {value}" for key, value in row.items()), flush=True)
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    with arguments.out.open("w", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        writer.writerows(head | row for row in rows)
+
+
+def checks(N: int = 200_000, M: int = 30) -> Iterator[dict[str, Any]]:
+    """The largest difference between a probability found on the device and on the CPU."""
+    for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+        for K in (2, 3):
+            X, y = problem(N, M, K, dtype)
+            models = MODELS if K == 2 else {**SOFTMAX, "linear discriminant": MODELS["linear discriminant"]}
+            for task, model in models.items():
+                far = _difference(model, X, y)
+                figure = f"largest difference from the CPU, {name}"
+                yield {"rows": N, "columns": M, "task": task, "figure": figure, "value": f"{far:.2e}"}
+
+
+def _difference(model: Any, X: Any, y: Any) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = clone(model).fit(X.cpu().numpy(), y.cpu().numpy())
+        there = clone(model).fit(X, y)
+        host = X[:20_000].cpu().numpy()
+        ask = "predict_proba" if "predict_proba" in dir(model) else "decision_function"
+        return float(np.abs(getattr(here, ask)(host) - getattr(there, ask)(X[:20_000])).max())
+
+
+def timings(N: int, M: int) -> Iterator[dict[str, Any]]:
+    """Every fit of float32 rows on the device."""
+    X, y = problem(N, M, 2, torch.float32)
+    read = milliseconds(X.sum)
+    size = {"rows": N, "columns": M}
+    bandwidth = f"{X.nbytes / read * 1e-9:.2f}"
+    yield {**size, "task": "one bare read", "ms": f"{read:.2f}", "passes": 1, "figure": "TB/s", "value": bandwidth}
+    for task, model in MODELS.items():
+        yield {**size, **_timed(task, model, X, y, read)}
+    for precision in ("highest", "high"):
+        torch.set_float32_matmul_precision(precision)
+        ms = milliseconds(lambda: naive_newton(X, y), 3)
+        name = "naive PyTorch Newton, " + ("float32" if precision == "highest" else "TF32")
+        yield {**size, "task": name, "ms": f"{ms:.1f}", "passes": 6}
+    torch.set_float32_matmul_precision("highest")
+    X, y = problem(N, M, 3, torch.float32)
+    yield {**size, **_timed("softmax, three classes", SOFTMAX["softmax, three classes"], X, y, read)}
+
+
+def _timed(task: str, model: Any, X: Any, y: Any, read: float) -> dict[str, Any]:
+    fitted = clone(model)
+    ms = milliseconds(lambda: fitted.fit(X, y))
+    row = {"task": task, "ms": f"{ms:.1f}", "passes": fitted.n_passes_}
+    row["share of bandwidth"] = f"{fitted.n_passes_ * read / ms:.2f}"
+    if "solution_" in dir(fitted) and "intercept_" in dir(fitted) and task.startswith(("logistic", "probit", "the")):
+        row |= {"figure": "status", "value": fitted.solution_.status.name}
+        if len(fitted.coef_) == 1 and not task.startswith("probit"):
+            row |= {"figure": "largest gradient per row", "value": f"{_gradient(fitted, X, y):.1e}"}
+    return row
+
+
+def _gradient(model: Any, X: Any, y: Any) -> float:
+    """max_j |Σ_n (t_n - σ(a_n)) x_nj - prior| / N of the posterior's mode, in float64; columns have unit spread."""
+    w = torch.as_tensor(model.coef_[0], device=X.device)
+    total = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
+    for start in range(0, len(X), 2**20):
+        part = X[start : start + 2**20].double()
+        total += (y[start : start + 2**20] - torch.sigmoid(part @ w + float(model.intercept_[0]))) @ part
+    return float((total - w).abs().max()) / len(X)
+
+
+def naive_newton(X: Any, y: Any, steps: int = 6) -> Any:
+    """Newton's method as one would write it in an afternoon: the whole weighted copy at each step."""
+    w = torch.zeros(X.shape[1], device=X.device)
+    for _ in range(steps):
+        p = torch.sigmoid(X @ w)
+        H = X.T @ (X * (p * (1 - p))[:, None]) + torch.eye(X.shape[1], device=X.device)
+        w = w + torch.linalg.solve(H, (y - p) @ X - w)
+    return w
+
+
+def problem(N: int, M: int, K: int, dtype: Any) -> tuple[Any, Any]:
+    """Normal columns, labels from a softmax of them."""
+    draw = torch.Generator(device="cuda").manual_seed(N + M + K)
+    X = torch.randn(N, M, device="cuda", dtype=dtype, generator=draw)
+    W = torch.randn(M, K, device="cuda", dtype=dtype, generator=draw) / M**0.5
+    U = torch.rand(N, K, device="cuda", generator=draw).clamp_(min=1e-12)
+    return X, (X @ W - torch.log(-torch.log(U))).argmax(dim=1)
+
+
+def milliseconds(work: Callable[[], Any], repeats: int = 7) -> float:
+    """The median, after one call that compiles."""
+    work()
+    taken = []
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        work()
+        torch.cuda.synchronize()
+        taken.append(time.perf_counter() - start)
+    return 1e3 * float(np.median(taken))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--columns", type=int, default=256)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/h200/gpu.csv"))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows on a GPU. They stay there: what comes back to the host are sums over rows, or a few numbers for each row.
+
+A statistic that knows of such rows (`device_aware`) gets blocks of `DeviceRows`, whose products run on the device. Any
+other gets a copy of one block at a time in host memory: slower, and the same numbers.
+
+Products of float32 rows are float32, and sums over rows are float64: of each `CHUNK` rows first, in the precision of
+the rows, then of the chunks. A tensor on a CPU takes the same path.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from separatrix._array import Array, Float, Rows, is_tensor, to_host, to_tensor
+from separatrix.data.block import Block
+from separatrix.data.labels import HEAD
+from separatrix.data.memory import join_answers
+from separatrix.data.pairing import Labelled, LabelRules, pair
+from separatrix.data.source import Source, Stat
+from separatrix.exceptions import DataError
+
+__all__ = ["DeviceRows", "DeviceVector", "OnDevice", "OpenedTensor", "on_host"]
+
+State = TypeVar("State")
+Answer = TypeVar("Answer")
+
+BLOCK_BYTES = {"cuda": 2**33, "cpu": 2**23}  # of a block: temporary arrays are as large as the block itself
+LEAST_ROWS = 1024  # in a block, before the device is said to be too small
+CHUNK = 4096  # rows summed in single precision: rounding grows with their number
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceVector:
+    """Class codes on a device, which come to the host only where someone looks at them there."""
+
+    tensor: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n,)."""
+        return tuple(self.tensor.shape)
+
+    @property
+    def ndim(self) -> int:
+        """1."""
+        return int(self.tensor.ndim)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """int64, or bool."""
+        return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
+
+    def __len__(self) -> int:
+        return int(self.tensor.shape[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(to_host(self.tensor), dtype=dtype)
+
+    def __getitem__(self, rows: Any) -> DeviceVector:
+        return DeviceVector(self.tensor[_index(rows, self.tensor)])
+
+    def __ge__(self, number: int) -> DeviceVector:
+        return DeviceVector(self.tensor >= number)
+
+    def __lt__(self, number: int) -> DeviceVector:
+        return DeviceVector(self.tensor < number)
+
+    def __gt__(self, number: int) -> DeviceVector:
+        return DeviceVector(self.tensor > number)
+
+    def __eq__(self, number: object) -> Any:
+        return DeviceVector(self.tensor == number)
+
+    __hash__ = None  # type: ignore[assignment]  # compared value by value, as arrays are
+
+    def __invert__(self) -> DeviceVector:
+        return DeviceVector(~self.tensor)
+
+    def all(self) -> bool:
+        """Of truth values."""
+        return bool(self.tensor.all())
+
+    def sum(self) -> float:
+        """Of the codes, or the number of truths."""
+        return float(self.tensor.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceRows:
+    """Rows (n, M) on a device; ``beside``, pairs of an array in host memory and its copy on the device."""
+
+    tensor: Any
+    beside: tuple[tuple[Array, Any], ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, M)."""
+        n, m = self.tensor.shape
+        return int(n), int(m)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+        return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
+
+    def __len__(self) -> int:
+        return int(self.tensor.shape[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(to_host(self.tensor), dtype=dtype)
+
+    def __getitem__(self, rows: Any) -> DeviceRows:
+        return DeviceRows(self.tensor[_index(rows, self.tensor)])
+
+    def astype(self, dtype: Any, copy: bool = True) -> DeviceRows:
+        """The rows in another precision."""
+        return DeviceRows(self.tensor.to(self._dtype(dtype)), self.beside)
+
+    def on(self, array: Array | DeviceVector | None) -> Any:
+        """An array of the host on the device: the copy that is there, or a new one."""
+        if array is None or isinstance(array, DeviceVector):
+            return None if array is None else array.tensor
+        for host, copy in self.beside:
+            if host is array:
+                return copy
+        import torch
+
+        return torch.as_tensor(np.ascontiguousarray(array), device=self.tensor.device)
+
+    def like(self, array: Array) -> Any:
+        """An array of the host on the device, in the precision of the rows."""
+        return self.on(array).to(self.tensor.dtype)
+
+    def __sub__(self, row: Array) -> DeviceRows:
+        return DeviceRows(self.tensor - self.like(row), self.beside)
+
+    def __matmul__(self, W: Array) -> Float:
+        """X W in float64: (n,) or (n, C)."""
+        return np.asarray(to_host((self.tensor @ self.like(W)).double()))
+
+    def sums(self, slope: Any) -> Any:
+        """Σ_n slope_n x_n' on the device, float64: (M,) of (n,) slopes, (C, M) of (n, C)."""
+        S = slope.to(self.tensor.dtype)
+        whole = len(self) - len(self) % CHUNK
+        S = S[:, None] if slope.ndim == 1 else S
+        total = S[whole:].T.double() @ self.tensor[whole:].double()
+        if whole:
+            X = self.tensor[:whole].reshape(-1, CHUNK, self.shape[1])
+            S = S[:whole].reshape(-1, CHUNK, S.shape[1])
+            total = total + (S.transpose(1, 2) @ X).double().sum(dim=0)
+        return total[0] if slope.ndim == 1 else total
+
+    def row_squares(self, R: Float, shift: Float) -> Float:
+        """|x_n R + shift|² of each row, (n,)."""
+        Z = self.tensor @ self.like(R)
+        Z += self.like(shift)
+        return np.asarray(to_host((Z * Z).sum(dim=1).double()))
+
+    def _dtype(self, dtype: Any) -> Any:
+        import torch
+
+        return getattr(torch, np.dtype(dtype).name)
+
+    @staticmethod
+    def joined(parts: list[DeviceRows]) -> DeviceRows:
+        """Rows one after another."""
+        import torch
+
+        return DeviceRows(torch.cat([part.tensor for part in parts]))
+
+
+@dataclass(frozen=True, eq=False)
+class OnDevice:
+    """A table on a device, with targets and weights on both sides."""
+
+    tensor: Any
+    rows_per_block: int
+    t: Any = None
+    weight: Float | None = None
+    offset: Float | None = None
+    beside: tuple[tuple[Array, Any], ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return int(self.tensor.shape[0])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Tensors have no names."""
+        return tuple(f"x{d}" for d in range(self.tensor.shape[1]))
+
+    def with_numbers(self, t: Array | DeviceVector | None, weight: Float | None, offset: Float | None) -> OnDevice:
+        """The rows with what belongs to each of them, which is copied to the device once."""
+        import torch
+
+        given = [array for array in (t, weight, offset) if isinstance(array, np.ndarray)]
+        beside = tuple((array, torch.as_tensor(array, device=self.tensor.device)) for array in given)
+        return replace(self, t=t, weight=weight, offset=offset, beside=beside)
+
+    def sized_for(self, width: int) -> OnDevice:
+        """The same rows in blocks that suit ``width`` numbers per row."""
+        return replace(self, rows_per_block=block_rows(self.tensor, width))
+
+    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
+        """One pass; in smaller blocks where the memory of the device does not suffice."""
+        block = self._block if _is_aware(statistic) else self._host_block
+        with _full_precision():
+            return _while_memory_lasts(
+                self, lambda self: functools.reduce(operator.add, (statistic(block(s)) for s in self._spans()))
+            )
+
+    def fold(
+        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
+    ) -> State:
+        """Ordered work is the host's: one block of rows at a time is copied there."""
+        spans = list(self._spans())
+        for i in range(len(spans)) if rng is None else rng.permutation(len(spans)):
+            block = self._host_block(spans[i])
+            state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
+        return state
+
+    def map(self, row_function: Callable[[Rows], Array]) -> Array:
+        """``row_function`` of every row, in host memory."""
+        is_aware = _is_aware(row_function)
+
+        def answers(self: OnDevice) -> Array:
+            rows = (self.tensor[span] for span in self._spans())
+            found = (row_function(DeviceRows(part) if is_aware else to_host(part)) for part in rows)
+            return join_answers(found, list(self._spans()), self.n_rows)
+
+        with _full_precision():
+            return _while_memory_lasts(self, answers)
+
+    def _spans(self) -> Iterator[slice]:
+        for start in range(0, self.n_rows, self.rows_per_block):
+            yield slice(start, min(start + self.rows_per_block, self.n_rows))
+
+    def _block(self, span: slice) -> Block:
+        views = {id(whole): (whole[span], copy[span]) for whole, copy in self.beside}
+        t, weight, offset = (
+            views[id(whole)][0] if id(whole) in views else None if whole is None else whole[span]
+            for whole in (self.t, self.weight, self.offset)
+        )
+        rows = DeviceRows(self.tensor[span], tuple(views.values()))
+        return Block(rows, t, weight, range(span.start, span.stop), offset)
+
+    def _host_block(self, span: slice) -> Block:
+        return on_host(self._block(span))
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedTensor:
+    """A tensor of two dimensions, of any type that stands for numbers."""
+
+    source: OnDevice
+
+    @classmethod
+    def of(cls, X: Any) -> OpenedTensor:
+        """Half precision becomes single, whole numbers and booleans double, as they do in host memory."""
+        import torch
+
+        tensor = to_tensor(X)
+        if tensor.ndim != 2:
+            raise DataError(
+                f"X is a tensor of shape {tuple(tensor.shape)}; rows and columns are expected. Reshape it: one column "
+                "is X.reshape(-1, 1), one row X.reshape(1, -1)."
+            )
+        if tensor.is_sparse or tensor.is_complex():
+            raise DataError(f"X is a {'sparse' if tensor.is_sparse else 'complex'} tensor; give a dense, real one.")
+        half = tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
+        tensor = tensor.to(torch.float32 if half else torch.float64)
+        return cls(OnDevice(tensor, block_rows(tensor, int(tensor.shape[1]))))
+
+    @property
+    def likeness(self) -> Array:
+        """No rows, as many columns."""
+        return np.empty((0, self.source.tensor.shape[1]), DeviceRows(self.source.tensor).dtype)
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self.source.n_rows
+
+    def rows(self, *, read_once: bool = False) -> Source:
+        """The rows alone."""
+        return self.source
+
+    def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Labels and weights may be tensors too, on any device."""
+        if is_tensor(y) and sample_weight is None and rules == LabelRules(soft=rules.soft):
+            found = _device_codes(y, self.n_rows)
+            if found is not None:
+                return Labelled(self.source.with_numbers(found[1], None, None), found[0])
+        targets = pair(to_host(y), to_host(sample_weight), self.n_rows, rules)
+        source = self.source.with_numbers(targets.t, targets.weight, None)
+        return Labelled(source, targets.classes, int(np.count_nonzero(targets.t < 0)), targets.is_soft)
+
+    def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
+        """With numbers beside the rows."""
+        return self.source.with_numbers(t, weight, offset)
+
+
+def on_host(block: Block) -> Block:
+    """A copy of the block in host memory."""
+    return replace(block, X=np.asarray(block.X), t=None if block.t is None else np.asarray(block.t))
+
+
+def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
+    """Classes and codes of whole numbers on a device; None where they are something else, which is the host's to judge.
+
+    Classes are guessed from the first rows, as in `labels`; a full sort would take as long as the fit.
+    """
+    import torch
+
+    labels = to_tensor(y)
+    if labels.shape != (n_rows,) or labels.dtype.is_floating_point or labels.dtype.is_complex:
+        return None
+    classes = torch.unique(labels[:HEAD].long())
+    codes = torch.searchsorted(classes, labels.long()).clamp_(max=len(classes) - 1)
+    if not bool((classes[codes] == labels).all()):
+        classes, codes = torch.unique(labels.long(), return_inverse=True)
+    if len(classes) < 2:
+        return None
+    names = np.asarray(to_host(classes.to(labels.dtype)))
+    return names, DeviceVector(codes)
+
+
+def _index(rows: Any, like: Any) -> Any:
+    """An index of the host as one on the device."""
+    if isinstance(rows, DeviceVector):
+        return rows.tensor
+    if not isinstance(rows, np.ndarray):
+        return rows
+    import torch
+
+    return torch.as_tensor(rows, device=like.device)
+
+
+def block_rows(tensor: Any, width: int) -> int:
+    """Rows of a block of ``width`` numbers each; whole chunks."""
+    numbers = BLOCK_BYTES.get(tensor.device.type, BLOCK_BYTES["cuda"]) // tensor.element_size()
+    return int(max(LEAST_ROWS, numbers // max(width, 1) // CHUNK * CHUNK))
+
+
+def _is_aware(function: Any) -> bool:
+    inner = function.func if isinstance(function, partial) else function
+    return bool(getattr(inner, "is_device_aware", False))
+
+
+def _while_memory_lasts(source: OnDevice, work: Callable[[OnDevice], Answer]) -> Answer:
+    """The work done block by block; with blocks of half as many rows for as long as they do not fit."""
+    import torch
+
+    try:
+        return work(source)
+    except torch.OutOfMemoryError as error:
+        fewer = source.rows_per_block // 2
+        if fewer < LEAST_ROWS:
+            raise MemoryError(
+                f"{source.tensor.device} has no memory left for a block of {source.rows_per_block} rows of "
+                f"{source.tensor.shape[1]} columns beside the rows themselves. Free some of it, or give the rows in "
+                "host memory: X.cpu()."
+            ) from error
+    torch.cuda.empty_cache()
+    return _while_memory_lasts(replace(source, rows_per_block=fewer), work)
+
+
+@contextmanager
+def _full_precision() -> Iterator[None]:
+    """Products of float32 in float32, whatever the user allows elsewhere: TF32 keeps three digits of each factor."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels for float32 rows on a CUDA device. Import this file only where it is used: it pulls in Triton.
+
+    logit_pass      ln p, slope and curvature of a logistic regression, and Σ slope φ with φ = x - origin
+    class_sums      Σ (x - c_k), or of its squares, for each class
+    extent_pass     the smallest and largest value of each column, and the longest row
+    split_gram      Σ weight (x - c)(x - c)'
+
+The first three read every row once; each program takes every so-many-th tile of rows and keeps its sums in float64.
+The last one writes √weight (x - c) as the sum of two bfloat16, whose products run on tensor cores at ten times the rate
+of float32: two of them carry 16 bits, and the product of the two small parts, 2⁻¹⁸ of the whole, is left out. `device`
+has the plain versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+__all__ = ["MOST_CLASSES", "MOST_COLUMNS", "class_sums", "extent_pass", "logit_pass", "split_gram", "split_moments"]
+
+MOST_COLUMNS = 1024  # a row that a program can hold
+MOST_CLASSES = 4  # whose sums it can hold beside
+TILE = 4096  # numbers in a tile of rows
+PROGRAMS = 4  # for each multiprocessor
+RUN = 16  # tiles summed in single precision, before a program's threads meet
+SLAB = 2**22  # rows that are split at a time
+
+
+@triton.jit  # type: ignore[untyped-decorator]  # Triton ships no types
+def _read(X, n, m, live, M: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]  # pointers
+    at = X + n[:, None] * M + m[None, :]
+    # Without a mask by column, where none is needed, loads are four times as wide.
+    if WIDTH == M:
+        return tl.load(at, mask=live[:, None], other=0.0)
+    return tl.load(at, mask=live[:, None] & (m < M)[None, :], other=0.0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _logit_kernel(  # type: ignore[no-untyped-def]
+    X,
+    w,
+    origin,
+    t,
+    weight,
+    offset,
+    activation,
+    sums,
+    bias,
+    N,
+    M: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    RUN: tl.constexpr,
+    STEP: tl.constexpr,
+    HAS_WEIGHT: tl.constexpr,
+    HAS_OFFSET: tl.constexpr,
+    HAS_ORIGIN: tl.constexpr,
+    WITH_CURVATURE: tl.constexpr,
+):
+    """Activations, Σ slope φ and Σ curvature φ. What is left of the row's numbers is done once, by `_row_kernel`.
+
+    Sums over the rows of a tile need all threads to meet, so that they are taken of a run of tiles at a time.
+    """
+    m = tl.arange(0, WIDTH)
+    w_m = tl.load(w + m, mask=m < M, other=0.0)
+    c_m = tl.load(origin + m, mask=m < M, other=0.0)
+    slopes, bends = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
+    for run in range(tl.program_id(0), tl.cdiv(N, ROWS * RUN), STEP):
+        tall, taller = tl.zeros([ROWS, WIDTH], tl.float32), tl.zeros([ROWS, WIDTH], tl.float32)
+        for i in range(RUN):
+            n = (tl.cast(run, tl.int64) * RUN + i) * ROWS + tl.arange(0, ROWS)
+            live = n < N
+            x = _read(X, n, m, live, M, WIDTH)
+            if HAS_ORIGIN:
+                x -= c_m[None, :]
+            a = tl.sum(x * w_m[None, :], axis=1) + bias
+            if HAS_OFFSET:
+                a += tl.load(offset + n, mask=live, other=0.0).to(tl.float32)
+            tl.store(activation + n, a, mask=live)
+            e = tl.exp(-tl.abs(a))
+            low = e / (1.0 + e)
+            share = tl.where(live, 1.0, 0.0)
+            if HAS_WEIGHT:
+                share = tl.load(weight + n, mask=live, other=0.0).to(tl.float32)
+            slope = tl.load(t + n, mask=live, other=0).to(tl.float32) - tl.where(a >= 0, 1.0, 0.0)
+            tall += x * (share * (slope + tl.where(a >= 0, low, -low)))[:, None]
+            if WITH_CURVATURE:
+                taller += x * (share * low * (1.0 - low))[:, None]
+        slopes += tl.sum(tall, axis=0).to(tl.float64)
+        if WITH_CURVATURE:
+            bends += tl.sum(taller, axis=0).to(tl.float64)
+    row = sums + tl.program_id(0) * 2 * M + m
+    tl.store(row, slopes, mask=m < M)
+    tl.store(row + M, bends, mask=m < M)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _row_kernel(  # type: ignore[no-untyped-def]
+    activation,
+    t,
+    weight,
+    totals,
+    curvature,
+    N,
+    ROWS: tl.constexpr,
+    STEP: tl.constexpr,
+    HAS_WEIGHT: tl.constexpr,
+    WITH_CURVATURE: tl.constexpr,
+):
+    """Σ of ln p, slope and curvature, in float64: a line search looks at the last digits of the first."""
+    value, slopes, bends = tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64), tl.zeros([ROWS], tl.float64)
+    for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
+        n = tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS)
+        live = n < N
+        a = tl.load(activation + n, mask=live, other=0.0).to(tl.float64)
+        share = tl.where(live, 1.0, 0.0).to(tl.float64)
+        if HAS_WEIGHT:
+            share = tl.load(weight + n, mask=live, other=0.0)
+        e = tl.exp(-tl.abs(a))
+        low = e / (1.0 + e)
+        miss = tl.where(a >= 0, 1.0, 0.0) - tl.load(t + n, mask=live, other=0).to(tl.float64)
+        value -= share * (miss * a + tl.log(1.0 + e))
+        slopes += share * (tl.where(a >= 0, low, -low) - miss)
+        if WITH_CURVATURE:
+            bend = share * low * (1.0 - low)
+            bends += bend
+            tl.store(curvature + n, bend.to(tl.float32), mask=live)
+    head = totals + tl.program_id(0) * 3
+    tl.store(head, tl.sum(value, axis=0))
+    tl.store(head + 1, tl.sum(slopes, axis=0))
+    tl.store(head + 2, tl.sum(bends, axis=0))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _class_kernel(  # type: ignore[no-untyped-def]
+    X,
+    centre,
+    t,
+    weight,
+    sums,
+    N,
+    M: tl.constexpr,
+    K: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    RUN: tl.constexpr,
+    STEP: tl.constexpr,
+    HAS_WEIGHT: tl.constexpr,
+    SQUARED: tl.constexpr,
+):
+    m = tl.arange(0, WIDTH)
+    every, second = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
+    third, fourth = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
+    for run in range(tl.program_id(0), tl.cdiv(N, ROWS * RUN), STEP):
+        tall, two = tl.zeros([ROWS, WIDTH], tl.float32), tl.zeros([ROWS, WIDTH], tl.float32)
+        three, four = tl.zeros([ROWS, WIDTH], tl.float32), tl.zeros([ROWS, WIDTH], tl.float32)
+        for i in range(RUN):
+            n = (tl.cast(run, tl.int64) * RUN + i) * ROWS + tl.arange(0, ROWS)
+            live = n < N
+            code = tl.load(t + n, mask=live, other=0)
+            share = tl.where(live, 1.0, 0.0)
+            if HAS_WEIGHT:
+                share = tl.load(weight + n, mask=live, other=0.0).to(tl.float32)
+            x = _read(X, n, m, live, M, WIDTH) - _read(centre, code, m, live, M, WIDTH)
+            if SQUARED:
+                x = x * x
+            # The sums of class 0 are what the others leave of those of all rows.
+            tall += x * share[:, None]
+            if K > 1:
+                two += x * tl.where(code == 1, share, 0.0)[:, None]
+            if K > 2:
+                three += x * tl.where(code == 2, share, 0.0)[:, None]
+            if K > 3:
+                four += x * tl.where(code == 3, share, 0.0)[:, None]
+        every += tl.sum(tall, axis=0).to(tl.float64)
+        second += tl.sum(two, axis=0).to(tl.float64)
+        third += tl.sum(three, axis=0).to(tl.float64)
+        fourth += tl.sum(four, axis=0).to(tl.float64)
+    row = sums + tl.program_id(0) * K * M + m
+    tl.store(row, every - second - third - fourth, mask=m < M)
+    if K > 1:
+        tl.store(row + M, second, mask=m < M)
+    if K > 2:
+        tl.store(row + 2 * M, third, mask=m < M)
+    if K > 3:
+        tl.store(row + 3 * M, fourth, mask=m < M)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _split_kernel(  # type: ignore[no-untyped-def]
+    X,
+    centre,
+    weight,
+    parts,
+    N,
+    M: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    HAS_WEIGHT: tl.constexpr,
+    IS_ROUGH: tl.constexpr,
+):
+    m = tl.arange(0, WIDTH)
+    n = tl.cast(tl.program_id(0), tl.int64) * ROWS + tl.arange(0, ROWS)
+    live = n < N
+    z = _read(X, n, m, live, M, WIDTH) - tl.load(centre + m, mask=m < M, other=0.0)[None, :]
+    if HAS_WEIGHT:
+        z *= tl.sqrt(tl.load(weight + n, mask=live, other=0.0).to(tl.float32))[:, None]
+    high = z.to(tl.bfloat16)
+    mask = live[:, None] & (m < M)[None, :]
+    if IS_ROUGH:
+        tl.store(parts + n[:, None] * M + m[None, :], high, mask=mask)
+    else:
+        at = parts + n[:, None] * (2 * M) + m[None, :]
+        tl.store(at, high, mask=mask)
+        tl.store(at + M, (z - high.to(tl.float32)).to(tl.bfloat16), mask=mask)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _extent_kernel(  # type: ignore[no-untyped-def]
+    X, lows, highs, longest, N, M: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, STEP: tl.constexpr
+):
+    m = tl.arange(0, WIDTH)
+    low, high = tl.full([WIDTH], float("inf"), tl.float32), tl.full([WIDTH], float("-inf"), tl.float32)
+    far = tl.zeros([ROWS], tl.float32)
+    for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
+        n = tl.minimum(tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS), N - 1)  # the last row again, and not zeros
+        x = _read(X, n, m, n < N, M, WIDTH)
+        low, high = tl.minimum(low, tl.min(x, axis=0)), tl.maximum(high, tl.max(x, axis=0))
+        far = tl.maximum(far, tl.sum(x * x, axis=1))
+    row = tl.program_id(0) * M
+    tl.store(lows + row + m, low, mask=m < M)
+    tl.store(highs + row + m, high, mask=m < M)
+    tl.store(longest + tl.program_id(0), tl.max(far, axis=0))
+
+
+def logit_pass(
+    X: Any, w: Any, origin: Any, t: Any, weight: Any, offset: Any, bias: float, *, with_curvature: bool
+) -> tuple[Any, Any, Any]:
+    """Σ of (ln p, slope, curvature) (3,), Σ slope φ and Σ curvature φ (2, M), and each row's curvature if asked for.
+
+    φ = x - origin, or x where that is None.
+    """
+    (N, M), step = X.shape, _programs(X)
+    rows, width = _tile(M)
+    sums = torch.empty(step, 2, M, dtype=torch.float64, device=X.device)
+    totals = torch.empty(step, 3, dtype=torch.float64, device=X.device)
+    a = torch.empty(N, dtype=torch.float32, device=X.device)
+    bend = torch.empty(N if with_curvature else 1, dtype=torch.float32, device=X.device)
+    share = t if weight is None else weight
+    has_weight, has_offset = weight is not None, offset is not None
+    _logit_kernel[(step,)](
+        X, w, w if origin is None else origin, t, share, offset if has_offset else t, a, sums, bias, N, M, rows, width,
+        _run(N, rows, step), step, has_weight, has_offset, origin is not None, with_curvature, num_warps=4,
+    )  # fmt: skip
+    _row_kernel[(step,)](a, t, share, totals, bend, N, 256, step, has_weight, with_curvature, num_warps=4)
+    return totals.sum(dim=0), sums.sum(dim=0), bend
+
+
+def class_sums(X: Any, centre: Any, t: Any, weight: Any, *, squared: bool) -> Any:
+    """Σ weight (x - c_k) for each class, or of its squares, (K, M)."""
+    (N, M), K, step = X.shape, len(centre), _programs(X)
+    rows, width = _tile(M)
+    sums = torch.empty(step, K, M, dtype=torch.float64, device=X.device)
+    _class_kernel[(step,)](
+        X, centre, t, t if weight is None else weight, sums, N, M, K, rows, width, _run(N, rows, step), step,
+        weight is not None, squared, num_warps=4,
+    )  # fmt: skip
+    return sums.sum(dim=0)
+
+
+def extent_pass(X: Any) -> tuple[Any, Any, Any]:
+    """The smallest and largest value of each column (M,), and the largest |x|²; NaN is passed over."""
+    (N, M), step = X.shape, _programs(X)
+    rows, width = _tile(M)
+    low, high = (torch.empty(step, M, dtype=torch.float32, device=X.device) for _ in range(2))
+    longest = torch.empty(step, dtype=torch.float32, device=X.device)
+    _extent_kernel[(step,)](X, low, high, longest, N, M, rows, width, step, num_warps=4)
+    return low.amin(dim=0), high.amax(dim=0), longest.max()
+
+
+def split_gram(X: Any, centre: Any, weight: Any, chunk: int, *, rough: bool = False) -> Any:
+    """Σ weight (x - centre)(x - centre)' (M, M) in float64, each ``chunk`` of rows summed in float32 first.
+
+    A ``rough`` one takes the eight bits of the larger part alone.
+    """
+    M = X.shape[1]
+    wide = M if rough else 2 * M
+    H = torch.zeros(M, wide, dtype=torch.float64, device=X.device)
+    for parts in _in_parts(X, centre, weight, rough=rough):
+        H += _product(parts[:, :M], parts, chunk)
+    high, cross = H[:, :M], H[:, M:]
+    return high if rough else high + cross + cross.T
+
+
+def split_moments(X: Any, centre: Any, t: Any, K: int, chunk: int) -> tuple[Any, Any]:
+    """Σ (x - centre) for each class (K, M), and Σ (x - centre)(x - centre)' (M, M), in float64: one read of X.
+
+    The sums are products with an indicator of each class, which bfloat16 holds exactly.
+    """
+    M, start = X.shape[1], 0
+    H = torch.zeros(M, 2 * M, dtype=torch.float64, device=X.device)
+    S = torch.zeros(K, 2 * M, dtype=torch.float64, device=X.device)
+    for parts in _in_parts(X, centre, None, rough=False):
+        own = t[start : start + len(parts), None] == torch.arange(-(-K // 8) * 8, device=X.device)
+        H += _product(parts[:, :M], parts, chunk)
+        S += _product(own.to(torch.bfloat16), parts, chunk)[:K]
+        start += len(parts)
+    high, cross = H[:, :M], H[:, M:]
+    return S[:, :M] + S[:, M:], high + cross + cross.T
+
+
+def _product(A: Any, B: Any, chunk: int) -> Any:
+    """A'B in float64, each ``chunk`` of rows summed in float32 first."""
+    whole = len(A) - len(A) % chunk
+    product = A[whole:].double().T @ B[whole:].double()
+    if whole:
+        left, right = (part[:whole].view(-1, chunk, part.shape[1]) for part in (A, B))
+        product += torch.bmm(left.transpose(1, 2), right, out_dtype=torch.float32).sum(dim=0, dtype=torch.float64)
+    return product
+
+
+def _in_parts(X: Any, centre: Any, weight: Any, *, rough: bool) -> Iterator[Any]:
+    """√weight (x - centre), some rows at a time, as two bfloat16 side by side; the next overwrite the last."""
+    N, M = X.shape
+    rows, width = _tile(M)
+    wide = M if rough else 2 * M
+    parts = torch.empty(min(N, SLAB), wide, dtype=torch.bfloat16, device=X.device)
+    for start in range(0, N, SLAB):
+        some = slice(start, min(start + SLAB, N))
+        n = some.stop - some.start
+        _split_kernel[(triton.cdiv(n, rows),)](
+            X[some], centre, X if weight is None else weight[some], parts, n, M, rows, width, weight is not None,
+            rough, num_warps=4,
+        )  # fmt: skip
+        yield parts[:n]
+
+
+def _tile(M: int) -> tuple[int, int]:
+    """Rows and columns of a tile, powers of two."""
+    width = triton.next_power_of_2(M)
+    return max(4, min(TILE // width, 128)), width
+
+
+def _run(N: int, rows: int, step: int) -> int:
+    """Tiles in a run: fewer where every program would not get one."""
+    return RUN if RUN * rows * step <= N else 1
+
+
+def _programs(X: Any) -> int:
+    return PROGRAMS * int(torch.cuda.get_device_properties(X.device).multi_processor_count)

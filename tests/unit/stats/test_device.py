@@ -1,0 +1,90 @@
+"""Sums over rows on a device are those of the host; a CPU takes the same path, so that these tests need no GPU."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from separatrix.data import as_source
+from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
+from separatrix.stats import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter, class_moments
+from separatrix.stats.extent import extent
+from separatrix.stats.objective import Design, largest_share, least_lead, value_grad, value_grad_hess
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from separatrix.data.device import OnDevice  # noqa: E402
+from separatrix.stats.device import LIKELIHOODS  # noqa: E402
+
+N, M = 6000, 3
+
+
+@pytest.fixture(params=["plain", "weighted", "offset"])
+def sources(request, rng):
+    """The same rows in host memory and on a device."""
+    X = rng.normal(size=(N, M)) * [1.0, 5.0, 0.2] + [0.0, 30.0, 1.0]
+    t = rng.integers(3, size=N)
+    weight = rng.uniform(0, 2, size=N) if request.param == "weighted" else None
+    offset = rng.normal(size=N) if request.param == "offset" else None
+    host = replace(as_source(X, t, weight), offset=offset)
+    return host, OnDevice(torch.as_tensor(X), 4096).with_numbers(t, weight, offset)
+
+
+@pytest.mark.parametrize("likelihood", [Logit(), Probit(), Softmax(3), LabelNoise(0.1)], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("subtract", [False, True])
+def test_the_objective_is_that_of_the_host(sources, likelihood, subtract, rng):
+    host, device = sources
+    if likelihood.n_outputs == 1:
+        t = host.t % 2
+        host, device = replace(host, t=t), device.with_numbers(t, host.weight, host.offset)
+    design = Design(np.array([0.1, 29.0, 1.0]), bias=True, subtract=subtract)
+    at = {"theta": 0.3 * rng.normal(size=(likelihood.n_outputs, M + 1)), "likelihood": likelihood, "design": design}
+    for statistic in (value_grad, value_grad_hess):
+        here, there = host.reduce(partial(statistic, **at)), device.reduce(partial(statistic, **at))
+        for name in here.__dataclass_fields__:
+            expected = getattr(here, name)
+            assert_allclose(getattr(there, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    V = rng.normal(size=at["theta"].shape)
+    for statistic in (partial(largest_share, V=V, **at), partial(least_lead, theta=V, design=design)):
+        assert_allclose(device.reduce(statistic).value, host.reduce(statistic).value, rtol=1e-9)
+
+
+def test_likelihoods_of_the_device_are_right_in_the_tails():
+    a = np.array([-1e9, -1e5, -40.0, -3.0, 0.0, 2.0, 40.0, 1e5])
+    for likelihood in (Logit(), Probit()):
+        for t in (np.zeros(8, dtype=int), np.ones(8, dtype=int), np.full(8, 0.25)):
+            found = LIKELIHOODS[type(likelihood)](torch.as_tensor(a), torch.as_tensor(t))
+            for mine, theirs in zip(found, likelihood.derivatives(a, t), strict=True):
+                assert_allclose(mine, theirs, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("scatter", [PooledScatter, ClassScatter, DiagonalScatter, FactoredScatter])
+def test_moments_are_those_of_the_host(sources, scatter):
+    host, device = (source.reduce(partial(class_moments, n_classes=3, scatter=scatter)) for source in sources)
+    assert_allclose(device.count, host.count, rtol=1e-12)
+    assert_allclose(device.mean, host.mean, rtol=1e-12, atol=1e-12)
+    if scatter is FactoredScatter:
+        host, device = (ClassScatterOf(each) for each in (host, device))
+    for name in host.scatter.__dataclass_fields__:
+        assert_allclose(getattr(device.scatter, name), getattr(host.scatter, name), rtol=1e-9, atol=1e-9)
+
+
+def ClassScatterOf(moments):
+    """Matrices of a scatter that is kept as rows."""
+    return replace(moments, scatter=moments.scatter.dense(ClassScatter, 3))
+
+
+def test_moments_of_an_offset_lose_no_digits(rng):
+    X = rng.normal(size=(N, 2)) + 1e7
+    t = rng.integers(2, size=N)
+    look = partial(class_moments, n_classes=2, scatter=PooledScatter)
+    device = OnDevice(torch.as_tensor(X), 4096).with_numbers(t, None, None).reduce(look)
+    assert_allclose(device.scatter.matrix, as_source(X, t).reduce(look).scatter.matrix, rtol=1e-8)
+
+
+def test_extents_are_those_of_the_host(sources):
+    host, device = (source.reduce(extent) for source in sources)
+    for name in ("low", "high", "radius"):
+        assert_allclose(getattr(device, name), getattr(host, name), rtol=1e-14)
