@@ -14,8 +14,8 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3 ... to choose one."
 
-demo: $(VENV)/.installed-plots ## Fit the models to an embedded data set, compare them, draw a picture
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.installed-app ## Compare models on an embedded table, choose one, write a report
+	$(BIN)/separatrix demo --force
 
 test: $(VENV)/.installed-test ## Run all tests; ARGS="..." is passed on to pytest
 	$(BIN)/python -m pytest -n 2 $(ARGS)
@@ -31,7 +31,7 @@ bench: $(VENV)/.installed-bench ## Measure speed, memory and accuracy against ot
 	@$(BIN)/python -m benchmarks.report > /dev/null
 
 clean: ## Remove .venv, caches and everything that was made
-	rm -rf $(VENV) build dist demo.png report.html benchmarks/results/scratch
+	rm -rf $(VENV) build dist separatrix-demo benchmarks/results/scratch
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from separatrix.geometry import is_separable as is_separable
     from separatrix.io import load as load
     from separatrix.io import save as save
+    from separatrix.onnx import to_onnx as to_onnx
     from separatrix.priors import Flat as Flat
     from separatrix.priors import Gaussian as Gaussian
     from separatrix.reductions import OneVsOne as OneVsOne
@@ -76,6 +77,7 @@ _HOME = {
     "TableClassifier": "tables",
     "save": "io",
     "load": "io",
+    "to_onnx": "onnx",
 }
 _MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "solvers")
 

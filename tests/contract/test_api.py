@@ -72,4 +72,5 @@ def test_the_readme_runs():
     readme = ROOT.parents[1] / "README.md"
     code = readme.read_text().split("```python\n")[1].split("```")[0]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["0.98 1", "(150, 2)", "complete", "5"]
+    expected = ["[[1.    0.   ]", " [0.021 0.979]]", "[[0.    0.001]", " [0.898 0.999]]", "-42.1 0.974", "complete"]
+    assert done.stdout.splitlines() == expected

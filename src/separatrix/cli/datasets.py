@@ -105,7 +105,6 @@ def _table(name: str, entry: Entry, rows: int | None, seed: int) -> Any:
     import pyarrow as pa
 
     from separatrix import datasets as home
-    from separatrix.datasets.loans import make_loans
 
     if name == "lobsters":
         if rows is not None:
@@ -113,7 +112,7 @@ def _table(name: str, entry: Entry, rows: int | None, seed: int) -> Any:
         X, y = home.load_lobsters(return_X_y=True)
         columns = {"size (mm)": X[:, 0]}
     else:
-        make = make_loans if name == "loans" else getattr(home, entry.function)
+        make = getattr(home, entry.function)
         X, y, *_ = make(rng=seed) if rows is None else make(rows, rng=seed)
         columns = X if isinstance(X, dict) else {f"x{d}": column for d, column in enumerate(np.asarray(X).T)}
     return pa.table({key: pa.array(values, from_pandas=True) for key, values in columns.items()} | {entry.target: y})

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from separatrix.cli.errors import CommandError
 
-__all__ = ["STANDARD", "require_ending", "require_free", "write_whole"]
+__all__ = ["STANDARD", "require_ending", "require_free"]
 
 STANDARD = "-"  # standard input or output, in place of a file
 
@@ -63,15 +63,3 @@ def _require_folder(file: Path) -> None:
             raise PermissionError(13, "Permission denied")
     except OSError as error:
         raise CommandError("output", f"{file} cannot be written: {error.strerror}. Choose another place.") from error
-
-
-def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file that is there with all its content or not at all: beside its place, then renamed."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")  # not of tempfile, whose files are for their owner alone
-    try:
-        beside.write_bytes(content)
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

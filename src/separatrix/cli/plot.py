@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -147,9 +148,9 @@ def _save(figure: Any, output: str) -> None:
     """Whole or not at all: drawn in memory, then written beside its place and renamed."""
     import io
 
-    from separatrix.cli.outputs import write_whole
+    from separatrix._writing import write_whole
 
     drawn = io.BytesIO()
     figure.savefig(drawn, format=output.rpartition(".")[2].lower(), dpi=150)
     with writing(output):
-        write_whole(output, drawn.getvalue())
+        write_whole(Path(output), drawn.getvalue())

@@ -6,6 +6,7 @@ same ``rng``.
 """
 
 from separatrix.datasets.clusters import make_gaussian_grid, make_rbf_experiment, make_xor_clusters
+from separatrix.datasets.loans import make_loans
 from separatrix.datasets.lobsters import LOBSTERS, load_lobsters
 from separatrix.datasets.mixed import make_mixed_types
 from separatrix.datasets.two_classes import make_label_noise, make_outliers, make_overlapping, make_separable
@@ -15,6 +16,7 @@ __all__ = [
     "load_lobsters",
     "make_gaussian_grid",
     "make_label_noise",
+    "make_loans",
     "make_mixed_types",
     "make_outliers",
     "make_overlapping",

@@ -13,15 +13,15 @@ import json
 import lzma
 import os
 import re
-import secrets
 import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from separatrix._writing import whole_file
 
 __all__ = ["FileError", "parse_json", "read_archive", "write_archive"]
 
@@ -62,27 +62,12 @@ def write_archive(target: Path, members: Mapping[str, bytes], about: Mapping[str
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
     try:
-        with _whole_or_not_at_all(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with whole_file(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
             for name, data in members.items():
                 archive.writestr(name, data)
     except OSError as error:
         raise FileError(f"save: {target} cannot be written ({error.strerror}). Nothing was changed.") from error
-
-
-@contextmanager
-def _whole_or_not_at_all(target: Path) -> Iterator[IO[bytes]]:
-    """A file beside the target, on the disk before it takes the target's name; removed where anything goes wrong."""
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(beside, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:

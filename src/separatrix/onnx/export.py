@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
 from separatrix._array import Array
+from separatrix._writing import write_whole
 from separatrix.generative.family_classifier import FamilyClassifier
 from separatrix.onnx import bayesian, combined, families, gaussian, linear  # noqa: F401  (they fill the table)
 from separatrix.onnx.answer import Answer, answer
@@ -93,7 +93,7 @@ def to_onnx(
     proto = graph.assemble(outputs, type(model).__name__)
     _describe(proto, model, found)
     if target is not None:
-        _write(proto.SerializeToString(), target)
+        write_whole(target, proto.SerializeToString())
     return proto
 
 
@@ -155,18 +155,6 @@ def _describe(proto: Any, model: Any, found: Answer) -> None:
     if found.code is not None:
         about |= {"classes": json.dumps(found.labels.tolist(), default=str), "label": _as_tensor(found.labels)[1]}
     helper.set_model_props(proto, about)
-
-
-def _write(data: bytes, target: Path) -> None:
-    """A file beside the target, renamed to it at the end."""
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(beside, "xb") as file:
-            file.write(data)
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def _require_onnx() -> None:

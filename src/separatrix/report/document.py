@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
+from separatrix._writing import write_whole
 from separatrix.report.advice import advice_on
 from separatrix.report.calibration import calibration_of
 from separatrix.report.columns import data_of
@@ -96,16 +96,7 @@ def write_report(study: Study, path: str | os.PathLike[str], *, force: bool = Fa
     if target.exists() and not force:
         raise FileExistsError(f"{target} exists. Choose another name, or pass force=True to replace it.")
     document = render(study).encode("utf-8", errors="replace")  # lone surrogates, of badly decoded names
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
-            file.write(document)
-            file.close()
-            Path(file.name).chmod(0o644)  # a temporary file is for its owner alone; a report is for others
-            os.replace(file.name, target)
-        except BaseException:
-            file.close()
-            os.unlink(file.name)
-            raise
+    write_whole(target, document)
     return target
 
 

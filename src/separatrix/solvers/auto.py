@@ -87,7 +87,8 @@ class Auto:
 
     def _many_rows(self, objective: Posterior, sample: Posterior) -> Sequence[Way]:
         C, P = objective.shape
-        return [self._hessian(joint if C == 1 or C * P <= JOINT else classes, PATIENCE, sample), *self._surely(objective)]
+        kind = joint if C == 1 or C * P <= JOINT else classes
+        return [self._hessian(kind, PATIENCE, sample), *self._surely(objective)]
 
     def _wide(self, objective: Posterior) -> Sequence[Way]:
         N, M = objective.source.n_rows, len(objective.design.origin)

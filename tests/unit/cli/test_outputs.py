@@ -3,7 +3,7 @@ import os
 import pytest
 
 from separatrix.cli.errors import CommandError
-from separatrix.cli.outputs import require_ending, require_free, write_whole
+from separatrix.cli.outputs import require_ending, require_free
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,3 @@ def test_endings():
     require_ending("a/B.PNG", [".png", ".svg"], what="a picture")
     with pytest.raises(CommandError, match=r"a picture can be written as \.png, \.svg"):
         require_ending("a.jpeg", [".png", ".svg"], what="a picture")
-
-
-def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
-    write_whole(tmp_path / "a", b"content")
-    assert (tmp_path / "a").read_bytes() == b"content"
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space"):
-        write_whole(tmp_path / "b", b"content")
-    assert os.listdir(tmp_path) == ["a"]

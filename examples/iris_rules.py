@@ -1,7 +1,7 @@
-"""Three ways to draw a line between three kinds of iris, and three to say how sure one is: what `make demo` runs.
+"""Three ways to draw a line between three kinds of iris, and three to say how sure one is.
 
 Least squares masks the middle class, Fisher's discriminant does not, and the perceptron finds out that no line
-separates the last two. The numbers are printed, the picture is saved as demo.png.
+separates the last two. The numbers are printed, the picture is saved as iris_rules.png.
 """
 
 import time
@@ -56,7 +56,7 @@ def main() -> None:
         sx.plots.DecisionBoundaryDisplay.from_estimator(rule, X, y, ax=ax, title=f"{name}: {test:.0%} of test rows")
         ax.set(**units)
     axes[0].legend(loc="upper left", frameon=False)
-    figure.savefig("demo.png", dpi=120)
+    figure.savefig("iris_rules.png", dpi=120)
     print(f"\n{'model':<20} {'train':>6} {'test':>6} {'passes':>7}  mean log probability of the true class, test")
     for name, model in PROBABILISTIC.items():
         model.fit(X_train, y_train)
@@ -67,7 +67,7 @@ def main() -> None:
     print("\n" + "\n".join(said))
     pair = y != "setosa"
     print(f"\nversicolor against virginica: {sx.is_separable(X[pair], y[pair])}")
-    print("\nPicture: demo.png")
+    print("\nPicture: iris_rules.png")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,44 @@
+import os
+import stat
+
+import pytest
+
+from separatrix._writing import beside, whole_file, write_whole
+
+
+def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
+    write_whole(tmp_path / "a", b"content")
+    assert (tmp_path / "a").read_bytes() == b"content"
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(tmp_path / "b", b"content")
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit, ValueError])
+def test_what_was_there_stays_where_writing_is_interrupted(tmp_path, interruption):
+    target = tmp_path / "a"
+    target.write_bytes(b"before")
+
+    def interrupted():
+        with whole_file(target) as file:
+            file.write(b"half")
+            raise interruption
+
+    with pytest.raises(interruption):
+        interrupted()
+    assert target.read_bytes() == b"before"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_file_has_the_rights_that_any_file_has(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    with beside(tmp_path / "new") as path:
+        path.write_bytes(b"content")
+        assert not (tmp_path / "new").exists()
+    rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "new")]
+    assert rights[0] == rights[1]
