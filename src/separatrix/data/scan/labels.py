@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels in a column that is never whole in memory: one cheap pass finds the classes, each block looks up its codes.
+
+What that pass returns adds, as everything does: how often each label was seen, and with what weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from separatrix._array import Array, Codes, Float
+from separatrix.data.labels import UNLABELLED, encode_labels
+from separatrix.exceptions import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["LabelTally", "codes_of", "plain", "tally_labels"]
+
+MOST = 2**16  # different labels, before the column is said to hold something else than classes
+
+
+@dataclass(frozen=True)
+class LabelTally:
+    """Labels seen, each with its rows and their weight; rows without one, and the number of the first of those."""
+
+    seen: Mapping[Any, tuple[int, float]] = field(default_factory=dict)
+    n_rows: int = 0
+    n_missing: int = 0
+    first_missing: int | None = None
+
+    def __add__(self, other: LabelTally) -> LabelTally:
+        both = dict(self.seen)
+        for label, (count, weight) in other.seen.items():
+            before = both.get(label, (0, 0.0))
+            both[label] = (before[0] + count, before[1] + weight)
+        firsts = [first for first in (self.first_missing, other.first_missing) if first is not None]
+        return LabelTally(both, self.n_rows + other.n_rows, self.n_missing + other.n_missing, min(firsts, default=None))
+
+    def classes(self, name: str, unlabelled: Any) -> Array:
+        """The sorted classes, without the label that marks rows which have none.
+
+        Raises
+        ------
+        DataError
+            Where labels are missing and no rule allows that, or they are no classes.
+        """
+        if self.n_missing and unlabelled != "missing":
+            raise DataError(
+                f"{self.n_missing} of {self.n_rows} labels in column {name!r} are missing, the first in row "
+                f"{self.first_missing}. Give them a label, or leave those rows out: where='\"{name}\" IS NOT NULL'."
+            )
+        labels = [label for label in self.seen if not self._marks(label, unlabelled)]
+        if not labels:
+            raise DataError(f"Not one of {self.n_rows} rows has a label in column {name!r}.")
+        return encode_labels(labels)[0]
+
+    def n_unlabelled(self, unlabelled: Any) -> int:
+        """Rows without a label."""
+        marked = [count for label, (count, _) in self.seen.items() if self._marks(label, unlabelled)]
+        return self.n_missing + sum(marked)
+
+    def weights(self, classes: Array) -> Float:
+        """The weight of the rows of each class."""
+        return np.array([self.seen.get(label, (0, 0.0))[1] for label in classes.tolist()])
+
+    @staticmethod
+    def _marks(label: Any, unlabelled: Any) -> bool:
+        return bool(not isinstance(unlabelled, str) or unlabelled not in ("error", "missing")) and label == unlabelled
+
+
+def tally_labels(column: pa.Array, weight: Float | None, row: int, name: str) -> LabelTally:
+    """The labels of some rows, the first of which has number ``row``."""
+    import pyarrow as pa
+
+    labels = plain(column)
+    if pa.types.is_temporal(labels.type) or pa.types.is_nested(labels.type):
+        raise DataError(f"The target {name!r} holds values of type {column.type}, which are no classes.")
+    coded = _without_nan(labels).dictionary_encode()
+    if len(coded.dictionary) > MOST:
+        raise DataError(
+            f"The target {name!r} has more than {MOST} different values: a measurement, an id or free text, but no "
+            "classes. Choose another column, or cut it into classes."
+        )
+    codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+    has = codes >= 0
+    n = len(coded.dictionary)
+    counts = np.bincount(codes[has], minlength=n)
+    weights = counts if weight is None else np.bincount(codes[has], weight[has], minlength=n)
+    facts = zip(coded.dictionary.to_pylist(), counts.tolist(), weights.tolist(), strict=True)
+    gaps = np.flatnonzero(~has)
+    return LabelTally(
+        {label: (count, float(total)) for label, count, total in facts},
+        len(codes),
+        len(gaps),
+        row + int(gaps[0]) if len(gaps) else None,
+    )
+
+
+def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error") -> Codes:
+    """The place of each label among the classes, -1 where it has none and may have none.
+
+    Raises
+    ------
+    DataError
+        Naming a label that is not among the classes.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    labels = plain(column)
+    known = pa.array(classes.tolist(), labels.type)
+    codes = pc.index_in(labels, value_set=known).fill_null(UNLABELLED).to_numpy(zero_copy_only=False)
+    lost = np.flatnonzero(codes < 0)
+    allowed = isinstance(unlabelled, str) and unlabelled == "missing"
+    for label in set(_without_nan(labels).take(pa.array(lost)).to_pylist()) if len(lost) else ():
+        if label != unlabelled and not (label is None and allowed):
+            raise DataError(
+                f"Label {label!r} is not one of the classes: {', '.join(map(repr, classes[:8].tolist()))}. "
+                "Were rows changed since the classes were counted?"
+            )
+    return np.asarray(codes, dtype=np.intp)
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """The values of a dictionary column themselves; text of one type."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+
+
+def _without_nan(labels: pa.Array) -> pa.Array:
+    """NaN and infinity as gaps, which they are for labels in memory too."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(labels.type):
+        return labels
+    return pc.if_else(pc.is_finite(labels), labels, None)
