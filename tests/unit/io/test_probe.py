@@ -80,4 +80,4 @@ def test_records_are_no_models(tmp_path):
 def test_a_table_with_a_column_of_zeros_and_ones_has_an_answer_from_naive_bayes():
     table = {"on": np.array([0, 1, 1, 0, 1, 0] * 5, dtype=float), "size": np.arange(30.0)}
     y = (np.arange(30) % 7 > 2).astype(int)
-    require_answer(sx.TableClassifier(sx.NaiveBayes({0: "bernoulli", 1: "normal"})).fit(pd.DataFrame(table), y))
+    require_answer(sx.TableClassifier(sx.NaiveBayes("auto")).fit(pd.DataFrame(table), y))
