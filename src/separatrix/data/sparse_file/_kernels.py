@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The compiled loop of parsing.py. Import this file only where it is used: it pulls in Numba.
+
+A number of at most 2**53 times a power of ten up to 22 is exact after one multiplication or division (Clinger 1990);
+most are. The others, and what is no number at all, are listed for the caller.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from separatrix._array import Array, Codes, Float
+
+__all__ = ["READ", "read_rows"]
+
+# What ended the reading. Numba takes them for constants.
+READ, NO_LABEL, SEVERAL_LABELS, NO_INDEX, LARGE_INDEX, LOW_INDEX, HIGH_INDEX, UNSORTED = range(8)
+
+NEWLINE, RETURN, TAB, SPACE, HASH = 10, 13, 9, 32, 35
+PLUS, COMMA, MINUS, POINT, ZERO, NINE, COLON = 43, 44, 45, 46, 48, 57, 58
+LETTER_E, LETTER_Q = 101, 113
+ROWS, ENTRIES, QUERIES, HARD = range(4)
+EXACT_MANTISSA, EXACT_POWER, LARGEST_INDEX = 2**53, 22, 2**31 - 2
+POWERS = np.array([float(f"1e{power}") for power in range(EXACT_POWER + 1)])
+
+
+@njit(cache=True, nogil=True)
+def _is_space(c: int) -> bool:
+    return bool(c == SPACE or TAB <= c <= RETURN)  # the ends of lines, too
+
+
+@njit(cache=True, nogil=True)
+def _ends_token(c: int) -> bool:
+    return bool(_is_space(c) or c == HASH)
+
+
+@njit(cache=True, nogil=True)
+def _token_end(text: Array, at: int) -> int:
+    while at < len(text) and not _ends_token(text[at]):
+        at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _number(text: Array, at: int) -> tuple[float, int]:
+    """The number that begins here, and where it ends; -1 where this loop cannot tell it exactly."""
+    size = len(text)
+    negative = at < size and text[at] == MINUS
+    if negative or (at < size and text[at] == PLUS):
+        at += 1
+    mantissa, power, digits, point = np.int64(0), np.int64(0), 0, False
+    while at < size:
+        c = np.int64(text[at])
+        if ZERO <= c <= NINE:
+            digits += 1
+            mantissa = 10 * mantissa + (c - ZERO)
+            power -= point
+            if mantissa > EXACT_MANTISSA:
+                return 0.0, -1
+        elif c == POINT and not point:
+            point = True
+        else:
+            break
+        at += 1
+    if digits == 0:
+        return 0.0, -1
+    if at < size and (text[at] | 32) == LETTER_E:
+        at += 1
+        down = at < size and text[at] == MINUS
+        if down or (at < size and text[at] == PLUS):
+            at += 1
+        exponent, first = np.int64(0), at
+        while at < size and ZERO <= text[at] <= NINE and exponent < 1000:
+            exponent = 10 * exponent + (np.int64(text[at]) - ZERO)
+            at += 1
+        if at == first:
+            return 0.0, -1
+        power += -exponent if down else exponent
+    if (at < size and not _ends_token(text[at])) or abs(power) > EXACT_POWER:
+        return 0.0, -1
+    number = mantissa * POWERS[power] if power >= 0 else mantissa / POWERS[-power]
+    return (-number if negative else number), at
+
+
+@njit(cache=True, nogil=True)
+def _fault_of_label(text: Array, at: int, end: int) -> int:
+    for i in range(at, end):
+        if text[i] == COLON:
+            return NO_LABEL
+        if text[i] == COMMA:
+            return SEVERAL_LABELS
+    return READ
+
+
+@njit(cache=True, nogil=True)
+def _is_query(text: Array, at: int) -> bool:
+    return bool(
+        at + 4 <= len(text)
+        and text[at] == LETTER_Q
+        and text[at + 1] == ord("i")
+        and text[at + 2] == ord("d")
+        and text[at + 3] == COLON
+    )
+
+
+@njit(cache=True, nogil=True)
+def _index(text: Array, at: int) -> tuple[int, int]:
+    """The whole number before a colon, and where its value begins; -1 where there is none."""
+    index, first = 0, at
+    while at < len(text) and ZERO <= text[at] <= NINE:
+        if index <= LARGEST_INDEX:
+            index = 10 * index + (text[at] - ZERO)
+        at += 1
+    if at == first or at == len(text) or text[at] != COLON:
+        return index, -1
+    return index, at + 1
+
+
+@njit(cache=True, nogil=True)
+def _fault_of_index(index: int, begin: int, before: int, low: int, high: int) -> int:
+    if begin < 0:
+        return NO_INDEX
+    if index > LARGEST_INDEX:
+        return LARGE_INDEX
+    if index < low:
+        return LOW_INDEX
+    if index > high:
+        return HIGH_INDEX
+    return UNSORTED if index <= before else READ
+
+
+@njit(cache=True, nogil=True)
+def _read_entries(
+    text: Array, at: int, low: int, high: int, column: Codes, value: Float, hard: Codes, counts: Codes
+) -> tuple[int, int]:
+    """The rest of a line after its label; what ended the reading, and where."""
+    before = -1
+    while at < len(text) and text[at] != NEWLINE and text[at] != HASH:
+        if _is_space(text[at]):
+            at += 1
+            continue
+        if _is_query(text, at):
+            counts[QUERIES] += 1
+            at = _token_end(text, at)
+            continue
+        index, begin = _index(text, at)
+        fault = _fault_of_index(index, begin, before, low, high)
+        if fault != READ:
+            return fault, at
+        number, end = _number(text, begin)
+        if end < 0:
+            end = _token_end(text, begin)
+            _leave(hard, counts, begin, end, counts[ENTRIES])
+        column[counts[ENTRIES]], value[counts[ENTRIES]] = index - low, number
+        counts[ENTRIES] += 1
+        at, before = end, index
+    return READ, at
+
+
+@njit(cache=True, nogil=True)
+def _leave(hard: Codes, counts: Codes, begin: int, end: int, place: int) -> None:
+    hard[counts[HARD], 0], hard[counts[HARD], 1], hard[counts[HARD], 2] = begin, end, place
+    counts[HARD] += 1
+
+
+@njit(cache=True, nogil=True)
+def read_rows(
+    text: Array,
+    low: int,
+    high: int,
+    label: Float,
+    start: Codes,
+    column: Codes,
+    value: Float,
+    hard: Codes,
+    counts: Codes,
+) -> tuple[int, int]:
+    """Fill label (n,), start (n + 1,), column and value with the rows of whole lines; columns count from ``low``.
+
+    ``counts`` (4,), zero before, are of rows, entries, queries and of texts in ``hard``: where a number begins and ends
+    that is left to the caller, and its place, that of a value or -1 - n for the label of row n. Returns what ended the
+    reading, and where.
+    """
+    at = 0
+    start[0] = 0
+    while at < len(text):
+        if _is_space(text[at]):
+            at += 1
+            continue
+        if text[at] == HASH:
+            while at < len(text) and text[at] != NEWLINE:
+                at += 1
+            continue
+        number, end = _number(text, at)
+        if end < 0:
+            end = _token_end(text, at)
+            fault = _fault_of_label(text, at, end)
+            if fault != READ:
+                return fault, at
+            _leave(hard, counts, at, end, -1 - counts[ROWS])
+        label[counts[ROWS]] = number
+        fault, at = _read_entries(text, end, low, high, column, value, hard, counts)
+        if fault != READ:
+            return fault, at
+        counts[ROWS] += 1
+        start[counts[ROWS]] = counts[ENTRIES]
+    return READ, at
