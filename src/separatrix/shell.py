@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows, device_aware
 from separatrix.basis import fit_basis
-from separatrix.data import Counted, LabelRules, Source, ThroughBasis, open_rows
+from separatrix.data import Counted, LabelRules, Source, ThroughBasis, answers, gathered, labels_of, open_rows
+from separatrix.data.source import RowMap
 from separatrix.exceptions import DataError
 from separatrix.solvers import Solution
 from separatrix.stats import require_finite
@@ -82,6 +84,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         seen: Source = source if self.basis_ is None else ThroughBasis(source, self.basis_)
         return Training(seen, rows.classes, source, rows.n_unlabelled, rows.is_soft)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that `predict` gets right, weighted. Of lazy rows the labels alone are gathered."""
+        from sklearn.metrics import accuracy_score
+
+        truth, found, weight = gathered(y, self.predict(X), sample_weight)
+        return float(accuracy_score(truth, found, sample_weight=weight))
+
     def _keep(self, solution: Solution[Any], passes: int) -> None:
         """Store how the fit went, and what it cost."""
         self.solution_ = replace(solution, passes=passes, end=None)
@@ -98,15 +107,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         opened = open_rows(X, known_columns(self))
         validate_data(self, opened.likeness, skip_check_array=True, reset=False)
-        blocks = opened.rows(read_once=read_once)
-        source: Source = blocks if self.basis_ is None else ThroughBasis(blocks, self.basis_)
-        with np.errstate(invalid="ignore", over="ignore"):
-            answer = source.map(row_function)
-            if not np.isfinite(answer).all():
-                require_finite(source, allow_nan=allow_nan)
-                if answer.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
-                    answer = source.map(lambda rows: row_function(rows.astype(np.float64)))
-        return answer
+        answer = partial(_checked_answers, row_function=row_function, basis=self.basis_, allow_nan=allow_nan)
+        return answers(opened.rows(read_once=read_once), answer)
 
 
 class LinearClassifier(Classifier):
@@ -123,7 +125,7 @@ class LinearClassifier(Classifier):
         """The class of the largest activation, for each row."""
         a = self.decision_function(X)
         codes = (a > 0).astype(np.intp) if a.ndim == 1 else a.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        return labels_of(self.classes_, codes)
 
     @device_aware
     def _activation(self, X: Rows) -> Array:
@@ -134,6 +136,20 @@ class LinearClassifier(Classifier):
         if len(W) == 1:  # a vector and not a matrix of one column: BLAS reads the rows at full speed
             return np.asarray(X @ W[0] + self.intercept_[0])
         return np.asarray(X @ W.T + self.intercept_)
+
+
+def _checked_answers(
+    rows: Source, row_function: Callable[[Rows], Array], basis: RowMap | None, allow_nan: bool
+) -> Array:
+    """``row_function`` of every row, of all of them or of one partition."""
+    source: Source = rows if basis is None else ThroughBasis(rows, basis)
+    with np.errstate(invalid="ignore", over="ignore"):
+        answer = source.map(row_function)
+        if not np.isfinite(answer).all():
+            require_finite(source, allow_nan=allow_nan)
+            if answer.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
+                answer = source.map(lambda X: row_function(X.astype(np.float64)))
+    return answer
 
 
 def known_columns(model: Any) -> tuple[str, ...] | None:

@@ -30,6 +30,7 @@ from separatrix.bayesian.inference import METHODS, Inference, Options, infer
 from separatrix.bayesian.integral import RULES, class_probabilities, probabilities_and_errors
 from separatrix.bayesian.structure import STRUCTURES
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise
+from separatrix.data import labels_of
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian, Penalty
@@ -237,8 +238,7 @@ class BayesianLogisticRegression(LinearClassifier):
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        codes = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        return labels_of(self.classes_, self.predict_proba(X).argmax(axis=1))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Lower and upper bound of a credible interval for each probability.

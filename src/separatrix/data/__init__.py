@@ -3,6 +3,8 @@
 
 from separatrix.data.block import Block
 from separatrix.data.counted import Counted
+from separatrix.data.dask.answers import gathered, labels_of
+from separatrix.data.dask.source import answers
 from separatrix.data.labels import encode_labels, encode_shares, is_shares
 from separatrix.data.memory import InMemory, as_source
 from separatrix.data.opening import open_rows
@@ -18,12 +20,15 @@ __all__ = [
     "Labelled",
     "Source",
     "ThroughBasis",
+    "answers",
     "as_source",
     "as_table",
     "check_weight",
     "encode_labels",
     "encode_shares",
+    "gathered",
     "is_shares",
+    "labels_of",
     "open_rows",
     "require_classes",
     "require_weight",

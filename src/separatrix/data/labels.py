@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from separatrix._array import Array, Codes, Float, to_host
 from separatrix.exceptions import DataError
 
-__all__ = ["encode_labels", "encode_shares", "is_shares"]
+__all__ = ["UNLABELLED", "encode_labels", "encode_shares", "is_shares", "is_unlabelled"]
 
 HEAD = 2_000  # rows from which the set of classes is guessed before the rest is checked
 
@@ -36,7 +36,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     if y is None:
         raise ValueError("This classifier requires y to be passed, but the target y is None.")
     labels = np.asarray(column_or_1d(_as_array(y), warn=True))
-    open_rows = _marked(labels, unlabelled)
+    open_rows = is_unlabelled(labels, unlabelled)
     if not open_rows.any():
         return _encode(labels)
     if open_rows.all():
@@ -53,7 +53,7 @@ def _as_array(y: Any) -> Array:
     return np.array(y, dtype=object) if mixed else labels
 
 
-def _marked(labels: Array, unlabelled: Any) -> Array:
+def is_unlabelled(labels: Array, unlabelled: Any) -> Array:
     """Which rows are said to have no label."""
     if isinstance(unlabelled, str) and unlabelled == "error":
         return np.zeros(len(labels), dtype=bool)

@@ -3,6 +3,7 @@
 
 - arrays, sparse matrices, data frames, Arrow tables: `memory`
 - tensors of torch and CuPy, on any device: `device`
+- Dask arrays and dataframes: `dask`
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from separatrix._array import Array, Float, is_tensor
+from separatrix.data.dask.collection import is_dask
 from separatrix.data.memory import InMemory, as_source
 from separatrix.data.pairing import Labelled, LabelRules, pair
 from separatrix.data.reader import as_table
@@ -59,6 +61,10 @@ def open_rows(X: Any, columns: Sequence[str] | None = None) -> Opened:
         from separatrix.data.device import OpenedTensor
 
         return OpenedTensor.of(X)
+    if is_dask(X):
+        from separatrix.data.dask.opening import OpenedDask
+
+        return OpenedDask.of(X)
     table = as_table(X)
     return _InMemoryTable(table, as_source(table))
 

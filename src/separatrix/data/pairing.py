@@ -12,7 +12,7 @@ from separatrix.data.labels import encode_labels, encode_shares, is_shares
 from separatrix.data.source import Source
 from separatrix.exceptions import DataError
 
-__all__ = ["LabelRules", "Labelled", "Targets", "check_weight", "pair", "require_classes", "require_weight"]
+__all__ = ["LabelRules", "Labelled", "Targets", "among", "check_weight", "pair", "require_classes", "require_weight"]
 
 
 class LabelRules(NamedTuple):
@@ -64,7 +64,7 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Targets:
     else:
         classes, t = encode_labels(y, unlabelled=rules.unlabelled)
     if rules.known is not None:
-        classes, t = _among(rules.known, classes, t)
+        classes, t = among(rules.known, classes, t)
     if t.ndim == 2 and len(classes) == 2:
         t = t[:, 1]
     if len(t) != n_rows:
@@ -75,7 +75,7 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Targets:
     return targets
 
 
-def _among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
+def among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
     """Codes, or shares, of labels among the classes known, some of which this table may not have."""
     unknown = classes[~np.isin(classes, known)]
     if len(unknown):

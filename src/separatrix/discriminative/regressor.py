@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.basis import fit_basis
-from separatrix.data import Block, Counted, Source, ThroughBasis, open_rows
+from separatrix.data import Block, Counted, Source, ThroughBasis, answers, open_rows
 from separatrix.data.source import RowMap
 from separatrix.discriminative.targets import Targets, check_offset
 from separatrix.shell import known_columns
@@ -76,10 +77,14 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         opened = open_rows(X, known_columns(self))
         validate_data(self, opened.likeness, skip_check_array=True, reset=False)
-        raw = opened.rows()
-        source: Source = raw if self.basis_ is None else ThroughBasis(raw, self.basis_)
-        with np.errstate(invalid="ignore", over="ignore"):
-            answer = source.map(row_function)
-        if not np.isfinite(answer).all():
-            require_finite(source)
-        return answer
+        return answers(opened.rows(), partial(_checked_answers, row_function=row_function, basis=self.basis_))
+
+
+def _checked_answers(rows: Source, row_function: Callable[[Rows], Array], basis: RowMap | None) -> Array:
+    """``row_function`` of every row, of all of them or of one partition."""
+    source: Source = rows if basis is None else ThroughBasis(rows, basis)
+    with np.errstate(invalid="ignore", over="ignore"):
+        answer = source.map(row_function)
+    if not np.isfinite(answer).all():
+        require_finite(source)
+    return answer

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, Rows, bincount
-from separatrix.data import Source
+from separatrix.data import Source, labels_of
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.shell import Classifier
 from separatrix.solvers import Solution
@@ -206,7 +206,7 @@ class GenerativeClassifier(Classifier):
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         log_proba = self.predict_log_proba(X)
-        return np.asarray(self.classes_[log_proba.argmax(axis=1)])
+        return labels_of(self.classes_, log_proba.argmax(axis=1))
 
     def decision_function(self, X: Any) -> Float:
         """The log-odds ln p(C_1 | x) / p(C_0 | x) for two classes, (N,); else ln p(C_k | x), (N, K)."""

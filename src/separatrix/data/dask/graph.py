@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The few words of Dask that are spoken here, all of them public: a task, and having tasks done.
+
+Whoever is Dask's scheduler does them: threads, processes, or the cluster of the client that the user made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+__all__ = ["arrays", "compute", "frames", "persist", "shared", "task"]
+
+
+def task(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``task(f)(a, b)`` is a lazy f(a, b), in which lazy arguments, and lists of them, are computed first."""
+    lazy: Callable[..., Any] = import_module("dask").delayed(function, pure=False, traverse=False)
+    return lazy
+
+
+def shared(value: Any) -> Any:
+    """A value of which each worker gets one copy, however many tasks ask for it."""
+    return import_module("dask").delayed(value, pure=False, traverse=False)
+
+
+def compute(*lazy: Any) -> tuple[Any, ...]:
+    """The values, in memory."""
+    return tuple(import_module("dask").compute(*lazy))
+
+
+def persist(*lazy: Any) -> tuple[Any, ...]:
+    """The same, computed once and kept where they were computed; recomputed where a worker is lost."""
+    return tuple(import_module("dask").persist(*lazy))
+
+
+def arrays() -> Any:
+    """`dask.array`."""
+    return import_module("dask.array")
+
+
+def frames() -> Any:
+    """`dask.dataframe`."""
+    return import_module("dask.dataframe")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One partition, inside the task that reads it: blocks that fit the cache, on the one thread that the task has.
+
+How many tasks run at a time is the scheduler's to say, so nothing here starts threads, and BLAS runs on one.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from separatrix._array import Array, Float, Rows
+from separatrix._threads import single_thread_blas
+from separatrix.data.block import Block
+from separatrix.data.memory import block_rows, join_answers
+from separatrix.data.reader import Reader, open_reader
+from separatrix.data.source import Stat
+from separatrix.exceptions import DataError
+
+__all__ = ["Beside", "PartRows", "Place", "add_all", "reduce_part"]
+
+State = TypeVar("State")
+
+
+class Beside(NamedTuple):
+    """What stands beside the rows of one partition: targets, weights, offsets; None where there are none."""
+
+    t: Array | None = None
+    weight: Float | None = None
+    offset: Float | None = None
+
+
+ALONE = Beside()
+
+
+class Place(NamedTuple):
+    """Which partition this is, the number of its first row among all, and how many rows it has."""
+
+    partition: int
+    first: int
+    length: int
+
+
+@dataclass(frozen=True, eq=False)
+class PartRows:
+    """The rows of one partition as a source."""
+
+    reader: Reader
+    rows_per_block: int
+    beside: Beside = ALONE
+    first: int = 0
+
+    @classmethod
+    def of(cls, table: Any) -> PartRows:
+        """The rows of a table alone."""
+        reader = open_reader(table)
+        return cls(reader, block_rows(reader.row_numbers))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the partition."""
+        return self.reader.n_rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names."""
+        return self.reader.columns
+
+    def sized_for(self, width: int) -> PartRows:
+        """The same rows in blocks that suit ``width`` numbers per row."""
+        return replace(self, rows_per_block=block_rows(width))
+
+    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
+        """The statistic of the partition."""
+        return functools.reduce(operator.add, map(statistic, map(self._block, self._spans())))
+
+    def fold(
+        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
+    ) -> State:
+        """Thread ``state`` through the blocks in order."""
+        assert rng is None, "rows of a partition are not shuffled"
+        return functools.reduce(step, map(self._block, self._spans()), state)
+
+    def map(self, row_function: Callable[[Rows], Array]) -> Array:
+        """``row_function`` of every row of the partition."""
+        spans = self._spans()
+        return join_answers((row_function(self.reader.read(span)) for span in spans), spans, self.n_rows)
+
+    def _spans(self) -> list[slice]:
+        n, rows = self.n_rows, self.rows_per_block
+        return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+
+    def _block(self, span: slice) -> Block:
+        t, weight, offset = (None if each is None else each[span] for each in self.beside)
+        return Block(
+            X=self.reader.read(span),
+            # Class codes are kept as narrow as they can be, and are widened where they are used.
+            t=t.astype(np.intp) if t is not None and t.dtype.kind == "i" else t,
+            weight=weight,
+            row=range(self.first + span.start, self.first + span.stop),
+            offset=offset,
+        )
+
+
+class Task(NamedTuple):
+    """How a partition is to be read: rows per block, and the caller's floating-point policy (`numpy.errstate`)."""
+
+    rows_per_block: int
+    policy: dict[str, Any]
+
+
+def reduce_part(table: Any, beside: Beside | None, place: Place, statistic: Callable[[Block], Stat], how: Task) -> Stat:
+    """The statistic of one partition, summed over its blocks in order."""
+    reader = open_reader(table)
+    if reader.n_rows != place.length:
+        raise DataError(
+            f"Partition {place.partition} has {reader.n_rows} rows now and had {place.length} in the first pass. A fit "
+            "reads its rows several times and must find the same ones: fix them with X = X.persist()."
+        )
+    rows = PartRows(reader, how.rows_per_block, beside or ALONE, place.first)
+    with single_thread_blas(), np.errstate(**how.policy):
+        return rows.reduce(statistic)
+
+
+def add_all(statistics: list[Stat]) -> Stat:
+    """Their sum, in order."""
+    return functools.reduce(operator.add, statistics)
