@@ -26,8 +26,7 @@ __all__ = ["MOST_CLASSES", "MOST_COLUMNS", "class_sums", "extent_pass", "logit_p
 MOST_COLUMNS = 1024  # a row that a program can hold
 MOST_CLASSES = 4  # whose sums it can hold beside
 TILE = 4096  # numbers in a tile of rows
-PROGRAMS = 4  # for each multiprocessor
-RUN = 16  # tiles summed in single precision, before a program's threads meet
+PROGRAMS, WARPS = 8, 2  # for each multiprocessor, and in each: what reads at the full rate of the memory
 SLAB = 2**22  # rows that are split at a time
 
 
@@ -55,45 +54,36 @@ def _logit_kernel(  # type: ignore[no-untyped-def]
     M: tl.constexpr,
     ROWS: tl.constexpr,
     WIDTH: tl.constexpr,
-    RUN: tl.constexpr,
     STEP: tl.constexpr,
     HAS_WEIGHT: tl.constexpr,
     HAS_OFFSET: tl.constexpr,
     HAS_ORIGIN: tl.constexpr,
     WITH_CURVATURE: tl.constexpr,
 ):
-    """Activations, Σ slope φ and Σ curvature φ. What is left of the row's numbers is done once, by `_row_kernel`.
-
-    Sums over the rows of a tile need all threads to meet, so that they are taken of a run of tiles at a time.
-    """
+    """Activations, Σ slope φ and Σ curvature φ. What is left of the row's numbers is done once, by `_row_kernel`."""
     m = tl.arange(0, WIDTH)
     w_m = tl.load(w + m, mask=m < M, other=0.0)
     c_m = tl.load(origin + m, mask=m < M, other=0.0)
     slopes, bends = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
-    for run in range(tl.program_id(0), tl.cdiv(N, ROWS * RUN), STEP):
-        tall, taller = tl.zeros([ROWS, WIDTH], tl.float32), tl.zeros([ROWS, WIDTH], tl.float32)
-        for i in range(RUN):
-            n = (tl.cast(run, tl.int64) * RUN + i) * ROWS + tl.arange(0, ROWS)
-            live = n < N
-            x = _read(X, n, m, live, M, WIDTH)
-            if HAS_ORIGIN:
-                x -= c_m[None, :]
-            a = tl.sum(x * w_m[None, :], axis=1) + bias
-            if HAS_OFFSET:
-                a += tl.load(offset + n, mask=live, other=0.0).to(tl.float32)
-            tl.store(activation + n, a, mask=live)
-            e = tl.exp(-tl.abs(a))
-            low = e / (1.0 + e)
-            share = tl.where(live, 1.0, 0.0)
-            if HAS_WEIGHT:
-                share = tl.load(weight + n, mask=live, other=0.0).to(tl.float32)
-            slope = tl.load(t + n, mask=live, other=0).to(tl.float32) - tl.where(a >= 0, 1.0, 0.0)
-            tall += x * (share * (slope + tl.where(a >= 0, low, -low)))[:, None]
-            if WITH_CURVATURE:
-                taller += x * (share * low * (1.0 - low))[:, None]
-        slopes += tl.sum(tall, axis=0).to(tl.float64)
+    for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
+        n = tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS)
+        live = n < N
+        x = _read(X, n, m, live, M, WIDTH)
+        if HAS_ORIGIN:
+            x -= c_m[None, :]
+        a = tl.sum(x * w_m[None, :], axis=1) + bias
+        if HAS_OFFSET:
+            a += tl.load(offset + n, mask=live, other=0.0).to(tl.float32)
+        tl.store(activation + n, a, mask=live)
+        e = tl.exp(-tl.abs(a))
+        low = e / (1.0 + e)
+        share = tl.where(live, 1.0, 0.0)
+        if HAS_WEIGHT:
+            share = tl.load(weight + n, mask=live, other=0.0).to(tl.float32)
+        slope = tl.load(t + n, mask=live, other=0).to(tl.float32) - tl.where(a >= 0, 1.0, 0.0)
+        slopes += tl.sum(x * (share * (slope + tl.where(a >= 0, low, -low)))[:, None], axis=0).to(tl.float64)
         if WITH_CURVATURE:
-            bends += tl.sum(taller, axis=0).to(tl.float64)
+            bends += tl.sum(x * (share * low * (1.0 - low))[:, None], axis=0).to(tl.float64)
     row = sums + tl.program_id(0) * 2 * M + m
     tl.store(row, slopes, mask=m < M)
     tl.store(row + M, bends, mask=m < M)
@@ -148,7 +138,6 @@ def _class_kernel(  # type: ignore[no-untyped-def]
     K: tl.constexpr,
     ROWS: tl.constexpr,
     WIDTH: tl.constexpr,
-    RUN: tl.constexpr,
     STEP: tl.constexpr,
     HAS_WEIGHT: tl.constexpr,
     SQUARED: tl.constexpr,
@@ -156,31 +145,24 @@ def _class_kernel(  # type: ignore[no-untyped-def]
     m = tl.arange(0, WIDTH)
     every, second = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
     third, fourth = tl.zeros([WIDTH], tl.float64), tl.zeros([WIDTH], tl.float64)
-    for run in range(tl.program_id(0), tl.cdiv(N, ROWS * RUN), STEP):
-        tall, two = tl.zeros([ROWS, WIDTH], tl.float32), tl.zeros([ROWS, WIDTH], tl.float32)
-        three, four = tl.zeros([ROWS, WIDTH], tl.float32), tl.zeros([ROWS, WIDTH], tl.float32)
-        for i in range(RUN):
-            n = (tl.cast(run, tl.int64) * RUN + i) * ROWS + tl.arange(0, ROWS)
-            live = n < N
-            code = tl.load(t + n, mask=live, other=0)
-            share = tl.where(live, 1.0, 0.0)
-            if HAS_WEIGHT:
-                share = tl.load(weight + n, mask=live, other=0.0).to(tl.float32)
-            x = _read(X, n, m, live, M, WIDTH) - _read(centre, code, m, live, M, WIDTH)
-            if SQUARED:
-                x = x * x
-            # The sums of class 0 are what the others leave of those of all rows.
-            tall += x * share[:, None]
-            if K > 1:
-                two += x * tl.where(code == 1, share, 0.0)[:, None]
-            if K > 2:
-                three += x * tl.where(code == 2, share, 0.0)[:, None]
-            if K > 3:
-                four += x * tl.where(code == 3, share, 0.0)[:, None]
-        every += tl.sum(tall, axis=0).to(tl.float64)
-        second += tl.sum(two, axis=0).to(tl.float64)
-        third += tl.sum(three, axis=0).to(tl.float64)
-        fourth += tl.sum(four, axis=0).to(tl.float64)
+    for i in range(tl.program_id(0), tl.cdiv(N, ROWS), STEP):
+        n = tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS)
+        live = n < N
+        code = tl.load(t + n, mask=live, other=0)
+        share = tl.where(live, 1.0, 0.0)
+        if HAS_WEIGHT:
+            share = tl.load(weight + n, mask=live, other=0.0).to(tl.float32)
+        x = _read(X, n, m, live, M, WIDTH) - _read(centre, code, m, live, M, WIDTH)
+        if SQUARED:
+            x = x * x
+        # The sums of class 0 are what the others leave of those of all rows.
+        every += tl.sum(x * share[:, None], axis=0).to(tl.float64)
+        if K > 1:
+            second += tl.sum(x * tl.where(code == 1, share, 0.0)[:, None], axis=0).to(tl.float64)
+        if K > 2:
+            third += tl.sum(x * tl.where(code == 2, share, 0.0)[:, None], axis=0).to(tl.float64)
+        if K > 3:
+            fourth += tl.sum(x * tl.where(code == 3, share, 0.0)[:, None], axis=0).to(tl.float64)
     row = sums + tl.program_id(0) * K * M + m
     tl.store(row, every - second - third - fourth, mask=m < M)
     if K > 1:
@@ -240,10 +222,10 @@ def _extent_kernel(  # type: ignore[no-untyped-def]
 
 def logit_pass(
     X: Any, w: Any, origin: Any, t: Any, weight: Any, offset: Any, bias: float, *, with_curvature: bool
-) -> tuple[Any, Any, Any]:
-    """Σ of (ln p, slope, curvature) (3,), Σ slope φ and Σ curvature φ (2, M), and each row's curvature if asked for.
+) -> tuple[Any, Any]:
+    """Σ of ln p, slope, curvature, slope φ and curvature φ, one after the other (3 + 2 M,); and each row's curvature.
 
-    φ = x - origin, or x where that is None.
+    φ = x - origin, or x where that is None. Without ``with_curvature`` there is none.
     """
     (N, M), step = X.shape, _programs(X)
     rows, width = _tile(M)
@@ -255,10 +237,10 @@ def logit_pass(
     has_weight, has_offset = weight is not None, offset is not None
     _logit_kernel[(step,)](
         X, w, w if origin is None else origin, t, share, offset if has_offset else t, a, sums, bias, N, M, rows, width,
-        _run(N, rows, step), step, has_weight, has_offset, origin is not None, with_curvature, num_warps=4,
+        step, has_weight, has_offset, origin is not None, with_curvature, num_warps=WARPS,
     )  # fmt: skip
     _row_kernel[(step,)](a, t, share, totals, bend, N, 256, step, has_weight, with_curvature, num_warps=4)
-    return totals.sum(dim=0), sums.sum(dim=0), bend
+    return torch.cat([totals.sum(dim=0), sums.sum(dim=0).ravel()]), bend
 
 
 def class_sums(X: Any, centre: Any, t: Any, weight: Any, *, squared: bool) -> Any:
@@ -267,8 +249,8 @@ def class_sums(X: Any, centre: Any, t: Any, weight: Any, *, squared: bool) -> An
     rows, width = _tile(M)
     sums = torch.empty(step, K, M, dtype=torch.float64, device=X.device)
     _class_kernel[(step,)](
-        X, centre, t, t if weight is None else weight, sums, N, M, K, rows, width, _run(N, rows, step), step,
-        weight is not None, squared, num_warps=4,
+        X, centre, t, t if weight is None else weight, sums, N, M, K, rows, width, step, weight is not None, squared,
+        num_warps=WARPS,
     )  # fmt: skip
     return sums.sum(dim=0)
 
@@ -279,7 +261,7 @@ def extent_pass(X: Any) -> tuple[Any, Any, Any]:
     rows, width = _tile(M)
     low, high = (torch.empty(step, M, dtype=torch.float32, device=X.device) for _ in range(2))
     longest = torch.empty(step, dtype=torch.float32, device=X.device)
-    _extent_kernel[(step,)](X, low, high, longest, N, M, rows, width, step, num_warps=4)
+    _extent_kernel[(step,)](X, low, high, longest, N, M, rows, width, step, num_warps=WARPS)
     return low.amin(dim=0), high.amax(dim=0), longest.max()
 
 
@@ -344,11 +326,6 @@ def _tile(M: int) -> tuple[int, int]:
     """Rows and columns of a tile, powers of two."""
     width = triton.next_power_of_2(M)
     return max(4, min(TILE // width, 128)), width
-
-
-def _run(N: int, rows: int, step: int) -> int:
-    """Tiles in a run: fewer where every program would not get one."""
-    return RUN if RUN * rows * step <= N else 1
 
 
 def _programs(X: Any) -> int:

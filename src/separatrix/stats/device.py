@@ -99,24 +99,25 @@ def _hessian(rows: DeviceRows, curvature: Any, weight: Any, design: Design) -> F
 
 
 def _fused(block: Block, theta: Float, design: Design, *, hessian: str) -> Pass:
-    """Logistic regression of float32 rows on CUDA."""
+    """Logistic regression of float32 rows on CUDA. The host waits once for the sums, and once for a Hessian."""
     from separatrix.stats._triton import logit_pass, split_gram
 
     rows: DeviceRows = block.X
     M = len(design.origin)
-    w, origin = rows.like(theta[0, :M]), rows.like(design.origin)
     t, weight, offset = (rows.on(array) for array in (block.t, block.weight, block.offset))
     rest = np.zeros(M) if design.subtract else design.origin
     bias = (float(theta[0, M]) if design.bias else 0.0) - float(theta[0, :M] @ rest)
-    start = origin if design.subtract else None
-    totals, sums, bend = logit_pass(rows.tensor, w, start, t, weight, offset, bias, with_curvature=hessian != "none")
-    value, slope, total = to_host(totals)
-    slopes, bends = to_host(sums)
+    origin = rows.like(design.origin) if design.subtract or hessian != "none" else None
+    start, w = origin if design.subtract else None, rows.like(theta[0, :M])
+    sums, bend = logit_pass(rows.tensor, w, start, t, weight, offset, bias, with_curvature=hessian != "none")
+    product = None if hessian == "none" else split_gram(rows.tensor, origin, bend, CHUNK, rough=hessian == "rough")
+    found = to_host(sums)
+    (value, slope, total), slopes, bends = found[:3], found[3 : 3 + M], found[3 + M :]
     grad = -np.append(slopes - slope * rest, slope)[None, : design.width]
-    if hessian == "none":
+    if product is None:
         return Pass(-float(value), grad, None)
     H = np.full((design.width, design.width), total)
-    H[:M, :M] = to_host(split_gram(rows.tensor, origin, bend, CHUNK, rough=hessian == "rough"))
+    H[:M, :M] = to_host(product)
     if design.bias:
         H[:M, M] = H[M, :M] = bends - total * rest
     return Pass(-float(value), grad, design.without_constants(H))

@@ -28,7 +28,8 @@ def test_a_pass_of_logistic_regression(problem, is_weighted):
     X, t, weight = problem
     t, weight = t % 2, weight if is_weighted else None
     w, c = torch.linspace(-1, 1, X.shape[1], device="cuda"), torch.full((X.shape[1],), 0.4, device="cuda")
-    totals, sums, bend = _triton.logit_pass(X, w, c, t, weight, None, 0.3, with_curvature=True)
+    found, bend = _triton.logit_pass(X, w, c, t, weight, None, 0.3, with_curvature=True)
+    totals, sums = found[:3], found[3:].view(2, -1)
     Z = X.double() - 0.4
     p = torch.sigmoid(Z @ w.double() + 0.3)
     share = torch.ones_like(p) if weight is None else weight
