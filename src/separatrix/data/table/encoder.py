@@ -42,6 +42,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         otherwise not unique.
     sparse : bool or "auto", default "auto"
         Whether rows are sparse; "auto" where fewer than a tenth of the numbers are not zero.
+    hashing : int, optional
+        Into how many columns, ``zip#0``, ``zip#1``, ..., the levels of a category are hashed that has more than
+        ``max_levels``. None lets the levels beyond the most frequent ones share a column.
 
     Attributes
     ----------
@@ -75,12 +78,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         min_count: int | None = None,
         drop: str = "none",
         sparse: bool | str = "auto",
+        hashing: int | None = None,
     ) -> None:
         self.types = types
         self.max_levels = max_levels
         self.min_count = min_count
         self.drop = drop
         self.sparse = sparse
+        self.hashing = hashing
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Infer the types of the columns from one table; ``y`` is ignored."""
@@ -136,7 +141,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _infer(self, facts: TableFacts) -> Self:
         self._wants_sparse()
         self.schema_ = infer_types(
-            facts, self.types, max_levels=self.max_levels, min_count=self.min_count, drop=self.drop
+            facts,
+            self.types,
+            max_levels=self.max_levels,
+            min_count=self.min_count,
+            drop=self.drop,
+            hashing=self.hashing,
         )
         if not self.schema_.columns:
             why = " ".join(self.schema_.notes[:5])

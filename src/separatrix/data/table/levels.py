@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from separatrix._array import Float
 
-__all__ = ["MAX_DISTINCT", "Level", "Levels"]
+__all__ = ["MAX_DISTINCT", "Level", "Levels", "hashed"]
 
 Level = str | float
 
@@ -39,7 +39,7 @@ class Levels:
     @classmethod
     def of(cls, counts: Mapping[Level, int], limit: int) -> Levels:
         """Of values already counted."""
-        return cls({}, _smallest(_hashed(counts)), limit) if len(counts) > limit else cls(counts, limit=limit)
+        return cls({}, _smallest(hashed(counts)), limit) if len(counts) > limit else cls(counts, limit=limit)
 
     @classmethod
     def of_numbers(cls, numbers: Float, limit: int) -> Levels:
@@ -76,15 +76,15 @@ class Levels:
         return round((SKETCH - 1) / (max(self.hashes) / 2**64))
 
     def _sketched(self) -> frozenset[int]:
-        return self.hashes or _smallest(_hashed(self.counts))
+        return self.hashes or _smallest(hashed(self.counts))
 
 
 def _smallest(hashes: NDArray[np.uint64]) -> frozenset[int]:
     return frozenset(np.unique(hashes)[:SKETCH].tolist())
 
 
-def _hashed(levels: Iterable[Level]) -> NDArray[np.uint64]:
-    """The same hashes in every process, which Python's own are not."""
+def hashed(levels: Iterable[Level]) -> NDArray[np.uint64]:
+    """The same hashes in every process and version, which Python's own are not: saved schemas rely on them."""
     levels = list(levels)
     if levels and isinstance(levels[0], str):
         checksums = (zlib.crc32(str(text).encode("utf-8", "surrogatepass")) for text in levels)

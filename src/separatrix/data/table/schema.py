@@ -13,13 +13,16 @@ from scipy import sparse as sp
 
 from separatrix._array import Float, Rows
 from separatrix.data.table.batch import open_batch
+from separatrix.data.table.hashing import HashPlan
 from separatrix.data.table.plans import CategoryPlan, DatePlan, DropPlan, Entries, NumberPlan, Plan, Surprises
 from separatrix.exceptions import DataError
 
 __all__ = ["Schema"]
 
-FORMAT, VERSION = "separatrix.table", 1
-PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan)}
+FORMAT = "separatrix.table"
+PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan)}
+NEWER: dict[str, int] = {HashPlan.type: 2}  # versions that brought a plan; a schema without it is of version 1
+VERSIONS = (1, 2)
 SPARSE_BELOW = 0.1  # the share of non-zeros under which rows are kept sparse
 
 
@@ -102,7 +105,8 @@ class Schema:
     def to_json(self) -> str:
         """Text from which `from_json` makes an equal schema."""
         plans = [{"type": plan.type} | asdict(plan) for plan in self.plans]  # type: ignore[call-overload]  # dataclasses
-        return json.dumps({"format": FORMAT, "version": VERSION, "n_rows": self.n_rows, "columns": plans})
+        version = max((NEWER.get(plan.type, 1) for plan in self.plans), default=1)  # what older libraries can read, too
+        return json.dumps({"format": FORMAT, "version": version, "n_rows": self.n_rows, "columns": plans})
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
@@ -119,9 +123,9 @@ class Schema:
             raise DataError(f"This is not a saved table schema: {error}.") from error
         if not isinstance(saved, dict) or saved.get("format") != FORMAT:
             raise DataError(f"This is not a saved table schema: it lacks {{'format': {FORMAT!r}}}.")
-        if saved.get("version") != VERSION:
+        if saved.get("version") not in VERSIONS:
             raise DataError(
-                f"The table schema has version {saved.get('version')!r}; this library reads version {VERSION}. "
+                f"The table schema has version {saved.get('version')!r}; this library reads up to {VERSIONS[-1]}. "
                 "Install the library that wrote it, or a later one."
             )
         plans, n_rows = saved.get("columns"), saved.get("n_rows")
@@ -154,6 +158,7 @@ def _listed(plan: Plan, width: int = 60) -> str:
     if not plan.names:
         return "dropped"
     names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
+    names = [name.replace(f"{plan.column}#", "#", 1) if name.startswith(f"{plan.column}#") else name for name in names]
     prefix = f"{len(names)} columns: " if names[0] != plan.names[0] and len(names) > 1 else ""
     names = names if prefix else list(plan.names)
     whole = prefix + ", ".join(names)
@@ -185,6 +190,7 @@ def _is_number(value: Any) -> bool:
 _CHECKS: dict[Any, Any] = {
     str: lambda value: isinstance(value, str),
     bool: lambda value: isinstance(value, bool),
+    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
     float: _is_number,
     tuple[str, ...]: lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
     dict[str, float]: lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
