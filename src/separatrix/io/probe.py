@@ -15,6 +15,7 @@ import numpy as np
 from separatrix._array import Array
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.data.table.batch import Batch
+from separatrix.data.table.hashing import HashPlan
 from separatrix.data.table.plans import CategoryPlan, DatePlan, NumberPlan, Plan
 from separatrix.generative.family_classifier import FamilyClassifier
 from separatrix.tables import TableClassifier
@@ -69,6 +70,8 @@ def _cell(plan: Plan) -> Array:
             return np.array([next(iter(plan.words), plan.mean)])
         case CategoryPlan():
             return np.array([next(iter(plan.levels), None)], dtype=object)
+        case HashPlan():
+            return np.array(["any"], dtype=object)
         case DatePlan():
             return np.array([int(plan.mean)]).astype("datetime64[D]")
     raise TypeError(f"{type(plan).__name__} is unknown")

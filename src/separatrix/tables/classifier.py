@@ -52,6 +52,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Whether numbers and days may act by a curve instead of a line (`Ramps`); for models that take a ``basis``.
         Where the prior is tuned, curves have one scale, and everything else another: a scale for each column fits a
         little better and is much less steady, as a column with a few certain values runs away with its own.
+    hashing : int, optional
+        Into how many columns the levels of a category are hashed that has more than a hundred; see `TableEncoder`.
 
     Attributes
     ----------
@@ -82,12 +84,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, estimator: Any = None, types: Mapping[str, str] | None = None, drop: str = "none", curved: bool = False
+        self,
+        estimator: Any = None,
+        types: Mapping[str, str] | None = None,
+        drop: str = "none",
+        curved: bool = False,
+        hashing: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.types = types
         self.drop = drop
         self.curved = curved
+        self.hashing = hashing
 
     @property
     def model(self) -> Any:
@@ -96,7 +104,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Infer what the columns are, and fit the model to the numbers they become."""
-        encoder = TableEncoder(types=self.types, drop=self.drop).fit(X)
+        encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing).fit(X)
         return self.fit_encoded(encoder, encoder.transform(X), y, sample_weight)
 
     def fit_encoded(self, encoder: TableEncoder, numbers: Any, y: Any, sample_weight: Any = None) -> Self:
