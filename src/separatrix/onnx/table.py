@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.table import Schema
+from separatrix.data.table.hashing import HashPlan
 from separatrix.data.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan
 from separatrix.generative.family_classifier import FamilyClassifier
 from separatrix.onnx.graph import ExportError, Graph, Value
@@ -53,6 +54,14 @@ def _(plan: CategoryPlan, graph: Graph, dtype: str) -> Value:
     text = graph.input(plan.column, "string", ["N", 1])
     found = graph.codes_of(text, codes | {"": missing}, other if OTHER in place else nowhere)
     return found.equals(np.arange(nowhere)).as_double()
+
+
+@_encoded.register
+def _(plan: HashPlan, graph: Graph, dtype: str) -> Value:
+    raise ExportError(
+        f"to_onnx: the levels of column {plan.column!r} are hashed into {plan.n_columns} columns, and ONNX has no "
+        "operator for that hash. Fit with hashing=None, or save the model with sx.save."
+    )
 
 
 @_encoded.register

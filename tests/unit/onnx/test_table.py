@@ -88,3 +88,14 @@ def test_months_of_four_centuries(evaluate):
     days = np.arange(-80_000, 80_000, 13)
     expected = [(dt.date(1970, 1, 1) + dt.timedelta(days=int(day))).month - 1 for day in days]
     np.testing.assert_array_equal(evaluate(_month, days.astype(float)), expected)
+
+
+def test_hashed_levels_are_refused_by_name():
+    from separatrix.onnx.graph import ExportError
+    from separatrix.tables import TableClassifier
+
+    table = pd.DataFrame({"zip": RNG.integers(10_000, 10_200, size=N * 4).astype(str)})
+    model = TableClassifier(sx.LogisticRegression(), types={"zip": "categorical"}, hashing=16)
+    model.fit(table, RNG.integers(2, size=len(table)))
+    with pytest.raises(ExportError, match="column 'zip' are hashed into 16 columns.*hashing=None"):
+        to_onnx(model)
