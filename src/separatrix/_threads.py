@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -31,9 +31,12 @@ def n_threads() -> int:
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
 
 
-def map_in_order(function: Callable[[In], Out], items: Sequence[In]) -> Iterator[Out]:
-    """``map(function, items)`` on threads, in order, with at most two results per thread in flight."""
-    threads = min(n_threads(), len(items)) if len(items) > 1 else 1
+def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
+    """``map(function, items)`` on threads, in order, with at most two results per thread in flight.
+
+    Items are taken one by one as there is room for them, so that they may be made, or read, meanwhile.
+    """
+    threads = max(1, min(n_threads(), len(items))) if isinstance(items, Sequence) else n_threads()
     if threads == 1:
         with single_thread_blas():  # here too, lest the same rows give other bits with another number of threads
             yield from map(function, items)
