@@ -77,12 +77,7 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Targets:
 
 def among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
     """Codes, or shares, of labels among the classes known, some of which this table may not have."""
-    unknown = classes[~np.isin(classes, known)]
-    if len(unknown):
-        raise DataError(
-            f"Label {unknown.tolist()[0]!r} is not one of the classes: {', '.join(map(repr, known[:8].tolist()))}. "
-            "Name all classes at the first call: partial_fit(X, y, classes=...)."
-        )
+    require_known(classes, known)
     order = np.argsort(known)
     place = order[np.searchsorted(known, classes, sorter=order)]
     if codes.ndim == 1:
@@ -90,6 +85,16 @@ def among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
     shares = np.zeros((len(codes), len(known)))
     shares[:, place] = codes
     return known, shares
+
+
+def require_known(classes: Array, known: Array) -> None:
+    """Raise where a class is not one of those known."""
+    unknown = classes[~np.isin(classes, known)]
+    if len(unknown):
+        raise DataError(
+            f"Label {unknown.tolist()[0]!r} is not one of the classes: {', '.join(map(repr, known[:8].tolist()))}. "
+            "Name all classes at the first call: partial_fit(X, y, classes=...)."
+        )
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
