@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from separatrix.data.files.location import Location
 
-__all__ = ["ParquetTable"]
+__all__ = ["ParquetTable", "read_groups", "reading_group"]
 
 
 class ParquetTable(AbstractTable):
@@ -32,7 +32,7 @@ class ParquetTable(AbstractTable):
         self._files = where.parts or (unpacked(where, self),)
         schemas, self.n_rows = [], 0
         for file in self._files:
-            with _reading(self._called(file)), pq.ParquetFile(file) as opened:
+            with reading_group(self._called(file)), pq.ParquetFile(file) as opened:
                 schemas.append(opened.schema_arrow.remove_metadata())
                 self.n_rows += opened.metadata.num_rows
         self.columns, notes = name_columns(schemas[0].names, self._called(self._files[0]))
@@ -67,19 +67,28 @@ class ParquetTable(AbstractTable):
         return pa.schema([self._types.field(name).with_nullable(True) for name in columns])
 
     def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
-
         schema = self._schema(columns)
         for file in self._files:
-            with _reading(self._called(file)), pq.ParquetFile(file) as opened:
-                for group in range(opened.metadata.num_row_groups):
-                    with _reading(self._called(file), group):
-                        for batch in opened.iter_batches(rows, row_groups=[group], columns=list(columns)):
-                            yield batch.select(list(columns)).cast(schema)
+            for batch in read_groups(file, columns, rows, called=self._called(file)):
+                yield batch.cast(schema)
+
+
+def read_groups(
+    file: Path, columns: tuple[str, ...], rows: int, *, groups: range | None = None, called: Path | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Batches of some row groups of one file, of all of them where None; errors call the file what the user did."""
+    import pyarrow.parquet as pq
+
+    name = called or file
+    with reading_group(name), pq.ParquetFile(file) as opened:
+        for group in groups or range(opened.metadata.num_row_groups):
+            with reading_group(name, group):
+                for batch in opened.iter_batches(rows, row_groups=[group], columns=list(columns)):
+                    yield batch.select(list(columns))
 
 
 @contextmanager
-def _reading(file: Path, group: int | None = None) -> Iterator[None]:
+def reading_group(file: Path, group: int | None = None) -> Iterator[None]:
     """Name the file, and the part of it, where Arrow finds it damaged."""
     import pyarrow as pa
 

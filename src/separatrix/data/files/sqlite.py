@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from separatrix.data.files.location import Location
 
-__all__ = ["SqliteSink", "SqliteTable", "choose_table", "quoted"]
+__all__ = ["STORED", "SqliteSink", "SqliteTable", "choose_table", "quoted"]
 
 ROWS = 16_384  # cells are Python objects on their way, which are large
 STORED = {"integer": Kind.INTEGER, "real": Kind.NUMBER, "text": Kind.TEXT, "blob": Kind.TEXT}

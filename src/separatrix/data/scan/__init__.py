@@ -1,6 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows in files and databases, read again for every pass, in memory that does not grow with their number."""
+"""Rows in files and databases, read anew for every pass, in memory that does not grow with their number.
 
+``scan(source)``        a `Scan`, which takes the place of X in ``fit`` and ``predict``
+``Scan.parts()``        its pieces, for several machines to share; `blocks_of` makes the blocks of one
+``watched(callback)``   who is told how far a pass is
+"""
+
+from separatrix.data.scan.errors import QueryError, RowsChangedError
+from separatrix.data.scan.labels import LabelTally, tally_labels
 from separatrix.data.scan.part import BlockPlan, Part, block_of, blocks_of, pieces_of
+from separatrix.data.scan.scan import EncodedScan, Scan, scan
+from separatrix.data.scan.watch import watched
 
-__all__ = ["BlockPlan", "Part", "block_of", "blocks_of", "pieces_of"]
+__all__ = [
+    "BlockPlan",
+    "EncodedScan",
+    "LabelTally",
+    "Part",
+    "QueryError",
+    "RowsChangedError",
+    "Scan",
+    "block_of",
+    "blocks_of",
+    "pieces_of",
+    "scan",
+    "tally_labels",
+    "watched",
+]

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A scan that was opened by a model: which columns it sees, and where labels and weights come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from separatrix._array import Array, Float
+from separatrix._threads import map_in_order
+from separatrix.data.memory import block_rows
+from separatrix.data.pairing import (
+    Labelled,
+    LabelRules,
+    check_weight,
+    pair,
+    require_classes,
+    require_known,
+    require_weight,
+)
+from separatrix.data.reader import NamedRows
+from separatrix.data.scan.columns import column_in_memory, weights_of
+from separatrix.data.scan.labels import LabelTally, tally_labels
+from separatrix.data.scan.matrix import precision
+from separatrix.data.scan.part import BlockPlan, Piece
+from separatrix.data.scan.passes import Ledger, Origin, Passes
+from separatrix.data.scan.source import Scanned
+from separatrix.data.scan.watch import Progress
+from separatrix.data.source import Source
+from separatrix.data.table import Schema
+from separatrix.exceptions import DataError
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["OpenedScan"]
+
+WHOLE = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedScan:
+    """The rows of an origin as a model sees them: ``features`` as they are, or what a ``schema`` makes of them."""
+
+    origin: Origin
+    features: tuple[str, ...]
+    target: str | None
+    weight: str | None
+    ledger: Ledger
+    schema: Schema | None = None
+    sparse: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the numbers in a row."""
+        return self.features if self.schema is None else self.schema.columns
+
+    @property
+    def likeness(self) -> Any:
+        """An Arrow table without rows; of encoded columns, an array of as many, which has no names to remember."""
+        if self.schema is not None:
+            return NamedRows(np.empty((0, len(self.columns))), self.columns)
+        return self.origin.schema(self.features).empty_table()
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self._passes(()).count()
+
+    def rows(self, *, read_once: bool = False) -> Source:
+        """The rows alone. They are copied into blocks, which should fit the cache however often they are read."""
+        del read_once
+        return self._source()
+
+    def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """The rows with labels from the target column, or from ``y`` in memory."""
+        if self.weight is not None and sample_weight is not None:
+            raise DataError(f"Weights were given twice: the column {self.weight!r} of the scan, and sample_weight.")
+        if y is not None:
+            weight = self.column(self.weight) if self.weight is not None else sample_weight
+            targets = pair(y, weight, self.n_rows, rules)
+            source = replace(self._source(), t=targets.t, weight=targets.weight)
+            return Labelled(source, targets.classes, int(np.count_nonzero(targets.t < 0)), targets.is_soft)
+        if self.target is None:
+            raise DataError(
+                f"{self.origin.title} has no target: say which column has the labels, scan(..., target='column'), or "
+                "give y."
+            )
+        return self._from_column(self.target, sample_weight, rules)
+
+    def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
+        """With numbers beside the rows."""
+        return replace(self._source(), t=t, weight=weight, offset=offset)
+
+    def column(self, name: str) -> Array:
+        """One column in memory."""
+        return column_in_memory(self._passes((name,), features=()), name)
+
+    def _from_column(self, target: str, sample_weight: Any, rules: LabelRules) -> Labelled:
+        beside = check_weight(sample_weight, self.n_rows) if sample_weight is not None else None
+        tally = self._tally(target, beside)
+        classes = tally.classes(target, rules.unlabelled)
+        if rules.known is not None:
+            require_known(classes, rules.known)
+            classes = rules.known
+        require_classes(classes, rules.least)
+        if beside is not None or self.weight is not None:
+            totals = tally.weights(classes)
+            require_weight(totals, None if rules.known is not None else np.arange(len(classes)), classes)
+        source = self._source(target=target, classes=classes, unlabelled=rules.unlabelled, weight=self.weight)
+        return Labelled(replace(source, weight=beside), classes, tally.n_unlabelled(rules.unlabelled))
+
+    def _tally(self, target: str, beside: Float | None) -> LabelTally:
+        """The pass that finds the classes."""
+
+        def of_piece(piece: Piece) -> LabelTally:
+            n, weight = piece.batch.num_rows, None
+            if self.weight is not None:
+                weight = weights_of(piece.batch.column(self.weight), piece.row, self.weight)
+            elif beside is not None:
+                weight = beside[piece.row : piece.row + n]
+            return tally_labels(piece.batch.column(target), weight, piece.row, target)
+
+        def consume(pieces: Iterator[Piece], progress: Progress) -> LabelTally:
+            total = LabelTally()
+            for tally in map_in_order(of_piece, pieces):
+                progress.advance(tally.n_rows)
+                total = total + tally
+            return total
+
+        needed = (target,) if self.weight is None else (target, self.weight)
+        return self._passes(needed, features=()).run(consume, WHOLE)
+
+    def _passes(self, more: tuple[str, ...], features: tuple[str, ...] | None = None) -> Passes:
+        names = dict.fromkeys([*(self.features if features is None else features), *more])
+        return Passes(self.origin, tuple(names), self.ledger)
+
+    def _source(self, **labels: Any) -> Scanned:
+        more = tuple(name for name in (labels.get("target"), labels.get("weight")) if name is not None)
+        plan = BlockPlan(
+            columns=self.features,
+            rows=block_rows(len(self.columns)),
+            precision=str(precision(self.origin.schema(self.features).types)),
+            schema=self.schema,
+            sparse=self.sparse,
+            **labels,
+        )
+        return Scanned(self._passes(more), plan, self.columns)

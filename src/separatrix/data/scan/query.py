@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a query returns, asked again for every pass.
+
+A database promises no order of rows unless the query does (ORDER BY), and other people may write to its tables between
+two passes. The number of rows is compared, which notices most of that; a copy (CREATE TABLE ... AS) makes sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from separatrix.data.files.sqlite import quoted
+from separatrix.data.scan.batches import batch_rows
+from separatrix.data.scan.database import Database, open_database
+from separatrix.data.scan.part import Part
+from separatrix.data.scan.where import ArrowCondition, Condition
+from separatrix.exceptions import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["QueryPart", "QueryRows", "open_query"]
+
+
+@dataclass(frozen=True, eq=False)
+class QueryPart:
+    """All rows of a query."""
+
+    database: Database
+    sql: str
+    columns: tuple[str, ...]
+    where: Condition | None = None
+    n_rows: int | None = None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, in the order in which the database returns them.
+
+        Raises
+        ------
+        QueryError
+            Where the database refuses, or breaks off.
+        """
+        batches = self._read()
+        for batch in batches if self.where is None else self.where.keep(batches):
+            yield batch.select(list(self.columns))
+
+    def _read(self) -> Iterator[pa.RecordBatch]:
+        with self.database.answer(self.sql, batch_rows(len(self.columns))) as answer:
+            yield from answer.batches
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRows:
+    """A query as a table."""
+
+    database: Database
+    sql: str
+    where: Condition | None = None
+    n_rows: int | None = None
+
+    @property
+    def title(self) -> str:
+        """The query, as far as it fits a line."""
+        line = " ".join(self.sql.split())
+        return f"the query {line if len(line) <= 60 else line[:57] + '...'!r}"
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether another thread may use the connection."""
+        return self.database.reads_ahead
+
+    @cached_property
+    def _whole(self) -> pa.Schema:
+        with self.database.answer(f"SELECT * FROM ({self.sql}) AS scanned LIMIT 0", 1) as answer:
+            return answer.schema
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of the query."""
+        return tuple(self._whole.names)
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """The types of the columns, as the database says."""
+        return self.database.types(self._asked(columns), self._whole, columns)
+
+    def parts(self, columns: Sequence[str]) -> tuple[Part, ...]:
+        """One part: a database does not say where one could cut."""
+        return (QueryPart(self.database, self._asked(columns), tuple(columns), self.where),)
+
+    shares = parts
+
+    def _asked(self, columns: Sequence[str]) -> str:
+        """The query itself where all of its columns are wanted, so that it keeps its order; else those alone."""
+        wanted = [*columns, *(self.where.columns if self.where is not None else ())]
+        if set(wanted) == set(self.columns):
+            return self.sql
+        names = ", ".join(map(quoted, dict.fromkeys(wanted)))
+        return f"SELECT {names} FROM ({self.sql}) AS scanned"
+
+
+def open_query(sql: str, connection: Any, where: Any) -> QueryRows:
+    """A query through a connection; a condition in SQL becomes part of it.
+
+    Raises
+    ------
+    DataError
+        Where the connection is none that is known.
+    QueryError
+        Where the query is not understood.
+    """
+    sql = sql.strip().rstrip(";")
+    if isinstance(where, str):
+        sql, where = f"SELECT * FROM ({sql}) AS scanned WHERE {where}", None
+    rows = QueryRows(open_database(connection), sql)
+    if not rows.columns:
+        raise DataError(f"{rows.title} returns no columns. Give a SELECT.")
+    return rows if where is None else replace(rows, where=ArrowCondition(where, rows.columns))
