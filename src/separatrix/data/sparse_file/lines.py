@@ -57,8 +57,8 @@ class LineFile:
         """Whether the file can only be read from its beginning."""
         return self._where.compression is not None
 
-    def chunks(self, *, size: int = CHUNK) -> Iterator[Chunk]:
-        """All lines, in order; a chunk is about ``size`` bytes, or one line that is longer.
+    def chunks(self, *, size: int | None = None) -> Iterator[Chunk]:
+        """All lines, in order; a chunk is about ``size`` bytes (`CHUNK`), or one line that is longer.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class LineFile:
         """
         self._require_same()
         with reading(self._where), OPENERS[self._where.compression](self.path, "rb") as file:
-            yield from _whole_lines(file, size)
+            yield from _whole_lines(file, size or CHUNK)
         self._require_same()
 
     def part(self, start: int, stop: int, line: int) -> Chunk:
