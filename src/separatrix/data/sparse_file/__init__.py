@@ -4,11 +4,10 @@
 ``lines``      the bytes of a file, plain or packed, in chunks of whole lines
 ``_kernels``   a compiled loop from bytes to numbers
 ``parsing``    a chunk as sparse rows; errors that name the line
-``ahead``      threads that parse and reduce while the next chunk is read
 ``rows``       the source: reduce, fold and map over such a file
 ``libsvm``     the file as a user sees it
 """
 
-from separatrix.data.sparse_file.libsvm import LibsvmFile
+from separatrix.data.sparse_file.libsvm import LibsvmFile, is_libsvm
 
-__all__ = ["LibsvmFile"]
+__all__ = ["LibsvmFile", "is_libsvm"]

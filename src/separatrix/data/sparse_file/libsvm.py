@@ -10,21 +10,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from separatrix._arguments import check_count, check_option
 from separatrix._array import Array, Codes, Float
+from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.files.errors import FileReadError
-from separatrix.data.sparse_file.ahead import working_ahead
+from separatrix.data.files.location import COMPRESSIONS
 from separatrix.data.sparse_file.lines import Chunk, LineFile
 from separatrix.data.sparse_file.parsing import LARGEST_INDEX, IndexRange, SparseRows, joined, parse
 from separatrix.data.sparse_file.rows import ClassCodes, OpenedLibsvm, SparseFileRows
 
-__all__ = ["LibsvmFile"]
+__all__ = ["LibsvmFile", "is_libsvm"]
 
+SUFFIXES = (".svm", ".libsvm", ".svmlight")
 MOST_LABELS = 2**16  # that are kept apart: beyond that they are no classes
 
 
@@ -161,14 +163,12 @@ class LibsvmFile:
 
     def read(self) -> tuple[Any, Array]:
         """All rows in memory, a CSR array (N, D), and their labels (N,): for files that fit, and are read often."""
-        with working_ahead() as ahead:
-            rows = joined(list(ahead.map(self.parse, self.chunks())))
+        rows = joined(list(map_in_order(self.parse, self.chunks())))
         return rows.matrix(self.n_features), _as_classes(rows.label)
 
     def read_labels(self) -> Array:
         """The labels of all rows (N,), for scores: one pass."""
-        with working_ahead() as ahead:
-            return _as_classes(np.concatenate([rows.label for rows in ahead.map(self.parse, self.chunks())]))
+        return _as_classes(np.concatenate([rows.label for rows in map_in_order(self.parse, self.chunks())]))
 
     def open_rows(self, columns: Sequence[str] | None) -> OpenedLibsvm:
         """The rows, as models ask for them; they have no names to be found by."""
@@ -203,11 +203,20 @@ class LibsvmFile:
         return self.parse(chunk).span(first - skipped, last - skipped)
 
     def _scan(self) -> Extent:
-        with working_ahead() as ahead:
-            found = list(ahead.map(partial(_extent, self.path, self._indices), self.chunks()))
+        found = list(map_in_order(partial(_extent, self.path, self._indices), self.chunks()))
         if not sum(part.n_rows for part in found):
             raise FileReadError(f"{self.path} has no rows. Write each row as: label index:value index:value ...")
         return functools.reduce(operator.add, found)
+
+
+def is_libsvm(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether the name of a file, packed or not, says that it holds such rows."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    suffixes = [suffix.lower() for suffix in Path(source).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    return bool(suffixes) and suffixes[-1] in SUFFIXES
 
 
 def _extent(path: Path, indices: IndexRange, chunk: Chunk) -> Extent:

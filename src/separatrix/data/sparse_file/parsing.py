@@ -115,13 +115,14 @@ def _settle(hard: Codes, text: Array, label: Float, value: Float, chunk: Chunk, 
     at = begin[:, None] + np.arange(longest)
     letters = np.where(at < end[:, None], text[np.minimum(at, len(text) - 1)], 0).astype(np.uint8)
     try:
-        numbers = letters.view(f"S{longest}")[:, 0].astype(np.float64)
+        with np.errstate(over="ignore"):  # 1e999 is infinity, which models refuse by the name of the column
+            numbers = letters.view(f"S{longest}")[:, 0].astype(np.float64)
     except ValueError as error:
         first = next(start for start, stop in zip(begin, end, strict=True) if not _is_number(chunk.text[start:stop]))
         raise _not_a_number(int(first), chunk, path) from error
     is_label = place < 0
-    if np.isnan(numbers[is_label]).any():
-        raise _not_a_number(int(begin[is_label][np.isnan(numbers[is_label])][0]), chunk, path)
+    if (endless := begin[is_label & ~np.isfinite(numbers)]).size:
+        raise _not_a_number(int(endless[0]), chunk, path, what="a finite number, as a label must be")
     label[-1 - place[is_label]] = numbers[is_label]
     value[place[~is_label]] = numbers[~is_label]
 
@@ -134,9 +135,9 @@ def _is_number(token: bytes) -> bool:
     return True
 
 
-def _not_a_number(at: int, chunk: Chunk, path: Path) -> FileReadError:
+def _not_a_number(at: int, chunk: Chunk, path: Path, what: str = "a number") -> FileReadError:
     token = _token(at, chunk)
-    what = f"{token!r} is not a number" if token else "a value is missing after the colon"
+    what = f"{token!r} is not {what}" if token else "a value is missing after the colon"
     return _error(at, chunk, path, f"{what}. Write each row as: label index:value index:value ...")
 
 

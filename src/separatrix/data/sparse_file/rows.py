@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows
+from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.memory import MAP_BLOCKS, block_rows, join_answers
 from separatrix.data.pairing import Labelled, LabelRules, check_weight, pair, require_weight
+from separatrix.data.scan.watch import begin_pass
 from separatrix.data.source import Source, Stat
-from separatrix.data.sparse_file.ahead import working_ahead
 from separatrix.data.sparse_file.parsing import SparseRows, joined
 from separatrix.exceptions import DataError
 
@@ -75,15 +76,16 @@ class SparseFileRows:
         return replace(self, rows_per_block=factor * self.rows_per_block)
 
     def blocks(self) -> Iterator[Block]:
-        """All rows, in order; later ones are parsed while a block is in use."""
-        with working_ahead() as ahead:
-            yield from self._cut(ahead.map(self.file.parse, self.file.chunks()))
+        """All rows, in order; later ones are read and parsed on threads while a block is in use."""
+        first, progress = 0, begin_pass(self.n_rows)
+        for rows in cut(map_in_order(self.file.parse, self.file.chunks()), self.rows_per_block):
+            yield self._block(rows, first)
+            first += len(rows)
+            progress.advance(len(rows))
 
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass: reading, parsing and reducing at the same time, adding in the order of the file."""
-        with working_ahead() as ahead:
-            blocks = self._cut(ahead.map(self.file.parse, self.file.chunks()))
-            return functools.reduce(operator.add, ahead.map(statistic, blocks))
+        return functools.reduce(operator.add, map_in_order(statistic, self.blocks()))
 
     def fold(
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
@@ -100,19 +102,12 @@ class SparseFileRows:
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """``row_function`` of every row, in order."""
         wide = replace(self, rows_per_block=MAP_BLOCKS * self.rows_per_block, codes=None, t=None, weight=None)
-        with working_ahead() as ahead:
-            blocks = wide._cut(ahead.map(self.file.parse, self.file.chunks()))
-            return join_answers(ahead.map(lambda block: row_function(block.X), blocks), wide._spans(), self.n_rows)
+        answers = map_in_order(lambda block: row_function(block.X), wide.blocks())
+        return join_answers(answers, wide._spans(), self.n_rows)
 
     def _spans(self) -> list[slice]:
         rows = self.rows_per_block
         return [slice(start, min(start + rows, self.n_rows)) for start in range(0, self.n_rows, rows)]
-
-    def _cut(self, parts: Iterable[SparseRows]) -> Iterator[Block]:
-        first = 0
-        for rows in cut(parts, self.rows_per_block):
-            yield self._block(rows, first)
-            first += len(rows)
 
     def _block(self, rows: SparseRows, first: int) -> Block:
         span = slice(first, first + len(rows))

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import pathlib
 import pickle
 import tracemalloc
 
@@ -13,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from separatrix.data.files.errors import FileReadError
 from separatrix.data.opening import RowStore
-from separatrix.data.sparse_file import LibsvmFile, libsvm, lines
+from separatrix.data.sparse_file import LibsvmFile, is_libsvm, libsvm, lines
 
 
 @pytest.fixture
@@ -90,6 +91,17 @@ def test_queries_are_noted(write):
     file = LibsvmFile(write("1 qid:1 1:1\n0 qid:1 2:1\n"))
     assert file.notes == ("2 rows have a query (qid:), which classifiers have no use for: it was left out.",)
     assert LibsvmFile(write("1 1:1\n")).notes == ()
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.LIBSVM", "b/c.d.svmlight.gz", "a.svm.xz"])
+def test_files_are_known_by_their_names(name):
+    assert is_libsvm(name)
+    assert is_libsvm(pathlib.Path(name))
+
+
+@pytest.mark.parametrize("other", ["a.csv", "svm", "a.svm.csv", "a.gz", 3, ["a.svm"], None])
+def test_others_are_not(other):
+    assert not is_libsvm(other)
 
 
 def test_arguments_are_checked(write):

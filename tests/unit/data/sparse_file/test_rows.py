@@ -11,6 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import separatrix as sx
 from separatrix.data import LabelRules, as_source
+from separatrix.data.scan import watched
 from separatrix.data.sparse_file import LibsvmFile, lines
 from separatrix.data.sparse_file.lines import Chunk
 from separatrix.data.sparse_file.parsing import IndexRange, joined, parse
@@ -52,6 +53,7 @@ MODELS = {
     "lda": (lambda: sx.LinearDiscriminantAnalysis(), False),
     "bernoulli": (lambda: sx.NaiveBayes("bernoulli"), True),
     "poisson": (lambda: sx.NaiveBayes("poisson"), True),
+    "multinomial": (lambda: sx.ExponentialFamilyClassifier("multinomial"), True),
     "perceptron": (lambda: sx.Perceptron(max_epochs=5), False),
 }
 
@@ -95,6 +97,15 @@ def test_blocks_are_cut_by_rows_and_carry_what_belongs_to_them(rng, write, rows)
     np.testing.assert_array_equal(sparse.vstack([block.X for block in blocks]).toarray(), X.toarray())
     for name, whole in (("t", y), ("weight", weight), ("offset", -weight)):
         np.testing.assert_array_equal(np.concatenate([getattr(block, name) for block in blocks]), whole)
+
+
+def test_whoever_watches_is_told_of_every_pass(rng, write):
+    source = SparseFileRows(write(*problem(rng)), 300)
+    told = []
+    with watched(lambda *progress: told.append(progress)):
+        source.reduce(lambda block: block.X.sum(axis=0))
+        source.map(lambda X: X.sum(axis=1))
+    assert told == [(300, N, 1), (600, N, 1), (N, N, 1), (600, N, 2), (N, N, 2)]
 
 
 def test_sums_are_bit_identical_from_run_to_run(rng, write):
