@@ -21,6 +21,7 @@ from separatrix.data.device import DeviceRows
 
 __all__ = ["Sample", "collect_sample", "representative_sample"]
 
+TALLER = 16  # blocks than elsewhere: of most rows nothing is read, and few large pieces are sooner sent and joined
 FAIR = 2.0  # the weight of all rows, as estimated from those that were drawn, is off by less than this factor
 
 
@@ -82,6 +83,7 @@ def representative_sample(source: Source, rows: int, least: int) -> Source | Non
 
 def _drawn(source: Source, rows: int) -> Sample:
     stretch = max(1, source.n_rows // rows)
+    source = source.sized_for(max(1, len(source.columns) // TALLER))
     sample = source.reduce(partial(draw, stretch=stretch))
     if stretch > 1 and sample.n_live < source.n_rows / 2:  # of so few, more are needed
         sample = source.reduce(partial(draw, stretch=max(1, sample.n_live // rows)))
