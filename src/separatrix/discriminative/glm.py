@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_number, check_option, check_positive
 from separatrix._array import Float
+from separatrix.data import gathered, numbers_beside
 from separatrix.discriminative.glm_fit import GLMFit, fit_glm, warn_if_separable, warn_if_unfinished
 from separatrix.discriminative.inference import (
     TESTS,
@@ -143,7 +144,7 @@ class GeneralizedLinearModel(LinearRegressor):
         self.max_steps = max_steps
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
     ) -> GeneralizedLinearModel:
         """Fit by maximum likelihood, penalised where alpha > 0.
 
@@ -152,8 +153,8 @@ class GeneralizedLinearModel(LinearRegressor):
         X : table of shape (N, D)
             The rows.
         y : array of shape (N,)
-            Targets. Of a binomial model, shares of successes, with ``sample_weight`` the numbers of trials; or an array
-            of shape (N, 2), successes and failures.
+            Targets; of a scan, its target column if they are not given. Of a binomial model, shares of successes, with
+            ``sample_weight`` the numbers of trials; or an array of shape (N, 2), successes and failures.
         sample_weight : array of shape (N,), optional
             How often each row counts; a weight of 2 is the row twice, in standard errors and tests too.
         offset : array of shape (N,), optional
@@ -162,6 +163,7 @@ class GeneralizedLinearModel(LinearRegressor):
             A known factor of each row's mean (log link): time at risk, area, population.
         """
         likelihood, alpha, solver = self._arguments()
+        y, sample_weight = numbers_beside(X, y, sample_weight)
         opened = self._open_training(
             X, lambda n: open_targets(y, likelihood, n, sample_weight=sample_weight, offset=offset, exposure=exposure)
         )
@@ -245,7 +247,7 @@ class GeneralizedLinearModel(LinearRegressor):
     def predict_interval(self, X: Any, *, level: float = 0.95, offset: Any = None) -> Float:
         """Lower and upper confidence limits (N, 2) of the mean of each row: those of its activation, mapped."""
         a = self._activations(X, offset)
-        variance = self.dispersion_ * self._map_rows(X, self._leverage)
+        variance = self.dispersion_ * gathered(self._map_rows(X, self._leverage))[0]
         half = quantile(level, self._residual) * np.sqrt(variance)
         mean = self.likelihood_.mean
         return np.sort(np.column_stack([mean(a - half), mean(a + half)]), axis=1)

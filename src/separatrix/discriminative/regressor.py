@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.basis import fit_basis
-from separatrix.data import Block, Counted, Source, ThroughBasis, answers, open_rows
+from separatrix.data import Block, Counted, Source, ThroughBasis, answers, gathered, open_rows
 from separatrix.data.source import RowMap
 from separatrix.discriminative.targets import Targets, check_offset
 from separatrix.shell import known_columns
@@ -59,7 +59,7 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         return Training(source, counted, targets, basis)
 
     def _activations(self, X: Any, offset: Any) -> Float:
-        a = self._map_rows(X, self._activate)
+        (a,) = gathered(self._map_rows(X, self._activate))
         known = check_offset(offset, len(a))
         return a if known is None else a + known
 

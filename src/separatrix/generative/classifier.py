@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, Rows, bincount
-from separatrix.data import Source, labels_of
+from separatrix.data import Source, labels_of, open_rows
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.shell import Classifier
 from separatrix.solvers import Solution
@@ -352,6 +352,5 @@ def _require_no_basis(model: GenerativeClassifier) -> None:
 
 def _n_rows(X: Any) -> int:
     """Also of a table with text, which only some models can open."""
-    from separatrix.data import as_source
-
-    return int(X.shape[0]) if "shape" in dir(X) else as_source(X).n_rows
+    shape = X.shape if "shape" in dir(X) else ()
+    return shape[0] if shape and isinstance(shape[0], int) else open_rows(X).n_rows
