@@ -7,7 +7,7 @@ from separatrix.data.dask.answers import gathered, labels_of
 from separatrix.data.dask.source import answers
 from separatrix.data.labels import encode_labels, encode_shares, is_shares
 from separatrix.data.memory import InMemory, as_source
-from separatrix.data.opening import open_rows
+from separatrix.data.opening import RowStore, numbers_beside, open_rows
 from separatrix.data.pairing import Labelled, LabelRules, check_weight, require_classes, require_weight
 from separatrix.data.reader import as_table
 from separatrix.data.source import Source, ThroughBasis
@@ -18,6 +18,7 @@ __all__ = [
     "InMemory",
     "LabelRules",
     "Labelled",
+    "RowStore",
     "Source",
     "ThroughBasis",
     "answers",
@@ -29,6 +30,7 @@ __all__ = [
     "gathered",
     "is_shares",
     "labels_of",
+    "numbers_beside",
     "open_rows",
     "require_classes",
     "require_weight",

@@ -4,6 +4,7 @@
 - arrays, sparse matrices, data frames, Arrow tables: `memory`
 - tensors of torch and CuPy, on any device: `device`
 - Dask arrays and dataframes: `dask`
+- files and databases: `scan`, and any other `RowStore`
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from separatrix.data.pairing import Labelled, LabelRules, pair
 from separatrix.data.reader import as_table
 from separatrix.data.source import Source
 
-__all__ = ["Opened", "RowStore", "open_rows"]
+__all__ = ["Opened", "RowStore", "TargetStore", "numbers_beside", "open_rows"]
 
 
 class Opened(Protocol):
@@ -51,6 +52,20 @@ class RowStore(Protocol):
 
     def open_rows(self, columns: Sequence[str] | None) -> Opened:
         """Its rows, of the ``columns`` that a fitted model knows, in their order; of all of them where None."""
+
+
+@runtime_checkable
+class TargetStore(RowStore, Protocol):
+    """Rows whose targets and weights are columns beside them."""
+
+    def beside(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Targets and weights in memory: as they were given, or from the columns that hold them."""
+
+
+def numbers_beside(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Targets and weights as they were given; those of a scan from its columns, for models that need all in memory."""
+    is_store = type(X) is not np.ndarray and isinstance(X, TargetStore)
+    return X.beside(y, sample_weight) if is_store else (y, sample_weight)
 
 
 def open_rows(X: Any, columns: Sequence[str] | None = None) -> Opened:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Columns of Arrow become a matrix of rows: the one copy that every pass over a file makes.
 
-Columns lie one after another, rows of a block side by side, so the copy is a transposition. It is made for some
-thousand rows at a time: as many as the second-level cache keeps while one column after another is dealt out.
+Columns lie one after another, rows of a block side by side, so the copy is a transposition. It is made for as many
+rows at a time as the second-level cache keeps while one column after another is dealt out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_number", "numbers", "precision", "to_matrix"]
 
-PIECE_BYTES = 2**19  # of the matrix, dealt out at a time
+PIECE_BYTES = 2**21  # of the matrix, dealt out at a time
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -77,19 +77,11 @@ class OpenedScan:
 
     def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         """The rows with labels from the target column, or from ``y`` in memory."""
-        if self.weight is not None and sample_weight is not None:
-            raise DataError(f"Weights were given twice: the column {self.weight!r} of the scan, and sample_weight.")
-        if y is not None:
-            weight = self.column(self.weight) if self.weight is not None else sample_weight
-            targets = pair(y, weight, self.n_rows, rules)
-            source = replace(self._source(), t=targets.t, weight=targets.weight)
-            return Labelled(source, targets.classes, int(np.count_nonzero(targets.t < 0)), targets.is_soft)
-        if self.target is None:
-            raise DataError(
-                f"{self.origin.title} has no target: say which column has the labels, scan(..., target='column'), or "
-                "give y."
-            )
-        return self._from_column(self.target, sample_weight, rules)
+        if y is None:
+            return self._from_column(self.require_target(), sample_weight, rules)
+        targets = pair(y, self.weights(sample_weight), self.n_rows, rules)
+        source = replace(self._source(), t=targets.t, weight=targets.weight)
+        return Labelled(source, targets.classes, int(np.count_nonzero(targets.t < 0)), targets.is_soft)
 
     def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
         """With numbers beside the rows."""
@@ -99,7 +91,26 @@ class OpenedScan:
         """One column in memory."""
         return column_in_memory(self._passes((name,), features=()), name)
 
+    def require_target(self) -> str:
+        """The column of the labels; raise where there is none."""
+        if self.target is None:
+            raise DataError(
+                f"{self.origin.title} has no target: say which column has the labels, scan(..., target='column'), or "
+                "give y."
+            )
+        return self.target
+
+    def weights(self, sample_weight: Any) -> Any:
+        """Weights in memory, as given or from their column; raise where there are both."""
+        self._require_one_weight(sample_weight)
+        return sample_weight if self.weight is None else self.column(self.weight)
+
+    def _require_one_weight(self, sample_weight: Any) -> None:
+        if self.weight is not None and sample_weight is not None:
+            raise DataError(f"Weights were given twice: the column {self.weight!r} of the scan, and sample_weight.")
+
     def _from_column(self, target: str, sample_weight: Any, rules: LabelRules) -> Labelled:
+        self._require_one_weight(sample_weight)
         beside = check_weight(sample_weight, self.n_rows) if sample_weight is not None else None
         tally = self._tally(target, beside)
         classes = tally.classes(target, rules.unlabelled)

@@ -84,7 +84,7 @@ def scan(
     >>> from separatrix.data.scan import scan
     >>> path = pathlib.Path(tempfile.mkdtemp(), "iris.csv")
     >>> _ = path.write_text("length,width,kind\n4.7,1.4,a\n4.5,1.5,a\n6.0,2.5,b\n5.1,1.9,b\n4.9,1.5,a\n5.9,2.1,b\n")
-    >>> model = LogisticRegression(alpha=1.0).fit(scan(path, target="kind"))
+    >>> model = LogisticRegression(alpha=0.01).fit(scan(path, target="kind"))
     >>> model.predict(scan(path, where="width > 1.8"))
     array(['b', 'b', 'b'], dtype='<U1')
     """
@@ -193,6 +193,12 @@ class Scan:
         _require_column(name, self.origin)
         return OpenedScan(self.origin, self.features, None, None, self.ledger).column(name)
 
+    def beside(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Labels and weights in memory: those given, or the columns that hold them."""
+        opened = OpenedScan(self.origin, self.features, self.target, self.weight, self.ledger)
+        weight = opened.weights(sample_weight)
+        return opened.column(opened.require_target()) if y is None else y, weight
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The features, batch by batch, read ahead where the source allows it."""
         return Passes(self.origin, self.features, self.ledger).batches()
@@ -218,3 +224,7 @@ class EncodedScan:
         return OpenedScan(
             scan.origin, self.schema.inputs, scan.target, scan.weight, scan.ledger, self.schema, self.sparse
         )
+
+    def beside(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Labels and weights in memory."""
+        return self.scan.beside(y, sample_weight)
