@@ -7,18 +7,24 @@ Columns of text, dates, booleans and gaps become numbers as `data.table` infers;
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._array import Array, to_dense
+from separatrix._array import Array, is_sparse, to_dense
 from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.data import Block, open_rows
 from separatrix.data.reader import NamedRows
+from separatrix.data.scan import EncodedScan, Scan
 from separatrix.data.table import Schema, TableEncoder
 from separatrix.data.table.plans import DatePlan, NumberPlan
+from separatrix.exceptions import DataError
 from separatrix.priors import Gaussian
 from separatrix.tables.ramps import Ramps
 
@@ -102,12 +108,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """The model as it is before fitting."""
         return BayesianLogisticRegression(tune="evidence") if self.estimator is None else self.estimator
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Infer what the columns are, and fit the model to the numbers they become."""
-        encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing).fit(X)
-        return self.fit_encoded(encoder, encoder.transform(X), y, sample_weight)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Infer what the columns are, and fit the model to the numbers they become.
 
-    def fit_encoded(self, encoder: TableEncoder, numbers: Any, y: Any, sample_weight: Any = None) -> Self:
+        A scan is read once more for the types, and once or twice for the spreads; it may bring its labels and weights.
+        """
+        encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
+        if isinstance(X, Scan):
+            encoder.fit_batches(X.batches())
+        else:
+            encoder.fit(X)
+        return self.fit_encoded(encoder, _numbers(encoder, X), y, sample_weight)
+
+    def fit_encoded(self, encoder: TableEncoder, numbers: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to the numbers that a fitted encoder has made of a table: models can share one encoding."""
         estimator = self.for_numbers(encoder.schema_, numbers)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -125,7 +138,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             return model
         n_ramps = 0
         if self.curved:
-            functions = Ramps(bent).fit(numbers).functions_
+            functions = Ramps(bent).fit_source(open_rows(numbers).rows()).functions_
             straight, n_ramps = functions.straight, len(functions.bent)
             model.set_params(groups=("line",) * len(straight) + ("curve",) * n_ramps)
         if model.prior is None and model.standardize and (self.curved or model.basis is None):
@@ -190,7 +203,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         return self.estimator_
 
     def _encoded(self, X: Any) -> Any:
-        return _named(self.encoder_.transform(X), self.encoder_.schema_, self.estimator_)
+        return _named(_numbers(self.encoder_, X), self.encoder_.schema_, self.estimator_)
 
     def __sklearn_tags__(self) -> Any:
         """Gaps and text are welcome, whatever the model takes."""
@@ -199,9 +212,25 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _numbers(encoder: TableEncoder, X: Any) -> Any:
+    """What an encoder makes of a table: all of it at once, or of a scan as it is read."""
+    if not isinstance(X, Scan):
+        return encoder.transform(X)
+    check_is_fitted(encoder)
+    wanted = encoder.schema_.is_sparse if encoder.sparse == "auto" else encoder.sparse
+    return X.encoded(encoder.schema_, sparse=bool(wanted))
+
+
 def _named(numbers: Any, schema: Schema, estimator: Any) -> Any:
     """The numbers, named where the model is of this package."""
     is_ours = type(estimator).__module__.startswith("separatrix.")
+    if isinstance(numbers, EncodedScan):
+        if not is_ours:
+            raise DataError(
+                f"A scan is read by models of this package; {type(estimator).__name__} takes an array. Read the table "
+                "into memory for it."
+            )
+        return numbers
     return NamedRows(numbers, schema.columns) if is_ours else numbers
 
 
@@ -217,7 +246,30 @@ def _spreads(numbers: Any) -> Array:
 
 
 def _sampled(numbers: Any) -> Any:
+    """Some rows, at even distances."""
+    if isinstance(numbers, EncodedScan):
+        rows = numbers.open_rows(None).rows()
+        return rows.reduce(partial(_every, distance=1 + rows.n_rows // SAMPLE)).stacked
     return numbers[:: 1 + numbers.shape[0] // SAMPLE]
+
+
+@dataclass(frozen=True)
+class _Some:
+    """Rows of some blocks; ``+`` keeps those of both."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: _Some) -> _Some:
+        return _Some(self.parts + other.parts)
+
+    @property
+    def stacked(self) -> Any:
+        return sparse.vstack(self.parts, format="csr") if is_sparse(self.parts[0]) else np.concatenate(self.parts)
+
+
+def _every(block: Block, distance: int) -> _Some:
+    """The rows of a block whose number is a multiple of the distance."""
+    return _Some((block.X[-block.row[0] % distance :: distance],))
 
 
 def bendable(schema: Schema) -> tuple[int, ...]:
