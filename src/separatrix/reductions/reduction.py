@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
-from separatrix.data import as_table, check_weight, encode_labels, require_classes
+from separatrix.data import RowStore, as_table, check_weight, encode_labels, numbers_beside, require_classes
+from separatrix.exceptions import DataError
 from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
 from separatrix.reductions.rows import take_rows
 
@@ -59,7 +60,7 @@ class AbstractReduction(AbstractWrapper):
         self.reject_label = reject_label
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit a clone of the wrapped classifier to each binary problem; for two classes, one to ``y`` itself.
 
         Parameters
@@ -67,7 +68,7 @@ class AbstractReduction(AbstractWrapper):
         X : table that the wrapped classifier accepts
             Rows.
         y : array-like of shape (N,)
-            Labels of two or more classes.
+            Labels of two or more classes; of a scan, its target column if they are not given.
         sample_weight : array-like of shape (N,), optional
             Weights, for a wrapped classifier that takes them.
 
@@ -78,9 +79,10 @@ class AbstractReduction(AbstractWrapper):
         """
         check_option(type(self).__name__, "ambiguous", self.ambiguous, ("resolve", "reject"))
         _require_discriminant(self.estimator)
+        y, sample_weight = numbers_beside(X, y, sample_weight)
         classes, codes = encode_labels(y)
         require_classes(classes)
-        X, codes = indexable(as_table(X), codes)
+        X, codes = (X, codes) if isinstance(X, RowStore) else indexable(as_table(X), codes)
         arguments = fit_arguments(self, check_weight(sample_weight, len(codes)))
         if self.ambiguous == "reject" and len(classes) > 2:
             labels_with_reject(classes, self.reject_label)
@@ -176,6 +178,11 @@ def discriminant(model: Any, X: Any) -> Float:
 def _fit_problem(model: Any, X: Any, problem: Problem, arguments: dict[str, Any]) -> Any:
     if problem.rows is None:
         return model.fit(X, problem.labels, **arguments)
+    if isinstance(X, RowStore):
+        raise DataError(
+            "OneVsOne fits each classifier to the rows of two classes, and a scan does not find rows by number. Use "
+            "OneVsRest, or a model of all classes at once, such as LogisticRegression."
+        )
     arguments = {name: take_rows(value, problem.rows) for name, value in arguments.items()}
     return model.fit(take_rows(X, problem.rows), problem.labels, **arguments)
 
