@@ -168,7 +168,7 @@ class DecisionRule(AbstractWrapper):
         self.reject_label = reject_label
         self.prefit = prefit
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionRule:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DecisionRule:
         """Fit a clone of the wrapped classifier, unless it is fitted already; check costs against classes.
 
         Parameters
