@@ -15,7 +15,7 @@ import numpy as np
 from separatrix._array import Array
 from separatrix._threads import single_thread_blas
 from separatrix.data.dask.collection import Collection, is_dask
-from separatrix.data.dask.graph import arrays, compute, shared, task
+from separatrix.data.dask.graph import as_array, compute, shared, task
 from separatrix.data.dask.part import PartRows
 from separatrix.data.source import Source
 from separatrix.exceptions import DataError
@@ -32,14 +32,10 @@ class Form(NamedTuple):
 
 def lazy_answers(collection: Collection, answer: Callable[[Source], Array]) -> Any:
     """A Dask array of ``answer`` to each partition; chunks of unknown length where those of the rows are unknown."""
-    da, form = arrays(), _form(collection, answer)
+    form = _form(collection, answer)
     answered, for_all = task(answer_part), shared(answer)
     lengths = collection.lengths or (np.nan,) * len(collection.parts)
-    chunks = [
-        da.from_delayed(answered(part, for_all, form), shape=(n, *form.shape), dtype=form.dtype)
-        for part, n in zip(collection.parts, lengths, strict=True)
-    ]
-    return da.concatenate(chunks, allow_unknown_chunksizes=True)
+    return as_array([answered(part, for_all, form) for part in collection.parts], lengths, form.shape, form.dtype)
 
 
 def answer_part(table: Any, answer: Callable[[Source], Array], form: Form) -> Array:

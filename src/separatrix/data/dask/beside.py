@@ -62,9 +62,7 @@ def census(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: LabelRul
         Where they do not pair up, or a class has no row or no weight.
     """
     n_rows = sum(lengths)
-    labels = _lazy_labels(y, rules) if is_dask(y) else _labels(y, n_rows, rules)
-    if sum(labels.t.lengths) != n_rows:
-        raise DataError(f"X has {n_rows} rows but y has {sum(labels.t.lengths)} labels; they must pair up.")
+    labels = (_lazy_labels if is_dask(y) else _labels)(y, n_rows, rules)
     weight = _lazy_weight(sample_weight, n_rows) if is_dask(sample_weight) else _weight(sample_weight, n_rows)
     beside = _persisted(_cut(labels.t, lengths), None if weight is None else _cut(weight, lengths))
     if weight is not None:
@@ -88,12 +86,15 @@ def _labels(y: Any, n_rows: int, rules: LabelRules) -> Labels:
     return Labels(column, targets.classes, int(np.count_nonzero(targets.t < 0)), targets.is_soft)
 
 
-def _lazy_labels(y: Any, rules: LabelRules) -> Labels:
+def _lazy_labels(y: Any, n_rows: int, rules: LabelRules) -> Labels:
     soft = rules.soft and is_shares(y)
     encode, facts_of, place = map(task, (tasks.encode, tasks.facts, tasks.place_shares if soft else tasks.place))
     parts = open_vector(y, "y").parts
     coded = persist(*(encode(part, i, rules.unlabelled, soft) for i, part in enumerate(parts)))
     facts: tuple[tasks.Facts, ...] = compute(*map(facts_of, coded))
+    lengths = tuple(fact.n_rows for fact in facts)
+    if sum(lengths) != n_rows:
+        raise DataError(f"X has {n_rows} rows but y has {sum(lengths)} labels; they must pair up.")
     found = facts[0].classes if soft else _united(facts, rules.unlabelled)
     classes, at = found, np.arange(len(found))
     if rules.known is not None:
@@ -103,7 +104,6 @@ def _lazy_labels(y: Any, rules: LabelRules) -> Labels:
         placed = [place(part, at, len(classes)) for part in coded]
     else:
         placed = [place(part, _positions(found, fact.classes, at)) for part, fact in zip(coded, facts, strict=True)]
-    lengths = tuple(fact.n_rows for fact in facts)
     return Labels(Column(placed, lengths), classes, sum(fact.n_unlabelled for fact in facts), soft)
 
 

@@ -6,11 +6,11 @@ Whoever is Dask's scheduler does them: threads, processes, or the cluster of the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-__all__ = ["arrays", "compute", "frames", "persist", "shared", "task"]
+__all__ = ["arrays", "as_array", "compute", "frames", "persist", "shared", "task"]
 
 
 def task(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,6 +32,14 @@ def compute(*lazy: Any) -> tuple[Any, ...]:
 def persist(*lazy: Any) -> tuple[Any, ...]:
     """The same, computed once and kept where they were computed; recomputed where a worker is lost."""
     return tuple(import_module("dask").persist(*lazy))
+
+
+def as_array(chunks: Sequence[Any], lengths: Sequence[float], shape: tuple[int, ...], dtype: Any) -> Any:
+    """Lazy arrays of (n, *shape) numbers, one below another, as one Dask array with a chunk for each."""
+    name = f"stacked-{chunks[0].key}"
+    layer = {(name, i, *(0 for _ in shape)): chunk.key for i, chunk in enumerate(chunks)}
+    graph = import_module("dask.highlevelgraph").HighLevelGraph.from_collections(name, layer, dependencies=chunks)
+    return arrays().Array(graph, name, (tuple(lengths), *((n,) for n in shape)), dtype=dtype)
 
 
 def arrays() -> Any:

@@ -29,7 +29,7 @@ __all__ = ["Partitioned", "answers"]
 
 State = TypeVar("State")
 
-FAN_IN = 8  # statistics that are added by one task
+FAN_IN = 16  # statistics that are added by one task
 
 
 @dataclass(frozen=True, eq=False)

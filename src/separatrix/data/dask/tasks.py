@@ -96,7 +96,7 @@ def class_weight(beside: Beside, n_classes: int) -> Float:
 
 def narrow(codes: Array) -> Array:
     """Whole numbers in as few bytes as they fit."""
-    return codes.astype(np.promote_types(np.min_scalar_type(codes.max(initial=0)), np.int8))
+    return codes.astype(np.min_scalar_type(-1 - int(codes.max(initial=0))))  # of the least number: signed, then
 
 
 def _one_column(y: Any) -> Array:

@@ -1,0 +1,67 @@
+"""What a task does with the rows of its partition."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from separatrix.data.block import Block
+from separatrix.data.dask.part import Beside, PartRows, Place, Task, add_all, reduce_part
+from separatrix.exceptions import DataError
+
+X = np.arange(20.0).reshape(10, 2)
+POLICY = dict(np.geterr())
+
+
+class Seen(tuple):
+    """Blocks one after another."""
+
+    __slots__ = ()
+
+
+def seen(block: Block) -> Seen:
+    return Seen((block,))
+
+
+def test_blocks_are_numbered_among_all_rows_and_carry_what_stands_beside_them():
+    beside = Beside(np.arange(10, dtype=np.int8), np.linspace(1, 2, 10), -np.arange(10.0))
+    blocks = reduce_part(X, beside, Place(3, 100, 10), seen, Task(4, POLICY))
+    assert [block.row for block in blocks] == [range(100, 104), range(104, 108), range(108, 110)]
+    np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), X)
+    np.testing.assert_array_equal(np.concatenate([block.weight for block in blocks]), beside.weight)
+    np.testing.assert_array_equal(np.concatenate([block.offset for block in blocks]), beside.offset)
+    assert blocks[0].t.dtype == np.intp
+
+
+def test_real_targets_stay_real():
+    (block,) = reduce_part(X, Beside(np.linspace(0, 1, 10)), Place(0, 0, 10), seen, Task(10, POLICY))
+    assert block.t.dtype == np.float64
+
+
+def test_rows_alone_have_neither_targets_nor_weights():
+    (block,) = reduce_part(X, None, Place(0, 0, 10), seen, Task(10, POLICY))
+    assert (block.t, block.weight, block.offset) == (None, None, None)
+
+
+def test_a_partition_that_changed_since_the_first_pass_is_an_error():
+    with pytest.raises(DataError, match=r"Partition 2 has 10 rows now and had 9 in the first pass.*X.persist\(\)"):
+        reduce_part(X, None, Place(2, 0, 9), seen, Task(4, POLICY))
+
+
+def test_the_callers_floating_point_policy_holds_in_the_task():
+    def overflow(block: Block) -> Seen:
+        return Seen((np.float64(1e308) * 10,))
+
+    with pytest.raises(FloatingPointError):
+        reduce_part(X, None, Place(0, 0, 10), overflow, Task(10, POLICY | {"over": "raise"}))
+    assert reduce_part(X, None, Place(0, 0, 10), overflow, Task(10, POLICY | {"over": "ignore"})) == (np.inf,)
+
+
+def test_a_partition_is_a_source_of_its_own():
+    rows = PartRows.of(pd.DataFrame(X, columns=["a", "b"])).sized_for(10**6)
+    assert (rows.n_rows, rows.columns) == (10, ("a", "b"))
+    np.testing.assert_array_equal(rows.map(lambda some: some.sum(axis=1)), X.sum(axis=1))
+    assert rows.fold(lambda n, block: n + len(block), 0) == 10
+
+
+def test_sums_are_taken_from_left_to_right():
+    assert add_all([Seen("a"), Seen("b"), Seen("c")]) == ("a", "b", "c")
