@@ -25,6 +25,8 @@ from separatrix.exceptions import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from separatrix.data.sparse_file import LibsvmFile
+
 __all__ = ["EncodedScan", "Scan", "scan"]
 
 
@@ -37,7 +39,7 @@ def scan(
     where: Any = None,
     connection: Any = None,
     types: Mapping[str, Any] | None = None,
-) -> Scan:
+) -> Scan | LibsvmFile:
     r"""Rows in files or a database, read anew for every pass, in memory that does not grow with their number.
 
     Parameters
@@ -45,6 +47,7 @@ def scan(
     source : path, list of paths, SQL text or object
         A file, folder or pattern (``data/*.parquet``) of any format that `open_table` reads; with ``connection``, a
         query; or an object with the Arrow stream interface that can be read again, or a function that returns one.
+        A sparse text file (.svm, .libsvm, .svmlight) is a `LibsvmFile`, which has labels but no names of columns.
     target : str, optional
         The column of the labels, for ``model.fit(scan)``. It may be left out where ``y`` is given, or for prediction.
     columns : sequence of str, optional
@@ -88,6 +91,11 @@ def scan(
     >>> model.predict(scan(path, where="width > 1.8"))
     array(['b', 'b', 'b'], dtype='<U1')
     """
+    from separatrix.data.sparse_file import LibsvmFile, is_libsvm
+
+    if connection is None and is_libsvm(source):
+        _require_nothing_else(source, target=target, columns=columns, weight=weight, where=where, types=types)
+        return LibsvmFile(source)
     origin = _open(source, connection, where, types)
     chosen = tuple(origin.columns) if columns is None else tuple(columns)
     for name in [*chosen, *(name for name in (target, weight) if name is not None)]:
@@ -99,6 +107,16 @@ def scan(
     if not features:
         raise DataError(f"{origin.title} has no column for a model to see, apart from the target and the weight.")
     return Scan(origin, features, target, weight, Ledger(origin.n_rows))
+
+
+def _require_nothing_else(path: object, **given: Any) -> None:
+    """A sparse file has no names to speak of."""
+    for name, value in given.items():
+        if value is not None:
+            raise DataError(
+                f"{path} is a sparse text file, whose columns have no names: {name}={value!r} means nothing there. "
+                "Labels stand first in each line; others, and weights, are given to fit(...)."
+            )
 
 
 def _open(source: Any, connection: Any, where: Any, types: Mapping[str, Any] | None) -> Origin:
