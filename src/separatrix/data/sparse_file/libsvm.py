@@ -150,6 +150,11 @@ class LibsvmFile:
         """The distinct labels; whole numbers as integers."""
         return _as_classes(self.labels)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, D)."""
+        return self.n_rows, self.n_features
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """x0, x1, ...: features have numbers, not names."""

@@ -14,7 +14,9 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from separatrix.data.files.errors import FileReadError
 from separatrix.data.opening import RowStore
+from separatrix.data.scan import scan
 from separatrix.data.sparse_file import LibsvmFile, is_libsvm, libsvm, lines
+from separatrix.exceptions import DataError
 
 
 @pytest.fixture
@@ -43,6 +45,7 @@ def test_it_holds_what_scikit_learn_loads(tmp_path, rng, zero_based, suffix, pac
     np.testing.assert_array_equal(labels, y)
     np.testing.assert_array_equal(file.read_labels(), y)
     assert (file.n_rows, file.n_features, file.n_entries) == (*expected.shape, expected.nnz)
+    assert file.shape == expected.shape
     assert file.zero_based is zero_based
     assert file.label_counts.tolist() == np.unique(y, return_counts=True)[1].tolist()
     assert isinstance(file, RowStore)
@@ -154,3 +157,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path, rng, monkeypatch):
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]
     assert peaks[1] < path.stat().st_size / 4
+
+
+def test_a_scan_of_such_a_file_is_one(write):
+    path = write("1 1:1\n0 2:1\n", "x.libsvm")
+    assert scan(str(path)).classes.tolist() == [0, 1]
+    with pytest.raises(DataError, match=r"x.libsvm is a sparse text file.*target='y' means nothing there"):
+        scan(path, target="y")
