@@ -1,6 +1,7 @@
 """The model as scikit-learn, a pipeline and a careless user meet it."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import joblib
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
+from scipy import sparse, special
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -329,3 +330,24 @@ def test_constant_and_repeated_columns_are_the_priors_business():
     assert_allclose(fitted.coef_[0, 4], 0.0, atol=1e-9)
     assert_allclose(fitted.coef_[0, 0], fitted.coef_[0, 5], rtol=1e-6)  # twins share alike
     assert fitted.posterior_.covariance[0, 5] < 0
+
+
+def test_intervals_of_k_classes_are_quantiles_over_the_draws_whatever_is_held_at_once(monkeypatch):
+    fitted = model(rng=3, approximation="laplace").fit(X3, Y3)
+    theta = fitted.posterior_.approximation.sample(logistic.N_DRAWS, np.random.default_rng(3))
+    A = np.einsum("np,skp->snk", fitted.posterior_.design.regressors(X3), theta)
+    P = special.softmax(A, axis=2)
+    expected = np.moveaxis(np.quantile(P, [0.05, 0.95], axis=0), 0, -1)
+    assert_allclose(fitted.predict_interval(X3, 0.9), expected, rtol=1e-12)
+    monkeypatch.setattr(logistic, "AT_ONCE", 7 * 3 * logistic.N_DRAWS)  # seven rows, which do not divide the table
+    assert_allclose(fitted.predict_interval(X3, 0.9), expected, rtol=1e-12)
+
+
+def test_intervals_of_k_classes_need_memory_for_few_rows_at_a_time():
+    fitted = model(approximation="laplace").fit(X3, Y3)
+    rows = np.tile(X3, (60, 1))
+    tracemalloc.start()
+    fitted.predict_interval(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64e6 < 8 * len(rows) * 3 * logistic.N_DRAWS
