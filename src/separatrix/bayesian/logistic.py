@@ -239,7 +239,8 @@ class BayesianLogisticRegression(LinearClassifier):
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        return labels_of(self.classes_, self.predict_proba(X).argmax(axis=1))
+        P = self.predict_proba(X)
+        return labels_of(self.classes_, P.argmax(axis=1))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Lower and upper bound of a credible interval for each probability.
