@@ -47,7 +47,7 @@ def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
     for name in used:
         if name not in columns:
             raise DataError(f"where={where!r}: the table has no column {name!r}.{did_you_mean(name, columns)}")
-    return SqlCondition(where, used)
+    return SqlCondition(where, used or columns[:1])  # DuckDB must have something to look at
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from separatrix.data.scan.where import make_condition
+from separatrix.exceptions import DataError
+
+BATCH = pa.record_batch({"a": [1, 2, None, 4], "b c": ["x", "y", "x", None], "d": [1.0, 2.0, 3.0, 4.0]})
+NAMES = tuple(BATCH.schema.names)
+
+
+def kept(where):
+    return [row for batch in make_condition(where, NAMES).keep([BATCH]) for row in batch.column("d").to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("where", "rows"),
+    [
+        ("a > 1", [2.0, 4.0]),
+        ("a > 1 AND \"b c\" = 'y'", [2.0]),
+        ("a IS NULL OR d IN (1, 4)", [1.0, 3.0, 4.0]),
+        ("\"b c\" LIKE 'x%'", [1.0, 3.0]),
+        ("a > 100", []),
+        ("1 < 2", [1.0, 2.0, 3.0, 4.0]),
+        (pc.field("a") > 1, [2.0, 4.0]),
+        (pc.field("b c").is_null(), [4.0]),
+    ],
+    ids=str,
+)
+def test_rows_for_which_it_holds_stay_in_order_and_unknown_is_no(where, rows):
+    assert kept(where) == rows
+
+
+def test_sql_says_which_columns_it_needs():
+    assert make_condition('a > 1 OR length("b c") = a', NAMES).columns == ("a", "b c")
+
+
+def test_types_are_left_as_they_are():
+    batch = pa.record_batch({"a": pa.array(["u", "v"]).dictionary_encode(), "b": pa.array([1, 2], pa.int8())})
+    (out,) = make_condition("b > 1", ("a", "b")).keep([batch])
+    assert out.schema == batch.schema
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("aa > 1", "no column 'aa'. Did you mean 'a'"),
+        ("a >", "is not understood"),
+        ("sum(a) > 2", "is not understood.*aggregates"),
+        ("row_number() OVER () = 1", "is not understood.*window"),
+        ("a = 'word'", "is not understood"),
+        (3, "give a condition in SQL"),
+        (pc.field("b c") > 1, "is not understood"),
+    ],
+    ids=str,
+)
+def test_what_is_no_condition_is_refused_with_its_text(where, said):
+    with pytest.raises(DataError, match=f"(?s)where=.*{said}"):
+        kept(where)
