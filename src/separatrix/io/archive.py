@@ -30,6 +30,7 @@ FORMAT = 2  # rises when older versions cannot read what is written
 REVISION = 0  # rises when they can, leaving out what they do not know
 
 SMALL, RATIO, LARGEST = 2**26, 200, 2**33  # bytes that are always unpacked, times the file, and at most
+SMALL_TREE, TREE_RATIO = 2**23, 50  # the same of the tree, whose objects take many times the memory of its text
 MANIFEST, TREE = "manifest.json", "model.json"
 MEMBER = re.compile(r"model\.json|arrays/(0|[1-9]\d{0,6})\.npy")
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -108,7 +109,8 @@ def _require_honest(archive: zipfile.ZipFile, size: int, path: Any) -> None:
     if packed:
         raise FileError(f"{path}: {packed[0]} is compressed in a way that models are not. It is not opened.")
     claimed, allowed = sum(entry.file_size for entry in entries), min(max(SMALL, RATIO * size), LARGEST)
-    if claimed > allowed:
+    tree = sum(entry.file_size for entry in entries if entry.filename == TREE)
+    if claimed > allowed or tree > max(SMALL_TREE, TREE_RATIO * size):
         raise FileError(
             f"{path} has {size} bytes and claims to hold {claimed}, more than any model of that size. It is not opened."
         )

@@ -2,9 +2,13 @@
 """A tree as a model again. Nothing in a file is run: classes are looked up, made empty, and filled.
 
 A file can name only classes of the parts of this package that models are made of, and of those only estimators and
-records (data classes, named tuples, enumerations). A record has just the fields that its class has. A field, or an
-argument of a model, that is new since the file was written gets its default. Where the file is of a later revision,
-fields that are not known here are left out, as its writer promised they may be.
+records (data classes, named tuples, enumerations). A record has just the fields that its class has; an estimator its
+arguments and what fitting leaves behind, and never a method. A field, or an argument of a model, that is new since the
+file was written gets its default. Where the file is of a later revision, fields that are not known here are left out,
+as its writer promised they may be.
+
+Memory is bounded by the file: every array is made once, from as many bytes as it has, and what is computed from a few
+numbers, such as a basis, must be of a size that a basis has.
 """
 
 from __future__ import annotations
@@ -49,6 +53,7 @@ PARTS = (
     "tables",
 )
 NUMBERS = "biufcUSmM"  # kinds of dtype that are plain bytes
+MOST_OUTPUTS = 10**6  # numbers that a transformer makes of a row
 
 
 class Reader:
@@ -56,6 +61,7 @@ class Reader:
 
     def __init__(self, members: Mapping[str, bytes], *, newer: bool = False) -> None:
         self.members, self.newer = members, newer
+        self._used: set[int] = set()
         self._makers: dict[str, Callable[[Any], Any]] = {
             "list": self._items,
             "tuple": lambda node: tuple(self._items(node)),
@@ -122,8 +128,9 @@ class Reader:
             raise FileError(f"{node['class']} is not a transformer of a basis")
         arguments = {name: self.value(item) for name, item in node["arguments"].items()}
         transformer = getattr(preprocessing, node["class"])(**arguments)
-        given = arguments.get("knots")
-        return transformer.fit(given if isinstance(given, np.ndarray) else np.zeros((1, _whole(node["columns"]))))
+        given, columns = arguments.get("knots"), _whole(node["columns"])
+        _require_small(arguments, columns)
+        return transformer.fit(given if isinstance(given, np.ndarray) else np.zeros((1, columns)))
 
     def _record(self, node: Any) -> Any:
         """An object of this package, made without calling anything of it."""
@@ -137,11 +144,28 @@ class Reader:
         if dataclasses.is_dataclass(kind):
             fields = self._completed(kind, fields, [each.name for each in dataclasses.fields(kind)], _defaults(kind))
         elif issubclass(kind, BaseEstimator):
-            fields = _arguments(kind, fields) | fields
+            fields = self._attributes(kind, fields)
         made = object.__new__(kind)
         for name, item in fields.items():
             object.__setattr__(made, name, item)
         return made
+
+    def _attributes(self, kind: type, fields: dict[str, Any]) -> dict[str, Any]:
+        """Those of an estimator: its arguments, and names with an underscore at either end; none that is a method."""
+        arguments = _arguments(kind)
+        plain = [name for name in fields if name not in arguments and not (name[:1] == "_" or name[-1:] == "_")]
+        if plain and not self.newer:
+            raise FileError(f"{kind.__qualname__} has no argument {plain[0]!r}")
+        kept = {name: item for name, item in fields.items() if name not in plain}
+        taken = [name for name in kept if _is_defined(kind, name)]
+        if taken:
+            raise FileError(f"{kind.__qualname__} defines {taken[0]!r} itself")
+        missing = [
+            name for name, default in arguments.items() if name not in kept and default is inspect.Parameter.empty
+        ]
+        if missing:
+            raise FileError(f"{kind.__qualname__} lacks its argument {missing[0]!r}")
+        return arguments | kept
 
     def _completed(self, kind: type, fields: dict[str, Any], names: Any, defaults: dict[str, Any]) -> dict[str, Any]:
         """A value for each name, in their order."""
@@ -154,17 +178,20 @@ class Reader:
         return {name: fields[name] if name in fields else defaults[name] for name in names}
 
     def _array(self, number: Any) -> Array:
-        """The array of a member, once its header is known to promise no more than there is."""
-        data = self.members[f"arrays/{_whole(number)}.npy"]
+        """The array of a member, once its header is known to promise no more than there is, and only once."""
+        if _whole(number) in self._used:
+            raise FileError(f"array {number} stands in two places")
+        self._used.add(number)
+        data = self.members[f"arrays/{number}.npy"]
         stream = io.BytesIO(data)
         version = np.lib.format.read_magic(stream)
         if version != (1, 0):
             raise FileError(f"array {number} is of version {version}")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
         start = stream.tell()
-        if math.prod(shape) * _plain(dtype).itemsize != len(data) - start:
+        if not _plain(dtype).itemsize or math.prod(shape) * dtype.itemsize != len(data) - start:
             raise FileError(f"array {number} claims to be {dtype} {shape}, and has {len(data) - start} bytes")
-        flat = np.frombuffer(data, dtype=dtype, offset=start) if dtype.itemsize else np.empty(math.prod(shape), dtype)
+        flat = np.frombuffer(data, dtype=dtype, offset=start)
         return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
 
 
@@ -191,16 +218,28 @@ def _defaults(kind: type) -> dict[str, Any]:
     return found
 
 
-def _arguments(kind: type, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Defaults for the arguments of a model's constructor that the fields lack."""
-    found = {}
-    for name, argument in list(inspect.signature(kind.__init__).parameters.items())[1:]:  # type: ignore[misc]
-        if argument.kind is argument.VAR_KEYWORD or argument.kind is argument.VAR_POSITIONAL or name in fields:
-            continue
-        if argument.default is argument.empty:
-            raise FileError(f"{kind.__qualname__} lacks its argument {name!r}")
-        found[name] = argument.default
-    return found
+def _arguments(kind: type) -> dict[str, Any]:
+    """The arguments of a model's constructor, with their defaults."""
+    found = list(inspect.signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
+    return {each.name: each.default for each in found if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
+
+
+def _is_defined(kind: type, name: str) -> bool:
+    """Whether a name is a method or property of a class, or one of Python's own."""
+    found = inspect.getattr_static(kind, name, None)
+    return name.startswith("__") or inspect.isroutine(found) or inspect.isdatadescriptor(found)
+
+
+def _require_small(arguments: Mapping[str, Any], columns: int) -> None:
+    """Raise where a transformer would make more of a row than any basis does."""
+    knots, degree = arguments.get("n_knots", 0), arguments.get("degree", 0)
+    highest = max(map(_whole, degree)) if isinstance(degree, tuple) else _whole(degree)
+    few = min(columns, highest)
+    if min(columns, highest, _whole(knots)) < 0 or max(columns, highest, knots) > MOST_OUTPUTS:
+        raise FileError(f"a basis of {columns} columns, {knots} knots and degree {highest} is none")
+    outputs = columns * (knots + highest) if knots else math.comb(columns + highest, few) if few < 64 else math.inf
+    if outputs > MOST_OUTPUTS:
+        raise FileError(f"a basis of {columns} columns, {knots} knots and degree {highest} is too large")
 
 
 def _class(name: Any) -> type:

@@ -95,6 +95,15 @@ def test_a_bomb_is_not_opened(tmp_path):
         read_archive(path)
 
 
+def test_a_tree_that_would_become_a_forest(tmp_path):
+    """Objects of Python take many times the memory of the text they are read from."""
+    path = tmp_path / "tree.sx"
+    write_archive(path, {"model.json": b"[" + b"{}," * 3_000_000 + b"1]"}, {})
+    assert path.stat().st_size < 50_000
+    with pytest.raises(FileError, match="more than any model of that size"):
+        read_archive(path)
+
+
 def test_a_member_that_stands_twice(archive):
     with zipfile.ZipFile(archive, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
         file.writestr("model.json", b"[]")

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import PolynomialFeatures
 
 import separatrix as sx
 from separatrix.discriminative.logistic import LogisticRegression
@@ -207,3 +208,73 @@ def test_nothing_of_a_class_is_called(monkeypatch):
         monkeypatch.setattr(LogisticRegression, name, shout)
     made = read(record(MODULE, coef_=3))
     assert object.__getattribute__(made, "coef_") == 3
+
+
+# -- files that would fill the memory, or be something else than a model ------------------------------------------------
+
+
+def test_an_array_stands_in_one_place():
+    """Else a small file could ask for as many copies of an array as it has room for its number."""
+    node = {"is": "array", "array": 0}
+    with pytest.raises(FileError, match="array 0 stands in two places"):
+        Reader(npy({"descr": "<f8", "fortran_order": False, "shape": (1,)}, b"x" * 8)).value(
+            {"is": "list", "items": [node, node]}
+        )
+
+
+@pytest.mark.parametrize("descr", ["<U0", "|S0"])
+def test_items_without_size_cannot_be_any_number(descr):
+    with pytest.raises(FileError, match="claims to be"):
+        Reader(npy({"descr": descr, "fortran_order": False, "shape": (10**8,)})).value({"is": "array", "array": 0})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("junk", "no argument 'junk'"),
+        ("predict", "no argument 'predict'"),
+        ("_activation", "defines '_activation' itself"),
+        ("__class__", "defines '__class__' itself"),
+        ("__sklearn_tags__", "defines '__sklearn_tags__' itself"),
+    ],
+)
+def test_a_model_has_arguments_and_what_fitting_leaves_and_no_method_from_a_file(name, said):
+    with pytest.raises(FileError, match=said):
+        read(record(MODULE, **{name: 1}))
+
+
+def test_properties_cannot_be_replaced():
+    with pytest.raises(FileError, match="defines 'sources_' itself"):
+        read(record("separatrix.tables.classifier:TableClassifier", sources_=1))
+
+
+def test_arguments_of_a_later_revision_are_left_out():
+    again = Reader({}, newer=True).value(record(MODULE, alpha=2.0, colour="red"))
+    assert again.alpha == 2.0
+    assert "colour" not in vars(again)
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "arguments"),
+    [
+        ("SplineTransformer", 10**9, {}),
+        ("SplineTransformer", 1, {"n_knots": 10**8}),
+        ("SplineTransformer", 1000, {"n_knots": 5000}),
+        ("SplineTransformer", 1, {"degree": 10**8}),
+        ("SplineTransformer", -1, {}),
+        ("PolynomialFeatures", 1000, {"degree": 5}),
+        ("PolynomialFeatures", 100, {"degree": 100}),
+        ("PolynomialFeatures", 100, {"degree": {"is": "tuple", "items": [1, 9]}}),
+        ("PolynomialFeatures", 2, {"degree": 1e3}),
+    ],
+)
+def test_a_basis_has_a_size_that_bases_have(kind, columns, arguments):
+    with pytest.raises(FileError, match="a basis of|whole number"):
+        read({"is": "transformer", "class": kind, "columns": columns, "arguments": arguments})
+
+
+@pytest.mark.parametrize("degree", [3, (0, 2)])
+def test_a_basis_of_some_size_is_made(degree):
+    X = np.random.default_rng(0).normal(size=(5, 8))
+    made = PolynomialFeatures(degree).fit(X)
+    np.testing.assert_array_equal(through(made).transform(X), made.transform(X))
