@@ -210,7 +210,7 @@ def test_nothing_of_a_class_is_called(monkeypatch):
     assert object.__getattribute__(made, "coef_") == 3
 
 
-# -- files that would fill the memory, or be something else than a model ------------------------------------------------
+# -- files that would fill the memory, or be something else than a model -----------------------------------------------
 
 
 def test_an_array_stands_in_one_place():
