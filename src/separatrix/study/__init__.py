@@ -3,18 +3,24 @@
 
 from separatrix.study.candidates import MODELS, candidates
 from separatrix.study.coefficients import explain
-from separatrix.study.conduct import conduct, examine
-from separatrix.study.record import Choice, Coefficient, Effect, HeldOut, Study
+from separatrix.study.compared import Compared, compare_models
+from separatrix.study.conduct import conduct, examine, study_of
+from separatrix.study.record import Choice, Coefficient, Effect, HeldOut, Note, Study, Topic
 
 __all__ = [
     "MODELS",
     "Choice",
     "Coefficient",
+    "Compared",
     "Effect",
     "HeldOut",
+    "Note",
     "Study",
+    "Topic",
     "candidates",
+    "compare_models",
     "conduct",
     "examine",
     "explain",
+    "study_of",
 ]

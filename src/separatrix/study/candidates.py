@@ -18,7 +18,7 @@ from separatrix.tables import TableClassifier
 from separatrix.tables.prior_only import PriorOnly
 from separatrix.tables.ramps import FEWEST, MOST
 
-__all__ = ["MODELS", "candidates", "selected"]
+__all__ = ["MODELS", "candidates", "most_rows", "selected"]
 
 PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discriminant", "quadratic discriminant"
 LOGISTIC, CURVED = "logistic (Bayesian)", "logistic, curved (Bayesian)"
@@ -30,6 +30,7 @@ AFFORDABLE = 1.5e10  # operations a pass, up to which a scale for each column is
 WIDEST = 2000  # columns of a covariance that every class shares
 QUADRATIC_WIDEST, ROWS_PER_COLUMN = 30, 5  # columns of a covariance for each class, and rows it must rest on
 FEW_ROWS = 60  # below which a curve is a guess
+MOST_NUMBERS = 2.5e8  # of an encoded table, 2 GB
 MOST_WEIGHTS = 2500  # whose whole covariance is kept: a scale for each column needs it
 
 
@@ -66,6 +67,15 @@ def candidates(
     if n_numbers and n_rows >= max(FEW_ROWS, bent) and affordable:
         models[CURVED] = TableClassifier(_logistic(n_rows, bent * outputs), types, curved=True)
     return models
+
+
+def most_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:
+    """Rows that a model may be fitted to: what memory holds of ``n_columns`` numbers, and of curves what time allows.
+
+    Curves were found affordable on the rows that models are compared on; there may be many more in all.
+    """
+    in_memory = int(MOST_NUMBERS / n_columns)
+    return min(in_memory, int(AFFORDABLE / n_weights**2)) if model.curved else in_memory
 
 
 def selected(offered: Mapping[str, TableClassifier], names: Iterable[str]) -> dict[str, TableClassifier]:

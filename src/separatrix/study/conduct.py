@@ -3,47 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from separatrix._arguments import check_number, generator
+from separatrix._array import Float
 from separatrix.bayesian.weights import interval_tails
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
-from separatrix.study.candidates import MODELS
-from separatrix.study.choose import choose
+from separatrix.study.candidates import most_rows
 from separatrix.study.coefficients import explain
+from separatrix.study.compared import Compared, Progress, Stages, compare_models, sample_of
 from separatrix.study.effects import MOST_COLUMNS, partial_effects
-from separatrix.study.notes import captured, notes_on_comparison, notes_on_data, notes_on_model
-from separatrix.study.opening import Opened, open_table, without_singles
-from separatrix.study.record import HeldOut, Study
-from separatrix.study.trials import prepare, run_trials
+from separatrix.study.notes import captured, notes_on_data, notes_on_model
+from separatrix.study.opening import Opened, open_table
+from separatrix.study.record import HeldOut, Note, Study
+from separatrix.study.separation import notes_on_separation, separation_of
 from separatrix.tables import TableClassifier
 
-__all__ = ["conduct", "examine", "sample_of"]
+__all__ = ["conduct", "examine", "study_of"]
 
-Progress = Callable[[str, int, int], None]
-
-MOST_COMPARED = 100_000  # rows on which models are compared: figures of merit are then known to three digits
-MOST_NUMBERS = 2.5e8  # of an encoded table, 2 GB
-LARGEST_SHARE = 0.5  # of rows held out
-STAGES = 3  # reading, fitting to all rows, effects
-
-
-class _Stages:
-    """Tells a callback which stage begins, how many are done, and how many there are."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.done, self.total = progress, 0, total
-
-    def __call__(self, stage: str) -> None:
-        if self.progress is not None:
-            self.progress(stage, self.done, self.total)
-        self.done += 1
+LATER = 2  # stages after the comparison: fitting to all rows, effects
 
 
 def conduct(
@@ -93,45 +76,76 @@ def conduct(
     'tenure'
     """
     start = perf_counter()
-    check_number("conduct", "test_share", test_share, low=1e-6, high=LARGEST_SHARE)
-    interval_tails("conduct", level)  # wrong ones are better known before the work than after
-    tell, rng = _Stages(progress, len(models or MODELS) + STAGES), generator(seed)
-    tell("reading the columns")
-    whole = without_singles(open_table(table, target), target)
-    prepared = prepare(sample_of(whole, MOST_COMPARED, rng, "Models were compared on"), types, models, test_share, rng)
-    tell.total = len(prepared.models) + STAGES
-    comparison, said = run_trials(prepared, tell)
-    choice = choose(comparison)
+    interval_tails("conduct", level)  # a wrong one is better known before the work than after
+    found = compare_models(
+        table,
+        target,
+        name=name,
+        types=types,
+        models=models,
+        test_share=test_share,
+        seed=seed,
+        progress=None if progress is None else lambda stage, done, total: progress(stage, done, total + LATER),
+    )
+    study = study_of(found, level=level, progress=progress)
+    return replace(study, seconds=perf_counter() - start)
+
+
+def study_of(compared: Compared, *, level: float = 0.95, progress: Progress | None = None) -> Study:
+    """Fit the model that was chosen to all rows, and explain it.
+
+    Parameters
+    ----------
+    compared : Compared
+        What `compare_models` found.
+    level, progress
+        As of `conduct`.
+    """
+    start, before = perf_counter(), len(compared.prepared.models) + 1
+    tell = Stages(progress, before + LATER, done=before)
+    choice, prepared = compared.choice, compared.prepared
     tell(f"fitting {choice.name} to all rows")
-    every = sample_of(whole, int(MOST_NUMBERS / len(prepared.encoder.schema_.columns)), rng, "The model was fitted to")
+    judged = compared.comparison[choice.name].model
+    most = most_rows(prepared.models[choice.name], len(compared.schema.columns), np.size(getattr(judged, "coef_", ())))
+    # A stream of its own: the same rows whether or not this step follows the other at once.
+    every = sample_of(compared.rows, most, np.random.default_rng([compared.seed, 1]), "The model was fitted to")
     numbers = prepared.encoder.transform(every.X)
     with captured() as warned:
         model = prepared.models[choice.name].fit_encoded(prepared.encoder, numbers, every.labels)
-    P = np.asarray(comparison[choice.name].model.predict_proba(prepared.test_numbers), dtype=np.float64)
+    P: Float = np.asarray(judged.predict_proba(prepared.test_numbers), dtype=np.float64)
     tell("effects of the columns")
-    said.pop(choice.name)  # what the fit to all rows warns of counts
+    separation = separation_of(model, numbers, every.codes)
     notes = (
-        *prepared.train.notes,
+        *compared.notes_on_table,
         *every.notes,
-        *_notes(model, numbers, every, warned),
-        *notes_on_comparison(comparison, said),
+        *notes_on_model(model, warned),
+        *notes_on_separation(separation),
+        *_notes_on_effects(model),
+        *compared.notes_on_others,
     )
     return Study(
-        name,
-        target,
-        whole.n_rows,
-        whole.classes,
-        whole.counts,
-        prepared.encoder.schema_,
-        comparison,
-        choice,
-        model,
-        HeldOut(prepared.test.codes, P, whole.classes),
-        explain(model, level),
-        partial_effects(model, numbers, level, seed),
-        tuple(dict.fromkeys(notes)),
-        level,
-        perf_counter() - start,
+        name=compared.name,
+        target=compared.target,
+        n_rows=compared.n_rows,
+        classes=compared.classes,
+        counts=compared.counts,
+        schema=compared.schema,
+        comparison=compared.comparison,
+        choice=choice,
+        model=model,
+        held_out=HeldOut(prepared.test.codes, P, compared.classes),
+        coefficients=explain(model, level),
+        effects=partial_effects(model, numbers, level, compared.seed),
+        notes=tuple(dict.fromkeys(notes)),
+        level=level,
+        seconds=compared.seconds + perf_counter() - start,
+        n_train=compared.n_train,
+        n_test=compared.n_test,
+        is_held_out=True,
+        seed=compared.seed,
+        test_share=compared.test_share,
+        types=compared.types,
+        separation="unknown" if separation is None else separation.status,
     )
 
 
@@ -144,7 +158,10 @@ def examine(
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> Study:
-    """What a fitted model makes of labelled rows: held-out figures if it has not learnt from them, and effects.
+    """What a fitted model makes of labelled rows, and effects of the columns over those.
+
+    Nobody knows whether it has learnt from these rows: ``is_held_out`` is None. Separation is a matter of the rows that
+    it did learn from, and is not checked.
 
     Parameters
     ----------
@@ -158,53 +175,46 @@ def examine(
     DataError
         Where the table has a label that the model does not know.
     """
-    start = perf_counter()
-    tell = _Stages(progress, 2)
+    start, tell = perf_counter(), Stages(progress, 2)
     tell("predicting")
     opened = _known(open_table(table, target), model, target)
     numbers = model.encoder_.transform(opened.X)
     with captured() as said:
-        P = np.asarray(model.predict_proba(opened.X), dtype=np.float64)
+        P: Float = np.asarray(model.predict_proba(opened.X), dtype=np.float64)
     tell("effects of the columns")
-    notes = (*opened.notes, *_notes(model, numbers, opened, said), *_unseen(model, opened.X))
+    notes = (
+        *opened.notes,
+        *notes_on_data(model.encoder_.schema_, numbers, opened.classes, opened.counts),
+        *notes_on_model(model, said),
+        *_notes_on_effects(model),
+        *_unseen(model, opened.X),
+    )
     return Study(
-        name,
-        target,
-        opened.n_rows,
-        opened.classes,
-        opened.counts,
-        model.encoder_.schema_,
-        None,
-        None,
-        model,
-        HeldOut(opened.codes, P, opened.classes),
-        explain(model, level),
-        partial_effects(model, numbers, level),
-        tuple(dict.fromkeys(notes)),
-        level,
-        perf_counter() - start,
+        name=name,
+        target=target,
+        n_rows=opened.n_rows,
+        classes=opened.classes,
+        counts=opened.counts,
+        schema=model.encoder_.schema_,
+        comparison=None,
+        choice=None,
+        model=model,
+        held_out=HeldOut(opened.codes, P, opened.classes),
+        coefficients=explain(model, level),
+        effects=partial_effects(model, numbers, level),
+        notes=tuple(dict.fromkeys(notes)),
+        level=level,
+        seconds=perf_counter() - start,
+        n_train=getattr(model, "n_rows_", None),  # that of a model saved by an older version is not known
+        n_test=opened.n_rows,
+        types=model.types,
     )
 
 
-def sample_of(opened: Opened, most: int, rng: np.random.Generator, what: str) -> Opened:
-    """At most so many rows, drawn at random, with a note; every class keeps two."""
-    if opened.n_rows <= most:
-        return opened
-    order = np.lexsort([rng.random(opened.n_rows), opened.codes])
-    first = np.flatnonzero(np.diff(opened.codes[order], prepend=-1))
-    pairs = np.concatenate([first, first + 1])
-    rest = np.setdiff1d(np.arange(opened.n_rows), pairs)
-    rows = np.sort(order[np.concatenate([pairs, rng.choice(rest, most - len(pairs), replace=False)])])
-    note = f"{what} a sample of {most} out of {opened.n_rows} rows, which is what time and memory allow."
-    return replace(opened.take(rows), notes=(*opened.notes, note))
-
-
-def _notes(model: TableClassifier, numbers: Any, opened: Opened, said: list[str]) -> list[str]:
-    notes = [*notes_on_data(model, numbers, opened.classes, opened.counts)]
-    notes += notes_on_model(model, numbers, opened.codes, said)
-    if len(model.encoder_.schema_.inputs) > MOST_COLUMNS:
-        notes.append(f"Effects are shown for the {MOST_COLUMNS} columns with the largest weights.")
-    return notes
+def _notes_on_effects(model: TableClassifier) -> list[Note]:
+    if len(model.encoder_.schema_.inputs) <= MOST_COLUMNS:
+        return []
+    return [Note("effects", f"Effects are shown for the {MOST_COLUMNS} columns with the largest weights.")]
 
 
 def _known(opened: Opened, model: TableClassifier, target: str) -> Opened:
@@ -220,10 +230,11 @@ def _known(opened: Opened, model: TableClassifier, target: str) -> Opened:
     return replace(opened, classes=model.classes_, codes=places[opened.codes])
 
 
-def _unseen(model: TableClassifier, X: Any) -> list[str]:
-    """A sentence for each column with values that training never saw."""
+def _unseen(model: TableClassifier, X: Any) -> list[Note]:
+    """A note for each column with values that training never saw."""
     found = model.encoder_.unseen(X)
-    return [
+    texts = [
         f"{column} has values never seen in training, in {values.total()} rows, such as {next(iter(values))!r}."
         for column, values in found.items()
     ]
+    return [Note("new values", text) for text in texts]

@@ -17,13 +17,14 @@ from separatrix.data.table.batch import open_batch
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
 from separatrix.reductions.rows import take_rows
+from separatrix.study.record import Note
 
 __all__ = ["Opened", "held_out_rows", "open_table", "without_singles"]
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The columns of a table but its label, the labels, and what had to be left out, in sentences.
+    """The columns of a table but its label, the labels, and what had to be left out.
 
     ``rows`` are the numbers of the rows in the table as it was given.
     """
@@ -32,7 +33,7 @@ class Opened:
     classes: Array
     codes: Codes
     rows: Codes
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @property
     def n_rows(self) -> int:
@@ -73,7 +74,8 @@ def open_table(table: Any, target: str) -> Opened:
     if len(frame.columns) < 2:
         raise DataError(f"The table has no column but {target!r}, so there is nothing to predict it from.")
     found = encode_target(frame[target], name=target)
-    notes = (f"Rows without a label in {target!r} were left out: {found.n_missing}.",) if found.n_missing else ()
+    note = Note("unlabelled", f"Rows without a label in {target!r} were left out: {found.n_missing}.")
+    notes = (note,) if found.n_missing else ()
     rows = np.flatnonzero(found.labelled)
     classes, codes = encode_labels(found.labels)  # in the order in which the models will have them
     return Opened(take_rows(frame.drop(target).to_native(), rows), classes, codes, rows, notes)
@@ -99,9 +101,10 @@ def without_singles(opened: Opened, target: str) -> Opened:
         return opened
     kept = np.flatnonzero(~alone[opened.codes])
     names = listed(opened.classes[alone].tolist())
-    note = (
+    note = Note(
+        "rare class",
         f"Class {names} has one row only, which cannot be both learnt from and held out: left out, so that the model "
-        "does not know it."
+        "does not know it.",
     )
     kept_classes, codes = np.unique(opened.codes[kept], return_inverse=True)
     return replace(opened.take(kept), classes=opened.classes[kept_classes], codes=codes, notes=(*opened.notes, note))

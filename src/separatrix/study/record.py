@@ -3,15 +3,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from separatrix._array import Array, Codes, Float
 from separatrix.comparison import Comparison
 from separatrix.data.table import Schema
+from separatrix.solvers.separation import SeparationStatus
 from separatrix.tables import TableClassifier
 
-__all__ = ["Choice", "Coefficient", "Effect", "HeldOut", "Study"]
+__all__ = ["Choice", "Coefficient", "Effect", "HeldOut", "Note", "Study", "Topic"]
+
+Topic = Literal[
+    "unlabelled",  # rows without a label
+    "rare class",  # of a single row, which is left out
+    "dropped",  # a column
+    "missing",  # values
+    "imbalance",
+    "few rows",
+    "sampled",  # not all rows were used
+    "nothing beats the shares",
+    "separation",
+    "separation not checked",
+    "approximation",
+    "tuning",  # of the prior ran to a limit
+    "convergence",
+    "collinear",
+    "new values",  # that the model has not learnt from
+    "effects",  # are shown for some columns only
+    "warning",  # of any other kind, by the model or a library under it
+    "failure",  # of a model that was compared
+    "other model",  # something on one that was compared and not chosen
+]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence on what to know before acting, and what it is about. As text it is the sentence.
+
+    Examples
+    --------
+    >>> from separatrix.study import Note
+    >>> str(Note("dropped", "planet was dropped: every value is 'earth'."))
+    "planet was dropped: every value is 'earth'."
+    """
+
+    topic: Topic
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -74,8 +116,28 @@ class Effect:
 class Study:
     """A table, the models compared on it, the one chosen, and what it says.
 
-    ``comparison`` and ``choice`` are None where one model was examined and none compared. ``notes`` are sentences in
-    plain words on what to know before acting: dropped columns, separation, poor approximations, imbalance.
+    Attributes
+    ----------
+    name, target : str
+        Of the table, and of its column of labels.
+    n_rows, classes, counts : int and arrays of shape (K,)
+        Rows with a label, the labels, and the rows of each.
+    schema : what the columns were taken for
+    comparison, choice : None where one model was examined and none compared
+    model : the model chosen, fitted to all rows (``model.n_rows_`` of them)
+    held_out : rows to judge by, and what was said of them
+    coefficients, effects, notes : what the model says, and what to know before acting on it
+    level : of intervals and bands
+    seconds : that the study took
+    n_train, n_test : int
+        Rows that the model learnt from which was judged, and rows that it was judged on. In a comparison that model is
+        not the one in ``model``, but the same kind of model without the rows held out. ``n_train`` is None where a
+        model does not know.
+    is_held_out : True where the model judged has not learnt from the rows it was judged on; None where nobody knows
+    seed, test_share, types : how the study was asked for; None where it was not
+    separation : str
+        Whether hyperplanes separate the classes: "complete", "quasi-complete", "overlapping"; "unknown" where that
+        was not checked.
     """
 
     name: str
@@ -90,6 +152,13 @@ class Study:
     held_out: HeldOut
     coefficients: tuple[Coefficient, ...]
     effects: tuple[Effect, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     level: float = 0.95
     seconds: float = float("nan")
+    n_train: int | None = None
+    n_test: int = 0
+    is_held_out: bool | None = None
+    seed: int | None = None
+    test_share: float | None = None
+    types: Mapping[str, str] | None = None
+    separation: SeparationStatus = "unknown"

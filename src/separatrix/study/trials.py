@@ -16,6 +16,7 @@ from separatrix.data.table import TableEncoder
 from separatrix.study.candidates import candidates, selected
 from separatrix.study.notes import captured
 from separatrix.study.opening import Opened, held_out_rows
+from separatrix.study.record import Note
 from separatrix.tables import TableClassifier
 from separatrix.tables.classifier import bendable
 
@@ -67,10 +68,10 @@ def prepare(
     )
 
 
-def run_trials(prepared: Prepared, tell: Callable[[str], None]) -> tuple[Comparison, dict[str, list[str]]]:
+def run_trials(prepared: Prepared, tell: Callable[[str], None]) -> tuple[Comparison, dict[str, list[Note]]]:
     """All models compared, and what each warned of while it was fitted."""
     trials: list[Trial] = []
-    said: dict[str, list[str]] = {}
+    said: dict[str, list[Note]] = {}
     for name, model in prepared.models.items():
         tell(name)
         with captured() as said[name]:

@@ -69,6 +69,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     centre_, spread_ : ndarrays of shape (M,), mean and standard deviation of each number that has a weight, after the
         basis
     n_features_in_, feature_names_in_ : the columns of the table
+    n_rows_ : how many rows it learnt from
 
     Notes
     -----
@@ -150,7 +151,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Become the fitted classifier of a fitted encoder and a model fitted to its ``numbers``."""
         self.encoder_, self.estimator_ = encoder, estimator
         self.classes_ = np.asarray(estimator.classes_)
-        self.n_features_in_ = encoder.n_features_in_
+        self.n_features_in_, self.n_rows_ = encoder.n_features_in_, _count(numbers)
         self.__dict__.pop("feature_names_in_", None)
         if "feature_names_in_" in vars(encoder):
             self.feature_names_in_ = encoder.feature_names_in_
@@ -219,6 +220,10 @@ def _numbers(encoder: TableEncoder, X: Any) -> Any:
     check_is_fitted(encoder)
     wanted = encoder.schema_.is_sparse if encoder.sparse == "auto" else encoder.sparse
     return X.encoded(encoder.schema_, sparse=bool(wanted))
+
+
+def _count(numbers: Any) -> int:
+    return open_rows(numbers).n_rows
 
 
 def _named(numbers: Any, schema: Schema, estimator: Any) -> Any:

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The first step of a study: models fitted to most of the rows of a table, judged on the others, one of them taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from separatrix._arguments import check_number, generator
+from separatrix._array import Array, Codes
+from separatrix.comparison import Comparison
+from separatrix.data.table import Schema
+from separatrix.study.candidates import MODELS
+from separatrix.study.choose import choose
+from separatrix.study.notes import notes_on_choice, notes_on_comparison, notes_on_data
+from separatrix.study.opening import Opened, open_table, without_singles
+from separatrix.study.record import Choice, Note
+from separatrix.study.trials import Prepared, prepare, run_trials
+
+__all__ = ["Compared", "Progress", "Stages", "compare_models", "sample_of"]
+
+Progress = Callable[[str, int, int], None]
+
+MOST_COMPARED = 100_000  # rows on which models are compared: figures of merit are then known to three digits
+LARGEST_SHARE = 0.5  # of rows held out
+
+
+class Stages:
+    """Tells a callback which stage begins, how many are done, and how many there are."""
+
+    def __init__(self, progress: Progress | None, total: int, done: int = 0) -> None:
+        self.progress, self.total, self.done = progress, total, done
+
+    def __call__(self, stage: str) -> None:
+        """A stage begins."""
+        if self.progress is not None:
+            self.progress(stage, self.done, self.total)
+        self.done += 1
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Models compared on a table and the one to take, before it is fitted to all rows; fields as those of a `Study`.
+
+    ``rows`` are all rows with a label, ``prepared`` the split and the encoding; ``said`` is what each model warned of.
+    """
+
+    name: str
+    target: str
+    comparison: Comparison
+    choice: Choice
+    notes_on_table: tuple[Note, ...]
+    said: Mapping[str, Sequence[Note]]
+    seed: int
+    test_share: float
+    types: Mapping[str, str] | None
+    rows: Opened
+    prepared: Prepared
+    seconds: float = float("nan")
+
+    @property
+    def n_rows(self) -> int:
+        """Rows with a label."""
+        return self.rows.n_rows
+
+    @property
+    def classes(self) -> Array:
+        """The labels, (K,)."""
+        return self.rows.classes
+
+    @property
+    def counts(self) -> Codes:
+        """Rows of each class, (K,)."""
+        return self.rows.counts
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns were taken for."""
+        return self.prepared.encoder.schema_
+
+    @property
+    def n_train(self) -> int:
+        """Rows that the models learnt from."""
+        return self.prepared.train.n_rows
+
+    @property
+    def n_test(self) -> int:
+        """Rows that they were judged on."""
+        return self.prepared.test.n_rows
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """On the table, on the model chosen, and on the others."""
+        return (*self.notes_on_table, *self.said[self.choice.name], *self.notes_on_others)
+
+    @property
+    def notes_on_others(self) -> tuple[Note, ...]:
+        """Models that failed, and what those not chosen warned of."""
+        said = {name: notes for name, notes in self.said.items() if name != self.choice.name}
+        return (*notes_on_choice(self.choice), *notes_on_comparison(self.comparison, said))
+
+
+def compare_models(
+    table: Any,
+    target: str,
+    *,
+    name: str = "the table",
+    types: Mapping[str, str] | None = None,
+    models: Sequence[str] | None = None,
+    test_share: float = 0.2,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Compared:
+    """Compare the sensible models on a table, and choose one. Parameters are those of `conduct`.
+
+    Examples
+    --------
+    >>> from separatrix.datasets import make_mixed_types
+    >>> from separatrix.study import compare_models
+    >>> table, y = make_mixed_types(400, as_frame=True, rng=0)
+    >>> found = compare_models(table.assign(customer=y), "customer", models=["prior only", "linear discriminant"])
+    >>> found.choice.name, found.n_train, found.n_test
+    ('linear discriminant', 320, 80)
+    """
+    start = perf_counter()
+    check_number("compare_models", "test_share", test_share, low=1e-6, high=LARGEST_SHARE)
+    tell, rng = Stages(progress, len(models or MODELS) + 1), generator(seed)
+    tell("reading the columns")
+    rows = without_singles(open_table(table, target), target)
+    some = sample_of(rows, MOST_COMPARED, rng, "Models were compared on")
+    prepared = prepare(some, types, models, test_share, rng)
+    tell.total = len(prepared.models) + 1
+    comparison, said = run_trials(prepared, tell)
+    schema = prepared.encoder.schema_
+    notes = (*some.notes, *notes_on_data(schema, prepared.train_numbers.array, rows.classes, rows.counts))
+    return Compared(
+        name,
+        target,
+        comparison,
+        choose(comparison),
+        notes,
+        said,
+        seed,
+        test_share,
+        types,
+        rows,
+        prepared,
+        perf_counter() - start,
+    )
+
+
+def sample_of(opened: Opened, most: int, rng: np.random.Generator, what: str) -> Opened:
+    """At most so many rows, drawn at random, with a note; every class keeps two."""
+    if opened.n_rows <= most:
+        return opened
+    order = np.lexsort([rng.random(opened.n_rows), opened.codes])
+    first = np.flatnonzero(np.diff(opened.codes[order], prepend=-1))
+    pairs = np.concatenate([first, first + 1])
+    rest = np.setdiff1d(np.arange(opened.n_rows), pairs)
+    rows = np.sort(order[np.concatenate([pairs, rng.choice(rest, most - len(pairs), replace=False)])])
+    text = f"{what} a sample of {most} out of {opened.n_rows} rows, which is what time and memory allow."
+    return replace(opened.take(rows), notes=(*opened.notes, Note("sampled", text)))
