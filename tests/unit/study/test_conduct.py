@@ -1,5 +1,6 @@
 """Studies end to end: known structure is found, noise is called noise, and bad tables are told apart from good ones."""
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import separatrix as sx
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
-from separatrix.study import conduct, examine
-from separatrix.study.conduct import sample_of
+from separatrix.study import Note, compare_models, conduct, examine, study_of
 from separatrix.study.notes import captured
-from separatrix.study.opening import open_table
 
 ADULT = Path(__file__).parents[3].parent / "shared" / "data" / "adult"
 SOYBEAN = ADULT.parent / "mlbench_soybean" / "soybean.parquet"
@@ -47,6 +46,9 @@ def test_the_shape_of_what_comes_back(study):
     assert study.counts.sum() == 600
     assert study.choice.name in study.comparison.names
     assert study.held_out.P.shape == (120, 2)
+    assert (study.n_train, study.n_test, study.is_held_out) == (480, 120, True)
+    assert (study.seed, study.test_share, study.types, study.model.n_rows_) == (0, 0.2, None, 600)
+    assert study.separation == "overlapping"
     labels = study.classes[study.held_out.codes]
     assert_array_equal(labels, Y.to_numpy()[study.comparison.test_rows])
 
@@ -80,6 +82,8 @@ def test_a_saved_model_is_examined_on_other_rows(study):
     found = examine(study.model, other.assign(customer=labels), "customer", progress=lambda *stage: told.append(stage))
     assert found.comparison is None
     assert found.choice is None
+    assert (found.n_train, found.n_test, found.is_held_out) == (600, 200, None)
+    assert found.separation == "unknown"
     assert_array_equal(found.held_out.P, study.model.predict_proba(other))
     assert_array_equal(found.classes[found.held_out.codes], labels)
     assert [c.weight for c in found.coefficients] == [c.weight for c in study.coefficients]
@@ -92,7 +96,8 @@ def test_labels_that_a_model_does_not_know_and_values_it_has_not_seen(study):
     one_class = TABLE[Y == "stays"].assign(contract="weekly")
     found = examine(study.model, one_class, "customer")
     assert found.counts.tolist() == [0, len(one_class)]
-    assert any("contract has values never seen in training" in note for note in found.notes)
+    (note,) = [note for note in found.notes if note.topic == "new values"]
+    assert note.text.startswith("contract has values never seen in training")
 
 
 def test_permuted_labels_are_called_noise():
@@ -140,14 +145,16 @@ def test_fewer_rows_than_columns():
     assert np.isfinite(found.held_out.P).all()
 
 
-def test_a_sample_keeps_every_class_and_is_told():
-    table = pd.DataFrame({"x": np.arange(1000), "y": ["rare", "rare", *["often"] * 998]})
-    some = sample_of(open_table(table, "y"), 50, np.random.default_rng(0), "Models were compared on")
-    assert some.n_rows == 50
-    assert some.counts.min() == 2
-    assert some.notes == (
-        "Models were compared on a sample of 50 out of 1000 rows, which is what time and memory allow.",
-    )
+def test_where_curves_would_take_too_long_a_sample_of_the_rows_is_fitted(monkeypatch):
+    names = ["prior only", "logistic, curved (Bayesian)"]
+    curve = TABLE.assign(customer=(np.abs(X["charge"] - X["charge"].median()) > 15).map({True: "far", False: "near"}))
+    found = compare_models(curve, "customer", models=names)
+    module = import_module("separatrix.study.candidates")  # hidden by the function of that name
+    monkeypatch.setattr(module, "AFFORDABLE", 300 * found.comparison[names[1]].model.coef_.size ** 2)
+    study = study_of(found)
+    assert (study.n_rows, study.model.n_rows_, study.n_train) == (600, 300, 480)
+    text = "The model was fitted to a sample of 300 out of 600 rows, which is what time and memory allow."
+    assert Note("sampled", text) in study.notes
 
 
 @pytest.mark.parametrize(

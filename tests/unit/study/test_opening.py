@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from separatrix.exceptions import DataError
+from separatrix.study import Note
 from separatrix.study.opening import held_out_rows, open_table, without_singles
 
 TABLE = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0, 5.0], "Label": ["b", None, "a", "b", "a"]})
@@ -21,7 +22,7 @@ def test_every_kind_of_table_opens_alike(library):
     assert opened.labels.tolist() == ["b", "a", "b", "a"]
     assert opened.rows.tolist() == [0, 2, 3, 4]
     assert list(opened.X["size"].to_numpy()) == [1.0, 3.0, 4.0, 5.0]
-    assert opened.notes == ("Rows without a label in 'Label' were left out: 1.",)
+    assert opened.notes == (Note("unlabelled", "Rows without a label in 'Label' were left out: 1."),)
 
 
 def test_classes_are_in_the_order_of_the_models():
@@ -53,7 +54,8 @@ def test_classes_of_a_single_row_are_left_out_with_a_note():
     assert kept.classes.tolist() == ["a", "b"]
     assert kept.rows.tolist() == [0, 1, 2, 4]
     assert kept.labels.tolist() == list("abab")
-    assert "Class 'c' has one row only" in kept.notes[0]
+    assert kept.notes[0].topic == "rare class"
+    assert "Class 'c' has one row only" in kept.notes[0].text
 
 
 @pytest.mark.parametrize("labels", ["aaaa", "aaab", "abcd"])

@@ -1,16 +1,9 @@
-"""The records of a study cannot be changed after the fact."""
+"""A note reads as its sentence, and can be told from another of the same words."""
 
-from dataclasses import FrozenInstanceError
-
-import pytest
-
-from separatrix.study import Choice, Coefficient
+from separatrix.study import Note
 
 
-def test_records_are_frozen_and_compare_by_value():
-    weight = Coefficient("age", "age", "yes", 0.5, 0.1, 0.9, 1.2)
-    assert weight == Coefficient("age", "age", "yes", 0.5, 0.1, 0.9, 1.2)
-    with pytest.raises(FrozenInstanceError):
-        weight.weight = 0.0
-    with pytest.raises(FrozenInstanceError):
-        Choice("prior only", ()).name = "another"
+def test_a_note_is_its_text_and_equal_notes_are_one():
+    dropped, separation = Note("dropped", "a column."), Note("separation", "a column.")
+    assert f"{dropped}" == "a column."
+    assert list(dict.fromkeys([dropped, Note("dropped", "a column."), separation])) == [dropped, separation]
