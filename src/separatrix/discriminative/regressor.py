@@ -59,7 +59,7 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         return Training(source, counted, targets, basis)
 
     def _activations(self, X: Any, offset: Any) -> Float:
-        (a,) = gathered(self._map_rows(X, self._activate))
+        a: Float = gathered(self._map_rows(X, self._activate))[0]
         known = check_offset(offset, len(a))
         return a if known is None else a + known
 

@@ -30,6 +30,7 @@ __all__ = ["Partitioned", "answers"]
 State = TypeVar("State")
 
 FAN_IN = 16  # statistics that are added by one task
+NARROW = 256  # columns; a statistic has a number for each pair of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +65,12 @@ class Partitioned:
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass: one graph."""
         # One node for all tasks: a basis of many centres is sent once to each worker, not once with each partition.
-        of_block, how = shared(statistic), shared(Task(self.rows_per_block, dict(np.geterr())))
-        of_part, add = task(reduce_part), task(add_all)
+        of_block, of_part = shared(statistic), task(reduce_part)
+        how = Task(self.rows_per_block, tuple(np.geterr().items()))
         beside = self.beside or (None,) * len(self.lengths)
         rows = zip(self.collection.parts, beside, self._places(), strict=True)
         sums = [of_part(part, numbers, place, of_block, how) for part, numbers, place in rows if place.length]
-        while len(sums) > 1:
-            sums = [add(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
-        total: Stat = compute(*sums)[0]
-        return total
+        return self._added(sums)
 
     def fold(
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
@@ -92,6 +90,13 @@ class Partitioned:
     def each(self, answer: Callable[[Source], Array]) -> Any:
         """A lazy Dask array: ``answer`` to the rows of each partition, which it sees as a source of their own."""
         return lazy_answers(self.collection, answer)
+
+    def _added(self, sums: list[Any]) -> Any:
+        """The tree. Of a narrow table the client adds up what is left when few are: that saves a round of messages."""
+        add, few = task(add_all), FAN_IN if len(self.columns) <= NARROW else 1
+        while len(sums) > few:
+            sums = [add(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
+        return add_all(list(compute(*sums)))
 
     def _places(self) -> list[Place]:
         starts = accumulate(self.lengths, initial=0)

@@ -16,6 +16,7 @@ from separatrix.exceptions import DataError
 
 N = 60
 LENGTHS = (25, 0, 30, 5)
+HALVES = da.arange(N, chunks=9) % 2
 
 
 @pytest.fixture
@@ -119,14 +120,14 @@ def test_soft_targets(rng):
         (da.zeros(N, chunks=9), None, LabelRules(), "every label is 0.0"),
         (da.full(N, -1, chunks=9), None, LabelRules(unlabelled=-1), "Not one of 60 rows has a label"),
         (
-            da.arange(N, chunks=9) % 2,
+            HALVES,
             da.ones(N - 1, chunks=9),
             LabelRules(),
             "sample_weight has 59 values, expected 60",
         ),
-        (da.arange(N, chunks=9) % 2, -da.ones(N, chunks=9), LabelRules(), r"In partition \d of sample_weight"),
-        (da.arange(N, chunks=9) % 2, da.arange(N, chunks=9) % 2, LabelRules(), "class 0 has weight 0"),
-        (da.arange(N, chunks=9) % 2, da.zeros(N, chunks=9), LabelRules(), "Every sample_weight is zero"),
+        (HALVES, -da.ones(N, chunks=9), LabelRules(), r"In partition \d of sample_weight"),
+        (HALVES, HALVES, LabelRules(), "class 0 has weight 0"),
+        (HALVES, da.zeros(N, chunks=9), LabelRules(), "Every sample_weight is zero"),
     ],
 )
 def test_what_does_not_pair_up_is_an_error(y, weight, rules, said):

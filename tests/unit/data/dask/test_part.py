@@ -9,7 +9,7 @@ from separatrix.data.dask.part import Beside, PartRows, Place, Task, add_all, re
 from separatrix.exceptions import DataError
 
 X = np.arange(20.0).reshape(10, 2)
-POLICY = dict(np.geterr())
+POLICY = tuple(np.geterr().items())
 
 
 class Seen(tuple):
@@ -52,8 +52,8 @@ def test_the_callers_floating_point_policy_holds_in_the_task():
         return Seen((np.float64(1e308) * 10,))
 
     with pytest.raises(FloatingPointError):
-        reduce_part(X, None, Place(0, 0, 10), overflow, Task(10, POLICY | {"over": "raise"}))
-    assert reduce_part(X, None, Place(0, 0, 10), overflow, Task(10, POLICY | {"over": "ignore"})) == (np.inf,)
+        reduce_part(X, None, Place(0, 0, 10), overflow, Task(10, (*POLICY, ("over", "raise"))))
+    assert reduce_part(X, None, Place(0, 0, 10), overflow, Task(10, (*POLICY, ("over", "ignore")))) == (np.inf,)
 
 
 def test_a_partition_is_a_source_of_its_own():
@@ -61,6 +61,18 @@ def test_a_partition_is_a_source_of_its_own():
     assert (rows.n_rows, rows.columns) == (10, ("a", "b"))
     np.testing.assert_array_equal(rows.map(lambda some: some.sum(axis=1)), X.sum(axis=1))
     assert rows.fold(lambda n, block: n + len(block), 0) == 10
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_numbers_that_begin_at_an_odd_byte_are_aligned_first(order):
+    """As they come over a network: BLAS would copy them at each use."""
+    raw = np.empty(X.nbytes + 1, np.uint8)
+    odd = np.ndarray(X.shape, X.dtype, buffer=raw.data, offset=1, order=order)
+    odd[...] = X
+    assert not odd.flags.aligned
+    blocks = reduce_part(odd, Beside(None, odd[:, 0]), Place(0, 0, 10), seen, Task(4, POLICY))
+    assert all(block.X.flags.aligned and block.weight.flags.aligned for block in blocks)
+    np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), X)
 
 
 def test_sums_are_taken_from_left_to_right():
