@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from separatrix.bayesian import laplace_approximation as laplace_approximation
     from separatrix.comparison import ModelAverage as ModelAverage
     from separatrix.comparison import compare as compare
+    from separatrix.data.scan import scan as scan
     from separatrix.decisions import DecisionRule as DecisionRule
     from separatrix.decisions import decide as decide
     from separatrix.discriminative import GeneralizedLinearModel as GeneralizedLinearModel
@@ -75,6 +76,7 @@ _HOME = {
     "compare": "comparison",
     "ModelAverage": "comparison",
     "TableClassifier": "tables",
+    "scan": "data.scan",
     "save": "io",
     "load": "io",
     "to_onnx": "onnx",
