@@ -98,8 +98,8 @@ class Effect:
 
     ``values`` (G,) are numbers, dates or levels; ``mean``, ``lower`` and ``upper`` (G, K) the probability of each class
     there, averaged over rows, with its credible band (NaN where the model has no posterior); ``share`` (G,) the part
-    of the rows at or around each value; ``importance`` how much the column moves the log-odds of a typical row, in nats
-    (the standard deviation over rows of its part of the activation).
+    of the rows at or around each value; ``importance`` how much the column moves the log-odds of a typical row, in nats:
+    the standard deviation over rows of its part of them.
     """
 
     column: str
@@ -138,6 +138,7 @@ class Study:
     separation : str
         Whether hyperplanes separate the classes: "complete", "quasi-complete", "overlapping"; "unknown" where that
         was not checked.
+    positive : the class of interest where there are two, which odds and decisions are told for; None if none was named
     """
 
     name: str
@@ -162,3 +163,4 @@ class Study:
     test_share: float | None = None
     types: Mapping[str, str] | None = None
     separation: SeparationStatus = "unknown"
+    positive: Any = None
