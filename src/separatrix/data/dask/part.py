@@ -10,6 +10,7 @@ import functools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from separatrix.data.reader import Reader, open_reader
 from separatrix.data.source import Stat
 from separatrix.exceptions import DataError
 
-__all__ = ["Beside", "PartRows", "Place", "add_all", "reduce_part"]
+__all__ = ["Beside", "PartRows", "Place", "places", "reduce_part"]
 
 State = TypeVar("State")
 
@@ -138,6 +139,8 @@ def reduce_part(table: Any, beside: Beside | None, place: Place, statistic: Call
         return rows.reduce(statistic)
 
 
-def add_all(statistics: list[Stat]) -> Stat:
-    """Their sum, in order."""
-    return functools.reduce(operator.add, statistics)
+def places(lengths: tuple[int, ...]) -> list[Place]:
+    """Of partitions of these lengths, one after another."""
+    return [
+        Place(i, first, n) for i, (first, n) in enumerate(zip(accumulate(lengths, initial=0), lengths, strict=False))
+    ]

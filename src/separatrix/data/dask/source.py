@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -19,8 +18,9 @@ from separatrix._array import Array, Rows
 from separatrix.data.block import Block
 from separatrix.data.dask.answers import lazy_answers
 from separatrix.data.dask.collection import Collection
-from separatrix.data.dask.graph import compute, shared, task
-from separatrix.data.dask.part import Place, Task, add_all, reduce_part
+from separatrix.data.dask.graph import shared, task
+from separatrix.data.dask.part import Task, places, reduce_part
+from separatrix.data.dask.tree import tree_sum
 from separatrix.data.memory import block_rows
 from separatrix.data.source import Source, Stat
 from separatrix.exceptions import DataError
@@ -28,9 +28,6 @@ from separatrix.exceptions import DataError
 __all__ = ["Partitioned", "answers"]
 
 State = TypeVar("State")
-
-FAN_IN = 16  # statistics that are added by one task
-NARROW = 256  # columns; a statistic has a number for each pair of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +65,10 @@ class Partitioned:
         of_block, of_part = shared(statistic), task(reduce_part)
         how = Task(self.rows_per_block, tuple(np.geterr().items()))
         beside = self.beside or (None,) * len(self.lengths)
-        rows = zip(self.collection.parts, beside, self._places(), strict=True)
+        rows = zip(self.collection.parts, beside, places(self.lengths), strict=True)
         sums = [of_part(part, numbers, place, of_block, how) for part, numbers, place in rows if place.length]
-        return self._added(sums)
+        total: Stat = tree_sum(sums, len(self.columns))
+        return total
 
     def fold(
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
@@ -90,17 +88,6 @@ class Partitioned:
     def each(self, answer: Callable[[Source], Array]) -> Any:
         """A lazy Dask array: ``answer`` to the rows of each partition, which it sees as a source of their own."""
         return lazy_answers(self.collection, answer)
-
-    def _added(self, sums: list[Any]) -> Any:
-        """The tree. Of a narrow table the client adds up what is left when few are: that saves a round of messages."""
-        add, few = task(add_all), FAN_IN if len(self.columns) <= NARROW else 1
-        while len(sums) > few:
-            sums = [add(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
-        return add_all(list(compute(*sums)))
-
-    def _places(self) -> list[Place]:
-        starts = accumulate(self.lengths, initial=0)
-        return [Place(i, first, n) for i, (first, n) in enumerate(zip(starts, self.lengths, strict=False))]
 
 
 def answers(rows: Source, answer: Callable[[Source], Array]) -> Array:

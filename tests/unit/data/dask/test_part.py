@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from separatrix.data.block import Block
-from separatrix.data.dask.part import Beside, PartRows, Place, Task, add_all, reduce_part
+from separatrix.data.dask.part import Beside, PartRows, Place, Task, places, reduce_part
 from separatrix.exceptions import DataError
 
 X = np.arange(20.0).reshape(10, 2)
@@ -75,5 +75,5 @@ def test_numbers_that_begin_at_an_odd_byte_are_aligned_first(order):
     np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), X)
 
 
-def test_sums_are_taken_from_left_to_right():
-    assert add_all([Seen("a"), Seen("b"), Seen("c")]) == ("a", "b", "c")
+def test_places_follow_one_another():
+    assert places((3, 0, 2)) == [Place(0, 0, 3), Place(1, 3, 0), Place(2, 3, 2)]

@@ -10,7 +10,8 @@ import pytest
 
 from separatrix.data import Block, ThroughBasis, as_source
 from separatrix.data.dask.opening import OpenedDask
-from separatrix.data.dask.source import FAN_IN, answers
+from separatrix.data.dask.source import answers
+from separatrix.data.dask.tree import FAN_IN
 from separatrix.exceptions import DataError
 from separatrix.stats import collect_moments
 from separatrix.stats.scatter import ClassScatter

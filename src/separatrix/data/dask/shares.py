@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A scan that several workers read: each share of it (a file, some row groups) is a task, and no row passes the client.
+
+The workers open the files themselves, so a path must mean the same to all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+
+from separatrix._array import Array, Rows
+from separatrix._threads import single_thread_blas
+from separatrix.data.block import Block
+from separatrix.data.dask.beside import split
+from separatrix.data.dask.graph import compute, shared, task
+from separatrix.data.dask.part import Beside, Place, Task, places
+from separatrix.data.dask.tree import tree_sum
+from separatrix.data.scan.part import BlockPlan, Part, blocks_of
+from separatrix.data.scan.source import Scanned
+from separatrix.data.source import Stat
+from separatrix.exceptions import DataError
+
+__all__ = ["SharedScan", "Shares"]
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The shares of a scan, who reads them (a client of Dask, or True for Dask's own choice), and their lengths."""
+
+    parts: tuple[Part, ...]
+    client: Any
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of each; those that no file tells are counted by the workers."""
+        with self.at_work():
+            counted = iter(compute(*(task(partial(_count, part))() for part in self.parts if part.n_rows is None)))
+        return tuple(next(counted) if part.n_rows is None else part.n_rows for part in self.parts)
+
+    def at_work(self) -> AbstractContextManager[Any]:
+        """While the client, or whoever Dask chooses, does the tasks."""
+        if self.client is True:
+            return nullcontext()
+        chosen: AbstractContextManager[Any] = import_module("dask").config.set(scheduler=self.client)
+        return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class SharedScan:
+    """The rows of a scan as a source whose passes are done by workers."""
+
+    scanned: Scanned
+    shares: Shares
+    beside: tuple[Any, ...] | None = None
+
+    @classmethod
+    def of(cls, scanned: Scanned, client: Any) -> SharedScan:
+        """Numbers in memory that stand beside the rows are cut up and sent to the workers, once."""
+        shares = Shares(scanned.passes.origin.shares(scanned.passes.columns), client)
+        numbers = (scanned.t, scanned.weight, scanned.offset)
+        if all(each is None for each in numbers):
+            return cls(scanned, shares)
+        with shares.at_work():
+            return cls(scanned, shares, split(numbers, shares.lengths))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # With a statistic that holds its source, as in `Partitioned`: what stands beside the rows stays behind.
+        alone = replace(self.scanned, t=None, weight=None, offset=None)
+        return type(self), (alone, Shares((), True))
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return sum(self.shares.lengths)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names."""
+        return self.scanned.columns
+
+    def sized_for(self, width: int) -> SharedScan:
+        """The same shares in blocks that suit ``width`` numbers per row."""
+        return replace(self, scanned=self.scanned.sized_for(width))
+
+    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
+        """One pass: one graph."""
+        plan, of_block = shared(self.scanned.plan), shared(statistic)
+        how = Task(self.scanned.plan.rows, tuple(np.geterr().items()))
+        beside = self.beside or (None,) * len(self.shares.parts)
+        rows = zip(self.shares.parts, beside, places(self.shares.lengths), strict=True)
+        with self.shares.at_work():
+            sums = [
+                task(partial(reduce_share, part, place, how))(plan, numbers, of_block)
+                for part, numbers, place in rows
+                if place.length
+            ]
+            total: Stat = tree_sum(sums, len(self.columns))
+        return total
+
+    def fold(
+        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
+    ) -> State:
+        """Ordered work is done by the client, which reads the rows one after another."""
+        return self.scanned.fold(step, state, rng)
+
+    def map(self, row_function: Callable[[Rows], Array]) -> Array:
+        """Answers are brought to the client, rows are not."""
+        plan = shared(replace(self.scanned.plan, target=None, weight=None))
+        function = shared(row_function)
+        with self.shares.at_work():
+            answers = compute(*(task(partial(map_share, part))(plan, function) for part in self.shares.parts))
+        some = [answer for found in answers for answer in found]
+        if not some:
+            raise DataError(f"{self.scanned.passes.origin.title} has no rows: nothing is left to predict.")
+        return np.concatenate(some)
+
+
+def reduce_share(
+    part: Part, place: Place, how: Task, plan: BlockPlan, beside: Beside | None, statistic: Callable[[Block], Stat]
+) -> Stat:
+    """The statistic of one share, read batch by batch."""
+    with single_thread_blas(), np.errstate(**dict(how.policy)):
+        blocks = _blocks(part, place, replace(plan, first_row=place.first), beside)
+        return functools.reduce(operator.add, map(statistic, blocks))
+
+
+def map_share(part: Part, plan: BlockPlan, row_function: Callable[[Rows], Array]) -> list[Array]:
+    """The answers to one share, block by block."""
+    with single_thread_blas(), np.errstate(invalid="ignore", over="ignore"):
+        return [row_function(block.X) for block in blocks_of(part.batches(), plan)]
+
+
+def _blocks(part: Part, place: Place, plan: BlockPlan, beside: Beside | None) -> Iterator[Block]:
+    """Blocks with what stands beside them; an error where their rows are not as many as they were."""
+    end = place.first
+    for block in blocks_of(part.batches(), plan):
+        end = block.row[-1] + 1
+        yield block if beside is None else _with(block, beside, place.first)
+    if end - place.first != place.length:
+        raise DataError(
+            f"Part {place.partition} of the scan has {end - place.first} rows now and had {place.length} before: it "
+            "was changed between two passes. Scan a copy that nobody writes to."
+        )
+
+
+def _with(block: Block, beside: Beside, first: int) -> Block:
+    span = slice(int(block.row[0]) - first, int(block.row[-1]) + 1 - first)
+    t, weight, offset = (None if each is None else each[span] for each in beside)
+    return replace(
+        block,
+        t=block.t if t is None else t.astype(np.intp) if t.dtype.kind == "i" else t,
+        weight=block.weight if weight is None else weight,
+        offset=offset,
+    )
+
+
+def _count(part: Part) -> int:
+    return sum(batch.num_rows for batch in part.batches())

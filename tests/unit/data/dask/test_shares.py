@@ -1,0 +1,107 @@
+"""A scan read by workers: the numbers of the same scan read by one process."""
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+import separatrix as sx
+from problems import blobs, names
+from separatrix.data.dask.shares import SharedScan
+from separatrix.data.scan import scan
+from separatrix.exceptions import DataError
+
+X, y = blobs(500, seed=2)
+WEIGHT = np.random.default_rng(2).integers(1, 4, size=500) / 2
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three files, each of several row groups; one of them has no rows."""
+    table = pd.DataFrame(X, columns=names(X)).assign(y=np.array(["few", "lot", "none"])[y], weight=WEIGHT)
+    for name, rows in {"a": table[:180], "b": table[:0], "c": table[180:]}.items():
+        rows.to_parquet(tmp_path / f"{name}.parquet", row_group_size=70)
+    return tmp_path
+
+
+def both(folder, **how):
+    path = str(folder / "*.parquet")
+    settings = {"target": "y", "columns": names(X)} | how
+    return scan(path, **settings), scan(path, **settings, client=True)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [sx.LinearDiscriminantAnalysis(), sx.LogisticRegression(), sx.LogisticRegression(basis=sx.basis.Polynomial(2))],
+)
+def test_the_fit_is_that_of_one_reader(folder, model):
+    alone, shared = both(folder, weight="weight")
+    expected = model.fit(alone)
+    coef, passes = expected.coef_, expected.n_passes_
+    found = model.fit(shared)
+    np.testing.assert_allclose(found.coef_, coef, rtol=1e-8)
+    assert found.n_passes_ == passes
+    np.testing.assert_array_equal(found.classes_, ["few", "lot", "none"])
+
+
+def test_labels_and_weights_in_memory_stand_beside_their_rows(folder):
+    alone, shared = both(folder, target=None)
+    fits = [sx.LinearDiscriminantAnalysis().fit(rows, y, sample_weight=WEIGHT) for rows in (alone, shared)]
+    np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, rtol=1e-10)
+
+
+def test_rows_that_no_file_counts_are_counted(folder):
+    alone, shared = both(folder, where="c0 > 0")
+    assert shared.open_rows(None).rows().n_rows == int((X[:, 0] > 0).sum())
+    np.testing.assert_allclose(
+        sx.LinearDiscriminantAnalysis().fit(shared).coef_,
+        sx.LinearDiscriminantAnalysis().fit(alone).coef_,
+        rtol=1e-10,
+    )
+
+
+def test_answers_come_back_in_the_order_of_the_rows(folder):
+    alone, shared = both(folder)
+    model = sx.LogisticRegression().fit(alone)
+    np.testing.assert_allclose(model.predict_proba(shared), model.predict_proba(alone), rtol=1e-12)
+
+
+def test_ordered_work_is_done_by_the_client(folder):
+    alone, shared = both(folder)
+    fits = [sx.LogisticRegression(solver="stochastic", tol=1e-4).fit(rows) for rows in (alone, shared)]
+    np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, rtol=1e-9)  # steps alike; sums between them, to rounding
+
+
+def test_no_row_passes_the_client(folder, monkeypatch):
+    """Other processes read the parts; this one reads the labels, and no other column."""
+    from separatrix.data.scan.source import Scanned
+
+    def refuse(self, *arguments):
+        raise AssertionError("the client has read rows")
+
+    _, shared = both(folder)
+    expected = sx.LinearDiscriminantAnalysis().fit(both(folder)[0]).coef_
+    monkeypatch.setattr(Scanned, "reduce", refuse)
+    monkeypatch.setattr(Scanned, "map", refuse)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool, dask.config.set(scheduler="processes", pool=pool):
+        np.testing.assert_allclose(sx.LinearDiscriminantAnalysis().fit(shared).coef_, expected, rtol=1e-10)
+
+
+def test_a_share_that_changes_between_passes_is_an_error(folder):
+    _, shared = both(folder)
+    source = shared.open_rows(None).rows()
+    assert isinstance(source, SharedScan)
+    vars(source.shares)["lengths"] = tuple(n + 1 for n in source.shares.lengths)
+    with pytest.raises(DataError, match=r"Part \d of the scan has \d+ rows now and had \d+ before"):
+        source.reduce(lambda block: len(block))
+
+
+def test_a_source_leaves_what_stands_beside_it_behind(folder):
+    import pickle
+
+    source = both(folder)[1].open_rows(None).attached(np.arange(500), None, None)
+    sent = pickle.loads(pickle.dumps(source))
+    assert (sent.beside, sent.scanned.t, sent.columns) == (None, None, source.columns)
