@@ -52,6 +52,7 @@ class OpenedScan:
     ledger: Ledger
     schema: Schema | None = None
     sparse: bool = False
+    client: Any = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ class OpenedScan:
     def rows(self, *, read_once: bool = False) -> Source:
         """The rows alone. They are copied into blocks, which should fit the cache however often they are read."""
         del read_once
-        return self._source()
+        return self._read_by(self._source())
 
     def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         """The rows with labels from the target column, or from ``y`` in memory."""
@@ -81,11 +82,12 @@ class OpenedScan:
             return self._from_column(self.require_target(), sample_weight, rules)
         targets = pair(y, self.weights(sample_weight), self.n_rows, rules)
         source = replace(self._source(), t=targets.t, weight=targets.weight)
-        return Labelled(source, targets.classes, int(np.count_nonzero(targets.t < 0)), targets.is_soft)
+        n_unlabelled = int(np.count_nonzero(targets.t < 0))
+        return Labelled(self._read_by(source), targets.classes, n_unlabelled, targets.is_soft)
 
     def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
         """With numbers beside the rows."""
-        return replace(self._source(), t=t, weight=weight, offset=offset)
+        return self._read_by(replace(self._source(), t=t, weight=weight, offset=offset))
 
     def column(self, name: str) -> Array:
         """One column in memory."""
@@ -122,7 +124,8 @@ class OpenedScan:
             totals = tally.weights(classes)
             require_weight(totals, None if rules.known is not None else np.arange(len(classes)), classes)
         source = self._source(target=target, classes=classes, unlabelled=rules.unlabelled, weight=self.weight)
-        return Labelled(replace(source, weight=beside), classes, tally.n_unlabelled(rules.unlabelled))
+        rows = self._read_by(replace(source, weight=beside))
+        return Labelled(rows, classes, tally.n_unlabelled(rules.unlabelled))
 
     def _tally(self, target: str, beside: Float | None) -> LabelTally:
         """The pass that finds the classes."""
@@ -148,6 +151,14 @@ class OpenedScan:
     def _passes(self, more: tuple[str, ...], features: tuple[str, ...] | None = None) -> Passes:
         names = dict.fromkeys([*(self.features if features is None else features), *more])
         return Passes(self.origin, tuple(names), self.ledger)
+
+    def _read_by(self, source: Scanned) -> Source:
+        """The rows, read by this process or by the workers of a client."""
+        if self.client is None:
+            return source
+        from separatrix.data.dask.shares import SharedScan
+
+        return SharedScan.of(source, self.client)
 
     def _source(self, **labels: Any) -> Scanned:
         more = tuple(name for name in (labels.get("target"), labels.get("weight")) if name is not None)

@@ -39,6 +39,7 @@ def scan(
     where: Any = None,
     connection: Any = None,
     types: Mapping[str, Any] | None = None,
+    client: Any = None,
 ) -> Scan | LibsvmFile:
     r"""Rows in files or a database, read anew for every pass, in memory that does not grow with their number.
 
@@ -60,6 +61,10 @@ def scan(
         Of DuckDB, sqlite3 or ADBC; or an address such as ``postgresql://user@host/name``.
     types : mapping from column to type, optional
         For CSV, whose types are found by one more pass over the text otherwise; see `open_table`.
+
+    client : dask.distributed.Client or True, optional
+        Whose workers read the rows, one task for each file or group of rows; True for the scheduler that Dask uses.
+        A path must mean the same to them as it does here.
 
     Returns
     -------
@@ -94,7 +99,9 @@ def scan(
     from separatrix.data.sparse_file import LibsvmFile, is_libsvm
 
     if connection is None and is_libsvm(source):
-        _require_nothing_else(source, target=target, columns=columns, weight=weight, where=where, types=types)
+        _require_nothing_else(
+            source, target=target, columns=columns, weight=weight, where=where, types=types, client=client
+        )
         return LibsvmFile(source)
     origin = _open(source, connection, where, types)
     chosen = tuple(origin.columns) if columns is None else tuple(columns)
@@ -106,7 +113,7 @@ def scan(
     features = tuple(name for name in chosen if name not in apart)
     if not features:
         raise DataError(f"{origin.title} has no column for a model to see, apart from the target and the weight.")
-    return Scan(origin, features, target, weight, Ledger(origin.n_rows))
+    return Scan(origin, features, target, weight, Ledger(origin.n_rows), client)
 
 
 def _require_nothing_else(path: object, **given: Any) -> None:
@@ -161,6 +168,7 @@ class Scan:
     target: str | None = None
     weight: str | None = None
     ledger: Ledger = field(default_factory=Ledger, repr=False)
+    client: Any = None
 
     def __repr__(self) -> str:
         count = "" if self.ledger.n_rows is None else f"{self.ledger.n_rows} rows x "
@@ -198,7 +206,7 @@ class Scan:
                 f"{', ...' if len(wrong) > 8 else ''}. Put the model into TableClassifier, which encodes them, or "
                 "leave them out with columns=."
             )
-        return OpenedScan(self.origin, wanted, self.target, self.weight, self.ledger)
+        return OpenedScan(self.origin, wanted, self.target, self.weight, self.ledger, client=self.client)
 
     def encoded(self, schema: Schema, *, sparse: bool = False) -> EncodedScan:
         """The same rows with the numbers that a schema makes of the columns."""
@@ -240,7 +248,14 @@ class EncodedScan:
         del columns
         scan = self.scan
         return OpenedScan(
-            scan.origin, self.schema.inputs, scan.target, scan.weight, scan.ledger, self.schema, self.sparse
+            scan.origin,
+            self.schema.inputs,
+            scan.target,
+            scan.weight,
+            scan.ledger,
+            self.schema,
+            self.sparse,
+            scan.client,
         )
 
     def beside(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
