@@ -45,8 +45,12 @@ def axis_along(x: Float, *, is_date: bool = False) -> Axis:
         return _bent(x)
     scale = nice_scale(x)
     days = scale.high - scale.low
-    words = [_date(tick, days) if is_date else _short(tick) for tick in scale.ticks]
-    return Axis(scale.of(x), tuple(spaced(scale, words, NARROWEST)))
+    for n_ticks in (4, 6, 9):  # finer, where a range between round numbers leaves one word or none
+        scale = nice_scale(x, n_ticks=n_ticks)
+        ticks = spaced(scale, [_date(tick, days) if is_date else _short(tick) for tick in scale.ticks], NARROWEST)
+        if len({word for _, word in ticks}) > 1:
+            break
+    return Axis(scale.of(x), tuple(ticks))
 
 
 def _is_crowded(x: Float) -> bool:
@@ -60,18 +64,24 @@ def _bent(x: Float) -> Axis:
     u = np.arcsinh(x / s)
     ends = Scale(float(u.min()), float(u.max()))
     powers = 10.0 ** np.arange(math.floor(math.log10(s)), math.ceil(math.log10(float(size.max()))) + 1)
-    rounds = np.concatenate([-powers[::-1], [0.0], powers])
-    ticks = [(ends(float(np.arcsinh(tick / s))), _short(float(tick))) for tick in rounds]
-    return Axis(ends.of(u), tuple(_apart([(at, word) for at, word in ticks if 0 <= at <= 1.02])))
+    rounds = [0.0, *powers.tolist(), *(m * power for m in (5.0, 2.0) for power in powers.tolist())]
+    ticks = [(ends(float(np.arcsinh(tick / s))), tick) for size in rounds for tick in {size, -size}]
+    inside = [(at, tick) for at, tick in ticks if -1e-9 <= at <= 1.02]
+    return Axis(ends.of(u), tuple(_apart(inside)))
 
 
-def _apart(ticks: list[tuple[float, str]]) -> list[tuple[float, str]]:
-    """From both ends, those that leave room for the one before; zero comes first of all."""
+def _apart(ticks: list[tuple[float, float]]) -> list[tuple[float, str]]:
+    """Those that leave room for the ones before: zero first of all, then powers of ten from both ends, then others."""
     kept: list[tuple[float, str]] = []
-    for at, word in sorted(ticks, key=lambda tick: (tick[1] != "0", -abs(tick[0] - 0.5))):
+    for at, tick in sorted(ticks, key=lambda item: (item[1] != 0, not _is_power(item[1]), -abs(item[0] - 0.5))):
         if all(abs(at - other) > 0.16 for other, _ in kept):
-            kept.append((min(at, 1.0), word))
+            kept.append((min(max(at, 0.0), 1.0), _short(tick)))
     return sorted(kept)
+
+
+def _is_power(value: float) -> bool:
+    """Of ten, with either sign."""
+    return value != 0 and math.log10(abs(value)).is_integer()
 
 
 def _date(day: float, span: float) -> str:

@@ -12,9 +12,22 @@ from separatrix.report.facts import Facts
 from separatrix.report.words import NOTHING, number, percent
 from separatrix.study import Study
 
-__all__ = ["ClassScore", "ConfusionCell", "ConfusionRow", "DecisionsView", "ThresholdRow", "decisions_of"]
+__all__ = [
+    "ClassScore",
+    "ConfusionCell",
+    "ConfusionRow",
+    "DecisionsView",
+    "ThresholdRow",
+    "decisions_of",
+    "thresholds_for",
+]
 
-THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+ROUND = (
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5,
+    0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999,
+)  # fmt: skip
+LEVELS = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)  # quantiles of the probabilities predicted
+HALF = 0.5
 N_SHADES = 10
 
 
@@ -82,9 +95,27 @@ def decisions_of(study: Study, facts: Facts) -> DecisionsView:
         labels=facts.labels,
         confusion=tuple(_confusion_row(facts.labels[k], counts[k].astype(np.float64), k) for k in range(K)),
         event=facts.event if two else "",
-        thresholds=tuple(_threshold_row(t, P[:, 1], codes == 1) for t in THRESHOLDS) if two else (),
+        thresholds=tuple(_threshold_row(t, P[:, 1], codes == 1) for t in thresholds_for(P[:, 1])) if two else (),
         scores=() if two else tuple(_score(facts.labels[k], counts.astype(np.float64), k) for k in range(K)),
     )
+
+
+def thresholds_for(p: Float) -> list[float]:
+    """Round thresholds where the probabilities are: near their quantiles, so that each changes what is acted on.
+
+    Of a class of one row in a hundred nearly all are below a tenth, and thresholds from there on would tell nothing
+    apart. One half, where the most probable class is decided for, is always among them.
+
+    Examples
+    --------
+    >>> thresholds_for(np.linspace(0.0, 0.04, 1001) ** 1.5)  # at most 0.8 %
+    [0.0001, 0.0002, 0.001, 0.002, 0.005, 0.01, 0.5]
+    """
+    choices = np.array(ROUND)
+    odds = np.log(choices / (1 - choices))
+    inside = np.clip(np.quantile(p, LEVELS), ROUND[0], ROUND[-1])
+    nearest = np.abs(np.log(inside / (1 - inside))[:, None] - odds).argmin(axis=1)
+    return sorted({*choices[nearest].tolist(), HALF})
 
 
 def _confusion_row(label: str, counts: Float, true: int) -> ConfusionRow:
@@ -111,7 +142,7 @@ def _threshold_row(threshold: float, p: Float, is_event: Float) -> ThresholdRow:
         precision=_share(hits, float(flagged.sum())),
         recall=_share(hits, float(is_event.sum())),
         cost=number((1 - threshold) / threshold, 2),
-        is_default=threshold == 0.5,
+        is_default=threshold == HALF,
     )
 
 

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from separatrix._writing import write_whole
-from separatrix.report.advice import advice_on
+from separatrix.report.advice import advice_on, not_found
 from separatrix.report.calibration import calibration_of
 from separatrix.report.columns import data_of
 from separatrix.report.decisions import decisions_of
 from separatrix.report.effects import effects_of
 from separatrix.report.facts import facts_of
+from separatrix.report.interest import facing
 from separatrix.report.models import models_of
 from separatrix.report.usage import usage_of
 from separatrix.report.verdict import verdict_of
@@ -36,13 +37,15 @@ __all__ = ["render", "write_report"]
 TEMPLATES = files("separatrix.report") / "templates"
 
 
-def render(study: Study, *, written: datetime | None = None) -> str:
+def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, written: datetime | None = None) -> str:
     """The report of a study as one complete HTML document.
 
     Parameters
     ----------
     study : Study
         What was found.
+    model_path : str or path, optional
+        Where the model was saved, for the snippets that load it; ``model.sx`` by default.
     written : datetime, optional
         The time it states; now by default.
 
@@ -51,6 +54,7 @@ def render(study: Study, *, written: datetime | None = None) -> str:
     str
         HTML that needs no other file, and no network.
     """
+    study = facing(study)
     facts = facts_of(study)
     advice = advice_on(study, facts)
     style = TEMPLATES.joinpath("report.css").read_text(encoding="utf-8")
@@ -70,12 +74,19 @@ def render(study: Study, *, written: datetime | None = None) -> str:
             calibration=calibration_of(study, facts),
             decisions=decisions_of(study, facts),
             advice=advice,
-            usage=usage_of(study, facts, written or datetime.now(UTC).astimezone()),
+            not_found=not_found(study, facts),
+            usage=usage_of(study, facts, written or datetime.now(UTC).astimezone(), _text(model_path)),
         )
     )  # fmt: skip
 
 
-def write_report(study: Study, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+def write_report(
+    study: Study,
+    path: str | os.PathLike[str],
+    *,
+    model_path: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> Path:
     """Write the report of a study to a file, whole or not at all.
 
     Parameters
@@ -84,6 +95,8 @@ def write_report(study: Study, path: str | os.PathLike[str], *, force: bool = Fa
         What was found.
     path : str or path
         Where to; by custom ``report.html``.
+    model_path : str or path, optional
+        As of `render`.
     force : bool, default False
         Whether a file that is there already may be replaced.
 
@@ -95,9 +108,13 @@ def write_report(study: Study, path: str | os.PathLike[str], *, force: bool = Fa
     target = Path(path)
     if target.exists() and not force:
         raise FileExistsError(f"{target} exists. Choose another name, or pass force=True to replace it.")
-    document = render(study).encode("utf-8", errors="replace")  # lone surrogates, of badly decoded names
-    write_whole(target, document)
+    document = render(study, model_path=model_path)
+    write_whole(target, document.encode("utf-8", errors="replace"))  # lone surrogates, of badly decoded names
     return target
+
+
+def _text(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
 
 
 @cache

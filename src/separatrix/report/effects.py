@@ -88,11 +88,12 @@ class EffectsView:
     keys: tuple[Key, ...]
     has_bands: bool
     many: bool
+    none: str
 
 
 def effects_of(study: Study, facts: Facts) -> EffectsView:
     """Cards in the order of importance."""
-    ranked = sorted(study.effects, key=lambda effect: -effect.importance)
+    ranked = [] if facts.is_prior_only else sorted(study.effects, key=lambda effect: -effect.importance)
     frame = _frame(study, facts, ranked)
     cards = tuple(_card(rank, effect, frame) for rank, effect in enumerate(ranked[: N_SHOWN + N_MORE], 1))
     keys = (Key(i, brief(frame.labels[i]), kind) for i, kind in enumerate(frame.kinds))
@@ -100,10 +101,13 @@ def effects_of(study: Study, facts: Facts) -> EffectsView:
         event=facts.event if frame.is_single else "",
         cards=cards[:N_SHOWN],
         more=cards[N_SHOWN:],
-        n_hidden=max(len(study.schema.inputs) - len(cards), 0),
+        n_hidden=max(len(study.schema.inputs) - len(cards), 0) if cards else 0,
         keys=() if frame.is_single else tuple(keys),
         has_bands=any(bool(np.isfinite(effect.lower).any()) for effect in ranked),
         many=len(frame.drawn) > N_BANDS,
+        none="No column moves them: the model gives the same probabilities to every row."
+        if facts.is_prior_only
+        else "No effects were worked out for this model.",
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What several sections say of the same held-out rows, worked out once."""
+"""What several sections say of the rows that the model was judged on, worked out once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from separatrix import metrics
 from separatrix.metrics import Estimate
-from separatrix.report.words import label_text, shortened
+from separatrix.report.words import counted, label_text, shortened
 from separatrix.study import Study
+from separatrix.tables import PriorOnly
 
 __all__ = ["Facts", "colour", "facts_of"]
 
@@ -20,14 +21,15 @@ N_COLOURS = 8  # of the palette; further classes have them again, dashed
 
 @dataclass(frozen=True)
 class Facts:
-    """Figures on held-out rows.
+    """Figures on the rows judged, which were held out as far as ``is_held_out`` knows: True, or None where nobody does.
 
     ``baseline_loss`` is the log-loss of always saying the shares of the classes, ``baseline_accuracy`` the accuracy of
-    always saying the largest. ``excess`` is the mean probability of the decisions minus the share of right ones:
-    above zero is over-confident.
+    always saying the largest. ``n_learnt`` rows are what the model itself has learnt from. ``excess`` is the mean
+    probability of the decisions minus the share of right ones: above zero is over-confident.
     """
 
     n_rows: int
+    n_learnt: int | None
     accuracy: Estimate
     log_loss: Estimate
     auc: Estimate
@@ -37,6 +39,8 @@ class Facts:
     baseline_accuracy: float
     excess: float
     labels: tuple[str, ...]
+    is_held_out: bool | None
+    is_prior_only: bool
 
     @property
     def gain(self) -> float:
@@ -50,18 +54,28 @@ class Facts:
 
     @property
     def event(self) -> str:
-        """The class whose probability pictures of two classes show."""
+        """The class whose probability pictures of two classes show: the class of interest, as the study was turned."""
         return self.labels[1]
+
+    @property
+    def whose(self) -> str:
+        """What to call the rows judged."""
+        return "held-out rows" if self.is_held_out else "rows of this table"
+
+    def rows(self, n: int) -> str:
+        """So many of them, in words."""
+        return counted(n, "held-out row") if self.is_held_out else f"{counted(n, 'row')} of this table"
 
 
 def facts_of(study: Study) -> Facts:
-    """The figures of the study's held-out rows."""
+    """The figures of the rows that the study judged its model on."""
     P, codes = study.held_out.P, study.held_out.codes
     share = study.counts / study.counts.sum()
     loss = metrics.log_likelihood(P, codes)
     hits = metrics.accuracy(P, codes)
     return Facts(
         n_rows=len(codes),
+        n_learnt=getattr(study.model, "n_rows_", None),  # unknown of a model that an older version saved
         accuracy=hits,
         log_loss=Estimate(-loss.value, loss.standard_error),
         auc=metrics.auc(P, codes),
@@ -71,6 +85,8 @@ def facts_of(study: Study) -> Facts:
         baseline_accuracy=float((codes == share.argmax()).mean()),
         excess=float(P.max(axis=1).mean()) - hits.value,
         labels=tuple(shortened(label_text(label), LONGEST) for label in study.classes),
+        is_held_out=study.is_held_out,
+        is_prior_only=isinstance(study.model.estimator_, PriorOnly),
     )
 
 

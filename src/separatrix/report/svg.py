@@ -27,6 +27,7 @@ __all__ = [
     "nice_scale",
     "picture",
     "place",
+    "round_step",
     "spaced",
     "stretched",
     "text",
@@ -132,7 +133,7 @@ def nice_scale(values: Sequence[float] | Float, *, n_ticks: int = 4, at_ticks: b
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     if high - low <= 1e-12 * max(abs(low), abs(high)):  # one value: it stands in the middle
         low, high = low - (abs(low) / 2 or 0.5), high + (abs(high) / 2 or 0.5)
-    step = _round_step((high - low) / n_ticks)
+    step = round_step((high - low) / n_ticks)
     first, last = (math.floor(low / step), math.ceil(high / step)) if at_ticks else _inside(low, high, step)
     ticks = tuple(float(f"{step * i:.12g}") + 0.0 for i in range(first, last + 1))
     return Scale(ticks[0], ticks[-1], ticks) if at_ticks else Scale(low, high, ticks)
@@ -159,7 +160,13 @@ def _inside(low: float, high: float, step: float) -> tuple[int, int]:
     return math.ceil(low / step - slack), math.floor(high / step + slack)
 
 
-def _round_step(step: float) -> float:
-    """1, 2 or 5 times a power of ten: the one nearest in ratio."""
+def round_step(step: float) -> float:
+    """1, 2 or 5 times a power of ten: the one nearest in ratio.
+
+    Examples
+    --------
+    >>> round_step(37.0), round_step(0.13)
+    (50.0, 0.1)
+    """
     power = 10.0 ** math.floor(math.log10(step))
     return min((power * m for m in (1, 2, 5, 10)), key=lambda s: abs(math.log(s / step)))

@@ -13,6 +13,9 @@ from separatrix.study import Study
 __all__ = ["Figure", "Verdict", "calibration_in_words", "ranked_columns", "verdict_of"]
 
 N_DRIVERS = 3
+N_NAMED = 4  # classes, in the first sentence
+FEWEST_TO_JUDGE = 10  # rows, below which shares of them say next to nothing
+ROUNDING = 1e-9  # nats: a column that moves the log-odds by less does not move them
 TOO_FEW_TO_TELL = 0.04  # an error of calibration that chance alone explains, above which rows prove little
 UNIVERSAL = "All of this holds for rows that come about as these did. Where the source changes, check again."
 
@@ -38,9 +41,13 @@ class Verdict:
 
 def verdict_of(study: Study, facts: Facts, advice: tuple[Advice, ...]) -> Verdict:
     """What a reader who reads nothing else should know."""
+    if facts.is_prior_only:
+        sentences: tuple[str, ...] = (_question(study, facts), _shares(study, facts))
+    else:
+        sentences = (_question(study, facts), _quality(study, facts), *_trust(facts), *_drivers(study))
     return Verdict(
         title=study.target,
-        sentences=(_question(study, facts), _quality(facts), calibration_in_words(facts), *_drivers(study)),
+        sentences=sentences,
         caveat=next((f"{item.what} {item.remedy}".strip() for item in advice if item.is_grave), UNIVERSAL),
         figures=_figures(facts),
     )
@@ -48,6 +55,8 @@ def verdict_of(study: Study, facts: Facts, advice: tuple[Advice, ...]) -> Verdic
 
 def calibration_in_words(facts: Facts) -> str:
     """Whether the probabilities can be taken at their word."""
+    if facts.n_rows < FEWEST_TO_JUDGE:
+        return f"On {facts.rows(facts.n_rows)} nothing can be said about whether its probabilities are right."
     chance = f"chance alone leaves about {points(facts.ece_if_calibrated)}"
     if facts.is_calibrated and facts.ece_if_calibrated > TOO_FEW_TO_TELL:
         return (
@@ -69,32 +78,69 @@ def calibration_in_words(facts: Facts) -> str:
 
 def ranked_columns(study: Study) -> list[tuple[str, float]]:
     """Columns that move the probabilities, the strongest first, with their importance."""
-    found = [(effect.column, effect.importance) for effect in study.effects if effect.importance > 0]
+    found = [(effect.column, effect.importance) for effect in study.effects if effect.importance > ROUNDING]
     return sorted(found, key=lambda item: -item[1])
 
 
 def _question(study: Study, facts: Facts) -> str:
-    columns = counted(len(study.schema.inputs), "column")
-    what = listed([brief(label) for label in facts.labels]) if len(facts.labels) <= 4 else None
-    values = f" ({what})" if what else f", one of {counted(len(facts.labels), 'class')},"
-    return (
-        f"This model gives the probability of each value of {shortened(study.target)}{values} "
-        f"from {columns}, learnt from {counted(study.n_rows, 'row')}."
-    )
-
-
-def _quality(facts: Facts) -> str:
-    rows = counted(facts.n_rows, "row")
-    right = f"On {rows} it had not seen it was right in {percent(facts.accuracy.value)}"
-    if facts.accuracy.value <= facts.baseline_accuracy + 2 * facts.accuracy.standard_error:
-        right += (
-            f" of them, hardly more often than always saying the largest class ({percent(facts.baseline_accuracy)})"
-        )
+    """What is predicted, from what; of two classes, which one the report is about."""
+    target, columns = shortened(study.target), counted(len(study.schema.inputs), "column")
+    names = [brief(label) for label in facts.labels]
+    learnt = f", learnt from {counted(facts.n_learnt, 'row')}" if facts.n_learnt else ""
+    if len(names) == 2:
+        what = f"the probability that {target} is {names[1]} (and not {names[0]}: everything below is about {names[1]})"
+    elif len(names) <= N_NAMED:
+        what = f"the probability of each value of {target} ({listed(names)})"
     else:
-        right += f" of them, where always saying the largest class is right in {percent(facts.baseline_accuracy)}"
+        what = f"the probability of each value of {target}, one of {counted(len(names), 'class')},"
+    return f"This model gives {what} from {columns}{learnt}."
+
+
+def _judged(study: Study, facts: Facts) -> str:
+    """Who was judged on which rows: in a comparison not the model itself, which has learnt from all of them."""
+    if not facts.is_held_out:
+        return (
+            f"On the {facts.rows(facts.n_rows)}, of which the report cannot know whether the model has learnt from "
+            "them, it was"
+        )
+    few = ", too few to judge by," if facts.n_rows < FEWEST_TO_JUDGE else ""
+    rows = counted(facts.n_rows, "held-out row")
+    if study.n_train is None:
+        return f"On {rows}{few} it was"
+    return f"The same model, learnt from the other {counted(study.n_train, 'row')}, was on {rows}{few}"
+
+
+def _quality(study: Study, facts: Facts) -> str:
+    right = f"{_judged(study, facts)} right in {percent(facts.accuracy.value)} of cases"
+    chance = percent(facts.baseline_accuracy)
+    if facts.accuracy.value <= facts.baseline_accuracy + 2 * facts.accuracy.standard_error:
+        right += f", hardly more often than always saying the largest class ({chance})"
+    else:
+        right += f", where always saying the largest class is right in {chance}"
     if not facts.gain > 0:
         return f"{right}. Its probabilities are no better than the shares of the classes: do not act on them."
     return f"{right}. It removes {percent(facts.gain)} of the uncertainty that the shares of the classes leave."
+
+
+def _shares(study: Study, facts: Facts) -> str:
+    """Of the model that looks at no column."""
+    share = study.counts / study.counts.sum()
+    if len(facts.labels) == 2:
+        said = f"{brief(facts.labels[1])} has probability {percent(float(share[1]))}"
+    else:
+        largest = int(share.argmax())
+        said = f"{brief(facts.labels[largest])}, the largest class, has probability {percent(float(share[largest]))}"
+    if study.comparison is None:
+        return f"It looks at no column and says the same of every row, the shares of the classes: {said}."
+    return (
+        f"No model did better than the shares of the classes, so that this is all it says, of every row: {said}. The "
+        "columns say little, or nothing, about the target: there is nothing here to decide single cases by."
+    )
+
+
+def _trust(facts: Facts) -> tuple[str, ...]:
+    """Where the probabilities are not to be acted on, it does not matter how calibrated they are."""
+    return (calibration_in_words(facts),) if facts.gain > 0 else ()
 
 
 def _drivers(study: Study) -> tuple[str, ...]:
@@ -102,9 +148,8 @@ def _drivers(study: Study) -> tuple[str, ...]:
     if not names:
         return ()
     many = len(names) > 1
-    return (
-        f"The column{'s that move' if many else ' that moves'} them most {'are' if many else 'is'} {listed(names)}.",
-    )
+    which = "columns that move the probabilities most are" if many else "column that moves the probabilities most is"
+    return (f"The {which} {listed(names)}.",)
 
 
 def _figures(facts: Facts) -> tuple[Figure, ...]:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The chosen model explained: what each number does to the odds, which columns matter, and how the evidence is made up.
 
-A weight w multiplies the odds by exp(w) for each step of one; steps here are a round number of units, a power of ten
-not above the standard deviation of the number. Pictures show exp(w sd) on a logarithmic axis, by which weights in
-different units can be compared.
+A weight w multiplies the odds by exp(w) for each step of one; `steps` are a round number of units, near one standard
+deviation. Pictures show exp(w sd) on a logarithmic axis, by which weights in different units can be compared.
 """
 
 from __future__ import annotations
@@ -12,13 +11,23 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.data.table import Schema
-from separatrix.data.table.plans import CategoryPlan, DatePlan, NumberPlan
+from separatrix.data.table.plans import CategoryPlan
 from separatrix.report.facts import Facts
+from separatrix.report.steps import Step, paired, steps_of
 from separatrix.report.svg import Picture, Scale
 from separatrix.report.svg_rows import Mark, axis_row, bar, whiskers
 from separatrix.report.verdict import ranked_columns
-from separatrix.report.words import interval, label_text, listed, number, percent, shortened
+from separatrix.report.words import (
+    counted,
+    factor_interval,
+    interval,
+    label_text,
+    listed,
+    number,
+    odds_ratio,
+    percent,
+    shortened,
+)
 from separatrix.study import Coefficient, Study
 
 __all__ = ["ColumnImportance", "WeightRow", "WeightsView", "factor_words", "weights_of"]
@@ -69,17 +78,19 @@ class WeightsView:
 
 def weights_of(study: Study, facts: Facts) -> WeightsView:
     """Importance of columns, then weights, the strongest first."""
-    straight, bent = _in_order(study)
+    merged = paired(study.coefficients, study.schema)
+    steps = steps_of(merged, study.schema, study.effects)
+    straight, bent = _in_order(merged, set(study.schema.columns))
     found = straight + bent
     n_shown = min(N_SHOWN, len(straight)) or N_SHOWN
     scale = _scale(found[:n_shown])
-    rows = tuple(_weight_row(c, study.schema, scale, len(facts.labels)) for c in found[: n_shown + N_MORE])
+    rows = tuple(_weight_row(c, steps[c.name], scale, len(facts.labels)) for c in found[: n_shown + N_MORE])
     importance = _importance(study)
     return WeightsView(
-        model=type(study.model.estimator_).__name__,
+        model=study.choice.name if study.choice is not None else type(study.model.estimator_).__name__,
         importance=importance[:N_COLUMNS],
         more_importance=importance[N_COLUMNS:],
-        evidence=_evidence(study.model.estimator_),
+        evidence=_evidence(study.model.estimator_, facts.n_learnt),
         axis=axis_row(scale, factor_words, "factor on the odds for one standard deviation more", width=300.0)
         if found
         else None,
@@ -87,17 +98,16 @@ def weights_of(study: Study, facts: Facts) -> WeightsView:
         rows=rows[:n_shown],
         more=rows[n_shown:],
         n_hidden=len(found) - len(rows),
-        against=_against(facts),
+        against=_against(study, facts),
         has_intervals=any(math.isfinite(c.lower) for c in found),
     )
 
 
-def _in_order(study: Study) -> tuple[list[Coefficient], list[Coefficient]]:
+def _in_order(merged: list[Coefficient], names: set[str]) -> tuple[list[Coefficient], list[Coefficient]]:
     """Weights of numbers, the strongest first; then those of steps along curves, which are read from a picture."""
     straight: list[Coefficient] = []
     bent: list[Coefficient] = []
-    names = set(study.schema.columns)
-    for c in sorted(study.coefficients, key=lambda c: -abs(c.per_spread)):
+    for c in sorted(merged, key=lambda c: -abs(c.per_spread)):
         (straight if c.name in names else bent).append(c)
     return straight, bent
 
@@ -109,10 +119,16 @@ def factor_words(log_factor: float) -> str:
     return f"{'×' if log_factor > 0 else '÷'}{number(math.exp(abs(log_factor)), 3)}"
 
 
-def _against(facts: Facts) -> str:
+def _against(study: Study, facts: Facts) -> str:
+    """What the odds are of, and what the average level is, where there is one."""
     if len(facts.labels) == 2:
-        return f"Odds are those of {shortened(facts.event)} against {shortened(facts.labels[0])}."
-    return "Odds are those of the class named, against the (geometric) mean of all classes."
+        odds = f"Odds are those of {shortened(facts.event)} against {shortened(facts.labels[0])}."
+    else:
+        odds = "Odds are those of the class named, against the (geometric) mean of all classes."
+    plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
+    if any(len(plan.names) > 2 and not plan.reference for plan in plans):
+        odds += " The average level of a category is that over the rows: frequent levels count for more."
+    return odds
 
 
 def _scale(shown: list[Coefficient]) -> Scale:
@@ -132,41 +148,19 @@ def _spread_interval(c: Coefficient) -> tuple[float, float]:
     return c.lower * spread, c.upper * spread
 
 
-def _weight_row(c: Coefficient, schema: Schema, scale: Scale, n_classes: int) -> WeightRow:
+def _weight_row(c: Coefficient, step: Step, scale: Scale, n_classes: int) -> WeightRow:
     name, label = shortened(label_text(c.name), LONGEST), shortened(label_text(c.label), LONGEST)
-    effect = _in_words(c, schema)
+    effect = _in_words(c, step)
     title = f"{name}{f', {label}' if n_classes > 2 else ''}: {effect}"
     mark = whiskers([Mark(c.per_spread, *_spread_interval(c))], scale, title, reference=0.0)
     return WeightRow(name, label if n_classes > 2 else "", mark, effect, interval(c.weight, c.lower, c.upper))
 
 
-def _in_words(c: Coefficient, schema: Schema) -> str:
+def _in_words(c: Coefficient, step: Step) -> str:
     """What the weight does to the odds, for a step that a person would take."""
-    step, words = _step(c, schema)
-    if not words:
+    if not step.words:
         return ""
-    return f"× {interval(_exp(step * c.weight), _exp(step * c.lower), _exp(step * c.upper), 2)} {words}"
-
-
-def _step(c: Coefficient, schema: Schema) -> tuple[float, str]:
-    """Units of the number, and how to say so; no words for a coordinate on a circle, which no one reads alone."""
-    if c.name not in schema.columns:  # a function of the number, of a model that bends: its rise
-        return 1.0, "over that range"
-    plan = next((plan for plan in schema.plans if plan.column == c.column), None)
-    if isinstance(plan, CategoryPlan) or c.name == f"{c.column} is missing":
-        return 1.0, "if so"
-    if isinstance(plan, NumberPlan) and plan.kind == "boolean":
-        return 1.0, "if so"
-    if isinstance(plan, DatePlan) and not c.name.endswith(": days"):
-        return 1.0, ""
-    spread = abs(c.per_spread / c.weight) if c.weight else 1.0
-    step = 10.0 ** math.floor(math.log10(spread)) if spread > 0 and math.isfinite(spread) else 1.0
-    unit = " days" if isinstance(plan, DatePlan) else ""
-    return step, f"for {number(step)}{unit} more"
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 700 else math.inf
+    return f"× {factor_interval(*(odds_ratio(step.size * w) for w in (c.weight, c.lower, c.upper)))} {step.words}"
 
 
 def _importance(study: Study) -> tuple[ColumnImportance, ...]:
@@ -180,16 +174,17 @@ def _importance(study: Study) -> tuple[ColumnImportance, ...]:
     )
 
 
-def _evidence(estimator: Any) -> str:
-    """How probable the labels were, and what having been able to fit others cost."""
+def _evidence(estimator: Any, n_rows: int | None) -> str:
+    """How probable the labels were that it learnt from, and what having been able to fit others cost."""
     names = ("log_evidence_", "log_likelihood_", "occam_factor_", "effective_parameters_")
     total, fit, occam, effective = (float(getattr(estimator, name, math.nan)) for name in names)
     if not all(map(math.isfinite, (total, fit, occam, effective))):
         return ""
     n_weights = int(estimator.coef_.size + len(estimator.coef_))
+    learnt = f" of the labels of all {counted(n_rows, 'row')} it learnt from" if n_rows else ""
     return (
-        f"Log evidence {number(total, 6)}: the weights fit the labels with a log-likelihood of {number(fit, 6)}, less "
-        f"{number(-occam, 4)} (the Occam factor) for all that they could have fitted instead. The data determine about "
-        f"{number(effective, 3)} of {n_weights:,} parameters ({percent(min(effective / n_weights, 1.0))}); the prior "
-        "holds the rest."
+        f"Log evidence{learnt}: {number(total, 6)}. The weights fit them with a log-likelihood of {number(fit, 6)}, "
+        f"less {number(-occam, 4)} (the Occam factor) for all that they could have fitted instead. The data determine "
+        f"about {number(effective, 3)} of {n_weights:,} parameters ({percent(min(effective / n_weights, 1.0))}); the "
+        "prior holds the rest."
     )

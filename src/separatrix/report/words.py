@@ -13,11 +13,13 @@ __all__ = [
     "NOTHING",
     "brief",
     "counted",
+    "factor_interval",
     "fixed",
     "interval",
     "label_text",
     "listed",
     "number",
+    "odds_ratio",
     "percent",
     "points",
     "seconds",
@@ -80,6 +82,8 @@ def percent(share: float) -> str:
 
 def points(share: float) -> str:
     """A difference of shares in percentage points: ``1.3 points``."""
+    if not math.isfinite(share):
+        return NOTHING
     text = f"{100 * share:.1f}"
     return f"{text}{SPACE}point{'' if text == '1.0' else 's'}"
 
@@ -97,6 +101,30 @@ def interval(value: float, lower: float, upper: float, digits: int = 3) -> str:
     while digits < 6 and len({number(x, digits) for x in (value, lower, upper)}) < 3:
         digits += 1
     return f"{number(value, digits)} ({number(lower, digits)} to {number(upper, digits)})"
+
+
+def factor_interval(value: float, lower: float, upper: float) -> str:
+    """A factor and its interval: three digits near one, and so many that no end reads one unless it is.
+
+    Examples
+    --------
+    >>> factor_interval(1.28, 1.004, 1.63), factor_interval(7.123, 6.1, 8.4), factor_interval(0.9, 0.81, 0.9996)
+    ('1.28 (1.004 to 1.63)', '7.12 (6.1 to 8.4)', '0.9 (0.81 to 0.9996)')
+    """
+    if not (math.isfinite(value) and math.isfinite(lower) and math.isfinite(upper)):
+        return interval(value, lower, upper)
+    said = [_factor(x) for x in (value, lower, upper)]
+    return interval(value, lower, upper) if len(set(said)) < 3 else f"{said[0]} ({said[1]} to {said[2]})"
+
+
+def odds_ratio(weight: float) -> float:
+    """exp(w), by which a weight multiplies the odds; infinite where a float cannot hold it."""
+    return math.exp(weight) if weight < 709 else math.inf
+
+
+def _factor(value: float) -> str:
+    digits = next((d for d in range(3, 7) if number(value, d) != "1"), 6)
+    return number(value, digits)
 
 
 def seconds(value: float) -> str:

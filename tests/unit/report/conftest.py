@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from separatrix.datasets import make_mixed_types
-from separatrix.study import conduct
+from separatrix.study import conduct, examine
 
 HOSTILE = "<script>alert(\"x\")</script> & 'quoted' {{ 7 * 7 }} 🦞"
 FAST = ["prior only", "naive Bayes", "logistic (Bayesian)"]
@@ -21,6 +21,12 @@ def customers(n, seed):
 @pytest.fixture(scope="package")
 def study_of_two():
     return conduct(customers(600, 0), "customer", name="customers.csv", models=FAST)
+
+
+@pytest.fixture(scope="package")
+def study_of_new_rows(study_of_two):
+    """The same model and rows of which nobody knows whether it has seen them."""
+    return examine(study_of_two.model, customers(50, 9), "customer")
 
 
 @pytest.fixture(scope="package")

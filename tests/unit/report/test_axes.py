@@ -26,6 +26,12 @@ def test_even_numbers_stay_linear_and_crowded_ones_are_spread():
     np.testing.assert_allclose(axis_along(-crowded[::-1]).at, 1 - axis_along(crowded).at[::-1])
 
 
+@given(VALUES)
+def test_an_axis_names_more_than_one_place(values):
+    x = np.sort(np.array(values))
+    assert len({word for _, word in axis_along(x).ticks}) > 1
+
+
 def test_dates_are_named_by_month_or_by_day():
     years = axis_along(np.array([18262.0, 18600.0, 18993.0]), is_date=True)
     days = axis_along(np.array([18262.0, 18270.0, 18280.0]), is_date=True)

@@ -1,7 +1,7 @@
 import numpy as np
 from sklearn.metrics import confusion_matrix, precision_score, recall_score
 
-from separatrix.report.decisions import THRESHOLDS, decisions_of
+from separatrix.report.decisions import decisions_of, thresholds_for
 from separatrix.report.facts import facts_of
 from separatrix.report.words import percent
 
@@ -17,7 +17,7 @@ def test_the_confusion_matrix_is_that_of_scikit_learn(study_of_five):
 def test_thresholds_have_the_precision_and_recall_of_scikit_learn(study_of_two):
     held = study_of_two.held_out
     view = decisions_of(study_of_two, facts_of(study_of_two))
-    for row, threshold in zip(view.thresholds, THRESHOLDS, strict=True):
+    for row, threshold in zip(view.thresholds, thresholds_for(held.P[:, 1]), strict=True):
         flagged = held.P[:, 1] >= threshold
         assert row.precision == percent(precision_score(held.codes, flagged))
         assert row.recall == percent(recall_score(held.codes, flagged))
@@ -27,8 +27,20 @@ def test_thresholds_have_the_precision_and_recall_of_scikit_learn(study_of_two):
 
 def test_a_threshold_is_best_where_a_miss_costs_as_many_false_alarms_as_it_says(study_of_two):
     view = decisions_of(study_of_two, facts_of(study_of_two))
-    costs = [float(row.cost) for row in view.thresholds]
-    np.testing.assert_allclose([1 / (1 + r) for r in costs], THRESHOLDS, atol=0.005)
+    costs = [float(row.cost.replace(",", "")) for row in view.thresholds]
+    np.testing.assert_allclose(
+        [1 / (1 + r) for r in costs], thresholds_for(study_of_two.held_out.P[:, 1]), rtol=0.05, atol=0.005
+    )
+
+
+def test_thresholds_are_where_the_probabilities_are(rng):
+    rare = thresholds_for(rng.beta(1, 60, size=4000))
+    assert min(rare) < 0.01
+    assert sum(threshold < 0.1 for threshold in rare) >= 5
+    assert 0.5 in rare
+    even = thresholds_for(rng.random(4000))
+    assert sum(0.1 <= threshold <= 0.9 for threshold in even) >= 5
+    assert thresholds_for(np.array([0.0, 1.0]))  # of a model that is certain
 
 
 def test_scores_of_many_classes_are_those_of_scikit_learn(study_of_five):

@@ -130,7 +130,7 @@ def test_a_report_is_written_and_not_over_another(study_of_two, tmp_path):
 
 def test_a_report_that_fails_leaves_nothing(study_of_two, tmp_path):
     broken = replace(study_of_two, counts=None)
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError):
         write_report(broken, tmp_path / "report.html")
     with pytest.raises(FileNotFoundError):
         write_report(study_of_two, tmp_path / "no folder" / "report.html")

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 from separatrix.comparison.notes import notes_on
 from separatrix.report.models import models_of, notes_on_models
-from separatrix.report.words import fixed
+from separatrix.report.words import fixed, percent
+from separatrix.study import Note
 
 
 def test_models_stand_in_the_order_of_the_comparison_and_one_is_chosen(study_of_two):
@@ -16,7 +17,7 @@ def test_cells_hold_the_figures_of_the_comparison(study_of_two):
     models = models_of(study_of_two)
     accuracy = [row.cells[models.heads.index("accuracy")].value for row in models.rows]
     assert accuracy == [fixed(trial.test.accuracy.value, 3) for trial in study_of_two.comparison]
-    assert models.rows[0].cells[models.heads.index("to the best")].value == "best"
+    assert models.rows[0].cells[models.heads.index("behind the best")].value == "best"
 
 
 def test_a_model_that_failed_says_why(study_of_two):
@@ -33,5 +34,20 @@ def test_one_model_alone_has_no_table(study_of_two):
 
 
 def test_notes_are_those_of_the_comparison_and_of_other_models(study_of_two):
-    study = replace(study_of_two, notes=("naive Bayes: rough.", "logistic (Bayesian): stopped.", "else"))
+    said = Note("other model", "naive Bayes: rough."), Note("warning", "naive Bayes: no.")
+    study = replace(study_of_two, notes=said)
     assert notes_on_models(study) == (*notes_on(study.comparison), "naive Bayes: rough.")
+
+
+def test_losses_are_minus_the_log_likelihoods_and_behind_is_never_ahead(study_of_two):
+    models = models_of(study_of_two)
+    loss = [row.cells[models.heads.index("log-loss")].value for row in models.rows]
+    assert loss == [fixed(-trial.test.log_likelihood.value, 4) for trial in study_of_two.comparison]
+    behind = [row.cells[models.heads.index("behind the best")].value for row in models.rows[1:]]
+    assert all(float(value) >= 0 for value in behind)
+
+
+def test_no_model_is_certain_and_none_is_impossible(study_of_two):
+    models = models_of(study_of_two)
+    chances = {row.cells[models.heads.index("P(model)")].value for row in models.rows}
+    assert not chances & {percent(0.0), percent(1.0)}

@@ -6,7 +6,6 @@ import pytest
 
 from separatrix.report.facts import facts_of
 from separatrix.report.weights import factor_words, weights_of
-from separatrix.report.words import interval
 from separatrix.study import Coefficient
 
 
@@ -21,25 +20,15 @@ def test_weights_come_from_the_strongest_to_the_weakest(study_of_two):
     assert [row.name for row in (*view.rows, *view.more)] == [c.name for c in ranked]
 
 
-@pytest.mark.parametrize(
-    ("column", "name", "spread", "step", "words"),
-    [
-        ("tenure", "tenure", 37.0, 10.0, "for 10 more"),
-        ("calls", "calls", 1.2, 1.0, "for 1 more"),
-        ("charge", "charge", 0.03, 0.01, "for 0.01 more"),
-        ("contract", "contract=yearly", 0.4, 1.0, "if so"),
-        ("paperless", "paperless", 0.5, 1.0, "if so"),
-        ("charge", "charge is missing", 0.2, 1.0, "if so"),
-        ("joined", "joined: days", 350.0, 100.0, "for 100 days more"),
-        ("tenure", "tenure from 3 to 9", 0.4, 1.0, "over that range"),
-    ],
-)
-def test_a_weight_is_told_as_a_factor_on_the_odds_for_a_step_a_person_takes(
-    study_of_two, column, name, spread, step, words
-):
-    c = Coefficient(column, name, "stays", 0.02, 0.01, 0.03, 0.02 * spread)
+def test_a_weight_is_told_as_a_factor_on_the_odds_for_a_step_a_person_takes(study_of_two):
+    c = Coefficient("tenure", "tenure", "stays", 0.02, 0.01, 0.03, 0.02 * 9.0)
     effect = weights(study_of_two, coefficients=(c,)).rows[0].effect
-    assert effect == f"× {interval(*(math.exp(step * w) for w in (0.02, 0.01, 0.03)), 2)} {words}"
+    assert effect == f"× {math.exp(0.2):.3g} ({math.exp(0.1):.3g} to {math.exp(0.3):.3g}) for 10 more"
+
+
+def test_the_average_level_is_explained_where_it_is_held_against(study_of_two):
+    assert "average level" in weights(study_of_two).against
+    assert any("against the average level" in row.effect for row in weights(study_of_two).rows)
 
 
 def test_a_coordinate_on_a_circle_has_no_factor(study_of_two):

@@ -57,6 +57,14 @@ def test_a_short_text_stays_and_a_long_one_keeps_both_ends(text, room):
     assert short == text if len(text) <= room else "…" in short
 
 
+@given(st.floats(0.05, 20.0), st.floats(0.0, 3.0))
+def test_a_factor_is_one_in_words_only_if_it_is_one(value, reach):
+    text = words.factor_interval(value, value * math.exp(-reach), value * math.exp(reach))
+    low = text.partition("(")[2].partition(" to ")[0] or text
+    if abs(value * math.exp(-reach) - 1) > 1e-5:
+        assert low != "1"
+
+
 def test_lists_and_labels():
     assert [words.listed(list("abc"[:n])) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert [words.label_text(x) for x in (np.str_("a\n b"), np.int64(3), 2.0, "", None)] == [
