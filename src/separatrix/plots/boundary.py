@@ -20,14 +20,17 @@ from separatrix.data import as_source, as_table
 from separatrix.exceptions import DataError
 from separatrix.geometry import Grid, grid_predictions
 from separatrix.geometry.regions import grid_values
+from separatrix.plots.outlines import blurred, margins
 from separatrix.plots.rows import new_panels, read_rows, require_colours, scatter_classes
-from separatrix.plots.style import COLOURS, REJECTED, look, new_axes
+from separatrix.plots.style import COLOURS, REJECTED, class_style, look, new_axes
 
 __all__ = ["DecisionBoundaryDisplay"]
 
 RESPONSES = ("regions", "probability", "uncertainty")
 LEVEL = 0.95  # of the credible interval
 CONTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
+N_ABREAST = 6  # entries of the legend
+CLOSEST = 0.008  # of the picture, between two contours; nearer ones would merge
 
 
 @dataclass(eq=False, repr=False)
@@ -35,7 +38,8 @@ class DecisionBoundaryDisplay:
     """Which class a fitted model predicts at each point of the plane, and how sure it is.
 
     Build it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` and ``figure_``.
-    Where the model predicts none of its classes, as a reject label is, the plane is grey and hatched.
+    Where the model predicts none of its classes, as a reject label is, the plane is grey and hatched. A figure of its
+    own has a legend; in axes that were given, ``ax.legend()`` draws one, of the same entries.
 
     Attributes
     ----------
@@ -46,6 +50,7 @@ class DecisionBoundaryDisplay:
     columns : names of the two columns
     response : "regions", "probability" or "uncertainty"
     values : ndarray of shape (n, n) or None, the probability or the width of its interval at each point of the grid
+    margins : ndarray of shape (n, n, K + 1) or None, above zero in the region of each class, and in that of rejects
     """
 
     grid: Grid
@@ -55,6 +60,7 @@ class DecisionBoundaryDisplay:
     columns: tuple[str, str]
     response: str = "regions"
     values: Float | None = None
+    margins: Float | None = None
 
     @classmethod
     def from_estimator(
@@ -133,13 +139,18 @@ class DecisionBoundaryDisplay:
         first, second = as_source(X).columns
         points, codes = (None, None) if y is None else read_rows(X, y, model.classes_)[:2]
         values = None if response == "regions" else _values(model, X, response, resolution)
-        return cls(grid, model.classes_, points, codes, (first, second), response, values)
+        inside = margins(model, X, grid.codes, resolution)
+        return cls(grid, model.classes_, points, codes, (first, second), response, values, inside)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> DecisionBoundaryDisplay:
         """Draw the response, the boundaries and the rows."""
-        ax = new_axes(ax)
+        is_own, ax = ax is None, new_axes(ax)
         with look():
             self._draw(ax)
+            handles, labels = ax.get_legend_handles_labels()
+            if is_own and handles:
+                ncols = min(len(handles), N_ABREAST)
+                ax.figure.legend(handles, labels, loc="outside lower center", ncols=ncols)
         ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -152,20 +163,38 @@ class DecisionBoundaryDisplay:
             self._draw_values(ax)
         if self.points is not None and self.codes is not None:
             scatter_classes(ax, self.points, self.codes, self.classes)
+        elif self.response != "uncertainty":
+            self._name_regions(ax)
         if (self.grid.codes == len(self.classes)).any() and self.response == "regions":
             ax.fill([], [], label="rejected", **REJECTED)
 
     def _draw_region(self, ax: Any, k: int) -> None:
         """One region and its outline: apart from the others, since codes have no order to draw levels by."""
-        inside = (self.grid.codes == k).astype(float)
-        where = self.grid.x, self.grid.y, inside
+        inside = self._inside(k)
+        where, levels = (self.grid.x, self.grid.y, inside), [0.0, max(float(inside.max()), 0.0) + 1.0]
         if k < len(self.classes):
-            ax.contourf(*where, levels=[0.5, 1.5], colors=[COLOURS[k]], alpha=0.25)
+            style = class_style(k)
+            area = ax.contourf(*where, levels=levels, colors=[style.colour], hatches=[style.hatch or None], alpha=0.25)
+            area.set(linewidth=0.0)
         else:
-            area = ax.contourf(*where, levels=[0.5, 1.5], colors=[REJECTED["facecolor"]], hatches=[REJECTED["hatch"]])
+            area = ax.contourf(*where, levels=levels, colors=[REJECTED["facecolor"]], hatches=[REJECTED["hatch"]])
             area.set(edgecolor=REJECTED["edgecolor"], linewidth=REJECTED["linewidth"], alpha=REJECTED["alpha"])
-        if not inside.all():
-            ax.contour(*where, levels=[0.5], colors="black", linewidths=0.8)
+        self._draw_outline(ax, inside, width=1.0)
+
+    def _inside(self, k: int) -> Float:
+        """Above zero in the region of class k."""
+        every = blurred(self.grid.codes, len(self.classes)) if self.margins is None else self.margins
+        return np.asarray(every[..., k])
+
+    def _draw_outline(self, ax: Any, inside: Float, *, width: float) -> None:
+        if inside.min() < 0 < inside.max():
+            ax.contour(self.grid.x, self.grid.y, inside, levels=[0.0], colors="black", linewidths=width)
+
+    def _name_regions(self, ax: Any) -> None:
+        """Entries of the legend, where no rows are drawn that would have them."""
+        for k in np.unique(self.grid.codes[self.grid.codes < len(self.classes)]).tolist():
+            style = class_style(k)
+            ax.fill([], [], color=style.colour, alpha=0.4, hatch=style.hatch, label=str(self.classes[k]))
 
     def _draw_values(self, ax: Any) -> None:
         """Shades, labelled contours, boundaries, and what the numbers are."""
@@ -175,12 +204,17 @@ class DecisionBoundaryDisplay:
         else:
             shades = ax.contourf(*where, levels=np.linspace(0.0, 1.0, 11), cmap=self._ramp(), alpha=0.5)
             ax.figure.colorbar(shades, ax=ax, label=self._said(), ticks=CONTOURS)
-        lines = ax.contour(*where, levels=CONTOURS, colors="black", linewidths=0.7)
-        ax.clabel(lines, fontsize=8, fmt="%.1f")
-        for k in range(len(self.classes)):
-            inside = (self.grid.codes == k).astype(float)
-            if inside.any() and not inside.all():
-                ax.contour(self.grid.x, self.grid.y, inside, levels=[0.5], colors="black", linewidths=1.8)
+        lines = ax.contour(*where[:2], self._gentle(), levels=CONTOURS, colors="black", linewidths=0.7)
+        ax.clabel(lines, fontsize=9, fmt="%.1f")
+        for k in range(len(self.classes) if len(self.classes) > 2 else 1):
+            self._draw_outline(ax, self._inside(k), width=2.0)
+
+    def _gentle(self) -> Any:
+        """The values, but for where they rise so steeply that contours would merge."""
+        assert self.values is not None, "a response with values"
+        slope = np.hypot(*np.gradient(self.values))  # for each cell
+        apart = np.diff(CONTOURS)[0] / len(self.grid.x)  # as steep as contours that are the width of the picture apart
+        return np.ma.masked_where(slope > apart / CLOSEST, self.values)
 
     def _draw_blend(self, ax: Any) -> None:
         """Each region in the colour of its class, the paler the less probable that class is."""
@@ -189,7 +223,8 @@ class DecisionBoundaryDisplay:
         assert self.values is not None, "a response with values"
         K = len(self.classes)
         strength = 0.55 * np.clip((self.values - 1 / K) / (1 - 1 / K), 0, 1)[..., None]
-        colours = np.array([to_rgb(c) for c in (*COLOURS[:K], REJECTED["facecolor"])])[self.grid.codes]
+        palette = [*(class_style(k).colour for k in range(K)), REJECTED["facecolor"]]
+        colours = np.array([to_rgb(colour) for colour in palette])[self.grid.codes]
         x, y = self.grid.x, self.grid.y
         look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
         ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **look)
@@ -223,7 +258,8 @@ def _method(model: Any, name: str, what: str) -> Any:
     method = getattr(model, name, None)
     if method is None:
         raise DataError(
-            f"{type(model).__name__} has no {name}, so there are no {what} to draw. Draw response='regions', or fit a "
+            f"{type(model).__name__} has no {name}, so there are no {what} to draw. Draw the regions of its classes "
+            "instead (response='regions', or the kind 'boundary' on the command line), or fit a "
             "BayesianLogisticRegression."
         )
     return method

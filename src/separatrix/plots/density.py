@@ -17,14 +17,14 @@ from separatrix.data import as_source, as_table
 from separatrix.exceptions import DataError
 from separatrix.plots.labels import true_codes
 from separatrix.plots.rows import require_colours
-from separatrix.plots.style import COLOURS, MARKERS, MUTED, look, per_unit, split_axes
+from separatrix.plots.style import COLOURS, MUTED, class_style, look, per_unit, split_axes
 
 __all__ = ["ClassDensityDisplay"]
 
 COUNTS = frozenset({"poisson", "bernoulli"})  # families of whole numbers: a mass at each, and no density between
 FOOT = 0.028  # height of a line of ticks, as a share of the axes
 MARGIN = 0.1  # room on each side, as a share of the range
-LINES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
+LINES = ("-", "--", "-.", ":")  # neighbours differ, and so do classes of one colour
 
 
 class DrawnRows(NamedTuple):
@@ -152,9 +152,10 @@ class ClassDensityDisplay:
         if curves is None:
             return
         for k, label in enumerate(self.classes):
-            look_of: dict[str, Any] = {"color": COLOURS[k], "ls": LINES[k], "label": str(label)}
+            dashes = LINES[(k + k // len(COLOURS)) % len(LINES)]
+            look_of: dict[str, Any] = {"color": class_style(k).colour, "ls": dashes, "label": str(label)}
             if self.is_count:
-                look_of |= {"marker": MARKERS[k], "lw": 1.0}
+                look_of |= {"marker": class_style(k).marker, "lw": 1.0}
             ax.plot(self.x, curves[:, k], **look_of)
 
     def _draw_rows(self, ax: Any) -> None:
@@ -163,9 +164,10 @@ class ClassDensityDisplay:
             return
         for k, label in enumerate(self.classes):
             text = str(label) if self.joint is None else None
-            ax.stairs(self.rows.heights[k], self.rows.edges, fill=True, color=COLOURS[k], alpha=0.3, label=text)
+            colour = class_style(k).colour
+            ax.stairs(self.rows.heights[k], self.rows.edges, fill=True, color=colour, alpha=0.3, label=text)
             x = self.rows.x[self.rows.codes == k]
-            ticks = {"color": COLOURS[k], "ms": 7, "mew": 1.0, "transform": ax.get_xaxis_transform()}
+            ticks = {"color": colour, "ms": 7, "mew": 1.0, "transform": ax.get_xaxis_transform()}
             ax.plot(x, np.full(len(x), FOOT * (k + 0.8)), "|", **ticks)
 
 

@@ -24,7 +24,7 @@ from separatrix.data import as_table
 from separatrix.exceptions import DataError
 from separatrix.geometry.linear_model import linear_functions
 from separatrix.plots.rows import Rows, new_panels, read_rows, require_colours, scatter_classes
-from separatrix.plots.style import COLOURS, look, new_axes
+from separatrix.plots.style import class_style, look, new_axes
 
 __all__ = ["ProjectionDisplay"]
 
@@ -193,8 +193,9 @@ class ProjectionDisplay:
     def _draw_histograms(self, ax: Any) -> None:
         counts, edges = self.counts, self.edges
         for k, label in enumerate(self.classes):
-            ax.stairs(counts[k], edges, fill=True, color=COLOURS[k], alpha=0.35)
-            ax.stairs(counts[k], edges, color=COLOURS[k], hatch=HATCHES[k], linewidth=1.5, label=str(label))
+            colour, hatch = class_style(k).colour, HATCHES[k % len(HATCHES)]
+            ax.stairs(counts[k], edges, fill=True, color=colour, alpha=0.35)
+            ax.stairs(counts[k], edges, color=colour, hatch=hatch, linewidth=1.5, label=str(label))
         if len(self.classes) == 2:
             ax.vlines(0, 0, 1.08 * counts.max(), color="black", linestyle="--", label="threshold")
         place = "threshold" if len(self.classes) == 2 else "mean of all rows"

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix.data import as_source
 from separatrix.plots.labels import true_codes
-from separatrix.plots.style import COLOURS, MARKERS, new_figure
+from separatrix.plots.style import MOST_CLASSES, class_style, new_figure
 
 __all__ = ["Rows", "new_panels", "read_rows", "require_colours", "scatter_classes"]
 
@@ -31,16 +31,20 @@ def read_rows(X: Any, y: Any, classes: Array) -> Rows:
 
 
 def require_colours(classes: Array) -> None:
-    """Raise where there are more classes than colours that can be told apart."""
-    if len(classes) > len(COLOURS):
-        raise ValueError(f"{len(classes)} classes; only {len(COLOURS)} can be told apart by colour.")
+    """Raise where there are more classes than a picture can tell apart."""
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(
+            f"{len(classes)} classes are more than the {MOST_CLASSES} that a picture can tell apart by colour, marker "
+            "and hatch. Fit and draw fewer of them, or one against the rest."
+        )
 
 
 def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, size: float = 18) -> None:
     """Draw points (N, 2), each class with its colour, its marker and its entry in the legend."""
     for k, label in enumerate(classes):
         x, y = points[codes == k].T
-        look = {"color": COLOURS[k], "marker": MARKERS[k], "edgecolors": "white", "linewidths": 0.4}
+        style = class_style(k)
+        look = {"color": style.colour, "marker": style.marker, "edgecolors": "white", "linewidths": 0.4}
         ax.scatter(x, y, s=size, label=str(label), zorder=3, **look)
 
 

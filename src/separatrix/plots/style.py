@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,12 @@ __all__ = [
     "COLOURS",
     "HEAT",
     "MARKERS",
+    "MOST_CLASSES",
     "MUTED",
     "REJECTED",
     "STANDOUT",
+    "ClassStyle",
+    "class_style",
     "look",
     "new_axes",
     "new_figure",
@@ -32,6 +35,9 @@ __all__ = [
 # Okabe & Ito (2008): told apart with every common kind of colour blindness, and in grey by their order of lightness.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+HATCHES = ("", "//", "..", "xx")  # of further rounds of the colours
+LINES = ("-", "--", "-.", ":")
+MOST_CLASSES = len(COLOURS) * len(HATCHES)
 # Hatched, so that grey cannot be taken for a pale black, nor for a class in a print without colour.
 REJECTED = {"facecolor": "#999999", "edgecolor": "#666666", "hatch": "///", "alpha": 0.5, "linewidth": 0.0}
 MUTED = "#767676"  # reference lines and what is said beside: 4.5 : 1 against white
@@ -53,6 +59,29 @@ LOOK = {
     "axes.spines.right": False,
     "axes.axisbelow": True,
 }
+
+
+class ClassStyle(NamedTuple):
+    """How the k-th class is drawn: colours come round again with another marker, another line and a hatch."""
+
+    colour: str
+    marker: str
+    line: str
+    hatch: str
+
+
+def class_style(k: int) -> ClassStyle:
+    """Of the k-th of up to `MOST_CLASSES` classes; no two are alike.
+
+    Examples
+    --------
+    >>> class_style(1)
+    ClassStyle(colour='#E69F00', marker='s', line='-', hatch='')
+    >>> class_style(9)
+    ClassStyle(colour='#E69F00', marker='^', line='--', hatch='//')
+    """
+    turn, place = divmod(k, len(COLOURS))
+    return ClassStyle(COLOURS[place], MARKERS[(place + turn) % len(MARKERS)], LINES[turn], HATCHES[turn])
 
 
 def look() -> AbstractContextManager[Any]:

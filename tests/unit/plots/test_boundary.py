@@ -118,9 +118,51 @@ def test_a_stream_that_can_be_read_once():
 
 
 def test_more_classes_than_colours():
-    X, y = blobs(200, n_features=2, n_classes=9)
-    with pytest.raises(ValueError, match="9 classes; only 8"):
-        sx.plots.DecisionBoundaryDisplay.from_estimator(sx.LeastSquaresClassifier().fit(X, y), X)
+    X, y = blobs(200, n_features=2, n_classes=12)
+    model = sx.LinearDiscriminantAnalysis().fit(X, y)
+    display = sx.plots.DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=30)
+    assert len(display.figure_.legends[0].get_texts()) == 12
+    hatched = {h for c in display.ax_.collections if isinstance(c, QuadContourSet) for h in c.hatches if h}
+    assert hatched == {"//"}
+    many = np.arange(99) % 33
+    with pytest.raises(ValueError, match=r"33 classes are more than the 32.*one against the rest"):
+        sx.plots.DecisionBoundaryDisplay.from_estimator(sx.LeastSquaresClassifier().fit(X[:99], many), X)
+
+
+@pytest.mark.parametrize("response", ["regions", "probability", "uncertainty"])
+def test_every_response_names_the_classes(response):
+    X, y, model = bayesian(90, n_classes=3)
+    draw = sx.plots.DecisionBoundaryDisplay.from_estimator
+    (legend,) = draw(model, X, y, response=response, resolution=10).figure_.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "2"]
+    if response != "uncertainty":  # which has no colour of a class where no rows are drawn
+        (legend,) = draw(model, X, response=response, resolution=30).figure_.legends
+        assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "2"]
+    ax = plt.subplots()[1]
+    assert draw(model, X, y, response=response, resolution=10, ax=ax).figure_.legends == []
+
+
+def test_the_boundary_of_a_plane_is_a_straight_line():
+    X, y, model = bayesian()
+    display = sx.plots.DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=20)
+    outlines = [c for c in display.ax_.collections if isinstance(c, QuadContourSet) and not c.filled]
+    points = np.concatenate([path.vertices for line in outlines for path in line.get_paths()])
+    assert len(points) > 10
+    reach = np.abs(model.coef_[0]) @ (X.max(axis=0) - X.min(axis=0))
+    assert np.abs(points @ model.coef_[0] + model.intercept_[0]).max() < 1e-9 * reach
+
+
+def test_contours_that_would_merge_are_left_out():
+    X, y = blobs(60, n_features=2, n_classes=2)
+    drawn = []
+    for steepness in (1.0, 200.0):
+        model = sx.LogisticRegression().fit(X, y)
+        model.coef_, model.intercept_ = steepness * model.coef_, steepness * model.intercept_
+        display = sx.plots.DecisionBoundaryDisplay.from_estimator(model, X, y, response="probability", resolution=80)
+        lines = [c for c in display.ax_.collections if isinstance(c, QuadContourSet) and 0.9 in c.levels]
+        drawn.append(sum(len(path.vertices) for path in lines[-1].get_paths()))
+    assert drawn[0] > 100
+    assert drawn[1] == 0
 
 
 def bayesian(n=60, n_classes=2):

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from separatrix.exceptions import DataError
 from separatrix.plots.rows import new_panels, read_rows, require_colours, scatter_classes
-from separatrix.plots.style import COLOURS
+from separatrix.plots.style import MOST_CLASSES
 
 
 @pytest.fixture(autouse=True)
@@ -35,9 +35,9 @@ def test_labels_that_do_not_fit(rng):
 
 
 def test_as_many_classes_as_colours():
-    require_colours(np.arange(len(COLOURS)))
-    with pytest.raises(ValueError, match="9 classes; only 8"):
-        require_colours(np.arange(9))
+    require_colours(np.arange(MOST_CLASSES))
+    with pytest.raises(ValueError, match=r"33 classes are more than the 32 .*Fit and draw fewer"):
+        require_colours(np.arange(33))
 
 
 def test_every_class_is_drawn_once_and_named():

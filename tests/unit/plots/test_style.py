@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from separatrix.plots.style import COLOURS, LOOK, MARKERS, MUTED, look, new_axes, new_figure, per_unit, split_axes
+from separatrix.plots.style import (
+    COLOURS,
+    LOOK,
+    MARKERS,
+    MOST_CLASSES,
+    MUTED,
+    class_style,
+    look,
+    new_axes,
+    new_figure,
+    per_unit,
+    split_axes,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +35,13 @@ def luminance(colour):
 
 def test_every_colour_has_its_marker():
     assert len(set(COLOURS)) == len(COLOURS) == len(set(MARKERS)) == len(MARKERS)
+
+
+def test_no_two_classes_are_drawn_alike():
+    styles = [class_style(k) for k in range(MOST_CLASSES)]
+    assert len({(style.colour, style.marker) for style in styles}) == MOST_CLASSES
+    assert len({(style.colour, style.hatch) for style in styles}) == MOST_CLASSES
+    assert len({(style.colour, style.line) for style in styles}) == MOST_CLASSES
 
 
 def test_what_is_said_beside_can_be_read_on_white():
