@@ -14,7 +14,7 @@ import separatrix as sx
 from separatrix.data.table import TableEncoder
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
-from separatrix.tables import TableClassifier
+from separatrix.tables import TableClassifier, ramps
 
 TABLE, Y = make_mixed_types(300, as_frame=True, rng=0)
 
@@ -91,9 +91,10 @@ def test_curves_are_ramps_along_the_numbers_with_a_scale_of_their_own():
     model = TableClassifier(sx.BayesianLogisticRegression(tune="evidence"), curved=True).fit(TABLE, Y)
     assert {"charge", "tenure", "calls"} <= {name.split(" from ")[0] for name in model.summary().names}
     bent = np.array([" from " in name for name in model.summary().names[:-1]])
-    scales = model.estimator_.prior_.scale
-    assert np.ptp(scales[bent]) == 0
-    assert_allclose(np.ptp(scales[~bent] / model.spread_[~bent]), 0, atol=1e-12)
+    per_step = model.estimator_.prior_.scale / model.spread_
+    assert_allclose(np.ptp(per_step[bent]), 0, atol=1e-12)
+    assert_allclose(np.ptp(per_step[~bent]), 0, atol=1e-12)
+    assert per_step[bent][0] != pytest.approx(per_step[~bent][0])
     point = TableClassifier(sx.LogisticRegression(), curved=True).fit(TABLE, Y)
     assert point.estimator_.coef_.shape[1] == len(bent)
 
@@ -106,6 +107,33 @@ def test_levels_have_a_prior_for_their_step_from_0_to_1_and_numbers_for_a_standa
     assert_allclose(np.ptp(per_unit[~is_number]), 0, atol=1e-12)
     stated = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.5), tune="evidence")).fit(TABLE, Y)
     assert np.ndim(stated.estimator_.prior_.scale) == 0  # a prior that was stated keeps its shape
+
+
+def test_a_level_has_its_prior_however_rare_it_is():
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(["often"] + [f"rare {i}" for i in range(30)], [30_000 - 30 * 12] + [12] * 30)
+    table = pd.DataFrame({"x": rng.normal(size=30_000), "kind": rng.permutation(kinds)})
+    y = table["x"] + rng.logistic(size=30_000) > 0
+    estimator = sx.BayesianLogisticRegression(tune="evidence", approximation="laplace")
+    model = TableClassifier(estimator).fit(table, y)
+    is_level = np.array([name.startswith("kind=") for name in model.encoder_.schema_.columns])
+    share = np.array([(kinds == name.removeprefix("kind=")).mean() for name in model.encoder_.schema_.columns])
+    assert is_level.sum() == 31
+    assert_allclose(model.spread_[is_level], np.sqrt(share * (1 - share))[is_level])
+    per_step = (model.estimator_.prior_.scale / model.spread_)[is_level]
+    assert_allclose(per_step, per_step[0])
+
+
+def test_columns_are_bent_once(monkeypatch):
+    asked = []
+    survey = ramps.survey
+    monkeypatch.setattr(ramps, "survey", lambda *arguments: asked.append(1) or survey(*arguments))
+    TableClassifier(sx.BayesianLogisticRegression(tune="evidence"), curved=True).fit(TABLE, Y)
+    assert asked == [1]
+
+
+def test_it_knows_how_many_rows_it_learnt_from():
+    assert TableClassifier(sx.LogisticRegression()).fit(TABLE[:123], Y[:123]).n_rows_ == 123
 
 
 def test_rare_levels_do_not_run_away():
@@ -139,7 +167,7 @@ def test_new_categories_missing_columns_and_drifted_types():
     assert np.isfinite(unseen).all()
     with pytest.raises(DataError, match="no column 'charge'"):
         model.predict(TABLE.drop(columns="charge"))
-    with pytest.raises(DataError, match="'tenure' holds 'long' at row 0"):
+    with pytest.raises(DataError, match="'tenure' holds 'long' in row 1 "):
         model.predict(TABLE.assign(tenure="long"))
 
 

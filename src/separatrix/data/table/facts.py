@@ -7,17 +7,23 @@ an id, which level is rare) is formed once, in `infer_types`, from the sum.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-from separatrix._array import Codes, Float
 from separatrix.data.table.batch import open_batch
 from separatrix.data.table.levels import MAX_DISTINCT, Level, Levels
-from separatrix.data.table.parse import parse_date, parse_number
+from separatrix.data.table.moments import NumberFacts
+from separatrix.data.table.readings import (
+    NO_READING,
+    Readings,
+    any_date,
+    any_number,
+    date_readings,
+    number_readings,
+    only_date,
+    only_number,
+)
 from separatrix.data.table.values import Kind, Values, join
 from separatrix.exceptions import DataError
 
@@ -25,71 +31,19 @@ __all__ = ["ColumnFacts", "NumberFacts", "TableFacts", "table_facts"]
 
 
 @dataclass(frozen=True, slots=True)
-class NumberFacts:
-    """Count, extent, mean and squared deviations Σ (x - mean)² of numbers; whether all of them are whole."""
-
-    count: int = 0
-    low: float = np.inf
-    high: float = -np.inf
-    mean: float = 0.0
-    squares: float = 0.0
-    whole: bool = True
-
-    @classmethod
-    def of(cls, numbers: Float, counts: Codes | None = None) -> NumberFacts:
-        """Of numbers without NaN, each once or as often as ``counts`` says."""
-        if not len(numbers):
-            return cls()
-        low, high = float(numbers.min()), float(numbers.max())
-        scale = max(abs(low), abs(high)) or 1.0  # no sum overflows, and equal numbers have exactly their own mean
-        z = numbers / scale
-        mean = float(np.average(z, weights=counts))
-        squares = float(np.sum((z - mean) ** 2 * (1 if counts is None else counts)))
-        return cls(
-            count=len(numbers) if counts is None else int(counts.sum()),
-            low=low,
-            high=high,
-            mean=scale * mean,
-            squares=scale * scale * squares if squares else 0.0,
-            whole=bool((numbers == np.floor(numbers)).all()),
-        )
-
-    def __add__(self, other: NumberFacts) -> NumberFacts:
-        """Pairwise merge of centred moments: Chan, Golub & LeVeque (1979)."""
-        if not (self.count and other.count):
-            return self if self.count else other
-        count = self.count + other.count
-        share = other.count / count
-        delta = other.mean - self.mean
-        return NumberFacts(
-            count=count,
-            low=min(self.low, other.low),
-            high=max(self.high, other.high),
-            mean=self.mean + share * delta if math.isfinite(delta) else (1 - share) * self.mean + share * other.mean,
-            squares=self.squares + other.squares + delta * delta * self.count * share,
-            whole=self.whole and other.whole,
-        )
-
-    @property
-    def variance(self) -> float:
-        """Σ (x - mean)² / n; infinite where squares are too large for arithmetic."""
-        return self.squares / self.count if self.count else 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """One column. ``numbers`` and ``dates`` are None once a value was seen that cannot be read as one.
+    """One column. ``as_numbers`` and ``as_dates`` are empty once a value was seen that cannot be read as one.
 
-    Durations are numbers, dates are counted since 1970, both in days. ``timed`` tells whether some date has an hour,
-    ``declared`` whether the column's own type calls it a category. ``batch`` is where its kind was first seen.
+    Text is read in every way that all of it allows, as no batch can tell which one is meant (1,234 and 03/04/2024).
+    Durations are numbers, dates are counted since 1970, both in days. ``declared`` tells whether the column's own type
+    calls it a category. ``batch`` is where its kind was first seen.
     """
 
     kind: Kind = Kind.NOTHING
     n_rows: int = 0
     n_missing: int = 0
-    numbers: NumberFacts | None = NumberFacts()
-    dates: NumberFacts | None = NumberFacts()
-    timed: bool = False
+    as_numbers: Readings = field(default_factory=any_number)
+    as_dates: Readings = field(default_factory=any_date)
     levels: Levels = field(default_factory=Levels)
     declared: bool = False
     example: str = field(default="", compare=False)
@@ -99,6 +53,21 @@ class ColumnFacts:
     def count(self) -> int:
         """Rows that have a value."""
         return self.n_rows - self.n_missing
+
+    @property
+    def numbers(self) -> NumberFacts | None:
+        """Of the numbers that the column holds, by the likeliest reading; None where it holds something else."""
+        return self.as_numbers.best
+
+    @property
+    def dates(self) -> NumberFacts | None:
+        """Of the dates, likewise."""
+        return self.as_dates.best
+
+    @property
+    def timed(self) -> bool:
+        """Whether some date has an hour."""
+        return self.dates is not None and not self.dates.whole
 
     def plus(self, other: ColumnFacts, name: str) -> ColumnFacts:
         """The facts of both batches of the column called ``name``.
@@ -119,18 +88,13 @@ class ColumnFacts:
             kind=kind,
             n_rows=self.n_rows + other.n_rows,
             n_missing=self.n_missing + other.n_missing,
-            numbers=_both(self.numbers, other.numbers),
-            dates=_both(self.dates, other.dates),
-            timed=self.timed or other.timed,
+            as_numbers=self.as_numbers + other.as_numbers,
+            as_dates=self.as_dates + other.as_dates,
             levels=self.levels + other.levels,
             declared=self.declared or other.declared,
             example=self.example or other.example,
             batch=other.batch if empty else self.batch,
         )
-
-
-def _both(a: NumberFacts | None, b: NumberFacts | None) -> NumberFacts | None:
-    return None if a is None or b is None else a + b
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,35 +185,23 @@ def _column_facts(values: Values, limit: int, batch: str) -> ColumnFacts:
     if values.kind is Kind.TEXT:
         return _text_facts(facts, values, limit)
     if values.kind is Kind.OTHER:
-        return replace(facts, numbers=None, dates=None)
+        return replace(facts, as_numbers=NO_READING, as_dates=NO_READING)
     numbers = values.numbers[~gap]
     summary = NumberFacts.of(numbers)
     if values.kind is Kind.DATE:
-        return replace(facts, numbers=None, dates=summary, timed=not summary.whole)
-    return replace(facts, numbers=summary, dates=None, levels=Levels.of_numbers(numbers, limit))
+        return replace(facts, as_numbers=NO_READING, as_dates=only_date(summary))
+    return replace(
+        facts, as_numbers=only_number(summary), as_dates=NO_READING, levels=Levels.of_numbers(numbers, limit)
+    )
 
 
 def _text_facts(facts: ColumnFacts, values: Values, limit: int) -> ColumnFacts:
     counts = values.counted()
     levels: dict[Level, int] = dict(zip(values.texts, counts.tolist(), strict=True))
-    dates = _parsed(values.texts, counts, parse_date)
     return replace(
         facts,
-        numbers=_parsed(values.texts, counts, parse_number),
-        dates=dates,
-        timed=dates is not None and not dates.whole,
+        as_numbers=number_readings(values.texts, counts),
+        as_dates=date_readings(values.texts, counts),
         levels=Levels.of(levels, limit),
         example=values.texts[0],
     )
-
-
-def _parsed(texts: tuple[str, ...], counts: Codes, parse: Callable[[str], float | None]) -> NumberFacts | None:
-    """The facts of the numbers that the texts are; None as soon as one is not, as with most columns the first."""
-    numbers = np.empty(len(texts))
-    for i, text in enumerate(texts):
-        number = parse(text)
-        if number is None:
-            return None
-        numbers[i] = number
-    some = ~np.isnan(numbers)
-    return NumberFacts.of(numbers[some], counts[some])

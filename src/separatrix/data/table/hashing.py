@@ -49,6 +49,11 @@ class HashPlan:
         return (*hashes, *[f"{self.column}={MISSING}"] * self.missing)
 
     @property
+    def note(self) -> str:
+        """None: nothing was left out, and nothing guessed."""
+        return ""
+
+    @property
     def fill(self) -> float:
         """One hash a row."""
         return 1.0

@@ -3,6 +3,7 @@
 
 1. every value missing, or every value the same: nothing to learn, dropped
 2. numbers, also written as text: a number (0 and 1: boolean); whole numbers that only number the rows: an id, dropped
+   (see `ids`)
 3. dates, also written as text: a date
 4. text, two words that mean yes and no: boolean
 5. text of which more than half is different: ids or free text, dropped
@@ -14,21 +15,24 @@ A user who knows better says so in ``overrides``.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from separatrix._arguments import check_count, check_option
 from separatrix.data.table.batch import did_you_mean
-from separatrix.data.table.facts import ColumnFacts, NumberFacts, TableFacts
-from separatrix.data.table.hashing import HashPlan
+from separatrix.data.table.categories import Options, cannot_be, category
+from separatrix.data.table.dates import YEAR_FIRST
+from separatrix.data.table.facts import ColumnFacts, TableFacts
+from separatrix.data.table.ids import reason_for_id
 from separatrix.data.table.levels import Level
-from separatrix.data.table.plans import MISSING, OTHER, CategoryPlan, DatePlan, DropPlan, NumberPlan, Plan
+from separatrix.data.table.moments import NumberFacts
+from separatrix.data.table.plans import DatePlan, DropPlan, NumberPlan, Plan
 from separatrix.data.table.schema import Schema
+from separatrix.data.table.spelling import PLAIN
 from separatrix.data.table.values import Kind
-from separatrix.data.table.wording import brief, how_many, of_what, only_value, share_missing, written
+from separatrix.data.table.wording import brief, how_many, only_value, share_missing, written
 from separatrix.exceptions import DataError
 
 __all__ = ["KINDS", "infer_types"]
@@ -38,21 +42,6 @@ MAX_LEVELS = 100
 RARE_ROWS, RARE_SHARE = 10, 0.02  # a level is rare below ten rows, or below a share of rows where those are few
 FEW_LEVELS = 10  # so few texts are categories, however small the table
 YES_NO = [("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off")]
-ID_NAME = re.compile(r"(^|[^A-Za-z])(id|uuid|guid|key|index)$|[a-z](ID|Id)$", re.ASCII)
-
-
-class Options(NamedTuple):
-    """What `infer_types` was told about categories."""
-
-    max_levels: int
-    min_count: int
-    drop: str
-    hashing: int | None
-
-    def hashes(self, facts: ColumnFacts) -> bool:
-        """Whether a category has so many levels that they are hashed."""
-        is_long = facts.levels.overflowed or facts.levels.n_distinct > self.max_levels
-        return self.hashing is not None and is_long
 
 
 def infer_types(
@@ -151,36 +140,45 @@ def _inferred(name: str, facts: ColumnFacts, options: Options) -> Plan:
 
 
 def _number_or_id(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    numbers = facts.numbers
-    assert numbers is not None
-    all_different = numbers.count >= 20 and facts.levels.n_distinct >= _nearly_all(facts) * numbers.count
-    if numbers.whole and all_different:
-        if numbers.low in (0, 1) and numbers.high - numbers.low + 1 == numbers.count:
-            return DropPlan(name, "id", f"it numbers the rows, from {numbers.low:.0f} to {numbers.high:.0f}")
-        if ID_NAME.search(name):
-            return DropPlan(name, "id", f"whole numbers, all different ({how_many(facts)}), with the name of an id")
-    return _number(name, facts, options)
-
-
-def _nearly_all(facts: ColumnFacts) -> float:
-    """The share of different values that counts as all of them; an estimate is allowed its error."""
-    return 0.9 if facts.levels.overflowed else 1.0
+    reason = reason_for_id(name, facts)
+    return DropPlan(name, "id", reason) if reason else _number(name, facts, options)
 
 
 def _number(name: str, facts: ColumnFacts, options: Options) -> Plan:
     numbers = facts.numbers
     if numbers is None or not numbers.count:
-        raise _cannot(name, facts, "number")
+        raise cannot_be(name, facts, "number")
     if facts.kind is Kind.BOOLEAN or set(map(written, facts.levels.counts)) == {"0", "1"}:
         return _boolean(name, facts, options)
     what = "durations in days" if facts.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
     what = f"text that holds {what}" if facts.kind is Kind.TEXT else what
-    return _number_plan(name, "number", f"{what} from {brief(numbers.low)} to {brief(numbers.high)}", facts, numbers)
+    found = facts.as_numbers
+    written_as = f"{found.way} {found.unit}".strip()
+    like = f", written like {written_as}" if written_as != PLAIN else ""
+    plan = _number_plan(
+        name, "number", f"{what} from {brief(numbers.low)} to {brief(numbers.high)}{like}", facts, numbers
+    )
+    if isinstance(plan, DropPlan):
+        return plan
+    return replace(plan, spelling=found.way, unit=found.unit or "", note=_two_ways(name, facts))
+
+
+def _two_ways(name: str, facts: ColumnFacts) -> str:
+    """A sentence where every number could be another one, were it written in another way."""
+    found = facts.as_numbers
+    rival = found.facts.get(found.rival)
+    if facts.kind is not Kind.TEXT or found.best is None or rival is None:
+        return ""
+    return (
+        f"{name} was read as numbers like {found.way}, up to {brief(found.best.high)}; every value could be one like "
+        f"{found.rival} as well, up to {brief(rival.high)}. If that is meant, write them with a decimal point and "
+        "nothing between thousands."
+    )
 
 
 def _number_plan(
     name: str, kind: str, what: str, facts: ColumnFacts, numbers: NumberFacts, words: dict[str, float] | None = None
-) -> Plan:
+) -> NumberPlan | DropPlan:
     n_gaps = facts.n_rows - numbers.count
     is_constant = numbers.low == numbers.high
     if is_constant and not n_gaps:
@@ -197,7 +195,7 @@ def _boolean(name: str, facts: ColumnFacts, options: Options) -> Plan:
         what = Kind.BOOLEAN.value if facts.kind is Kind.BOOLEAN else "0 and 1"
         return _number_plan(name, "boolean", what, facts, facts.numbers)
     if len(levels) != 2:
-        raise _cannot(name, facts, "boolean")
+        raise cannot_be(name, facts, "boolean")
     no, yes = _yes_no(levels) or sorted(levels)
     numbers = NumberFacts.of(np.array([0.0, 1.0]), np.array([levels[no], levels[yes]]))
     words = {written(no): 0.0, written(yes): 1.0}
@@ -214,7 +212,7 @@ def _yes_no(levels: Mapping[Level, int]) -> tuple[str, str] | None:
 def _date(name: str, facts: ColumnFacts, options: Options) -> Plan:
     dates = facts.dates
     if dates is None or not dates.count:
-        raise _cannot(name, facts, "date")
+        raise cannot_be(name, facts, "date")
     span = dates.high - dates.low
     shown = {"month": span >= 365, "weekday": span >= 14, "hour": facts.timed and span >= 2}
     n_gaps = facts.n_rows - dates.count
@@ -224,8 +222,22 @@ def _date(name: str, facts: ColumnFacts, options: Options) -> Plan:
         return DropPlan(name, "constant", f"every value is {first}")
     gaps = f"; {share_missing(n_gaps, facts.n_rows)}" if n_gaps else ""
     cycles = tuple(cycle for cycle, is_shown in shown.items() if is_shown)
-    why = f"{what} from {first} to {last}{gaps}"
-    return DatePlan(name, "date", why, float(np.floor(dates.low)), dates.mean, cycles, bool(n_gaps), span == 0)
+    order = facts.as_dates.way
+    why = f"{what} from {first} to {last}{'' if order == YEAR_FIRST else f', {order}'}{gaps}"
+    origin = float(np.floor(dates.low))
+    note = _two_orders(name, facts)
+    return DatePlan(name, "date", why, origin, dates.mean, cycles, bool(n_gaps), span == 0, order, note)
+
+
+def _two_orders(name: str, facts: ColumnFacts) -> str:
+    """A sentence where no day is after the twelfth, so that days could be months."""
+    found = facts.as_dates
+    if not found.rival:
+        return ""
+    return (
+        f"{name} was read as dates with the {found.way}; every one, such as {facts.example}, could have the "
+        f"{found.rival} as well. To be sure, write them as YYYY-MM-DD."
+    )
 
 
 def _text(name: str, facts: ColumnFacts, options: Options) -> Plan:
@@ -237,62 +249,17 @@ def _text(name: str, facts: ColumnFacts, options: Options) -> Plan:
         return DropPlan(name, "id or text", f"{how} values are different ({how_many(facts)})")
     if facts.levels.overflowed and not options.hashes(facts):
         return DropPlan(name, "id or text", f"too many different values ({how_many(facts)})")
-    return _category(name, facts, options)
-
-
-def _category(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    if options.hashes(facts):
-        return _hashed(name, facts, options)
-    if facts.levels.overflowed or not facts.levels.counts:
-        raise _cannot(name, facts, "categorical")
-    counts = {written(level): count for level, count in facts.levels.counts.items()}
-    n_gaps = facts.n_missing + counts.pop(MISSING, 0)
-    ranked = sorted(counts, key=lambda level: (-counts[level], level))
-    kept = [level for level in ranked[: options.max_levels] if counts[level] >= options.min_count and level != OTHER]
-    pooled = [level for level in ranked if level not in set(kept)]
-    if not n_gaps and len(kept) + bool(pooled) == 1:
-        why = (
-            f"none of its {len(pooled)} values is in {options.min_count} rows or more"
-            if pooled
-            else f"every value is {only_value(facts)}"
-        )
-        return DropPlan(name, "constant", why)
-    rare = f", {len(pooled)} of them rare" if pooled else ""
-    gaps = f"; {share_missing(n_gaps, facts.n_rows)}" if n_gaps else ""
-    reference = kept[0] if options.drop == "first" and kept else ""
-    base = f"; compared with {reference!r}" if reference else ""
-    why = f"{of_what(facts)}{len(ranked)} {'level' if len(ranked) == 1 else 'levels'}{rare}{gaps}{base}"
-    return CategoryPlan(name, "categorical", why, tuple(kept), tuple(pooled), bool(n_gaps), reference)
-
-
-def _hashed(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    """Levels in the columns of their hashes; how many levels there are need not be known exactly."""
-    assert options.hashing is not None
-    gaps = f"; {share_missing(facts.n_missing, facts.n_rows)}" if facts.n_missing else ""
-    about = "about " if facts.levels.overflowed else ""
-    is_dropped = options.drop == "first"
-    base = f"; compared with '{name}#0'" if is_dropped else ""
-    why = f"{of_what(facts)}{about}{facts.levels.n_distinct} levels, hashed{gaps}{base}"
-    return HashPlan(name, "categorical", why, options.hashing, bool(facts.n_missing), is_dropped)
+    return category(name, facts, options)
 
 
 def _dropped(name: str, facts: ColumnFacts, options: Options) -> Plan:
     return DropPlan(name, "dropped", "as asked")
 
 
-def _cannot(name: str, facts: ColumnFacts, kind: str) -> DataError:
-    example = f", such as {facts.example!r}" if facts.example and facts.kind is Kind.TEXT else ""
-    holds = f"it holds {facts.kind.value}{example}, {facts.levels.n_distinct} different values"
-    if kind == "categorical" and facts.levels.overflowed:
-        limit = facts.levels.limit
-        holds = f"{how_many(facts)} values are different, and only up to {limit} are counted (max_distinct={limit})"
-    return DataError(f"Column {name!r} cannot be {kind!r}: {holds}. Drop it, or convert it first.")
-
-
 _BY_KIND: dict[str, Callable[[str, ColumnFacts, Options], Plan]] = {
     "number": _number,
     "boolean": _boolean,
-    "categorical": _category,
+    "categorical": category,
     "date": _date,
     "drop": _dropped,
 }

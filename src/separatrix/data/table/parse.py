@@ -1,54 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text that is a number, a date, or a word for a gap; and numbers as the text one would write.
-
-Files without types (CSV above all) bring numbers and dates as text as soon as one cell is blank. A text is a number if
-it reads as one; not if it starts with a zero that no number needs, as a postal code may. Dates are ISO 8601 only:
-nobody can know whether 03/04/2024 is in March.
-"""
+"""What numbers, dates and gaps in text have in common: words for a gap, days since 1970, a number as one writes it."""
 
 from __future__ import annotations
 
 import datetime as dt
-import math
-import re
+from collections.abc import Iterable
 
-__all__ = ["GAP_WORDS", "days_of", "number_text", "parse_date", "parse_number"]
+__all__ = ["GAP_WORDS", "days_of", "number_text", "tidied"]
 
 # Words that stand for a gap in a column whose other texts are all numbers, or all dates; elsewhere they are words.
 GAP_WORDS = frozenset({"?", "-", ".", "na", "n/a", "#n/a", "nan", "nat", "null", "none", "missing", "unknown"})
 EPOCH = dt.datetime(1970, 1, 1)
-DATE = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}([ T]\d{2}:\d{2}.*)?")
-PADDED = re.compile(r"[+-]?0\d")
 
 
-def parse_number(text: str) -> float | None:
-    """The number that the text is, NaN for a word that stands for a gap, None for any other text."""
-    text = text.strip()
-    if text.casefold() in GAP_WORDS:
-        return math.nan
-    if "_" in text or PADDED.match(text):
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def parse_date(text: str) -> float | None:
-    """Days since 1970 of an ISO date, NaN for a word that stands for a gap, None for any other text.
-
-    An offset from UTC is left aside: the hour is the one that the clock showed.
-    """
-    text = text.strip()
-    if text.casefold() in GAP_WORDS:
-        return math.nan
-    if not DATE.fullmatch(text):
-        return None
-    try:
-        return days_of(dt.datetime.fromisoformat(text.replace("/", "-")))
-    except ValueError:
-        return None
+def tidied(texts: Iterable[str]) -> list[str]:
+    """Texts without space around them; nothing where one is a word for a gap."""
+    return ["" if text.casefold() in GAP_WORDS else text for text in map(str.strip, texts)]
 
 
 def days_of(date: dt.date) -> float:

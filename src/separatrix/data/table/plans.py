@@ -15,6 +15,8 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from separatrix._array import Array, Codes, Float
+from separatrix.data.table.dates import ORDERS, YEAR_FIRST
+from separatrix.data.table.spelling import PLAIN, SPELLINGS
 from separatrix.data.table.values import Kind, Values
 from separatrix.exceptions import DataError
 
@@ -53,6 +55,10 @@ class Plan(Protocol):
         """What was seen in it."""
 
     @property
+    def note(self) -> str:
+        """What a reader may doubt, in a sentence; "" if nothing."""
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The numeric columns it becomes."""
 
@@ -69,7 +75,8 @@ class NumberPlan:
     """The number itself, the mean of training where it is missing; and, if it was ever missing, an indicator of that.
 
     ``words`` are the texts that mean 0 and 1, of a column of yes and no. A column that is ``constant`` where it has a
-    value becomes the indicator alone.
+    value becomes the indicator alone. ``spelling`` and ``unit`` are how the numbers were written where they were text,
+    and are read in every later batch.
     """
 
     type: ClassVar[str] = "number"
@@ -80,6 +87,13 @@ class NumberPlan:
     indicator: bool
     constant: bool
     words: dict[str, float]
+    spelling: str = PLAIN
+    unit: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.spelling not in SPELLINGS:
+            raise DataError(f"Column {self.column!r} has the unknown spelling {self.spelling!r}.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,7 +109,7 @@ class NumberPlan:
     def entries(self, values: Values) -> Entries:
         """Gaps get the mean. Words other than the two are gaps, too, and surprises."""
         surprises: Surprises = Counter()
-        numbers = self._spelled(values, surprises) if self.words else values.as_numbers(self.column)
+        numbers = self._spelled(values, surprises) if self.words else self._numbers(values)
         gap = np.isnan(numbers)
         if gap.any() and not self.indicator:
             surprises[MISSING] += int(gap.sum()) - surprises.total()
@@ -105,6 +119,9 @@ class NumberPlan:
         filled = np.where(gap, self.mean, numbers)
         rows = np.arange(len(filled))
         return Entries(*_joined([(rows, np.zeros_like(rows), filled), missing]), +surprises)
+
+    def _numbers(self, values: Values) -> Float:
+        return values.as_numbers(self.column, self.spelling, self.unit)
 
     def _spelled(self, values: Values, surprises: Surprises) -> Float:
         texts, codes = values.as_texts(self.column)
@@ -132,6 +149,7 @@ class CategoryPlan:
     pooled: tuple[str, ...]
     missing: bool
     reference: str
+    note: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -170,7 +188,7 @@ class DatePlan:
 
     A cycle of n steps is a point on a circle, (cos, sin) 2π step / n, so that December is next to January. A missing
     date has the mean number of days, the centre of each circle, and an indicator if there were any in training; where
-    all dates are one, it becomes that alone.
+    all dates are one, it becomes that alone. ``order`` is that of day, month and year where dates were text.
     """
 
     type: ClassVar[str] = "date"
@@ -182,8 +200,12 @@ class DatePlan:
     cycles: tuple[str, ...]
     indicator: bool
     constant: bool
+    order: str = YEAR_FIRST
+    note: str = ""
 
     def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise DataError(f"Column {self.column!r} has the unknown order of dates {self.order!r}.")
         if not set(self.cycles) <= set(CYCLES):
             raise DataError(f"Column {self.column!r} has unknown cycles {self.cycles}; there are {tuple(CYCLES)}.")
 
@@ -201,7 +223,7 @@ class DatePlan:
 
     def entries(self, values: Values) -> Entries:
         """The day, then the circles."""
-        days = values.as_dates(self.column)
+        days = values.as_dates(self.column, self.order)
         gap = np.isnan(days)
         surprises = Counter({MISSING: int(gap.sum())} if gap.any() and not self.indicator else {})
         rows, seen = np.arange(len(days)), np.flatnonzero(~gap)
@@ -223,6 +245,11 @@ class DropPlan:
     column: str
     kind: str
     why: str
+
+    @property
+    def note(self) -> str:
+        """Why, with the name of the column."""
+        return f"{self.column} was dropped: {self.why}."
 
     @property
     def names(self) -> tuple[str, ...]:

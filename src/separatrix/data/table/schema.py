@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -13,16 +13,18 @@ from scipy import sparse as sp
 
 from separatrix._array import Float, Rows
 from separatrix.data.table.batch import open_batch
+from separatrix.data.table.dates import YEAR_FIRST
 from separatrix.data.table.hashing import HashPlan
 from separatrix.data.table.plans import CategoryPlan, DatePlan, DropPlan, Entries, NumberPlan, Plan, Surprises
+from separatrix.data.table.spelling import PLAIN
+from separatrix.data.table.values import CellError
 from separatrix.exceptions import DataError
 
 __all__ = ["Schema"]
 
 FORMAT = "separatrix.table"
 PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan)}
-NEWER: dict[str, int] = {HashPlan.type: 2}  # versions that brought a plan; a schema without it is of version 1
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)  # the second brought hashes; the third, spellings of numbers and orders of dates
 SPARSE_BELOW = 0.1  # the share of non-zeros under which rows are kept sparse
 
 
@@ -60,30 +62,45 @@ class Schema:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence for each column that was dropped."""
-        return tuple(f"{plan.column} was dropped: {plan.why}." for plan in self.plans if not plan.names)
+        """A sentence for each column that was dropped, or that a reader may doubt to be what it was taken for."""
+        return tuple(plan.note for plan in self.plans if plan.note)
+
+    @property
+    def text_types(self) -> dict[str, str]:
+        """Columns that a new file without types must give as text, as types for `open_table`.
+
+        A postal code is no number there, and 1.188 is what it was in training: perhaps more than a thousand.
+        """
+        return {plan.column: "text" for plan in self.plans if plan.names and _wants_text(plan)}
 
     @property
     def is_sparse(self) -> bool:
         """Whether so few numbers of a row are not zero that `encode` returns a sparse matrix if left to choose."""
         return sum(plan.fill for plan in self.plans) < SPARSE_BELOW * len(self.columns)
 
-    def encode(self, table: Any, *, sparse: bool | None = None) -> Rows:
+    def encode(self, table: Any, *, sparse: bool | None = None, first_row: int = 0) -> Rows:
         """The rows of a table or batch as numbers: float64, (n, M), dense or CSR; None leaves that to the schema.
 
-        Columns are found by name, in any order; others are not looked at.
+        Columns are found by name, in any order; others are not looked at. ``first_row`` is how many rows were in the
+        batches before, so that a message gives the row of the whole table.
 
         Raises
         ------
         DataError
-            Naming the column, where one is missing or holds something else than in training.
+            Naming the column, where one is missing or holds something else than in training; the row, counted from 1,
+            where it is one value.
         """
-        return self.encode_counted(table, sparse=sparse)[0]
+        return self.encode_counted(table, sparse=sparse, first_row=first_row)[0]
 
-    def encode_counted(self, table: Any, *, sparse: bool | None = None) -> tuple[Rows, dict[str, Surprises]]:
+    def encode_counted(
+        self, table: Any, *, sparse: bool | None = None, first_row: int = 0
+    ) -> tuple[Rows, dict[str, Surprises]]:
         """As `encode`; and for each column the values that training never saw, with the number of their rows."""
         batch = open_batch(table)
-        parts = {plan.column: plan.entries(batch.read(plan.column)) for plan in self.plans if plan.names}
+        try:
+            parts = {plan.column: plan.entries(batch.read(plan.column)) for plan in self.plans if plan.names}
+        except CellError as error:
+            raise error.moved(first_row) from None
         surprises = {name: entries.surprises for name, entries in parts.items() if entries.surprises}
         starts = [positions.start for positions in self.groups.values()]
         shape = (batch.n_rows, len(self.columns))
@@ -96,7 +113,8 @@ class Schema:
         rows += [(plan.column, plan.kind, plan.why, _listed(plan)) for plan in self.plans]
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         lines = ["  ".join([*map(str.ljust, row, widths), row[3]]).rstrip() for row in rows]
-        dropped = f"; {len(self.notes)} dropped" if self.notes else ""
+        n_dropped = len(self.plans) - len(self.inputs)
+        dropped = f"; {n_dropped} dropped" if n_dropped else ""
         total = (
             f"{len(self.inputs)} columns of {self.n_rows} rows become {len(self.columns)} columns of numbers{dropped}"
         )
@@ -105,7 +123,7 @@ class Schema:
     def to_json(self) -> str:
         """Text from which `from_json` makes an equal schema."""
         plans = [{"type": plan.type} | asdict(plan) for plan in self.plans]  # type: ignore[call-overload]  # dataclasses
-        version = max((NEWER.get(plan.type, 1) for plan in self.plans), default=1)  # what older libraries can read, too
+        version = max(map(_version, self.plans), default=1)  # the least: what older libraries can read, too
         return json.dumps({"format": FORMAT, "version": version, "n_rows": self.n_rows, "columns": plans})
 
     @classmethod
@@ -165,6 +183,27 @@ def _listed(plan: Plan, width: int = 60) -> str:
     return whole if len(whole) <= width else whole[:width].rpartition(", ")[0] + ", ..."
 
 
+def _version(plan: Plan) -> int:
+    """The first version that could say what this plan says."""
+    if _is_styled(plan):
+        return 3
+    return 2 if isinstance(plan, HashPlan) else 1
+
+
+def _is_styled(plan: Plan) -> bool:
+    """Whether numbers or dates were text, written in a way that must be known to read more of them."""
+    match plan:
+        case NumberPlan():
+            return plan.spelling != PLAIN or plan.unit != ""
+        case DatePlan():
+            return plan.order != YEAR_FIRST
+    return False
+
+
+def _wants_text(plan: Plan) -> bool:
+    return isinstance(plan, CategoryPlan | HashPlan) or _is_styled(plan)
+
+
 def _restored(saved: Any) -> Plan:
     """One plan, every field checked: a damaged file must not become a model that half works."""
     plan = PLANS.get(str(saved.get("type"))) if isinstance(saved, dict) else None
@@ -173,7 +212,7 @@ def _restored(saved: Any) -> Plan:
     hints = get_type_hints(plan)
     values = {}
     for field in fields(plan):
-        value = saved.get(field.name)
+        value = saved.get(field.name, None if field.default is MISSING else field.default)
         if not _CHECKS[hints[field.name]](value):
             raise DataError(
                 f"The saved table schema is damaged: {field.name!r} of column {saved.get('column')!r} is {value!r}."

@@ -9,7 +9,7 @@ gaps; a column that holds nothing else has no kind yet, and agrees with any.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
@@ -20,12 +20,30 @@ import narwhals as nw
 import numpy as np
 
 from separatrix._array import Array, Codes, Float
-from separatrix.data.table.parse import days_of, number_text, parse_date, parse_number
+from separatrix.data.table.dates import DAY_FIRST, MONTH_FIRST, YEAR_FIRST, read_dates
+from separatrix.data.table.parse import days_of, number_text
+from separatrix.data.table.spelling import PLAIN, read_numbers
 from separatrix.exceptions import DataError
 
-__all__ = ["Kind", "Values", "as_text", "join", "read_values"]
+__all__ = ["CellError", "Kind", "Values", "as_text", "join", "read_values"]
 
 DAY_US = 86_400_000_000.0
+LIKE = {YEAR_FIRST: "2024-12-31", DAY_FIRST: "31.12.2024", MONTH_FIRST: "12/31/2024"}
+
+
+class CellError(DataError):
+    """A value that cannot be used, in a row that the message gives; rows are counted from 1 for those who read it.
+
+    A batch does not know how many rows were before it: whoever does raises the error again, moved.
+    """
+
+    def __init__(self, start: str, row: int, end: str) -> None:
+        super().__init__(f"{start} in row {row + 1:,} (the first is row 1){end}")
+        self._start, self.row, self._end = start, row, end
+
+    def moved(self, rows: int) -> CellError:
+        """The same error, so many rows further down."""
+        return CellError(self._start, self.row + rows, self._end)
 
 
 class Kind(Enum):
@@ -88,8 +106,17 @@ class Values:
         gap = np.isnan(distinct[codes])
         return tuple(map(number_text, distinct[~np.isnan(distinct)].tolist())), np.where(gap, -1, codes)
 
-    def as_numbers(self, column: str) -> Float:
+    def as_numbers(self, column: str, spelling: str = PLAIN, unit: str = "") -> Float:
         """Numbers, read from text where that is what the column holds.
+
+        Parameters
+        ----------
+        column : str
+            Its name, for messages.
+        spelling : str
+            How numbers are written in text: one of `SPELLINGS`.
+        unit : str
+            What may stand beside them, such as "%".
 
         Raises
         ------
@@ -97,29 +124,32 @@ class Values:
             Naming the column, the value and its row, where there is something else.
         """
         if self.kind is Kind.TEXT:
-            return self._parsed(column, parse_number, "a number")
+            beside = f" {unit}" if unit else ""
+            what = "a number" if spelling == PLAIN and not unit else f"a number like {spelling}{beside}"
+            return self._parsed(column, lambda texts: read_numbers(texts, spelling, unit), what)
         if self.kind in (Kind.DATE, Kind.OTHER):
             raise _drifted(column, "numbers", self.kind)
         return self.numbers
 
-    def as_dates(self, column: str) -> Float:
-        """Days since 1970, read from text where that is what the column holds; errors as in `as_numbers`."""
+    def as_dates(self, column: str, order: str = YEAR_FIRST) -> Float:
+        """Days since 1970, read from text by one of `ORDERS` where that is what the column holds; errors as above."""
         if self.kind is Kind.TEXT:
-            return self._parsed(column, parse_date, "a date like 2024-12-31")
+            return self._parsed(column, lambda texts: read_dates(texts, order), f"a date like {LIKE[order]}")
         if self.kind not in (Kind.DATE, Kind.NOTHING):
             raise _drifted(column, "dates", self.kind)
         return self.numbers
 
-    def _parsed(self, column: str, parse: Callable[[str], float | None], what: str) -> Float:
-        parsed = [parse(text) for text in self.texts]
-        if None in parsed:
-            wrong = parsed.index(None)
-            row = int(np.flatnonzero(self.codes == wrong)[0])
-            raise DataError(
-                f"Column {column!r} holds {self.texts[wrong]!r} at row {row}, which is not {what}. "
-                f"Correct it, leave it blank, or say what the column is: types={{{column!r}: 'categorical'}}."
+    def _parsed(self, column: str, read: Callable[[Sequence[str]], Float | None], what: str) -> Float:
+        parsed = read(self.texts)
+        if parsed is None:
+            wrong = next(i for i, text in enumerate(self.texts) if read([text]) is None)
+            raise CellError(
+                f"Column {column!r} holds {self.texts[wrong]!r}",
+                int(np.flatnonzero(self.codes == wrong)[0]),
+                f", which is not {what} as in training. Correct it, or leave it blank, which is a missing value; if it "
+                "belongs there, train again with such rows.",
             )
-        return np.array([*parsed, np.nan], dtype=np.float64)[self.codes]  # -1, a gap, is the last
+        return np.append(parsed, np.nan)[self.codes]  # -1, a gap, is the last
 
 
 def _drifted(column: str, before: str, now: Kind) -> DataError:
@@ -167,9 +197,10 @@ def _numeric(numbers: Array, name: str, *, is_boolean: bool) -> Values:
     numbers = np.asarray(numbers, dtype=np.float64)
     endless = np.isinf(numbers)
     if endless.any():
-        raise DataError(
-            f"Column {name!r} holds infinity in {int(endless.sum())} of {len(numbers)} rows, the first at row "
-            f"{int(endless.argmax())}. Make it a missing value, or a finite number."
+        raise CellError(
+            f"Column {name!r} holds infinity in {int(endless.sum())} of {len(numbers)} rows, the first",
+            int(endless.argmax()),
+            ". Make it a missing value, or a finite number.",
         )
     return _of_kind(Kind.BOOLEAN if is_boolean else Kind.NUMBER, numbers)
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
+
 from separatrix.data.table.facts import ColumnFacts
 from separatrix.data.table.levels import Level
 from separatrix.data.table.parse import number_text
 from separatrix.data.table.values import Kind
 
-__all__ = ["brief", "how_many", "of_what", "only_value", "share_missing", "written"]
+__all__ = ["brief", "how_many", "of_what", "only_value", "percent", "share_missing", "written"]
 
 QUOTED = (Kind.TEXT, Kind.BOOLEAN)
 
@@ -29,10 +31,23 @@ def brief(number: float) -> str:
     return number_text(number) if number.is_integer() and abs(number) < 1e9 else f"{number:.6g}"
 
 
+def percent(share: float) -> str:
+    """A share of all, 0 to 1, in per cent: two digits, of what is left where that is less; 0 and 100 if that is exact.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0.0, 0.00156, 0.0313, 0.01, 0.27, 0.9987, 1.0)]
+    ['0 %', '0.16 %', '3.1 %', '1 %', '27 %', '99.87 %', '100 %']
+    """
+    least = 100 * min(share, 1.0 - share)
+    digits = 0 if least >= 9.95 or not 0.0 < share < 1.0 else 1 - math.floor(math.log10(least * 1.005))
+    rounded = f"{100 * share:.{min(digits, 12)}f}"
+    return f"{rounded.rstrip('0').rstrip('.') if digits else rounded} %"
+
+
 def share_missing(n_gaps: int, n_rows: int) -> str:
     """How many rows have no value, and which share of all."""
-    percent = 100 * n_gaps / n_rows
-    return f"{n_gaps} missing ({percent:.2g} %)" if percent < 10 else f"{n_gaps} missing ({percent:.0f} %)"
+    return f"{n_gaps} missing ({percent(n_gaps / n_rows)})"
 
 
 def how_many(facts: ColumnFacts) -> str:

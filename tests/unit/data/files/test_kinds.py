@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.data.files.kinds import Kind, convert, fitting, join, kind_of_type
-from separatrix.data.table.parse import parse_number
+from separatrix.data.table.spelling import read_numbers
 
 NUMBERS = ["1", "-2", "2.5", "1e3", " 4 ", "0", "0.5", "+6", "99999999999999999999"]
 OTHERS = ["3,5", "07", "-07.5", "0x1F", "true", "FALSE", "2024-01-31", "2024-01-31 10:20", "word"]
@@ -39,9 +39,9 @@ def test_the_kind_does_not_depend_on_how_rows_are_cut(cells, cut, comma):
 
 @given(cells=st.lists(CELLS.filter(bool), min_size=1, max_size=7))
 def test_numbers_are_what_data_table_reads_as_numbers(cells):
-    numbers = [parse_number(cell) for cell in cells]
+    numbers = read_numbers(cells)
     kind = fitting(strings(cells), Kind.NOTHING)
-    if None in numbers or all(map(math.isnan, numbers)):
+    if numbers is None or all(map(math.isnan, numbers)):
         assert kind not in (Kind.INTEGER, Kind.NUMBER)
     else:
         assert kind in (Kind.INTEGER, Kind.NUMBER)

@@ -178,3 +178,28 @@ def test_options_are_checked(options):
 def test_levels_called_like_ours_join_them():
     plan = plan_of(["(other)", "(missing)", "a", None] * 50)
     assert plan.names == ("c=a", "c=(other)", "c=(missing)")
+
+
+def test_values_that_can_be_read_in_two_ways_are_noted():
+    table = {
+        "thousands": [f"{i},{500 + i}" for i in range(1, 61)],
+        "decimals": [f"{i}.{500 + i}" for i in range(1, 61)],
+        "joined": [f"{i % 12 + 1:02}/{i % 9 + 1:02}/2024" for i in range(60)],
+        "left": [f"{i % 28 + 1:02}/{i % 9 + 1:02}/2024" for i in range(60)],
+    }
+    made = schema(table)
+    assert [plan.kind for plan in made.plans] == ["number", "number", "date", "date"]
+    thousands, decimals, joined = made.notes
+    assert "thousands was read as numbers like 1,234.5, up to 60560; every value could be one like 1234,5" in thousands
+    assert "decimals was read as numbers like 1234.5, up to 60.56; every value could be one like 1.234,5" in decimals
+    assert "joined was read as dates with the day first; every one, such as 01/01/2024, could" in joined
+    assert "month first" in joined
+    assert "YYYY-MM-DD" in joined
+
+
+def test_levels_that_are_nearly_all_rare_are_noted():
+    lumped = ["a"] * 300 + ["b"] * 300 + [f"sku{i % 250}" for i in range(500)]
+    (note,) = schema({"sku": lumped}).notes
+    assert note.startswith("sku: 250 of 252 levels, with 45 % of the rows, are rare (in fewer than 10 rows")
+    assert schema({"sku": lumped}, hashing=64, max_levels=50).notes == ()
+    assert schema({"sku": ["a"] * 300 + ["b"] * 300 + [f"s{i}" for i in range(50)]}).notes == ()

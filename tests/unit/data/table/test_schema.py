@@ -124,7 +124,7 @@ def test_json_gives_an_equal_schema_and_identical_numbers(table):
         (lambda s: "{", "not a saved table schema"),
         (lambda s: "[" * 100_000, "not a saved table schema"),
         (lambda s: "[]", "not a saved table schema"),
-        (lambda s: json.dumps(json.loads(s) | {"version": 3}), "version 3; this library reads up to 2"),
+        (lambda s: json.dumps(json.loads(s) | {"version": 4}), "version 4; this library reads up to 3"),
         (lambda s: json.dumps(json.loads(s) | {"columns": 3}), "no list of columns"),
         (lambda s: s.replace('"type": "number"', '"type": "os.system"'), "is not a column"),
         (lambda s: s.replace('"indicator": true', '"indicator": "yes"'), "'indicator' of column 'age' is 'yes'"),
@@ -143,7 +143,7 @@ def test_missing_and_changed_columns_are_named():
     schema = infer_types(table_facts(pd.DataFrame({"Age": [1.5, 2.0, 3.0], "sex": ["m", "f", "m"]})))
     with pytest.raises(DataError, match="no column 'Age'. Did you mean 'age'"):
         schema.encode(pd.DataFrame({"age": [1], "sex": ["m"]}))
-    with pytest.raises(DataError, match="'Age' holds 'old' at row 1, which is not a number"):
+    with pytest.raises(DataError, match="'Age' holds 'old' in row 2 .* which is not a number"):
         schema.encode(pd.DataFrame({"Age": ["7", "old"], "sex": ["m", "m"]}))
     with pytest.raises(DataError, match="'sex' held categories .* now it holds dates"):
         schema.encode(pd.DataFrame({"Age": [1], "sex": pd.to_datetime(["2024-01-01"])}))
@@ -163,3 +163,75 @@ def test_the_report_has_a_line_for_each_column_and_fits_a_screen(table):
     assert report[-2].startswith("key ")
     assert "nearly all values are different (120 of 120)" in report[-2]
     assert report[-2].endswith(" dropped")
+
+
+def german():
+    """Sixty rows as a German spreadsheet exports them, and what they mean."""
+    rng = np.random.default_rng(5)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 60), unit="D")
+    amounts = rng.lognormal(6, 2, 60).round(2)
+    marks = str.maketrans({",": ".", ".": ","})
+    table = pd.DataFrame(
+        {
+            "Umsatz": [f"{amount:,.2f} €".translate(marks) for amount in amounts],
+            "Rabatt": [f"{i % 7},5 %" for i in range(60)],
+            "Eintritt": days.strftime("%d.%m.%Y"),
+        }
+    )
+    return table, amounts, days
+
+
+def test_a_german_table_has_the_numbers_of_an_english_one():
+    table, amounts, days = german()
+    english = pd.DataFrame({"Umsatz": amounts, "Rabatt": np.arange(60) % 7 + 0.5, "Eintritt": days})
+    schema, plain = (infer_types(table_facts(each)) for each in (table, english))
+    assert schema.columns == plain.columns
+    np.testing.assert_allclose(schema.encode(table), plain.encode(english), rtol=1e-14)
+    np.testing.assert_allclose(schema.encode(english), plain.encode(english), rtol=1e-14)
+    given = infer_types(table_facts(table), {"Umsatz": "number", "Eintritt": "date"})
+    assert given == schema
+    assert "written like 1.234,5 €" in schema.describe()
+    assert "day first" in schema.describe()
+
+
+def test_a_batch_is_read_as_the_whole_was_also_from_a_file():
+    table, _, days = german()
+    schema = infer_types(table_facts(table))
+    restored = Schema.from_json(schema.to_json())
+    assert restored == schema
+    assert json.loads(schema.to_json())["version"] == 3
+    one = pd.DataFrame({"Umsatz": ["1.188"], "Rabatt": ["3"], "Eintritt": ["02.01.2020"]})
+    X = restored.encode(one)
+    assert X[0, list(schema.columns).index("Umsatz")] == 1188
+    first_day = pd.Timestamp(days.min())
+    assert X[0, list(schema.columns).index("Eintritt: days")] == (pd.Timestamp("2020-01-02") - first_day).days
+    assert restored.text_types == {"Umsatz": "text", "Rabatt": "text", "Eintritt": "text"}
+
+
+def test_files_of_the_first_version_are_read():
+    schema = infer_types(table_facts(pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "y"]})), min_count=1)
+    saved = json.loads(schema.to_json())
+    assert saved["version"] == 1
+    for column in saved["columns"]:
+        for field in ("spelling", "unit", "note"):
+            column.pop(field, None)
+    assert Schema.from_json(json.dumps(saved)) == schema
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"), [("1.234,5", "roman", "unknown spelling"), ("day first", "x", "order")]
+)
+def test_an_unknown_style_is_damage(old, new, said):
+    text = infer_types(table_facts(german()[0])).to_json()
+    with pytest.raises(DataError, match=said):
+        Schema.from_json(text.replace(f'"{old}"', f'"{new}"'))
+
+
+def test_a_bad_value_is_found_by_its_row_in_the_whole_table():
+    schema = infer_types(table_facts(pd.DataFrame({"a": [1.5, 2.0, 3.0]})))
+    bad = pd.DataFrame({"a": ["1", "n.k."]})
+    for first_row, row in [(0, "2"), (16_384, "16,386")]:
+        with pytest.raises(DataError, match=rf"'n\.k\.' in row {row} \(the first is row 1\), which is not a number"):
+            schema.encode(bad, first_row=first_row)
+    with pytest.raises(DataError, match="infinity in 1 of 2 rows, the first in row 1,001 "):
+        schema.encode(pd.DataFrame({"a": [np.inf, 1]}), first_row=1000)

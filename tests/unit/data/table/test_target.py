@@ -71,3 +71,35 @@ def test_what_is_no_label_is_refused_in_words(column, said):
 
 def test_many_classes_are_welcome_if_they_repeat():
     assert len(encode_target(np.tile(np.arange(60), 10)).classes) == 60
+
+
+def test_numbers_are_classes_where_the_caller_says_so():
+    ratings = pd.Series([5.0, 1.5, np.nan, 1.5, 10.0])
+    target = encode_target(ratings, name="rating", categorical=True)
+    assert target.classes.tolist() == ["1.5", "5", "10"]
+    assert target.codes.tolist() == [1, 0, 0, 2]
+    assert target.notes == ()
+    assert encode_target([3, 1, 3], categorical=True).classes.tolist() == [1, 3]
+    halves = np.tile(np.arange(2, 11) / 2, 3)
+    assert len(encode_target(halves, categorical=True).classes) == 9
+
+
+@pytest.mark.parametrize("column", [np.tile(np.arange(2, 11) / 2, 3), np.arange(60)])
+def test_what_is_refused_says_how_to_have_it(column):
+    with pytest.raises(DataError, match=r"types=\{'rating': 'categorical'\}.*categorical=True.*--types rating=categor"):
+        encode_target(column, name="rating")
+
+
+def test_values_that_never_repeat_are_no_classes_whatever_is_said():
+    with pytest.raises(DataError, match="60 different values in 60 rows"):
+        encode_target(np.arange(60), categorical=True)
+    assert len(encode_target(np.arange(60) // 2, categorical=True).classes) == 30
+
+
+def test_many_whole_numbers_are_classes_with_a_note():
+    many = np.tile(np.arange(60), 10)
+    (note,) = encode_target(many, name="minute").notes
+    assert note.startswith("minute holds whole numbers in 60 different values, from 0 to 59")
+    assert encode_target(many, categorical=True).notes == ()
+    assert encode_target(many % 20).notes == ()
+    assert encode_target([f"c{i}" for i in many]).notes == ()

@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from separatrix.data.table.values import Kind, Values, join, read_values
+from separatrix.data.table.dates import DAY_FIRST, MONTH_FIRST
+from separatrix.data.table.values import CellError, Kind, Values, join, read_values
 from separatrix.exceptions import DataError
 
 DAY = (dt.date(2024, 2, 29) - dt.date(1970, 1, 1)).days
@@ -115,7 +116,7 @@ def test_categories_of_numbers_are_named_by_them():
         (objects(1, "a"), r"'c' mixes numbers \(1\) with text \('a'\)"),
         (objects("a", None, True), r"'c' mixes text \('a'\) with true and false \(True\)"),
         (objects(DATE, 2.5), r"'c' mixes dates .* with numbers \(2.5\)"),
-        (np.array([1.0, np.inf, -np.inf]), r"'c' holds infinity in 2 of 3 rows, the first at row 1"),
+        (np.array([1.0, np.inf, -np.inf]), r"'c' holds infinity in 2 of 3 rows, the first in row 2 \("),
         (objects(1, Decimal("Infinity")), "'c' holds infinity in 1 of 2 rows"),
         (objects(10**400), "'c' holds a number of 401 digits"),
     ],
@@ -138,10 +139,29 @@ def test_texts_are_read_as_numbers_or_dates_where_asked_and_else_blamed():
     np.testing.assert_array_equal(numbers.as_numbers("c"), [1.5, np.nan, np.nan, 2])
     dates = read_values(objects("2024-02-29 06:00", None), "c")
     np.testing.assert_array_equal(dates.as_dates("c"), [DAY + 0.25, np.nan])
-    with pytest.raises(DataError, match=r"'c' holds 'x' at row 2, which is not a number"):
+    with pytest.raises(DataError, match=r"'c' holds 'x' in row 3 .*, which is not a number"):
         read_values(objects("1", "", "x", "x"), "c").as_numbers("c")
-    with pytest.raises(DataError, match=r"'c' holds '1' at row 0, which is not a date"):
+    with pytest.raises(DataError, match=r"'c' holds '1' in row 1 .*, which is not a date like 2024-12-31"):
         read_values(objects("1"), "c").as_dates("c")
+
+
+def test_texts_are_read_as_they_were_in_training():
+    german = read_values(objects("1.188,62 €", None, "7"), "c")
+    np.testing.assert_array_equal(german.as_numbers("c", "1.234,5", "€"), [1188.62, np.nan, 7])
+    with pytest.raises(DataError, match=r"'1.188,62 €' in row 1 .*, which is not a number like 1 234.5 CHF as in"):
+        german.as_numbers("c", "1 234.5", "CHF")
+    np.testing.assert_array_equal(read_values(objects("1/2/1970", None), "c").as_dates("c", DAY_FIRST), [31, np.nan])
+    with pytest.raises(DataError, match="not a date like 12/31/2024"):
+        read_values(objects("25.12.2024"), "c").as_dates("c", MONTH_FIRST)
+
+
+def test_a_row_is_counted_on_from_the_batches_before():
+    with pytest.raises(CellError, match=r"'x' in row 3 ") as caught:
+        read_values(objects("1", "", "x"), "c").as_numbers("c")
+    assert (caught.value.row, str(caught.value.moved(16_384))) == (
+        2,
+        str(caught.value).replace("row 3 ", "row 16,387 "),
+    )
 
 
 @pytest.mark.parametrize(

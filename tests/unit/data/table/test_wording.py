@@ -1,9 +1,11 @@
 """Facts in words."""
 
 import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
 
 from separatrix.data.table.facts import table_facts
-from separatrix.data.table.wording import brief, how_many, of_what, only_value, share_missing, written
+from separatrix.data.table.wording import brief, how_many, of_what, only_value, percent, share_missing, written
 
 
 def facts(values, **options):
@@ -22,6 +24,17 @@ def test_text_and_truth_are_quoted_and_numbers_not():
 def test_small_shares_keep_two_digits():
     assert share_missing(1, 3000) == "1 missing (0.033 %)"
     assert share_missing(1, 3) == "1 missing (33 %)"
+
+
+@given(st.integers(0, 10**7), st.integers(1, 10**7))
+def test_a_percentage_is_right_to_two_digits_and_exact_at_the_ends(part, whole):
+    share = min(part, whole) / whole
+    shown = percent(share)
+    number = float(shown.removesuffix(" %"))
+    assert abs(number - 100 * share) <= max(0.051 * 100 * min(share, 1 - share), 1e-12)
+    assert (shown == "0 %") == (share == 0)
+    assert (shown == "100 %") == (share == 1)
+    assert len(shown) <= 12
 
 
 def test_an_estimate_is_called_one():
