@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,17 @@ from sklearn.utils.validation import has_fit_parameter
 from separatrix._array import Array
 from separatrix.exceptions import DataError
 
-__all__ = ["AbstractWrapper", "choose_reject_label", "fit_arguments", "labels_with_reject", "listed"]
+__all__ = [
+    "AbstractWrapper",
+    "choose_reject_label",
+    "enumerated",
+    "fit_arguments",
+    "is_ours",
+    "labels_with_reject",
+    "listed",
+]
+
+PACKAGE = __name__.partition(".")[0]
 
 
 class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
@@ -93,3 +104,13 @@ def labels_with_reject(classes: Array, label: Any) -> Array:
 def listed(labels: list[Any]) -> str:
     """Labels for a message, the first few where there are many."""
     return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def is_ours(kind: type) -> bool:
+    """Whether a class is of this package."""
+    return kind.__module__.partition(".")[0] == PACKAGE

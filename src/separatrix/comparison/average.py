@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._array import Array, Float
 from separatrix.comparison.candidates import name_models
 from separatrix.comparison.evidence import model_probabilities, read_evidence
-from separatrix.comparison.trial import fit_arguments, in_order
+from separatrix.comparison.trial import in_order, weight_arguments
 from separatrix.data import check_weight, encode_labels, require_classes
 
 __all__ = ["ModelAverage", "average_fitted"]
@@ -64,7 +64,7 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
         weight = check_weight(sample_weight, len(codes))
         models = name_models(self.models)
         for model in models.values():
-            model.fit(X, classes[codes], **fit_arguments(model, weight))
+            model.fit(X, classes[codes], **weight_arguments(model, weight))
         evidence = {name: read_evidence(model) for name, model in models.items()}
         silent = [name for name, found in evidence.items() if not found.of_labels]
         if silent:

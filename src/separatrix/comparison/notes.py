@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from separatrix.comparison.trial import Trial
+from separatrix.meta import enumerated
 
 if TYPE_CHECKING:
     from separatrix.comparison.result import Comparison
@@ -30,7 +31,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     yield _calibration(judged)
     silent = [trial.name for trial in ran if trial.test.rows is None]
     if silent:
-        yield f"{_and(silent)}: no predict_proba, so that only decisions can be judged."
+        yield f"{enumerated(silent)}: no predict_proba, so that only decisions can be judged."
     yield _evidence(ran)
 
 
@@ -49,7 +50,7 @@ def _impossible(trial: Trial, comparison: Comparison) -> str:
 def _within_noise(comparison: Comparison) -> str:
     gaps = comparison.differences()
     near = [name for name, gap in gaps.items() if gap.value < 0 and -gap.value < 2 * gap.standard_error]
-    return f"Within two standard errors of the best log-likelihood: {_and(near)}." if near else ""
+    return f"Within two standard errors of the best log-likelihood: {enumerated(near)}." if near else ""
 
 
 def _calibration(judged: list[Trial]) -> str:
@@ -64,10 +65,6 @@ def _evidence(ran: list[Trial]) -> str:
     if len(compared) < 2 or len(compared) == len(ran):
         return ""
     return (
-        f"P(model) compares {_and(compared)} alone: they state the evidence p(t | x) of the training labels. That of a "
-        "generative model is one of p(x, t), and cannot be compared with it; other models state none."
+        f"P(model) compares {enumerated(compared)} alone: they state the evidence p(t | x) of the training labels. "
+        "That of a generative model is one of p(x, t), and cannot be compared with it; other models state none."
     )
-
-
-def _and(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

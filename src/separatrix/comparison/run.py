@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from separatrix.comparison.candidates import name_models
 from separatrix.comparison.result import Comparison
 from separatrix.comparison.split import given_split, random_split
-from separatrix.comparison.trial import Trial, run_trial
+from separatrix.comparison.trial import rank, run_trial
 
 __all__ = ["compare"]
 
@@ -79,13 +77,5 @@ def compare(
         split = given_split(X, y, sample_weight, X_test, y_test)
     trials = [run_trial(name, model, split) for name, model in candidates.items()]
     return Comparison(
-        tuple(sorted(trials, key=_rank)), split.classes, split.train.rows, split.test.rows, split.test.weight
+        tuple(sorted(trials, key=rank)), split.classes, split.train.rows, split.test.rows, split.test.weight
     )
-
-
-def _rank(trial: Trial) -> tuple[float, ...]:
-    """By log-likelihood; after those, models without one by accuracy; then those that failed."""
-    log_likelihood, hits = trial.test.log_likelihood.value, trial.test.accuracy.value
-    if trial.failure:
-        return (2.0,)
-    return (1.0, -hits) if np.isnan(log_likelihood) else (0.0, -log_likelihood)

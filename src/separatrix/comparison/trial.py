@@ -21,7 +21,7 @@ from separatrix.meta import listed
 from separatrix.metrics import Estimate
 from separatrix.reductions.rows import take_rows
 
-__all__ = ["FIGURES", "Scores", "Trial", "fit_arguments", "in_order", "run_trial"]
+__all__ = ["FIGURES", "Scores", "Trial", "in_order", "rank", "run_trial", "weight_arguments"]
 
 FIGURES = ("log_likelihood", "accuracy", "brier", "ece", "auc")
 BLANK = Estimate(np.nan, np.nan)
@@ -64,13 +64,21 @@ class Trial:
     failure: str = ""
 
 
+def rank(trial: Trial) -> tuple[float, ...]:
+    """By log-likelihood on the held-out rows; after those, models without one by accuracy; then those that failed."""
+    log_likelihood, hits = trial.test.log_likelihood.value, trial.test.accuracy.value
+    if trial.failure:
+        return (2.0,)
+    return (1.0, -hits) if np.isnan(log_likelihood) else (0.0, -log_likelihood)
+
+
 def run_trial(name: str, model: Any, split: Split) -> Trial:
     """Fit the model, and judge it on the rows it learnt from and on those it did not."""
     try:
         if is_regressor(model):
             raise TypeError(f"{type(model).__name__} is a regressor: what it predicts are numbers, and not classes.")
         train = split.train
-        arguments = fit_arguments(model, train.weight)
+        arguments = weight_arguments(model, train.weight)
         start = perf_counter()
         model.fit(train.X, split.classes[train.codes], **arguments)
         fitted = perf_counter() - start
@@ -81,7 +89,7 @@ def run_trial(name: str, model: Any, split: Split) -> Trial:
         return Trial(name, failure=f"{type(error).__name__}: {error}")
 
 
-def fit_arguments(model: Any, weight: Float | None) -> dict[str, Any]:
+def weight_arguments(model: Any, weight: Float | None) -> dict[str, Any]:
     """Weights as the ``fit`` of the model takes them; that of a pipeline hands them to its last step."""
     from sklearn.pipeline import Pipeline
 

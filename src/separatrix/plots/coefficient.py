@@ -73,8 +73,8 @@ class CoefficientDisplay:
         Parameters
         ----------
         model : classifier
-            Fitted: any with ``coef_``, or a table classifier around one. Intervals are there where it has a
-            ``summary``.
+            Fitted: any with ``coef_``, or a table classifier around one, of which levels are shown against their
+            average over the rows. Intervals are there where it has a ``summary``.
         X : table of shape (N, D), optional
             Rows such as the model learnt from. Given, weights are per standard deviation of each column in them, so
             that they can be compared; else per unit.
@@ -101,12 +101,9 @@ class CoefficientDisplay:
         inner = getattr(model, "estimator_", model)
         if getattr(inner, "coef_", None) is None:
             raise DataError(f"{type(inner).__name__} has no weights (coef_) to draw.")
-        W = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))
-        names = _names(model, inner, W.shape[1])
-        lower, upper = _intervals(inner, W, level)
         spread = None if X is None else _spread(model, inner, X)
         return cls.from_values(
-            names, W, lower, upper, labels=_labels(inner, len(W)), level=level, spread=spread, most=most,
+            *_weights(model, inner, level), labels=_labels(inner), level=level, spread=spread, most=most,
             quantity=_quantity(inner), ax=ax, title=title,
         )  # fmt: skip
 
@@ -222,26 +219,27 @@ def _shifts(C: int) -> Float:
     return np.zeros(1) if C == 1 else np.linspace(-0.3, 0.3, C)
 
 
-def _columns(model: Any, inner: Any) -> tuple[str, ...]:
-    """Names of the numbers that go into the model, or its basis."""
-    encoder = getattr(model, "encoder_", None)
-    if encoder is not None:
-        return tuple(encoder.schema_.columns)
-    stated = getattr(inner, "feature_names_in_", None)
-    return tuple(map(str, stated)) if stated is not None else tuple(f"x{d}" for d in range(inner.n_features_in_))
+def _weights(model: Any, inner: Any, level: float) -> tuple[tuple[str, ...], Float, Float | None, Float | None]:
+    """Names, weights (C, P) and their bounds; those of a table less what its levels have in common."""
+    ask = getattr(model, "contrasts", None)
+    if ask is not None:
+        found = ask()
+        return found.names, found.weight, *found.interval(level)
+    W: Float = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))
+    return _names(inner, W.shape[1]), W, *_intervals(inner, W, level)
 
 
-def _names(model: Any, inner: Any, M: int) -> tuple[str, ...]:
-    basis = getattr(inner, "basis_", None)
-    columns = _columns(model, inner)
+def _names(inner: Any, M: int) -> tuple[str, ...]:
+    basis, stated = getattr(inner, "basis_", None), getattr(inner, "feature_names_in_", None)
+    columns = tuple(f"x{d}" for d in range(inner.n_features_in_)) if stated is None else tuple(map(str, stated))
     names = columns if basis is None else tuple(basis.names(columns))
     if len(names) != M:
         raise DataError(f"{type(inner).__name__} has {M} weights but {len(names)} names of columns; use from_values.")
     return names
 
 
-def _labels(inner: Any, C: int) -> tuple[str, ...]:
-    classes = getattr(inner, "classes_", None)
+def _labels(inner: Any) -> tuple[str, ...]:
+    classes, C = getattr(inner, "classes_", None), len(np.atleast_2d(inner.coef_))
     if classes is None:
         return ("",)
     return (str(classes[1]),) if C == 1 else tuple(map(str, classes))

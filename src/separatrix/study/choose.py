@@ -16,13 +16,14 @@ import numpy as np
 from separatrix.comparison import Comparison
 from separatrix.comparison.trial import Trial
 from separatrix.exceptions import DataError
+from separatrix.meta import enumerated
 from separatrix.study.candidates import MODELS, PRIOR
 from separatrix.study.record import Choice
 
 __all__ = ["choose"]
 
 TIE = float(np.log(20))
-NOISE = 2.0  # standard errors
+NEAR = 2.0  # standard errors, within which the rows cannot tell two models apart
 UNSEEN = 5e-5  # nats a row, which four digits do not show
 
 
@@ -49,7 +50,7 @@ def choose(comparison: Comparison) -> Choice:
 
 def _near(comparison: Comparison, judged: list[Trial]) -> list[Trial]:
     gaps = comparison.differences()
-    return [t for t in judged if t is judged[0] or -gaps[t.name].value <= NOISE * gaps[t.name].standard_error]
+    return [t for t in judged if t is judged[0] or -gaps[t.name].value <= NEAR * gaps[t.name].standard_error]
 
 
 def _richness(trial: Trial) -> int:
@@ -82,7 +83,7 @@ def _neighbours(comparison: Comparison, judged: list[Trial], near: list[Trial]) 
     gaps = comparison.differences()
     others = [f"{t.name} ({-gaps[t.name].value:.4f} ± {gaps[t.name].standard_error:.4f} behind)" for t in near[1:]]
     if others:
-        return f"Within two standard errors of it, which is noise: {_and(others)}."
+        return f"Within two standard errors of it, so that these rows do not tell them apart: {enumerated(others)}."
     if len(judged) == 1:
         return "It is the only model there is to choose from."
     second = gaps[judged[1].name]
@@ -103,7 +104,7 @@ def _by_evidence(near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterato
     silent = [trial.name for trial in near if not trial.evidence.of_labels]
     if len(tied) > 1:
         lead = max(t.evidence.log_evidence for t in tied) - min(t.evidence.log_evidence for t in tied)
-        names = _and([trial.name for trial in sorted(tied, key=_richness)])
+        names = enumerated([trial.name for trial in sorted(tied, key=_richness)])
         yield (
             f"The evidence of {names} differs by {lead:.1f} nats, less than odds of 20 to 1; {chosen.name} is the "
             "simplest of them."
@@ -111,10 +112,10 @@ def _by_evidence(near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterato
     else:
         others = [t for t in near if t.evidence.of_labels and t is not chosen]
         leads = [f"{chosen.evidence.log_evidence - t.evidence.log_evidence:.1f} nats over {t.name}" for t in others]
-        ahead = f", ahead by {_and(leads)}" if leads else ""
+        ahead = f", ahead by {enumerated(leads)}" if leads else ""
         yield f"Of these, {chosen.name} has the largest evidence, ln p = {chosen.evidence.log_evidence:.1f}{ahead}."
     if silent:
-        yield f"{_and(silent)}: no evidence that could be compared with it, and no intervals of probabilities."
+        yield f"{enumerated(silent)}: no evidence that could be compared with it, and no intervals of probabilities."
 
 
 def _dissent(comparison: Comparison, near: list[Trial]) -> Iterator[str]:
@@ -142,7 +143,3 @@ def _against_shares(comparison: Comparison, judged: list[Trial], chosen: Trial) 
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
         yield f"It gains {gain:.4f} nats a row over the shares of the classes alone."
-
-
-def _and(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -23,6 +23,7 @@ from separatrix.study.opening import Opened, open_table
 from separatrix.study.record import HeldOut, Note, Study
 from separatrix.study.separation import notes_on_separation, separation_of
 from separatrix.tables import TableClassifier
+from separatrix.tables.classifier import fit_numbers
 
 __all__ = ["conduct", "examine", "study_of"]
 
@@ -111,7 +112,7 @@ def study_of(compared: Compared, *, level: float = 0.95, progress: Progress | No
     every = sample_of(compared.rows, most, np.random.default_rng([compared.seed, 1]), "The model was fitted to")
     numbers = prepared.encoder.transform(every.X)
     with captured() as warned:
-        model = prepared.models[choice.name].fit_encoded(prepared.encoder, numbers, every.labels)
+        model = fit_numbers(prepared.models[choice.name], prepared.encoder, numbers, every.labels)
     P: Float = np.asarray(judged.predict_proba(prepared.test_numbers), dtype=np.float64)
     tell("effects of the columns")
     separation = separation_of(model, numbers, every.codes)

@@ -98,8 +98,8 @@ class Effect:
 
     ``values`` (G,) are numbers, dates or levels; ``mean``, ``lower`` and ``upper`` (G, K) the probability of each class
     there, averaged over rows, with its credible band (NaN where the model has no posterior); ``share`` (G,) the part
-    of the rows at or around each value; ``importance`` how much the column moves the log-odds of a typical row, in nats:
-    the standard deviation over rows of its part of them.
+    of the rows at or around each value; ``importance`` how much the column moves the log-odds of a typical row, in
+    nats: the standard deviation over rows of its part of them.
     """
 
     column: str

@@ -20,6 +20,7 @@ from separatrix.data.reader import NamedRows
 from separatrix.solvers.separation import Separability, SeparationStatus, separability
 from separatrix.study.record import Note
 from separatrix.tables import TableClassifier
+from separatrix.tables.functions import functions_of
 
 __all__ = ["notes_on_separation", "separation_of"]
 
@@ -81,7 +82,7 @@ def _is_right_throughout(model: TableClassifier, numbers: Any, codes: Codes) -> 
 
 
 def _decided(model: TableClassifier, numbers: Any) -> Codes:
-    A = model.functions(numbers) @ model.estimator_.coef_.T + model.estimator_.intercept_
+    A = functions_of(model, numbers) @ model.estimator_.coef_.T + model.estimator_.intercept_
     return np.asarray((A[:, 0] > 0) if A.shape[1] == 1 else A.argmax(axis=1), dtype=np.intp)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.comparison import Comparison, compare
-from separatrix.comparison.trial import Trial
+from separatrix.comparison.trial import Trial, rank
 from separatrix.data.reader import NamedRows
 from separatrix.data.table import TableEncoder
 from separatrix.study.candidates import candidates, selected
@@ -18,7 +18,7 @@ from separatrix.study.notes import captured
 from separatrix.study.opening import Opened, held_out_rows
 from separatrix.study.record import Note
 from separatrix.tables import TableClassifier
-from separatrix.tables.classifier import bendable
+from separatrix.tables.functions import bendable, make_ready
 
 __all__ = ["Prepared", "prepare", "run_trials"]
 
@@ -76,21 +76,15 @@ def run_trials(prepared: Prepared, tell: Callable[[str], None]) -> tuple[Compari
         tell(name)
         with captured() as said[name]:
             trials.append(_trial(name, model, prepared))
-    ranked = tuple(sorted(trials, key=_rank))
+    ranked = tuple(sorted(trials, key=rank))
     return Comparison(ranked, prepared.train.classes, prepared.train.rows, prepared.test.rows, None), said
 
 
 def _trial(name: str, model: TableClassifier, prepared: Prepared) -> Trial:
     train, test = prepared.train_numbers, prepared.test_numbers
     try:
-        estimator: Any = model.for_numbers(prepared.encoder.schema_, train.array)
+        estimator = make_ready(model, prepared.encoder.schema_, train.array).estimator
     except ValueError as error:
         return Trial(name, failure=f"{type(error).__name__}: {error}")
     found = compare({name: estimator}, train, prepared.train.labels, X_test=test, y_test=prepared.test.labels)
     return found[name]
-
-
-def _rank(trial: Trial) -> float:
-    """By log-likelihood on the held-out rows; those that failed come last."""
-    value = trial.test.log_likelihood.value
-    return float("inf") if np.isnan(value) else -value

@@ -7,40 +7,42 @@ Columns of text, dates, booleans and gaps become numbers as `data.table` infers;
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._array import Array, is_sparse, to_dense
+from separatrix._array import Array
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data import Block, open_rows
+from separatrix.data import open_rows
 from separatrix.data.reader import NamedRows
 from separatrix.data.scan import EncodedScan, Scan
 from separatrix.data.table import Schema, TableEncoder
-from separatrix.data.table.plans import DatePlan, NumberPlan
 from separatrix.exceptions import DataError
-from separatrix.priors import Gaussian
+from separatrix.meta import is_ours
+from separatrix.tables.contrasts import Contrasts, contrasts_of, has_contrasts, summarise
+from separatrix.tables.functions import make_ready, model_of, moments_of
 from separatrix.tables.ramps import Ramps
 
-__all__ = ["TableClassifier", "bendable"]
-
-SAMPLE = 20_000  # rows from which the spread of each number is taken
+__all__ = ["TableClassifier", "fit_numbers", "named"]
 
 
 def _offers(method: str) -> Callable[[Any], bool]:
     """Whether the model behind the encoder has a method; where not, neither has the classifier of tables."""
 
     def check(self: Any) -> bool:
-        getattr(vars(self).get("estimator_", self.model), method)
+        getattr(vars(self).get("estimator_", model_of(self)), method)
         return True
 
     return check
+
+
+def _has_weights(self: Any) -> bool:
+    """Known after the fit; before, `contrasts` says itself that there is nothing yet."""
+    fitted = vars(self).get("estimator_")
+    return fitted is None or has_contrasts(fitted)
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator):
@@ -74,11 +76,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Where a Bayesian model tunes a prior that is not stated, weights of numbers have one scale per standard deviation,
-    and those of levels and other indicators one for the step from 0 to 1: the standard deviation of a rare level is so
-    small that its weight would be all but free.
+    and those of levels, other indicators and ramps one for the step from 0 to 1: the standard deviation of a rare level
+    is so small that its weight would be all but free.
 
-    Columns are found by name, in any order. `predict_interval`, `decision_distribution` and `summary` are there if the
-    model has them.
+    Columns are found by name, in any order. `predict_interval`, `decision_distribution`, `summary` and `contrasts` are
+    there if the model has them.
 
     Examples
     --------
@@ -104,11 +106,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.curved = curved
         self.hashing = hashing
 
-    @property
-    def model(self) -> Any:
-        """The model as it is before fitting."""
-        return BayesianLogisticRegression(tune="evidence") if self.estimator is None else self.estimator
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Infer what the columns are, and fit the model to the numbers they become.
 
@@ -119,50 +116,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             encoder.fit_batches(X.batches())
         else:
             encoder.fit(X)
-        return self.fit_encoded(encoder, _numbers(encoder, X), y, sample_weight)
-
-    def fit_encoded(self, encoder: TableEncoder, numbers: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model to the numbers that a fitted encoder has made of a table: models can share one encoding."""
-        estimator = self.for_numbers(encoder.schema_, numbers)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        estimator.fit(_named(numbers, encoder.schema_, estimator), y, **weights)
-        return self.keep(encoder, estimator, numbers)
-
-    def for_numbers(self, schema: Schema, numbers: Any) -> Any:
-        """A model of numbers, not yet fitted, with the curves and scales that those columns call for."""
-        model = clone(self.model)
-        bent = bendable(schema)
-        straight = np.arange(len(schema.columns))
-        if self.curved:
-            model.set_params(basis=Ramps(bent))
-        if not isinstance(model, BayesianLogisticRegression) or model.tune is None:
-            return model
-        n_ramps = 0
-        if self.curved:
-            functions = Ramps(bent).fit_source(open_rows(numbers).rows()).functions_
-            straight, n_ramps = functions.straight, len(functions.bent)
-            model.set_params(groups=("line",) * len(straight) + ("curve",) * n_ramps)
-        if model.prior is None and model.standardize and (self.curved or model.basis is None):
-            scale = np.where(np.isin(straight, bent), 1.0, _spreads(numbers)[straight])
-            model.set_params(prior=Gaussian(scale=np.append(scale, np.ones(n_ramps))))
-        return model
-
-    def keep(self, encoder: TableEncoder, estimator: Any, numbers: Any) -> Self:
-        """Become the fitted classifier of a fitted encoder and a model fitted to its ``numbers``."""
-        self.encoder_, self.estimator_ = encoder, estimator
-        self.classes_ = np.asarray(estimator.classes_)
-        self.n_features_in_, self.n_rows_ = encoder.n_features_in_, _count(numbers)
-        self.__dict__.pop("feature_names_in_", None)
-        if "feature_names_in_" in vars(encoder):
-            self.feature_names_in_ = encoder.feature_names_in_
-        Phi = self.functions(_sampled(numbers))
-        self.centre_, self.spread_ = Phi.mean(axis=0), Phi.std(axis=0)
-        return self
-
-    def functions(self, numbers: Any) -> Array:
-        """Φ (n, M) of encoded rows: the numbers that the model has a weight for."""
-        basis = getattr(self.estimator_, "basis_", None)
-        return to_dense(numbers if basis is None else basis.evaluate(numbers))
+        return fit_numbers(self, encoder, _numbers(encoder, X), y, sample_weight)
 
     @property
     def sources_(self) -> tuple[str, ...]:
@@ -196,15 +150,26 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     @available_if(_offers("summary"))  # type: ignore[untyped-decorator]
     def summary(self, level: float = 0.95) -> Any:
-        """The weights of the encoded columns, where the model has a posterior."""
-        return self._fitted().summary(level)
+        """The weights of the encoded columns, where the model has a posterior; levels as `contrasts` has them."""
+        check_is_fitted(self)
+        is_bayesian = isinstance(self.estimator_, BayesianLogisticRegression)
+        return summarise(self, level) if is_bayesian else self.estimator_.summary(level)
+
+    @available_if(_has_weights)  # type: ignore[untyped-decorator]
+    def contrasts(self) -> Contrasts:
+        """The weights, where the model has any: levels against their average over the rows, and classes likewise.
+
+        Nothing else is determined by the rows; ``estimator_.coef_`` has a part that changes no prediction.
+        """
+        check_is_fitted(self)
+        return contrasts_of(self)
 
     def _fitted(self) -> Any:
         check_is_fitted(self)
         return self.estimator_
 
     def _encoded(self, X: Any) -> Any:
-        return _named(_numbers(self.encoder_, X), self.encoder_.schema_, self.estimator_)
+        return named(_numbers(self.encoder_, X), self.encoder_.schema_, self.estimator_)
 
     def __sklearn_tags__(self) -> Any:
         """Gaps and text are welcome, whatever the model takes."""
@@ -222,63 +187,38 @@ def _numbers(encoder: TableEncoder, X: Any) -> Any:
     return X.encoded(encoder.schema_, sparse=bool(wanted))
 
 
-def _count(numbers: Any) -> int:
-    return open_rows(numbers).n_rows
-
-
-def _named(numbers: Any, schema: Schema, estimator: Any) -> Any:
+def named(numbers: Any, schema: Schema, estimator: Any) -> Any:
     """The numbers, named where the model is of this package."""
-    is_ours = type(estimator).__module__.startswith("separatrix.")
+    ours = is_ours(type(estimator))
     if isinstance(numbers, EncodedScan):
-        if not is_ours:
+        if not ours:
             raise DataError(
                 f"A scan is read by models of this package; {type(estimator).__name__} takes an array. Read the table "
                 "into memory for it."
             )
         return numbers
-    return NamedRows(numbers, schema.columns) if is_ours else numbers
+    return NamedRows(numbers, schema.columns) if ours else numbers
+
+
+def fit_numbers(
+    classifier: TableClassifier, encoder: TableEncoder, numbers: Any, y: Any = None, sample_weight: Any = None
+) -> TableClassifier:
+    """Fit a classifier to the numbers that a fitted encoder has made of a table: models can share one encoding."""
+    estimator, moments = make_ready(classifier, encoder.schema_, numbers)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    estimator.fit(named(numbers, encoder.schema_, estimator), y, **weights)
+    opened = open_rows(numbers)
+    classifier.encoder_, classifier.estimator_ = encoder, estimator
+    classifier.classes_ = np.asarray(estimator.classes_)
+    classifier.n_features_in_, classifier.n_rows_ = encoder.n_features_in_, opened.n_rows
+    classifier.__dict__.pop("feature_names_in_", None)
+    if "feature_names_in_" in vars(encoder):
+        classifier.feature_names_in_ = encoder.feature_names_in_
+    found = moments or moments_of(opened.rows(), getattr(estimator, "basis_", None))
+    classifier.centre_, classifier.spread_ = found
+    return classifier
 
 
 def _owners(schema: Schema) -> Array:
     """The column of the table that each number came from."""
     return np.repeat(np.array(list(schema.groups), dtype=object), [len(place) for place in schema.groups.values()])
-
-
-def _spreads(numbers: Any) -> Array:
-    """The standard deviation of each column; one where it is constant."""
-    spread = to_dense(_sampled(numbers)).std(axis=0)
-    return np.where(spread > 0, spread, 1.0)
-
-
-def _sampled(numbers: Any) -> Any:
-    """Some rows, at even distances."""
-    if isinstance(numbers, EncodedScan):
-        rows = numbers.open_rows(None).rows()
-        return rows.reduce(partial(_every, distance=1 + rows.n_rows // SAMPLE)).stacked
-    return numbers[:: 1 + numbers.shape[0] // SAMPLE]
-
-
-@dataclass(frozen=True)
-class _Some:
-    """Rows of some blocks; ``+`` keeps those of both."""
-
-    parts: tuple[Any, ...]
-
-    def __add__(self, other: _Some) -> _Some:
-        return _Some(self.parts + other.parts)
-
-    @property
-    def stacked(self) -> Any:
-        return sparse.vstack(self.parts, format="csr") if is_sparse(self.parts[0]) else np.concatenate(self.parts)
-
-
-def _every(block: Block, distance: int) -> _Some:
-    """The rows of a block whose number is a multiple of the distance."""
-    return _Some((block.X[-block.row[0] % distance :: distance],))
-
-
-def bendable(schema: Schema) -> tuple[int, ...]:
-    """Positions of numbers and of days; not of indicators, nor of the coordinates of cycles."""
-    kinds = [plan for plan in schema.plans if isinstance(plan, NumberPlan | DatePlan)]
-    wanted = [plan.column for plan in kinds if plan.kind in ("number", "date") and not plan.constant]
-    return tuple(schema.groups[column].start for column in wanted)

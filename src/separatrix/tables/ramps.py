@@ -4,13 +4,15 @@
     φ_j(x) = (x - ξ_j) / (ξ_j+1 - ξ_j),  held between 0 and 1
 
 between knots ξ_0 < ξ_1 < ... of one column. A sum Σ w_j φ_j is any broken line through those knots, level beyond the
-ends, and w_j is how much it rises from ξ_j to ξ_j+1: a weight that can be read. Independent Gaussians on the w_j make
-it a walk from knot to knot with random steps, whose common scale is all that evidence has to find.
+ends, and w_j is how much it rises from ξ_j to ξ_j+1: a weight that can be read. Independent Gaussians N(0, s²) on the
+w_j make it a walk from knot to knot with random steps, whose common scale s is all that evidence has to find. That is a
+prior on weights as they are, and not per standard deviation of φ_j: where few rows are beyond a knot that would be a
+licence to leap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +40,18 @@ class RampFunctions:
     bent: Codes
     low: Float
     high: Float
+
+    @classmethod
+    def through(cls, knots: Mapping[int, Float], n_columns: int) -> RampFunctions:
+        """Ramps between the knots of some columns, out of so many."""
+        bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
+        low, high = (np.concatenate([np.empty(0), *(at[part] for at in knots.values())]) for part in _ENDS)
+        return cls(np.setdiff1d(np.arange(n_columns), bent), bent, low, high)
+
+    @property
+    def knots(self) -> dict[int, Float]:
+        """By column."""
+        return {int(d): np.append(self.low[self.bent == d], self.high[self.bent == d][-1]) for d in _once(self.bent)}
 
     @property
     def sources(self) -> Codes:
@@ -81,6 +95,8 @@ class Ramps(AbstractBasis):
     n_knots : int, optional
         The most knots along a column; by default a third of the root of the number of rows, from 4 to 24. They are at
         its values where those are few, and else at those that many rows share and at quantiles of the others.
+    knots : sequence of sequences of float, optional
+        The knots of each of the columns, rising; nothing is then looked up in the rows.
 
     Attributes
     ----------
@@ -99,22 +115,38 @@ class Ramps(AbstractBasis):
 
     functions_: RampFunctions
 
-    def __init__(self, columns: Sequence[int], n_knots: int | None = None) -> None:
+    def __init__(
+        self, columns: Sequence[int], n_knots: int | None = None, knots: Sequence[Sequence[float]] | None = None
+    ) -> None:
         self.columns = columns
         self.n_knots = n_knots
+        self.knots = knots
+
+    def frozen(self) -> Ramps:
+        """The same functions for whatever rows: a basis, not yet fitted, that no pass is needed to fit."""
+        knots = self.functions_.knots
+        return Ramps(tuple(knots), knots=tuple(tuple(at.tolist()) for at in knots.values()))
 
     def _functions(self, source: Source) -> RowMap:
         D = len(source.columns)
         wrong = [d for d in self.columns if not 0 <= d < D]
         if wrong:
             raise DataError(f"Ramps(columns=...) names column {wrong[0]}, but there are {D}, from 0 to {D - 1}.")
+        if self.knots is not None:
+            return RampFunctions.through(self._given_knots(self.knots), D)
         n = self._most_knots(source.n_rows)
         found = survey(source, SAMPLE, generator(None))
         knots = {int(d): _knots(found, int(d), n) for d in self.columns}
-        knots = {d: at for d, at in knots.items() if len(at) > STRAIGHT}
-        bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
-        low, high = (np.concatenate([np.empty(0), *(at[part] for at in knots.values())]) for part in _ENDS)
-        return RampFunctions(np.setdiff1d(np.arange(D), bent), bent, low, high)
+        return RampFunctions.through({d: at for d, at in knots.items() if len(at) > STRAIGHT}, D)
+
+    def _given_knots(self, knots: Sequence[Sequence[float]]) -> dict[int, Float]:
+        if len(knots) != len(self.columns):
+            raise ValueError(f"Ramps has {len(self.columns)} columns and knots for {len(knots)}; give as many.")
+        found = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, knots, strict=True)}
+        for d, at in found.items():
+            if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
+                raise ValueError(f"Ramps(knots=...): those of column {d} are {at.tolist()}; give two or more, rising.")
+        return found
 
     def _most_knots(self, n_rows: int) -> int:
         if self.n_knots is None:
@@ -123,6 +155,11 @@ class Ramps(AbstractBasis):
 
 
 _ENDS = (slice(None, -1), slice(1, None))
+
+
+def _once(codes: Codes) -> list[int]:
+    """Each once, in the order in which they come."""
+    return list(dict.fromkeys(codes.tolist()))
 
 
 def _knots(found: Survey, d: int, n: int) -> Float:

@@ -112,7 +112,20 @@ def test_a_table_of_mixed_types_is_encoded_first():
     assert set(display.names) <= set(model.encoder_.schema_.columns)
     numbers = model.encoder_.transform(table)
     j = list(model.encoder_.schema_.columns).index(display.names[0])
-    np.testing.assert_allclose(display.weight[0, 0], model.estimator_.coef_[0, j] * np.std(numbers[:, j]), rtol=1e-9)
+    weight = model.contrasts().weight[0, j]
+    np.testing.assert_allclose(display.weight[0, 0], weight * np.std(numbers[:, j]), rtol=1e-9)
+
+
+def test_a_table_and_what_a_study_says_of_it_agree():
+    from separatrix.study import explain
+
+    table, y = make_mixed_types(300, as_frame=True, rng=0)
+    model = sx.TableClassifier().fit(table, y)
+    display = Display.from_estimator(model, level=0.8)
+    told = {c.name: (c.weight, c.lower, c.upper) for c in explain(model, 0.8)}
+    for j, name in enumerate(display.names):
+        found = [display.weight[0, j], display.lower[0, j], display.upper[0, j]]
+        np.testing.assert_allclose(found, told[name], rtol=1e-12)
 
 
 def test_weak_weights_are_left_out_and_counted():

@@ -45,19 +45,29 @@ def test_with_a_posterior_it_is_the_average_prediction_but_for_the_noise_of_draw
         assert ((effect.lower <= effect.mean) & (effect.mean <= effect.upper)).all()
 
 
-def test_known_weights_give_the_curve_that_they_say(monkeypatch):
-    monkeypatch.setattr(module, "DRAWS", 2000)
-    monkeypatch.setattr(module, "EVALUATIONS", 1e7)  # so that all rows are in the sample
+def test_known_weights_give_the_curve_and_the_band_that_they_say():
     model = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.5), approximation="laplace")).fit(TABLE, Y)
     effect = found(model)["tenure"]
     numbers, posterior = model.encoder_.transform(TABLE), model.estimator_.posterior_
     place = model.encoder_.schema_.groups["tenure"].start
-    W = posterior.sample(2000, 7)
+    W = posterior.sample(20_000, 7)
     for g in (0, 10, -1):
         numbers[:, place] = effect.values[g]
         f = expit(numbers @ W[:, :-1].T + W[:, -1]).mean(axis=0)  # one draw, one average
-        assert_allclose(effect.mean[g, 1], f.mean(), atol=0.004)
-        assert_allclose([effect.lower[g, 1], effect.upper[g, 1]], np.quantile(f, [0.025, 0.975]), atol=0.01)
+        low, high = np.quantile(f, [0.025, 0.975])
+        assert_allclose(effect.mean[g, 1], f.mean(), atol=0.002)
+        band = [effect.lower[g, 1], effect.upper[g, 1]]
+        assert_allclose(band, [low, high], atol=0.15 * (high - low) / 2)  # three standard errors of the quantiles
+
+
+def test_a_few_rows_spread_along_the_activations_stand_for_all():
+    table, y = make_mixed_types(5000, as_frame=True, rng=3)
+    model = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.5), approximation="laplace")).fit(table, y)
+    effects = {e.column: e for e in partial_effects(model, model.encoder_.transform(table))}
+    for value in (0, 12, -1):
+        effect = effects["charge"]
+        whole = model.predict_proba(table.assign(charge=effect.values[value])).mean(axis=0)
+        assert_allclose(effect.mean[value], whole, atol=0.004)  # of 160 rows drawn blindly, 0.03
 
 
 def test_moving_one_part_is_the_same_as_evaluating_every_row_anew(monkeypatch):
@@ -70,7 +80,7 @@ def test_moving_one_part_is_the_same_as_evaluating_every_row_anew(monkeypatch):
     for column, effect in quick.items():
         for field in ("mean", "lower", "upper"):
             assert_allclose(getattr(effect, field), getattr(slow[column], field), atol=1e-9)
-        assert effect.importance == pytest.approx(slow[column].importance, abs=1e-9)
+        assert effect.importance == pytest.approx(slow[column].importance, rel=0.1)  # along 25 values only
 
 
 def test_importance_is_the_spread_of_the_columns_part_of_the_activation():
@@ -79,7 +89,7 @@ def test_importance_is_the_spread_of_the_columns_part_of_the_activation():
     for column, positions in model.encoder_.schema_.groups.items():
         own = slice(positions.start, positions.stop)
         part = numbers[:, own] @ model.estimator_.coef_[0, own]
-        assert effects[column].importance == pytest.approx(part.std(), rel=0.1)  # 25 values for all
+        assert effects[column].importance == pytest.approx(part.std(), rel=1e-9)
     assert list(effects) == sorted(effects, key=lambda name: -effects[name].importance)
 
 
@@ -99,7 +109,7 @@ def test_of_very_many_columns_those_with_the_largest_weights_are_shown():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 60))
     y = X[:, 50] + X[:, 3] + rng.logistic(size=400) > 0
-    model = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.2), approximation="laplace")).fit(X, y)
+    model = TableClassifier(sx.LinearDiscriminantAnalysis(shrinkage=0.1)).fit(X, y)
     effects = partial_effects(model, X)
     assert len(effects) == module.MOST_COLUMNS
     assert {effect.column for effect in effects[:2]} == {"x3", "x50"}

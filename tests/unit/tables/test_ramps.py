@@ -77,6 +77,25 @@ def test_a_curve_is_found_where_there_is_one():
     assert model.log_evidence_ > straight.log_evidence_ + 50
 
 
+def test_frozen_ramps_are_the_same_functions_for_any_rows():
+    fitted = Ramps([0, 1, 2], n_knots=6).fit(X)
+    again = fitted.frozen().fit(X[:3] * 100)
+    assert_array_equal(again.transform(X), fitted.transform(X))
+    assert again.get_feature_names_out().tolist() == fitted.get_feature_names_out().tolist()
+    assert set(fitted.functions_.knots) == {0, 2}  # the second column has two values
+
+
+def test_knots_may_be_given():
+    basis = Ramps([0], knots=[[0.0, 1.0, 4.0]]).fit(X)
+    assert_allclose(basis.transform([[2.5, 7.0, 8.0]]), [[7.0, 8.0, 1.0, 0.5]])
+
+
+@pytest.mark.parametrize("knots", [[[0.0, 1.0], [0.0, 1.0]], [[1.0]], [[0.0, 0.0]], [[1.0, 0.0]], [[0.0, np.nan]]])
+def test_knots_that_do_not_rise_or_belong_to_no_column_are_an_error(knots):
+    with pytest.raises(ValueError, match="knots"):
+        Ramps([0], knots=knots).fit(X)
+
+
 def test_names_tell_knots_apart():
     knots = np.array([1.0, 1.0001, 1.0002])
     names = Ramps([0]).fit(np.repeat(knots, 3)[:, None]).get_feature_names_out(["age"])
