@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ``separatrix`` command: from a file to a decision. Needs ``pip install separatrix[app]``.
 
-Each verb is a file. What the verbs share is in a few more: `options` (what is typed), `inputs` and `outputs` (files),
-`console` (what is said, and where), `document` (the same as JSON), `errors` (what goes wrong, and the exit codes).
+Verbs are in files of their names; near ones share one (`compare` is in `fit`, `export` in `plot`, `demo` in
+`datasets`). What they have in common is in a few more: `options` (what is typed), `files` (to read and to write),
+`console` (what is said, and where), `render` and `document` (results as text and as JSON), `errors` (what goes wrong).
 Nothing here imports NumPy before a verb has work to do, so that ``separatrix --help`` is immediate.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is said and where: results on standard output, everything else on standard error.
+"""What is said and where: results on standard output; errors, and how far the work is, on standard error.
 
 With ``--json`` standard output holds one document and nothing else. Colour and width are left to rich, which gives
 plain text where the output is no terminal and honours NO_COLOR.
@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isinf, isnan
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Voice", "noted", "plain", "stderr", "stdout"]
+__all__ = ["Steps", "Voice", "plain", "rows_read", "stderr", "stdout", "steps"]
 
 
 class Voice:
@@ -32,7 +32,17 @@ class Voice:
         """Text or tables for a person; text is shown as it is."""
         if not self.as_json:
             for part in parts:
-                self._console.print(part, markup=False, highlight=False, soft_wrap=False)
+                self._print(part)
+
+    def _print(self, part: Any) -> None:
+        """In a file no line ends in the blanks that fill a table's cells."""
+        console = self._console
+        with console.capture() as drawn:
+            console.print(part, markup=False, highlight=False, soft_wrap=False)
+        text = drawn.get()
+        if not console.is_terminal:
+            text = "\n".join(line.rstrip() for line in text.split("\n"))
+        console.file.write(text)
 
     def title(self, text: str) -> None:
         """The head of a part."""
@@ -73,19 +83,6 @@ def stderr() -> Console:
     return Console(file=sys.stderr)
 
 
-@contextmanager
-def noted() -> Iterator[list[str]]:
-    """Warnings of the work inside, each text once; nothing reaches the terminal as Python prints them."""
-    notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            yield notes
-        finally:
-            ours = (str(w.message) for w in caught if not issubclass(w.category, DeprecationWarning))
-            notes.extend(dict.fromkeys(ours))
-
-
 def plain(value: Any) -> Any:
     """The value in what JSON has: NaN is null, infinities are text, arrays are lists."""
     if isinstance(value, dict):
@@ -104,3 +101,83 @@ def _number(value: float) -> float | str | None:
     if isnan(value):
         return None
     return ("Infinity" if value > 0 else "-Infinity") if isinf(value) else value
+
+
+class Steps:
+    """How far a work of several steps is: called with a step in words, how many are done, and how many there are.
+
+    Steps take unequal time. What is left is guessed from those done, until `expect` knows better.
+    """
+
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar, self._task = bar, task
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """A step begins."""
+        self._bar.update(self._task, description=step, completed=done, total=total)
+
+    def expect(self, seconds: float) -> None:
+        """All that is left will take about so long."""
+        self._bar.update(self._task, end=monotonic() + seconds)
+
+
+@contextmanager
+def steps(what: str) -> Iterator[Steps]:
+    """A bar on standard error for work of several steps; shown where that is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        """About how long it will take yet."""
+
+        def render(self, task: Task) -> Text:
+            return Text(_left(task.fields["end"], task.elapsed, task.completed, task.total))
+
+    with _bar(SpinnerColumn(), _described(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Left()) as bar:
+        yield Steps(bar, bar.add_task(what, total=None, end=None))
+
+
+@contextmanager
+def rows_read(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A function to call with the number of rows just done: shows rows, their rate and, of a total, the time left."""
+    from rich.progress import BarColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Rows, and rows a second."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{int(task.completed):,} rows" + (f", {speed:,.0f}/s" if speed else ""))
+
+    left = (TextColumn("left"), TimeRemainingColumn()) if total else (TimeElapsedColumn(),)
+    with _bar(_described(), BarColumn(), Rate(), *left) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda n: bar.advance(task, n)
+
+
+def _left(end: float | None, elapsed: float | None, done: float, total: float | None) -> str:
+    """In words, where there is a guess: by what was expected, or by how long each step took so far."""
+    if end is not None:
+        seconds = end - monotonic()
+    elif done >= 2 and total and elapsed:
+        seconds = elapsed / done * (total - done)
+    else:
+        return ""
+    if seconds < 1:
+        return "nearly done" if end is None else "longer than expected"
+    return f"about {seconds:.0f} s left" if seconds < 100 else f"about {seconds / 60:.0f} min left"
+
+
+def _described() -> Any:
+    from rich.progress import TextColumn
+
+    return TextColumn("{task.description}", markup=False)
+
+
+def _bar(*columns: Any) -> Any:
+    """A bar that is gone when it is done, and that does not touch standard output."""
+    from rich.progress import Progress
+
+    console = stderr()
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal, redirect_stdout=False)

@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``separatrix datasets``: the data sets that come with the package, listed or written to a file."""
+"""``separatrix datasets``: the data sets that come with the package, listed or written to a file.
+
+``separatrix demo`` goes the whole way on one of them.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from separatrix.cli.console import Voice
-from separatrix.cli.errors import CommandError, writing
+from separatrix.cli.errors import CommandError, writing, wrote
+from separatrix.cli.files import STANDARD, require_free
 from separatrix.cli.options import Force, Json, examples, nearest
-from separatrix.cli.outputs import STANDARD, require_free
 
-__all__ = ["CATALOGUE", "EXAMPLES", "datasets", "write_dataset"]
-
-EXAMPLES = examples(
-    "separatrix datasets",
-    "separatrix datasets loans -o loans.csv",
-    "separatrix datasets xor-clusters --rows 5000 --seed 3 -o clusters.parquet",
-)
+__all__ = ["CATALOGUE", "VERBS", "datasets", "demo"]
 
 
 class Entry(NamedTuple):
@@ -29,6 +28,7 @@ class Entry(NamedTuple):
     about: str
 
 
+ROWS = None  # of the demo's table: as many as the data set has by itself
 CATALOGUE = {
     "loans": Entry("make_loans", "outcome", "loans repaid or not: ids, dates, gaps, categories; the demo's table"),
     "lobsters": Entry("load_lobsters", "survived", "159 juvenile lobsters: survival by size; real"),
@@ -67,13 +67,47 @@ def datasets(
     if as_json and output == STANDARD:
         raise typer.BadParameter("with --json, standard output is taken: name a file.", param_hint="--output")
     require_free([output], force=force)
-    count = write_dataset(name, output, rows=rows, seed=seed, force=force)
+    count = _write(name, output, rows=rows, seed=seed, force=force)
+    if output != STANDARD:
+        wrote(output)
     voice = Voice(as_json=as_json, to_stderr=output == STANDARD)
     voice.say(f"Written: {output}, {count:,} rows. The target is {entry.target}.")
     voice.finish({"name": name, "target": entry.target, "rows": count, "files": {"data": output}})
 
 
-def write_dataset(name: str, output: str, *, rows: int | None, seed: int, force: bool) -> int:
+def demo(
+    folder: Annotated[
+        str, typer.Option("--folder", metavar="DIR", help="Where the table, the model and the report go.")
+    ] = "separatrix-demo",
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Fit a table of loans that comes with the package, end to end, in less than a minute."""
+    from separatrix.cli.fit import fit_and_write
+    from separatrix.cli.studies import Question
+
+    voice = Voice(as_json=as_json)
+    home, target = Path(folder), CATALOGUE["loans"].target
+    is_new = not home.exists()
+    data, model, report = (str(home / name) for name in ("loans.csv", "model.sx", "report.html"))
+    try:
+        with writing(home):
+            home.mkdir(exist_ok=True)
+        require_free([data, model, report], force=force)
+        voice.say(f"The same as: separatrix fit {data} --target {target} -o {model} --report {report}", "")
+        with TemporaryDirectory() as aside:
+            draft = Path(aside, "loans.csv")
+            _write("loans", str(draft), rows=ROWS, seed=0, force=False)
+            question = Question(str(draft), target, shown=data)
+            fit_and_write(question, voice, model=model, report=report, beside={data: draft.read_bytes()})
+    except BaseException:
+        if is_new and home.is_dir() and not any(home.iterdir()):
+            home.rmdir()
+        raise
+    voice.say(f"Try: separatrix explain {model}", f"The report is at {report}: open it in a browser.")
+
+
+def _write(name: str, output: str, *, rows: int | None, seed: int, force: bool) -> int:
     """Write a data set of the catalogue; the number of rows."""
     from separatrix.data.files import open_writer
 
@@ -116,3 +150,16 @@ def _table(name: str, entry: Entry, rows: int | None, seed: int) -> Any:
         X, y, *_ = make(rng=seed) if rows is None else make(rows, rng=seed)
         columns = X if isinstance(X, dict) else {f"x{d}": column for d, column in enumerate(np.asarray(X).T)}
     return pa.table({key: pa.array(values, from_pandas=True) for key, values in columns.items()} | {entry.target: y})
+
+
+VERBS = (
+    (
+        datasets,
+        examples(
+            "separatrix datasets",
+            "separatrix datasets loans -o loans.csv",
+            "separatrix datasets xor-clusters --rows 5000 --seed 3 -o clusters.parquet",
+        ),
+    ),
+    (demo, examples("separatrix demo", "separatrix demo --folder /tmp/try --force")),
+)

@@ -3,27 +3,39 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from math import exp, inf, log, nan
 from sys import float_info
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from separatrix.comparison import Comparison
     from separatrix.data.table import Schema
-    from separatrix.study import Coefficient, Study
+    from separatrix.study import Coefficient, Compared, Study
 
-__all__ = ["coefficient_list", "column_list", "evidence_of", "model_list", "odds_ratio", "study_document"]
+__all__ = [
+    "coefficient_list",
+    "column_list",
+    "evidence_of",
+    "figures_of",
+    "model_list",
+    "odds_ratio",
+    "study_document",
+]
 
 LARGEST = log(float_info.max)
 
 
-def study_document(study: Study, notes: list[str], files: dict[str, str]) -> dict[str, Any]:
-    """Of `fit`, `compare`, `report` and `demo`."""
+def study_document(study: Study | Compared, notes: list[str], files: dict[str, str]) -> dict[str, Any]:
+    """Of `fit`, `compare`, `report` and `demo`; what was not asked for is empty."""
+    from separatrix.study import Study
+
+    whole = study if isinstance(study, Study) else None
     chosen = None if study.choice is None else {"name": study.choice.name, "reasons": list(study.choice.reasons)}
     return {
         "name": study.name,
         "rows": study.n_rows,
         "target": study.target,
+        "positive": None if whole is None else whole.positive,
         "classes": [
             {"label": label, "rows": count}
             for label, count in zip(study.classes.tolist(), study.counts.tolist(), strict=True)
@@ -31,12 +43,29 @@ def study_document(study: Study, notes: list[str], files: dict[str, str]) -> dic
         "columns": column_list(study.schema),
         "models": [] if study.comparison is None else model_list(study.comparison),
         "chosen": chosen,
-        "coefficients": coefficient_list(study.coefficients),
-        "effects": [{"column": effect.column, "importance": effect.importance} for effect in study.effects],
-        "level": study.level,
+        "figures": {} if whole is None else {name: list(pair) for name, pair in figures_of(whole).items()},
+        "coefficients": [] if whole is None else coefficient_list(whole.coefficients),
+        "effects": [] if whole is None else [{"column": e.column, "importance": e.importance} for e in whole.effects],
+        "level": None if whole is None else whole.level,
         "notes": notes,
         "files": files,
         "seconds": study.seconds,
+    }
+
+
+def figures_of(study: Study) -> dict[str, tuple[float, float]]:
+    """Figures of merit on the rows that were judged: value and standard error by name, NaN where not known."""
+    from separatrix import metrics
+
+    held = study.held_out
+    loss = metrics.log_likelihood(held.P, held.codes)
+    found = {name: getattr(metrics, name)(held.P, held.codes) for name in ("accuracy", "auc", "brier", "ece")}
+    pairs = {name: (float(each.value), float(each.standard_error)) for name, each in found.items()}
+    calibrated = metrics.ece_if_calibrated(held.P, held.codes)
+    return {
+        "log_loss": (-float(loss.value), float(loss.standard_error)),
+        **pairs,
+        "ece_if_calibrated": (float(calibrated), nan),
     }
 
 

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can go wrong, the exit code it has, and one paragraph on it: what, where and what to do."""
+"""What can go wrong, the exit code it has, and one paragraph on it: what, where and what to do.
+
+The library speaks to those who write Python. Its remedies are put here into words that can be typed after a verb.
+"""
 
 from __future__ import annotations
 
 import errno
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +15,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["CODES", "CommandError", "UsageError", "failure_of", "writing"]
+__all__ = ["CODES", "CommandError", "UsageError", "as_typed", "failure_of", "forget_written", "writing", "wrote"]
 
 # Part of the interface: scripts test for these numbers. docs/cli.md has the same list.
 CODES = {
@@ -22,9 +26,15 @@ CODES = {
     "interrupted": 130,
     "closed": 141,
 }
+# Remedies of the library, and the same for the command line; where nothing can be typed, the remedy is left out.
+RETYPED = re.compile(r",? or say what the column is: types=\{'(?P<column>.*)': '(?P<kind>\w+)'\}")
+FORCED = re.compile(r"--force \(force=True\)|pass force=True")
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 # Typer brings its own copy of click in some versions and imports it in others; this is the right class in both.
 UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+_written: list[str] = []  # what this command has put in its place so far: one that is stopped has to tell
 
 
 class CommandError(Exception):
@@ -51,20 +61,50 @@ def failure_of(error: BaseException) -> CommandError:
         case CommandError():
             return error
         case KeyboardInterrupt():
-            kind, message = "interrupted", "Stopped. No file was written or changed."
+            kind, message = "interrupted", f"Stopped. {_left_behind()}"
         case BrokenPipeError():
             kind, message = "closed", ""
         case OSError():
-            kind, message = ("output" if error.errno in NO_ROOM else "data"), _os_error(error)
+            is_output = isinstance(error, FileExistsError) or error.errno in NO_ROOM
+            kind, message = ("output" if is_output else "data"), _os_error(error)
         case MemoryError():
             kind, message = "data", "The table does not fit into memory. Give fewer rows or columns (--drop)."
         case ModuleNotFoundError():
             kind, message = "unexpected", _missing(error)
         case _ if (reason := _reason(error)) is not None:
-            kind, message = reason, str(error)
+            kind, message = reason, as_typed(str(error))
         case _:
             kind, message = "unexpected", _bug(error)
     return CommandError(kind, message, trace="".join(traceback.format_exception(error)))
+
+
+def wrote(path: object) -> None:
+    """A file is in its place."""
+    _written.append(str(path))
+
+
+def forget_written() -> None:
+    """A command begins."""
+    _written.clear()
+
+
+def as_typed(message: str, *, can_retype: bool = True) -> str:
+    """The message with remedies for those who type; ``can_retype`` where the verb has ``--types``.
+
+    Examples
+    --------
+    >>> as_typed("Correct it, leave it blank, or say what the column is: types={'zip': 'categorical'}.")
+    'Correct it, leave it blank, or say what the column is: --types zip=categorical.'
+    """
+    if can_retype:
+        message = RETYPED.sub(r", or say what the column is: --types \g<column>=\g<kind>", message)
+    else:
+        message = RETYPED.sub("", message).replace("Correct it, leave it blank.", "Correct it, or leave it blank.")
+    return FORCED.sub("pass --force", message)
+
+
+def _left_behind() -> str:
+    return f"Written before that: {', '.join(_written)}." if _written else "No file was written or changed."
 
 
 @contextmanager

@@ -8,59 +8,58 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.console import Voice, noted
+from separatrix.cli.console import Voice
 from separatrix.cli.document import coefficient_list, column_list, evidence_of
-from separatrix.cli.options import Json, Level, Saved, examples
+from separatrix.cli.options import Json, Level, Positive, Saved, examples
 
 if TYPE_CHECKING:
-    from separatrix.cli.curves import Curve
+    from separatrix.cli.render import Curve
     from separatrix.study import Coefficient
 
-__all__ = ["EXAMPLES", "explain"]
+__all__ = ["VERBS", "explain"]
 
 SHOWN = 20
-EXAMPLES = examples(
-    "separatrix explain model.sx",
-    "separatrix explain model.sx --all --level 0.9",
-    "separatrix explain model.sx --json | jq '.coefficients[0]'",
-)
+AGAINST_ALL = "against the geometric mean of all classes"
 
 
 def explain(
     model: Saved,
     level: Level = 0.95,
+    positive: Positive = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Every weight, also the pieces of curves; else the strongest {SHOWN}.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the weights of a saved model, strongest first, with intervals and odds ratios; its evidence; its doubts."""
-    from separatrix.cli.curves import curves_of, straight_weights
-    from separatrix.cli.inputs import load_model, require_of_tables, target_of
-    from separatrix.study import explain as weights_of
+    from separatrix.cli.files import load_model, require_of_tables, target_of
+    from separatrix.cli.render import curves_of, straight_weights
+    from separatrix.study.notes import captured
 
     voice = Voice(as_json=as_json)
     fitted = load_model(model)
     require_of_tables(fitted, model)
-    with noted() as warned:
-        found = weights_of(fitted, level)
+    with captured() as warned:
+        found = weights_for(fitted, level, positive)
     weights, curves = sorted(found, key=_strength), curves_of(fitted, found)
     listed = weights if everything else sorted(straight_weights(fitted, found), key=_strength)
     target, evidence = target_of(fitted, None), evidence_of(fitted.estimator_)
     schema = fitted.encoder_.schema_
-    notes = list(dict.fromkeys([*schema.notes, *getattr(fitted.estimator_, "notes_", ()), *warned]))
+    notes = list(dict.fromkeys([*schema.notes, *getattr(fitted.estimator_, "notes_", ()), *map(str, warned)]))
     many = len(fitted.classes_) > 2
     voice.say(_head(model, fitted, target))
     _say_weights(voice, listed, level, many=many, most=len(listed) if everything else SHOWN)
     _say_curves(voice, curves, many=many)
-    _say_meaning(voice, found, curves, many=many)
-    _say_evidence(voice, evidence)
+    _say_meaning(voice, fitted, found, curves)
+    _say_evidence(voice, evidence, getattr(fitted, "n_rows_", None))
     voice.notes(notes)
     voice.finish(
         {
             "model": type(fitted.estimator_).__name__,
+            "name": getattr(fitted, "name_", None),
             "target": target,
             "classes": fitted.classes_.tolist(),
+            "positive": found[0].label if found and not many else None,
             "columns": column_list(schema),
             "level": level,
             "coefficients": coefficient_list(tuple(weights)),
@@ -71,6 +70,24 @@ def explain(
     )
 
 
+def weights_for(fitted: Any, level: float, positive: str | None) -> tuple[Coefficient, ...]:
+    """The weights of a classifier of tables, for the class of interest: as named, or as the model remembers it."""
+    from dataclasses import replace
+
+    from separatrix.cli.studies import positive_of
+    from separatrix.study import explain as weights_of
+
+    found, classes = weights_of(fitted, level), fitted.classes_.tolist()
+    remembered = getattr(fitted, "positive_", None)  # only a study knows it
+    side = remembered if positive is None and remembered is not None else positive_of(classes, positive)
+    if len(classes) != 2 or side == classes[1]:
+        return found
+    return tuple(
+        replace(c, label=side, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
+        for c in found
+    )
+
+
 def _strength(weight: Coefficient) -> float:
     return -abs(weight.per_spread)
 
@@ -78,7 +95,8 @@ def _strength(weight: Coefficient) -> float:
 def _head(path: str, fitted: Any, target: str | None) -> str:
     classes = ", ".join(map(str, fitted.classes_[:8])) + (", ..." if len(fitted.classes_) > 8 else "")
     predicted = f"predicts {target}: " if target else "classes "
-    return f"{path}: {type(fitted.estimator_).__name__}, {predicted}{classes}."
+    name = getattr(fitted, "name_", None) or type(fitted.estimator_).__name__  # a study has names in plain words
+    return f"{path}: {name}, {predicted}{classes}."
 
 
 def _say_weights(voice: Voice, weights: Sequence[Coefficient], level: float, *, many: bool, most: int) -> None:
@@ -94,8 +112,7 @@ def _say_weights(voice: Voice, weights: Sequence[Coefficient], level: float, *, 
 
 
 def _say_curves(voice: Voice, curves: Sequence[Curve], *, many: bool) -> None:
-    from separatrix.cli.curves import sparkline
-    from separatrix.cli.render import plain_table
+    from separatrix.cli.render import plain_table, sparkline
 
     if not curves:
         return
@@ -110,11 +127,19 @@ def _say_curves(voice: Voice, curves: Sequence[Curve], *, many: bool) -> None:
     voice.say(table)
 
 
-def _say_meaning(voice: Voice, weights: Sequence[Coefficient], curves: Sequence[Curve], *, many: bool) -> None:
+def _say_meaning(voice: Voice, fitted: Any, weights: Sequence[Coefficient], curves: Sequence[Curve]) -> None:
+    from separatrix.tables.prior_only import PriorOnly
+
+    if isinstance(fitted.estimator_, PriorOnly):
+        voice.say("", "It has no weights: it says the shares of the classes, whatever the row.")
+        return
     if not weights:
         voice.say("", "It has no weights that could be listed: its boundary is no plane.")
         return
-    toward = "its class, against the average of the others" if many else str(weights[0].label)
+    classes = fitted.classes_.tolist()
+    toward = (
+        f"its class {AGAINST_ALL}" if len(classes) > 2 else f"{weights[0].label} against {_other(classes, weights)}"
+    )
     text = (
         f"A weight is added to the log-odds of {toward} for each unit of its number, or for a level of a category "
         "against their average; the odds are multiplied by the odds ratio. Per sd: the weight of one standard "
@@ -125,13 +150,29 @@ def _say_meaning(voice: Voice, weights: Sequence[Coefficient], curves: Sequence[
     voice.say("", text)
 
 
-def _say_evidence(voice: Voice, evidence: dict[str, float] | None) -> None:
+def _other(classes: list[Any], weights: Sequence[Coefficient]) -> str:
+    return str(next(label for label in classes if label != weights[0].label))
+
+
+def _say_evidence(voice: Voice, evidence: dict[str, float] | None, n_rows: int | None) -> None:
     if evidence is None:
         return
-    voice.title("Evidence")
+    voice.title("Evidence" + (f", of all {n_rows:,} rows it learnt from" if n_rows else ""))
     voice.say(
         f"ln p(D) {evidence['log_evidence']:.1f} = log-likelihood {evidence['log_likelihood']:.1f} "
         f"+ Occam factor {evidence['occam_factor']:.1f}",
         f"{evidence['effective_parameters']:.1f} effective parameters; BIC {evidence['bic']:.1f}, "
         f"AIC {evidence['aic']:.1f}",
     )
+
+
+VERBS = (
+    (
+        explain,
+        examples(
+            "separatrix explain model.sx",
+            "separatrix explain model.sx --all --level 0.9",
+            "separatrix explain model.sx --json | jq '.coefficients[0]'",
+        ),
+    ),
+)

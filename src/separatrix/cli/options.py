@@ -16,6 +16,7 @@ __all__ = [
     "Json",
     "Level",
     "Models",
+    "Positive",
     "Saved",
     "Seed",
     "Target",
@@ -95,6 +96,15 @@ TestShare = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the split into training and test rows.", min=0)]
 Level = Annotated[
     float, typer.Option("--level", metavar="P", help="Probability that intervals hold.", callback=_within(0, 1))
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="CLASS",
+        help="Of two classes, the one that odds and effects are told for; by default the rarer.",
+        show_default=False,
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on standard output.")]

@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``separatrix plot``: one picture of a saved model, as a file."""
+"""``separatrix plot``: one picture of a saved model, as a file; ``separatrix export``: the model itself, as ONNX."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from separatrix.cli.console import Voice, noted
-from separatrix.cli.errors import CommandError, writing
-from separatrix.cli.options import Force, Json, Saved, examples, nearest
-from separatrix.cli.outputs import require_ending, require_free
+from separatrix.cli.console import Voice
+from separatrix.cli.errors import CommandError, writing, wrote
+from separatrix.cli.files import require_ending, require_free, write_together
+from separatrix.cli.options import Force, Json, Positive, Saved, examples, nearest
 
-__all__ = ["EXAMPLES", "plot"]
+__all__ = ["VERBS", "export", "plot"]
 
 ENDINGS = (".png", ".svg", ".pdf")
-EXAMPLES = examples(
-    "separatrix plot model.sx --kind coefficients -o weights.png",
-    "separatrix plot model.sx held_out.csv --kind reliability -o calibration.svg",
-    "separatrix plot two_columns.sx data.csv --kind boundary -o regions.pdf",
-)
+LEVEL = 0.95  # of whiskers
+SIDED = ("coefficients", "reliability")  # pictures of two classes that are told for one of them
 
 
 class Picture(NamedTuple):
@@ -63,6 +59,7 @@ def plot(
     target: Annotated[
         str | None, typer.Option("--target", "-t", metavar="COL", help="The labels; by default as at the fit.")
     ] = None,
+    positive: Positive = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -70,49 +67,90 @@ def plot(
 
     boundary, probability and uncertainty are of models of two columns, density of one; projection of linear models.
     """
-    from separatrix.cli.inputs import load_model
+    from separatrix.cli.files import load_model
+    from separatrix.study.notes import captured
 
     require_ending(output, ENDINGS, what="a picture")
-    require_free([output], force=force)
+    require_free([output], force=force, inputs=[model, data])
     if data is None and kind != "coefficients":
         raise typer.BadParameter(f"a picture of kind {kind} needs labelled rows.", param_hint="DATA")
+    if positive is not None and kind not in SIDED:
+        raise typer.BadParameter(f"a picture of kind {kind} shows both classes.", param_hint="--positive")
     fitted = load_model(model)
-    with noted() as warned:
-        figure = _draw(PICTURES[kind], fitted, data, target)
-        _save(figure, output)
-    voice = Voice(as_json=as_json)
-    voice.notes(warned)
-    voice.say(f"Written: {output}")
-    voice.finish({"kind": kind, "notes": warned, "files": {"picture": output}})
+    with captured() as warned:
+        drawn = _drawn(_figure(kind, fitted, data, target, positive), output)
+    write_together({output: drawn})
+    _finish(Voice(as_json=as_json), "picture", output, {"kind": kind}, list(map(str, warned)))
 
 
-def _draw(picture: Picture, fitted: Any, data: str | None, target: str | None) -> Any:
+def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positive: str | None) -> Any:
     """The figure; matplotlib is told beforehand that there is no window to draw in."""
     from separatrix import plots
+    from separatrix.cli.studies import positive_of
+    from separatrix.tables import TableClassifier
 
     _use_no_window()
+    picture = PICTURES[kind]
     display = getattr(plots, picture.display)
     estimator = getattr(fitted, "estimator_", fitted)
+    if kind == "coefficients" and isinstance(fitted, TableClassifier):
+        return _weights(display, fitted, positive, per_spread=data is not None)
     if data is None:
         return display.from_estimator(fitted).figure_
-    X, y = _rows(fitted, data, target, needs_labels=picture.display != "CoefficientDisplay")
+    X, y = _rows(fitted, data, target, needs_labels=kind != "coefficients")
     _require_width(X, picture)
     if y is None:
         return display.from_estimator(estimator, X).figure_
+    if kind == "reliability":
+        remembered = getattr(fitted, "positive_", None)
+        side = remembered if positive is None and remembered is not None else None
+        return _reliability(display, estimator, X, y, side or positive_of(estimator.classes_.tolist(), positive))
     response = {} if picture.response is None else {"response": picture.response}
     return display.from_estimator(estimator, X, y, **response).figure_
 
 
+def _weights(display: Any, fitted: Any, positive: str | None, *, per_spread: bool) -> Any:
+    """The weights as `explain` has them, under the names of the columns; with rows, per standard deviation."""
+    import numpy as np
+
+    from separatrix.cli.explain import weights_for
+
+    found = weights_for(fitted, LEVEL, positive)
+    if not found:
+        raise CommandError("data", f"{type(fitted.estimator_).__name__} has no weights to draw. Draw reliability.")
+    labels = list(dict.fromkeys(c.label for c in found))
+    names = [c.name for c in found if c.label == labels[0]]
+    numbers = np.array([[c.weight, c.lower, c.upper] for c in found]).reshape(len(labels), len(names), 3)
+    return display.from_values(
+        names,
+        *np.moveaxis(numbers, 2, 0),
+        labels=labels,
+        level=LEVEL,
+        spread=fitted.spread_ if per_spread else None,
+    ).figure_
+
+
+def _reliability(display: Any, estimator: Any, X: Any, y: Any, side: Any) -> Any:
+    """Of two classes, that of the one of interest."""
+    import numpy as np
+
+    P, classes = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_)
+    order = np.argsort(classes == side, kind="stable") if len(classes) == 2 else np.arange(len(classes))
+    place = {label: k for k, label in enumerate(classes[order].tolist())}
+    codes = np.array([place[label] for label in y.tolist()])
+    return display.from_predictions(P[:, order], codes, classes=classes[order]).figure_
+
+
 def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool) -> tuple[Any, Any]:
     """The numbers that the estimator is given, of the rows with a label, and the labels."""
-    from separatrix.cli.inputs import open_data, read_rows, require_columns, target_of
+    from separatrix.cli.files import open_data, read_rows, require_columns, target_of
     from separatrix.cli.scoring import Scorer
 
     labels = target_of(fitted, target)
     if labels is None and needs_labels:
         raise CommandError("data", "The model does not say which column it predicts. Name it: --target COL")
     scorer = Scorer(fitted, level=None, target=labels)
-    table = open_data(data, scorer.categories)
+    table = open_data(data, scorer.types)
     require_columns(table, scorer.inputs, why="the model needs")
     if not needs_labels or labels is None:
         return scorer.numbers(read_rows(table)), None
@@ -131,9 +169,13 @@ def _require_width(X: Any, picture: Picture) -> None:
     if picture.n_columns not in (None, X.shape[1]):
         raise CommandError(
             "data",
-            f"This picture is of models of {picture.n_columns} columns of numbers; this one has {X.shape[1]}. Fit one "
-            f"to {picture.n_columns} columns (--drop the others), or draw coefficients, reliability or projection.",
+            f"This picture is of models of {_columns(picture.n_columns)} of numbers; this one has {X.shape[1]}. Fit "
+            f"one to {_columns(picture.n_columns)} (--drop the others), or draw coefficients or reliability.",
         )
+
+
+def _columns(n: int | None) -> str:
+    return "one column" if n == 1 else f"{n} columns"
 
 
 def _use_no_window() -> None:
@@ -144,13 +186,52 @@ def _use_no_window() -> None:
     mpl.use("Agg")
 
 
-def _save(figure: Any, output: str) -> None:
-    """Whole or not at all: drawn in memory, then written beside its place and renamed."""
+def _drawn(figure: Any, output: str) -> bytes:
+    """The picture as the bytes of its file."""
     import io
-
-    from separatrix._writing import write_whole
 
     drawn = io.BytesIO()
     figure.savefig(drawn, format=output.rpartition(".")[2].lower(), dpi=150)
-    with writing(output):
-        write_whole(Path(output), drawn.getvalue())
+    return drawn.getvalue()
+
+
+def export(
+    model: Saved,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to, ending in .onnx.", show_default=False)
+    ],
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write a saved model as ONNX, which runs without Python."""
+    from separatrix.cli.files import load_model
+    from separatrix.study.notes import captured
+
+    require_ending(output, [".onnx"], what="a model for other languages")
+    require_free([output], force=force, inputs=[model])
+    fitted = load_model(model)
+    from separatrix.onnx import to_onnx
+
+    with captured() as warned, writing(output):
+        to_onnx(fitted, output, force=force)
+        wrote(output)
+    _finish(Voice(as_json=as_json), "onnx", output, {"model": type(fitted).__name__}, list(map(str, warned)))
+
+
+def _finish(voice: Voice, what: str, output: str, document: dict[str, Any], notes: list[str]) -> None:
+    voice.notes(notes)
+    voice.say(f"Written: {output}")
+    voice.finish(document | {"notes": notes, "files": {what: output}})
+
+
+VERBS = (
+    (
+        plot,
+        examples(
+            "separatrix plot model.sx --kind coefficients -o weights.png",
+            "separatrix plot model.sx held_out.csv --kind reliability -o calibration.svg",
+            "separatrix plot two_columns.sx data.csv --kind boundary -o regions.pdf",
+        ),
+    ),
+    (export, examples("separatrix export model.sx -o model.onnx")),
+)

@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``separatrix report``: how a saved model does on labelled rows, as one HTML file."""
+"""``separatrix report``: how a saved model does on labelled rows, in figures and as one HTML file."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from math import isnan
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.console import Voice, noted
-from separatrix.cli.document import study_document
+from separatrix.cli.console import Voice, steps
+from separatrix.cli.document import figures_of, study_document
 from separatrix.cli.errors import CommandError
-from separatrix.cli.options import Data, Force, Json, Level, Saved, examples
-from separatrix.cli.outputs import require_free
+from separatrix.cli.files import require_ending, require_free, write_together
+from separatrix.cli.options import Data, Force, Json, Level, Positive, Saved, examples
 
-__all__ = ["EXAMPLES", "report"]
+if TYPE_CHECKING:
+    from separatrix.study import Study
 
-EXAMPLES = examples(
-    "separatrix report model.sx this_year.csv -o this_year.html",
-    "separatrix report model.sx labelled.parquet --target churn -o check.html --force",
-)
+__all__ = ["VERBS", "report"]
 
 
 def report(
@@ -27,43 +26,72 @@ def report(
     target: Annotated[
         str | None, typer.Option("--target", "-t", metavar="COL", help="The labels; by default as at the fit.")
     ] = None,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")] = "report.html",
+    positive: Positive = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it: .html.")
+    ] = "report.html",
     level: Level = 0.95,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Judge a saved model on labelled rows, and write a report on it."""
-    from separatrix.cli.inputs import (
-        about,
-        load_model,
-        name_of,
-        open_data,
-        read_rows,
-        require_columns,
-        require_of_tables,
-        target_of,
-    )
-    from separatrix.cli.progress import steps
-    from separatrix.cli.scoring import Scorer
-    from separatrix.cli.studies import merged_notes, say_files, write_files
-    from separatrix.study import examine
+    """Judge a saved model on labelled rows: figures of merit, and a report on it."""
+    from dataclasses import replace
 
-    voice = Voice(as_json=as_json)
-    require_free([output], force=force)
+    from separatrix.cli.files import load_model, name_of, require_of_tables
+    from separatrix.cli.studies import contents_of, notes_to_say, positive_of, say_files
+
+    require_ending(output, [".html", ".htm"], what="a report")
+    require_free([output], force=force, inputs=[model, data])
     fitted = load_model(model)
     require_of_tables(fitted, model)
+    side = getattr(fitted, "positive_", None) if positive is None else positive_of(fitted.classes_.tolist(), positive)
+    study, said = _examined(fitted, model, data, target, level)
+    study = replace(study, positive=side)
+    contents = contents_of(study, model=None, report=output)
+    voice = Voice(as_json=as_json)
+    voice.say(f"{data}: {study.n_rows:,} rows of {name_of(data)} judged by {model}.")
+    _say_figures(study, voice)
+    voice.notes([*said, *notes_to_say(study.notes)])
+    write_together(contents)
+    say_files({"report": output}, voice)
+    voice.finish(study_document(study, [*said, *map(str, study.notes)], {"report": output}))
+
+
+def _examined(fitted: object, model: str, data: str, target: str | None, level: float) -> tuple[Study, list[str]]:
+    """What the model makes of the rows of the table, and what there is to say of the file."""
+    from separatrix.cli.files import about, name_of, open_data, read_rows, require_columns, target_of
+    from separatrix.cli.scoring import Scorer
+    from separatrix.study import examine
+
     labels = target_of(fitted, target)
     if labels is None:
         raise CommandError("data", f"{model} does not say which column it predicts. Name it: --target COL")
     scorer = Scorer(fitted, level=None, target=labels)
-    table = open_data(data, scorer.categories)
+    table = open_data(data, scorer.types)
     require_columns(table, [labels], why="is the target")
     require_columns(table, scorer.inputs, why="the model needs")
-    with noted() as warned, steps("Reading") as progress, about(table.path):
-        study = examine(fitted, read_rows(table), labels, name=name_of(data), level=level, progress=progress)
-    notes = merged_notes(table.notes, study.notes, warned)
-    voice.say(f"{table.path}: {study.n_rows:,} rows judged by {model}.")
-    files = write_files(study, model=None, report=output, force=force)
-    voice.notes(notes)
-    say_files(files, voice)
-    voice.finish(study_document(study, notes, files))
+    with steps("Reading") as progress, about(table.path):
+        study = examine(scorer.model, read_rows(table), labels, name=name_of(data), level=level, progress=progress)
+    return study, list(table.notes)
+
+
+def _say_figures(study: Study, voice: Voice) -> None:
+    from separatrix.cli.render import plain_table
+
+    table = plain_table("figure", "value", "standard error", right=(1, 2))
+    for name, (value, error) in figures_of(study).items():
+        if not isnan(value):
+            table.add_row(name.replace("_", " "), f"{value:.4f}", "" if isnan(error) else f"{error:.4f}")
+    voice.title("Figures")
+    voice.say(table)
+
+
+VERBS = (
+    (
+        report,
+        examples(
+            "separatrix report model.sx this_year.csv -o this_year.html",
+            "separatrix report model.sx labelled.parquet --target churn -o check.html --force",
+        ),
+    ),
+)

@@ -1,37 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A study of the table in a file: what `fit`, `compare` and `demo` have in common."""
+"""A study of the table in a file: what `fit`, `compare`, `report` and `demo` have in common."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from separatrix.cli.console import Voice, noted
-from separatrix.cli.errors import CommandError, writing
-from separatrix.cli.inputs import about, name_of, open_data, read_rows, remember_target, require_columns
+from separatrix.cli.console import Steps, Voice
+from separatrix.cli.errors import CommandError
+from separatrix.cli.files import about, name_of, open_data, read_rows, require_columns
 from separatrix.cli.options import names_among
-from separatrix.cli.progress import steps
-from separatrix.cli.render import class_line, column_table, file_table
+from separatrix.cli.render import class_line, column_table, comparison_table, file_table
 
 if TYPE_CHECKING:
-    from separatrix.study import Study
+    from separatrix.data.files import TableFile
+    from separatrix.study import Compared, Study
 
 __all__ = [
     "Question",
-    "merged_notes",
-    "run_study",
+    "contents_of",
+    "expected_seconds",
+    "notes_to_say",
+    "positive_of",
+    "require_no_bug",
+    "run_comparison",
     "say_choice",
-    "say_comparison",
+    "say_columns",
     "say_files",
-    "unsaid",
-    "write_files",
+    "say_table",
 ]
+
+# What a model may raise because of the rows it was given. Anything else is a slip of this package.
+OF_DATA = ("DataError", "ValueError", "LinAlgError", "MemoryError", "FloatingPointError", "OverflowError")
+ASIDE = ("other model", "failure")  # topics of notes on models that were not chosen; the table shows failures
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of which table."""
+    """What is asked of which table; ``shown`` is the file to name where it is not yet in its place."""
 
     data: str
     target: str
@@ -40,78 +47,136 @@ class Question:
     models: tuple[str, ...] = ()
     test_share: float = 0.2
     seed: int = 0
-    level: float = 0.95
+    shown: str = ""
 
 
-def run_study(question: Question, voice: Voice) -> tuple[Study, list[str]]:
-    """Read the table, say what its columns are taken for, compare models and choose one; and the notes on all that."""
-    from separatrix.study import conduct
+def run_comparison(question: Question, progress: Steps) -> tuple[Compared, list[str]]:
+    """Read the table and compare models on it; and what there is to say of the file."""
+    from separatrix.study import compare_models
 
     table = open_data(question.data, question.types)
+    types = _types(question, table)
+    with about(table.path):
+        compared = compare_models(
+            read_rows(table),
+            question.target,
+            name=name_of(question.shown or question.data),
+            types=types,
+            models=list(question.models) or None,
+            test_share=question.test_share,
+            seed=question.seed,
+            progress=progress,
+        )
+    return compared, list(table.notes)
+
+
+def _types(question: Question, table: TableFile) -> dict[str, str]:
+    """What columns are and which are left out, once all that were named are there."""
     require_columns(table, [question.target], why="is the target")
     drop = names_among(question.drop, table.columns)
     require_columns(table, question.types, why="--types names")
     require_columns(table, drop, why="--drop names")
-    if question.target in drop:
+    types = question.types | dict.fromkeys(drop, "drop")
+    kind = types.get(question.target, "categorical")
+    if kind == "drop":
         raise CommandError("usage", f"--drop {question.target}: this is the target, which cannot be left out.")
-    with noted() as warned, steps("Reading") as progress, about(table.path):
-        study = conduct(
-            read_rows(table),
-            question.target,
-            name=name_of(question.data),
-            types=question.types | dict.fromkeys(drop, "drop"),
-            models=list(question.models) or None,
-            test_share=question.test_share,
-            seed=question.seed,
-            level=question.level,
-            progress=progress,
+    if kind != "categorical":
+        raise CommandError(
+            "usage", f"--types {question.target}={kind}: this is the target, whose values are classes: categorical."
         )
-    voice.say(f"{table.path}: {study.n_rows:,} rows, {len(table.columns)} columns. Predicting {study.target}:")
-    voice.say(f"{class_line(study)}.", "", column_table(study.schema))
-    return study, merged_notes(table.notes, study.notes, warned)
+    return types
 
 
-def unsaid(notes: list[str], study: Study) -> list[str]:
-    """Those that do not stand under the table of models already."""
+def expected_seconds(compared: Compared) -> float:
+    """How long the fit to all rows may take, by that to some of them; effects take about a third of it again."""
+    fitted = compared.comparison[compared.choice.name].fit_seconds
+    return 1.3 * fitted * compared.n_rows / max(compared.n_train, 1) + 0.5
+
+
+def positive_of(classes: Sequence[Any], given: str | None, *, counts: Sequence[int] | None = None) -> Any:
+    """The class of interest of two: the one named, or the rarer where counts are known, or the second. Else None.
+
+    Raises
+    ------
+    CommandError
+        Where the one named is none of the classes, or there are more than two.
+    """
+    if given is None:
+        if len(classes) != 2:
+            return None
+        return classes[0] if counts is not None and counts[0] < counts[1] else classes[1]
+    known = [label for label in classes if str(label) == given]
+    named = ", ".join(map(str, classes[:8])) + (", ..." if len(classes) > 8 else "")
+    if not known:
+        raise CommandError("usage", f"--positive {given}: there is no such class. The classes are {named}.")
+    if len(classes) != 2:
+        raise CommandError(
+            "usage", f"--positive {given}: there are {len(classes)} classes, {named}, and not two sides."
+        )
+    return known[0]
+
+
+def notes_to_say(notes: Iterable[Any]) -> list[str]:
+    """Notes on the table and the model chosen, each once; those on other models are in the document alone."""
+    return list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in ASIDE))
+
+
+def require_no_bug(compared: Compared) -> None:
+    """Every model that failed did so because of the rows.
+
+    Raises
+    ------
+    CommandError
+        Where one failed because of a slip in this package: what is said of the others may be no better.
+    """
+    for trial in compared.comparison:
+        if trial.failure and trial.failure.partition(":")[0] not in OF_DATA:
+            raise CommandError(
+                "unexpected",
+                f"{trial.name} failed in a way that has nothing to do with the table. {trial.failure} This should not "
+                "happen: please report it with the command you typed. Nothing was saved; --models leaves a model out.",
+            )
+
+
+def say_table(question: Question, study: Study | Compared, voice: Voice) -> None:
+    """What the table is, and what is to be predicted."""
+    where, plans = question.shown or question.data, study.schema.plans
+    voice.say(f"{where}: {study.n_rows:,} rows, {len(plans) + 1} columns. Predicting {study.target}:")
+    voice.say(f"{class_line(study)}.")
+
+
+def say_columns(study: Study | Compared, voice: Voice) -> None:
+    """What the columns were taken for."""
+    voice.title(f"Columns, by the {study.schema.n_rows:,} rows learnt from")
+    voice.say(column_table(study.schema))
+
+
+def say_choice(study: Study | Compared, voice: Voice) -> None:
+    """Which model was taken, and why; then the figures of all."""
     from separatrix.comparison.notes import notes_on
 
-    said = [] if study.comparison is None else notes_on(study.comparison)
-    return [note for note in notes if note not in said]
+    if study.choice is None or study.comparison is None:
+        return
+    voice.title(f"Chosen: {study.choice.name}")
+    voice.say(" ".join(study.choice.reasons))
+    voice.title(f"Models compared on {len(study.comparison.test_rows):,} rows held out")
+    voice.say(comparison_table(study.comparison), "", *notes_on(study.comparison))
 
 
-def merged_notes(*lists: list[str] | tuple[str, ...]) -> list[str]:
-    """All of them in order, each once."""
-    return list(dict.fromkeys(note for notes in lists for note in notes))
-
-
-def say_comparison(study: Study, voice: Voice) -> None:
-    """The table of models."""
-    voice.title("Models compared")
-    voice.say(str(study.comparison))
-
-
-def say_choice(study: Study, voice: Voice) -> None:
-    """Which model was taken, and why."""
-    if study.choice is not None:
-        voice.title(f"Chosen: {study.choice.name}")
-        voice.say(" ".join(study.choice.reasons))
-
-
-def write_files(study: Study, *, model: str | None, report: str | None, force: bool) -> dict[str, str]:
-    """Save the model and its report; where they are, by what they are."""
-    files = {}
+def contents_of(study: Study, *, model: str | None, report: str | None) -> dict[str, bytes]:
+    """What is to be written, by its path: the model, which remembers what it predicts, and the report."""
+    contents = {}
     if model is not None:
-        from separatrix.io import save
+        from separatrix.io import packed
 
-        remember_target(study.model, study.target)
-        with writing(model):
-            files["model"] = str(save(study.model, model, force=force))
+        study.model.target_name_, study.model.positive_ = study.target, study.positive
+        study.model.name_ = None if study.choice is None else study.choice.name
+        contents[model] = packed(study.model)
     if report is not None:
-        from separatrix.report import write_report
+        from separatrix.report import render
 
-        with writing(report):
-            files["report"] = str(write_report(study, Path(report), force=force))
-    return files
+        contents[report] = render(study, model_path=model).encode("utf-8", errors="replace")
+    return contents
 
 
 def say_files(files: dict[str, str], voice: Voice) -> None:

@@ -21,9 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from separatrix._writing import whole_file
-
-__all__ = ["FileError", "parse_json", "read_archive", "write_archive"]
+__all__ = ["FileError", "archive_of", "parse_json", "read_archive"]
 
 MAGIC = "separatrix model"
 FORMAT = 2  # rises when older versions cannot read what is written
@@ -53,8 +51,8 @@ class FileError(ValueError):
     """A file that cannot be read as a model, or a model that cannot be written as a file."""
 
 
-def write_archive(target: Path, members: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
-    """One file with the members and a manifest; whole, or not at all."""
+def archive_of(members: Mapping[str, bytes], about: Mapping[str, Any]) -> bytes:
+    """The members and a manifest as the bytes of one file."""
     manifest = {
         "magic": MAGIC,
         "format": FORMAT,
@@ -62,13 +60,12 @@ def write_archive(target: Path, members: Mapping[str, bytes], about: Mapping[str
         **about,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
-    try:
-        with whole_file(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-            for name, data in members.items():
-                archive.writestr(name, data)
-    except OSError as error:
-        raise FileError(f"save: {target} cannot be written ({error.strerror}). Nothing was changed.") from error
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:

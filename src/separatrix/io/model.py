@@ -12,12 +12,13 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.io.archive import FORMAT, REVISION, TREE, FileError, parse_json, read_archive, write_archive
+from separatrix._writing import write_whole
+from separatrix.io.archive import FORMAT, REVISION, TREE, FileError, archive_of, parse_json, read_archive
 from separatrix.io.probe import require_answer
 from separatrix.io.reader import Reader
 from separatrix.io.writer import PACKAGE, Writer, is_ours
 
-__all__ = ["load", "save"]
+__all__ = ["load", "packed", "save"]
 
 STRICT = 2  # the format from which on a tree is JSON by the letter, without NaN
 
@@ -44,18 +45,26 @@ def save(model: Any, path: str | os.PathLike[str], *, force: bool = False) -> Pa
     FileError
         Where the file exists, the disk is full, or a part of the model is not of this package.
     """
-    target = Path(path)
+    target, content = Path(path), packed(model)
+    if target.exists() and not force:
+        raise FileError(f"save: {target} exists. Choose another name, or pass force=True to replace it.")
+    try:
+        write_whole(target, content)
+    except OSError as error:
+        raise FileError(f"save: {target} cannot be written ({error.strerror}). Nothing was changed.") from error
+    return target
+
+
+def packed(model: Any) -> bytes:
+    """What `save` writes, for those who put it elsewhere; raises as `save` does."""
     if not isinstance(model, BaseEstimator) or not is_ours(type(model)):
         raise FileError(f"save: {type(model).__name__} is not a model of this package.")
     check_is_fitted(model)
-    if target.exists() and not force:
-        raise FileError(f"save: {target} exists. Choose another name, or pass force=True to replace it.")
     writer = Writer()
     tree = json.dumps(writer.node(model, "model"), allow_nan=False).encode()
     members = {TREE: tree} | {f"arrays/{i}.npy": data for i, data in enumerate(writer.arrays)}
     version = importlib.import_module(PACKAGE).__version__
-    write_archive(target, members, {"version": version, "model": type(model).__name__})
-    return target
+    return archive_of(members, {"version": version, "model": type(model).__name__})
 
 
 def load(path: str | os.PathLike[str]) -> Any:

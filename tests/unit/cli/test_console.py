@@ -1,10 +1,13 @@
+import io
 import json
-import warnings
+from time import monotonic
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from separatrix.cli.console import Voice, noted, plain
+from separatrix.cli import console
+from separatrix.cli.console import Voice, plain
 
 
 def test_what_json_cannot_say_becomes_null_or_text():
@@ -43,17 +46,62 @@ def test_results_may_give_way_to_a_table_on_standard_output(capsys):
     assert (captured.out, captured.err) == ("", "3 rows\n")
 
 
-def test_warnings_become_notes_each_once_even_if_the_work_fails(capsys):
-    with noted() as notes:
-        for _ in range(3):
-            warnings.warn("careful", UserWarning, stacklevel=1)
-        warnings.warn("old name", DeprecationWarning, stacklevel=1)
-    assert notes == ["careful"]
-    with pytest.raises(ZeroDivisionError), noted():
-        _warn_and_fail()
-    assert capsys.readouterr().err == ""
+def test_no_line_of_a_file_ends_in_blanks(capsys):
+    from rich.table import Table
+
+    table = Table.grid()
+    table.add_column(width=20)
+    table.add_row("a")
+    Voice(as_json=False).say(table)
+    assert capsys.readouterr().out == "a\n"
 
 
-def _warn_and_fail():
-    warnings.warn("careful", UserWarning, stacklevel=1)
-    raise ZeroDivisionError
+@pytest.fixture
+def screen(monkeypatch):
+    """A terminal that keeps what was shown."""
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "stderr", lambda: Console(file=shown, force_terminal=True, width=100))
+    return shown
+
+
+def test_rows_and_their_rate_and_the_time_left_are_shown(screen):
+    with console.rows_read("Predicting", 1000) as advance:
+        advance(400)
+        advance(600)
+    assert "Predicting" in screen.getvalue()
+    assert "1,000 rows" in screen.getvalue()
+    assert "left" in screen.getvalue()
+
+
+def test_steps_are_named_and_counted_with_the_time_that_is_left(screen):
+    with console.steps("Reading") as step:
+        step("naive Bayes", 2, 7)
+        step.expect(90.0)
+    assert "naive Bayes" in screen.getvalue()
+    assert "2/7" in screen.getvalue()
+    assert "about 90 s left" in screen.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "done", "total", "said"),
+    [
+        (10.0, 1, 5, ""),  # one step says little about the others
+        (10.0, 2, 4, "about 10 s left"),
+        (600.0, 2, 4, "about 10 min left"),
+        (1.0, 4, 4, "nearly done"),
+        (None, 0, None, ""),
+    ],
+)
+def test_what_is_left_is_guessed_from_the_steps_done(elapsed, done, total, said):
+    assert console._left(None, elapsed, done, total) == said
+
+
+def test_what_takes_longer_than_expected_says_so():
+    assert console._left(monotonic() - 5, 10.0, 2, 4) == "longer than expected"
+
+
+def test_where_there_is_no_terminal_nothing_is_said(capsys):
+    with console.rows_read("Predicting", None) as advance, console.steps("Reading") as step:
+        advance(10)
+        step("naive Bayes", 1, 2)
+    assert capsys.readouterr() == ("", "")

@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 from separatrix import datasets as home
+from separatrix.cli import datasets
 from separatrix.cli.datasets import CATALOGUE
 
 
@@ -42,3 +43,32 @@ def test_wrong_words(folder, run, words, code, said):
     result = run("datasets", *words)
     assert result.exit_code == code
     assert said in " ".join(result.stderr.split())
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The same way with fewer rows: 200 of the 3000."""
+    monkeypatch.setattr(datasets, "ROWS", 200)
+
+
+def test_the_whole_way_ends_with_where_the_report_is(folder, run, small):
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1] == "The report is at separatrix-demo/report.html: open it in a browser."
+    names = sorted(path.name for path in (folder / "separatrix-demo").iterdir())
+    assert names == ["loans.csv", "model.sx", "report.html"]
+    assert run("demo").exit_code == 4  # nothing is overwritten
+    assert run("explain", "separatrix-demo/model.sx").exit_code == 0
+
+
+def test_one_that_is_stopped_half_way_leaves_nothing_and_can_be_run_again(folder, run, small, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("separatrix.report.render", stop)
+        result = run("demo")
+    assert result.exit_code == 130
+    assert "No file was written or changed" in result.stderr
+    assert not (folder / "separatrix-demo").exists()
+    assert run("demo").exit_code == 0

@@ -6,8 +6,8 @@ import separatrix as sx
 
 FAST = ("--models", "prior,bayes,linear")
 KEYS = {
-    *("name", "rows", "target", "classes", "columns", "models", "chosen", "coefficients", "effects"),
-    *("level", "notes", "files", "seconds"),
+    *("name", "rows", "target", "positive", "classes", "columns", "models", "chosen", "figures", "coefficients"),
+    *("effects", "level", "notes", "files", "seconds"),
 }
 
 
@@ -117,3 +117,15 @@ def test_a_model_that_does_not_suit_the_table_is_no_bug(folder, run):
     result = run("fit", "small.csv", "-t", "outcome", "--models", "curved", "-o", "new.sx", "--no-report")
     assert result.exit_code == 3
     assert "does not suit" in " ".join(result.stderr.split())
+
+
+def test_the_comparison_alone_and_no_file(folder, run, run_json):
+    words = ("compare", "loans.csv", "--target", "outcome", "--models", "prior,linear")
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "2 models, 2 classes" in result.stdout
+    found = run_json(*words)
+    assert [model["name"] for model in found["models"]] == ["linear discriminant", "prior only"]
+    assert found["models"][0]["test_log_likelihood"] > found["models"][1]["test_log_likelihood"]
+    assert found["files"] == {}
+    assert sorted(path.name for path in folder.iterdir()) == ["loans.csv", "model.sx"]

@@ -1,3 +1,5 @@
+import numpy as np
+import onnx
 import pyarrow as pa
 import pytest
 
@@ -44,7 +46,7 @@ def test_the_ending_says_the_format(folder, run, run_json, ending):
     [
         (["--kind", "coeficients"], 2, "Did you mean coefficients?"),
         (["--kind", "reliability"], 2, "needs labelled rows"),
-        (["-o", "p.jpeg"], 4, ".png, .svg, .pdf"),
+        (["-o", "p.jpeg"], 4, ".png or .svg or .pdf"),
         (["loans.csv", "--kind", "boundary"], 3, "models of 2 columns of numbers"),
         (
             ["loans.csv", "--kind", "reliability", "-t", "purpose"],
@@ -58,3 +60,61 @@ def test_what_cannot_be_drawn(folder, run, words, code, said):
     assert result.exit_code == code, result.output
     assert said in " ".join(result.stderr.split())
     assert sorted(path.name for path in folder.iterdir()) == ["loans.csv", "model.sx"]
+
+
+def test_a_model_for_other_languages(folder, run_json):
+    assert run_json("export", "model.sx", "-o", "m.onnx")["files"] == {"onnx": "m.onnx"}
+    onnx.checker.check_model(onnx.load("m.onnx"))
+
+
+def test_only_onnx_and_nothing_replaced(folder, run):
+    assert run("export", "model.sx", "-o", "m.txt").exit_code == 4
+    (folder / "m.onnx").write_text("precious")
+    assert run("export", "model.sx", "-o", "m.onnx").exit_code == 4
+    assert (folder / "m.onnx").read_text() == "precious"
+
+
+def test_force_replaces_an_export(folder, run):
+    (folder / "m.onnx").write_text("old")
+    assert run("export", "model.sx", "-o", "m.onnx", "--force").exit_code == 0
+    onnx.checker.check_model(onnx.load("m.onnx"))
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The displays that were drawn, in order."""
+    from separatrix.plots import CoefficientDisplay, ReliabilityDisplay
+
+    seen = []
+    for kind, maker in ((CoefficientDisplay, "from_values"), (ReliabilityDisplay, "from_predictions")):
+        make = getattr(kind, maker)
+
+        def keep(*words, make=make, **options):
+            seen.append(make(*words, **options))
+            return seen[-1]
+
+        monkeypatch.setattr(kind, maker, keep)
+    return seen
+
+
+def test_weights_keep_their_names_with_and_without_rows(folder, run, fitted, drawn):
+    for words in ([], ["loans.csv"]):
+        result = run("plot", "model.sx", *words, "-o", "p.png", "--force")
+        assert result.exit_code == 0, result.output
+    assert drawn[0].names[0] in fitted.encoder_.schema_.columns
+    assert set(drawn[0].names) <= set(fitted.encoder_.schema_.columns)
+    assert set(drawn[1].names) <= set(fitted.encoder_.schema_.columns)
+    assert (drawn[0].per_spread, drawn[1].per_spread) == (False, True)
+
+
+def test_the_class_of_interest_turns_weights_and_calibration(folder, run, drawn):
+    for kind in ("coefficients", "reliability"):
+        for label in ("defaulted", "repaid"):
+            words = ("plot", "model.sx", "loans.csv", "--kind", kind, "--positive", label, "-o", "p.png", "--force")
+            assert run(*words).exit_code == 0
+    one, other, low, high = drawn
+    assert (one.labels, other.labels) == (("defaulted",), ("repaid",))
+    np.testing.assert_allclose(one.weight, -other.weight)
+    assert "defaulted" in low.event
+    assert "repaid" in high.event
+    assert run("plot", "model.sx", "loans.csv", "--kind", "projection", "--positive", "repaid").exit_code == 2

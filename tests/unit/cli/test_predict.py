@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_nothing(folder, run, monkeypatch):
 
 
 def test_how_many_rows_to_expect_is_read_off_the_first_lines(folder):
-    from separatrix.cli.inputs import open_data
+    from separatrix.cli.files import open_data
     from separatrix.cli.predict import _expected_rows
 
     assert abs(_expected_rows(open_data("loans.csv")) - 300) <= 2

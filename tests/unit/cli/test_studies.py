@@ -1,35 +1,39 @@
+from types import SimpleNamespace
+
 import pytest
 
-from separatrix.cli.console import Voice
+from separatrix.cli.console import steps
 from separatrix.cli.errors import CommandError
-from separatrix.cli.studies import Question, merged_notes, run_study, unsaid
+from separatrix.cli.studies import (
+    Question,
+    contents_of,
+    expected_seconds,
+    notes_to_say,
+    positive_of,
+    require_no_bug,
+    run_comparison,
+)
+from separatrix.study import Note, study_of
 
 FAST = ("prior only", "naive Bayes", "linear discriminant")
 
 
-@pytest.fixture
-def study(folder):
-    return run_study(Question("loans.csv", "outcome", drop=("applied",), models=FAST), Voice(as_json=True))
+def asked(question):
+    with steps("Reading") as progress:
+        return run_comparison(question, progress)
 
 
-def test_a_study_drops_what_is_named_and_notes_what_it_drops(study):
-    found, notes = study
+def test_a_comparison_drops_what_is_named_and_notes_what_it_drops(folder):
+    found, _ = asked(Question("loans.csv", "outcome", drop=("applied",), models=FAST))
     assert found.name == "loans"
     assert (found.target, found.n_rows) == ("outcome", 300)
     assert "applied" not in found.schema.inputs
-    assert any("currency" in note for note in notes)
-    assert len(notes) == len(set(notes))
+    assert any("currency" in str(note) for note in found.notes)
 
 
 def test_types_are_obeyed(folder):
-    question = Question("loans.csv", "outcome", types={"debts": "categorical"}, models=("prior only",))
-    found, _ = run_study(question, Voice(as_json=True))
+    found, _ = asked(Question("loans.csv", "outcome", types={"debts": "categorical"}, models=("prior only",)))
     assert {plan.column: plan.kind for plan in found.schema.plans}["debts"] == "categorical"
-
-
-def test_notes_under_the_table_of_models_are_not_said_twice(study):
-    found, notes = study
-    assert not any(note in str(found.comparison).replace("\n", " ") for note in unsaid(notes, found))
 
 
 @pytest.mark.parametrize(
@@ -39,13 +43,55 @@ def test_notes_under_the_table_of_models_are_not_said_twice(study):
         (Question("loans.csv", "outcome", types={"agee": "number"}), 3, "--types names. Did you mean 'age'"),
         (Question("loans.csv", "outcome", drop=("agee",)), 3, "--drop names. Did you mean 'age'"),
         (Question("loans.csv", "outcome", drop=("outcome",)), 2, "cannot be left out"),
+        (Question("loans.csv", "outcome", types={"outcome": "number"}), 2, "whose values are classes"),
     ],
 )
 def test_names_that_are_not_there(folder, question, code, said):
     with pytest.raises(CommandError, match=said) as raised:
-        run_study(question, Voice(as_json=True))
+        asked(question)
     assert raised.value.code == code
 
 
-def test_notes_are_merged_in_order_each_once():
-    assert merged_notes(["a", "b"], ("b", "c"), []) == ["a", "b", "c"]
+def test_only_notes_on_the_table_and_the_model_chosen_are_said_each_once():
+    notes = [Note("dropped", "a"), Note("other model", "b"), Note("failure", "c"), Note("warning", "a"), "file"]
+    assert notes_to_say(notes) == ["a", "file"]
+
+
+def test_of_two_classes_the_rarer_is_of_interest_unless_another_is_named():
+    assert positive_of(["no", "yes"], None, counts=[5, 3]) == "yes"
+    assert positive_of(["no", "yes"], None, counts=[3, 5]) == "no"
+    assert positive_of(["no", "yes"], None) == "yes"
+    assert positive_of([0, 1], "0", counts=[5, 3]) == 0
+    assert positive_of(["a", "b", "c"], None, counts=[1, 2, 3]) is None
+    with pytest.raises(CommandError, match="The classes are no, yes"):
+        positive_of(["no", "yes"], "maybe")
+    with pytest.raises(CommandError, match="3 classes"):
+        positive_of(["a", "b", "c"], "a")
+
+
+def trials(*failures):
+    return SimpleNamespace(comparison=[SimpleNamespace(name=f"m{i}", failure=text) for i, text in enumerate(failures)])
+
+
+def test_a_model_may_fail_because_of_its_rows_and_not_because_of_a_slip():
+    require_no_bug(trials("", "DataError: too few rows.", "LinAlgError: singular"))
+    for slip in ("NameError: name 'x'", "AttributeError: no", "TypeError: no"):
+        with pytest.raises(CommandError, match="m1 failed in a way") as raised:
+            require_no_bug(trials("", slip))
+        assert raised.value.code == 1
+
+
+def test_the_last_fit_takes_as_much_longer_as_it_has_more_rows():
+    compared = SimpleNamespace(
+        comparison={"m": SimpleNamespace(fit_seconds=10.0)}, choice=SimpleNamespace(name="m"), n_rows=300, n_train=100
+    )
+    assert 30 < expected_seconds(compared) < 45
+
+
+def test_a_model_remembers_what_it_predicts_and_for_whom(folder):
+    import separatrix as sx
+
+    study = study_of(asked(Question("loans.csv", "outcome", models=FAST))[0])
+    (folder / "new.sx").write_bytes(contents_of(study, model="new.sx", report=None)["new.sx"])
+    again = sx.load("new.sx")
+    assert (again.target_name_, again.positive_, again.name_) == ("outcome", None, study.choice.name)

@@ -9,14 +9,14 @@ import pytest
 
 import separatrix as sx
 from problems import blobs
-from separatrix.io.archive import FORMAT, REVISION, FileError, parse_json, read_archive, write_archive
+from separatrix.io.archive import FORMAT, REVISION, FileError, archive_of, parse_json, read_archive
 
 MEMBERS = {"model.json": b"{}", "arrays/0.npy": b"numbers" * 40}
 
 
 @pytest.fixture
 def archive(tmp_path):
-    write_archive(tmp_path / "a.sx", MEMBERS, {"version": "1.2", "model": "Thing"})
+    (tmp_path / "a.sx").write_bytes(archive_of(MEMBERS, {"version": "1.2", "model": "Thing"}))
     return tmp_path / "a.sx"
 
 
@@ -98,7 +98,7 @@ def test_a_bomb_is_not_opened(tmp_path):
 def test_a_tree_that_would_become_a_forest(tmp_path):
     """Objects of Python take many times the memory of the text they are read from."""
     path = tmp_path / "tree.sx"
-    write_archive(path, {"model.json": b"[" + b"{}," * 3_000_000 + b"1]"}, {})
+    path.write_bytes(archive_of({"model.json": b"[" + b"{}," * 3_000_000 + b"1]"}, {}))
     assert path.stat().st_size < 50_000
     with pytest.raises(FileError, match="more than any model of that size"):
         read_archive(path)

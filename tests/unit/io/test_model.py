@@ -165,3 +165,12 @@ def test_the_model_of_a_large_table_is_small(tmp_path):
 def test_no_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nowhere.sx")
+
+
+def test_what_is_packed_is_what_a_file_holds(tmp_path):
+    X, y = blobs(40, n_features=2, n_classes=2)
+    model = sx.LinearDiscriminantAnalysis().fit(X, y)
+    (tmp_path / "a.sx").write_bytes(packed(model))
+    np.testing.assert_array_equal(sx.load(tmp_path / "a.sx").predict_proba(X), model.predict_proba(X))
+    with pytest.raises(FileError, match="not a model of this package"):
+        packed(object())

@@ -69,10 +69,10 @@ def test_half_a_posterior_is_not_handed_out(tmp_path):
 
 
 def test_records_are_no_models(tmp_path):
-    from separatrix.io.archive import write_archive
+    from separatrix.io.archive import archive_of
 
     node = {"is": "record", "class": "separatrix.solvers.newton:Newton", "fields": {"tol": 1.0}}
-    write_archive(tmp_path / "a.sx", {"model.json": json.dumps(node).encode()}, {})
+    (tmp_path / "a.sx").write_bytes(archive_of({"model.json": json.dumps(node).encode()}, {}))
     with pytest.raises(FileError, match="holds a Newton and no model"):
         sx.load(tmp_path / "a.sx")
 
