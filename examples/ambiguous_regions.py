@@ -45,7 +45,7 @@ def main(path: str = "ambiguous_regions.png") -> None:
         print(f"{name:<22} {ambiguous:>10.1%} {model.score(X, y):>11.1%}")
         ax.set(xlabel="$x_1$", ylabel="$x_2$", title=f"{name}: {ambiguous:.0%} ambiguous")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=140)
     plt.close(figure)
 
 

@@ -50,7 +50,7 @@ def main(path: str = "fisher_vs_mean_difference.png") -> None:
     for name, display in zip(("difference of means", "Fisher"), displays, strict=True):
         w = ", ".join(f"{d:.2f}" for d in display.direction)
         print(f"{name:<22} {w:<16} {display.distance:>9.2f} {display.wrong:>7.1%}")
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=130)
     plt.close(figure)
 
 

@@ -56,7 +56,7 @@ def main(path: str = "gaussian_grid.png") -> None:
         ax.label_outer()
     nearest = np.rint(X_test).clip(0, 4).sum(axis=1) % 2 == y_test
     print(f"{'class of the nearest centre':<30} {'':>7} {nearest.mean():>7.1%}   the best rule there is")
-    figure.savefig(path, dpi=75)
+    figure.savefig(path, dpi=150)
     plt.close(figure)
 
 

@@ -48,7 +48,7 @@ def main(path: str = "honest_probabilities.png") -> None:
     ReliabilityDisplay.from_estimator(
         comparison.models_[worst], X.iloc[rows], y[rows], ax=right, title=f"Reliability, {worst}"
     )
-    figure.savefig(path, dpi=70)
+    figure.savefig(path, dpi=150)
     plt.close(figure)
 
 

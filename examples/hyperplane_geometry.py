@@ -59,7 +59,7 @@ def main(path: str = "hyperplane_geometry.png") -> None:
         print(f"{point.tolist()!s:<14} {PLANE.w @ point + PLANE.w0:>6.2f} {r:>9.2f}   {foot.round(2).tolist()}")
     figure, ax = new_figure(size=(5.6, 5.4))
     draw(ax)
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=170)
     plt.close(figure)
 
 

@@ -56,7 +56,7 @@ def main() -> None:
         sx.plots.DecisionBoundaryDisplay.from_estimator(rule, X, y, ax=ax, title=f"{name}: {test:.0%} of test rows")
         ax.set(**units)
     axes[0].legend(loc="upper left", frameon=False)
-    figure.savefig("iris_rules.png", dpi=120)
+    figure.savefig("iris_rules.png", dpi=140)
     print(f"\n{'model':<20} {'train':>6} {'test':>6} {'passes':>7}  mean log probability of the true class, test")
     for name, model in PROBABILISTIC.items():
         model.fit(X_train, y_train)

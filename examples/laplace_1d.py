@@ -51,7 +51,7 @@ def main(path: str = "laplace_1d.png") -> None:
         left.set(ylabel="density", ylim=(0, None))
         right.set(ylabel="negative log density (nats)", ylim=(0, 12))
         left.legend()
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=165)
     plt.close(figure)
 
 

@@ -49,7 +49,7 @@ def main(path: str = "lda_vs_qda.png") -> None:
         DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax, title=title)
         ax.set(xlabel="$x_0$", ylabel="$x_1$")
     axes[0].legend(loc="lower right", title="class", framealpha=0.9, ncols=3, columnspacing=0.8, handletextpad=0.2)
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=165)
     plt.close(figure)
 
 

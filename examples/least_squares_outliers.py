@@ -29,7 +29,7 @@ RULES = {
 def main(path: str = "least_squares_outliers.png") -> None:
     X, y = make_outliers(n=100, n_outliers=20)
     near = slice(0, 100)
-    figure, axes = new_figure(1, 2, size=(10, 4.6), share_x=True, share_y=True)
+    figure, axes = new_figure(1, 2, size=(10, 5.6), share_x=True, share_y=True)
     print(f"{'rule':<22} {'rows':>5} {'right':>7} {'angle of w':>11}   right: of the 100 rows in the middle")
     for ax, rows, said in zip(axes, (near, slice(None)), ("100 rows", "and 20 more, far to the right"), strict=True):
         scatter_classes(ax, X[rows], y[rows], np.array([0, 1]))
@@ -41,8 +41,8 @@ def main(path: str = "least_squares_outliers.png") -> None:
             on_line = np.array([[-30.0, 30.0]]).T * [-w[1], w[0]] / np.hypot(*w) - w0 * w / (w @ w)
             ax.plot(*on_line.T, color=colour, linestyle=line, label=f"{name}: {right:.0%} right")
         ax.set(xlim=(-4, 12.5), ylim=(-12.5, 7), xlabel="$x_1$", ylabel="$x_2$", title=said)
-        ax.legend(loc="lower left", title="right: of the rows in the middle")
-    figure.savefig(path, dpi=90)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, title="right: of the rows in the middle")
+    figure.savefig(path, dpi=165)
     plt.close(figure)
 
 

@@ -36,7 +36,7 @@ def gap(display: LikelihoodSurfaceDisplay) -> float:
 
 
 def main(path: str = "likelihood_surface.png") -> None:
-    figure, axes = new_figure(1, 3, size=(14, 4.4))
+    figure, axes = new_figure(1, 3, size=(12, 5.4))
     print(f"{'rows':<20} {'lowest E':>9} {'angle':>7} {'length':>7} {'from a parabola':>16}   in nats, within 2 nats")
     for (name, (X, y)), ax in zip(CASES.items(), axes, strict=True):
         with warnings.catch_warnings():  # that there is no minimum is the point
@@ -45,7 +45,7 @@ def main(path: str = "likelihood_surface.png") -> None:
         display = LikelihoodSurfaceDisplay.from_estimator(model, X, y, ax=ax, title=name, resolution=51)
         place = "none    none" if display.minimum is None else "{:.1f} {:>7.2f}".format(*display.minimum[:2])
         print(f"{name:<20} {display.floor:>9.3f} {place:>15} {gap(display):>16.3f}")
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=140)
     plt.close(figure)
 
 

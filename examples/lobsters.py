@@ -53,7 +53,7 @@ def main(path: str = "lobsters.png") -> None:
     ClassDensityDisplay.from_estimator(lda, X, y, n_bins=11, ax=left, title="Class densities, one shared variance")
     with look():
         draw_shares(right, X, grid)
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=150)
     plt.close(figure)
 
 

@@ -55,7 +55,7 @@ def main(path: str = "mislabelled_points.png") -> None:
     )
     rows.legend(loc="upper right", frameon=True)
     curves.legend(loc="lower right")
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=150)
     plt.close(figure)
 
 

@@ -93,7 +93,7 @@ def main(path: str = "naive_bayes_line.png") -> None:
     with look():
         draw_weights(left, *answers(1000, rng))
         draw_line(right, rng)
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=150)
     plt.close(figure)
 
 

@@ -23,8 +23,8 @@ from separatrix.plots import FitPathDisplay
 
 def main(path: str = "perceptron_in_action.png") -> None:
     X, y = make_separable(40, margin=0.1, rng=1)
-    display = FitPathDisplay.from_estimator(sx.Perceptron(), X, y, frames=7)
-    display.figure_.savefig(path, dpi=80)
+    display = FitPathDisplay.from_estimator(sx.Perceptron(), X, y, frames=5)
+    display.figure_.savefig(path, dpi=150)
     print(f"{'update':>6} {'row':>4} {'w':>16} {'w0':>6} {'rows wrong':>11}")
     for frame in display.frames:
         w = ", ".join(f"{v:.2f}" for v in frame.w)

@@ -117,7 +117,7 @@ def draw(found: Findings, path: str) -> None:
         f"too narrow: −{-narrow.log_evidence_:.1f}": (NARROW, float(WIDE_PRIOR.scale)),
     }
     EvidenceSurfaceDisplay.from_surface(found.surface, marks=marks, ax=axes[1, 0], title="Log evidence")
-    figure.savefig(path, dpi=66)
+    figure.savefig(path, dpi=155)
     plt.close(figure)
 
 

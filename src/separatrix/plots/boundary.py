@@ -30,6 +30,7 @@ RESPONSES = ("regions", "probability", "uncertainty")
 LEVEL = 0.95  # of the credible interval
 CONTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
 N_ABREAST = 6  # entries of the legend
+N_CROWDED = 4  # classes, beyond which one contour is enough
 CLOSEST = 0.008  # of the picture, between two contours; nearer ones would merge
 
 
@@ -150,7 +151,7 @@ class DecisionBoundaryDisplay:
             handles, labels = ax.get_legend_handles_labels()
             if is_own and handles:
                 ncols = min(len(handles), N_ABREAST)
-                ax.figure.legend(handles, labels, loc="outside lower center", ncols=ncols)
+                ax.figure.legend(handles, labels, loc="outside lower center", ncols=ncols, markerscale=1.6)
         ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -201,10 +202,12 @@ class DecisionBoundaryDisplay:
         where = self.grid.x, self.grid.y, self.values
         if self.response == "probability" and len(self.classes) > 2:
             self._draw_blend(ax)
+            self._draw_hatches(ax)
         else:
             shades = ax.contourf(*where, levels=np.linspace(0.0, 1.0, 11), cmap=self._ramp(), alpha=0.5)
             ax.figure.colorbar(shades, ax=ax, label=self._said(), ticks=CONTOURS)
-        lines = ax.contour(*where[:2], self._gentle(), levels=CONTOURS, colors="black", linewidths=0.7)
+        levels = CONTOURS if len(self.classes) <= N_CROWDED else CONTOURS[-1:]
+        lines = ax.contour(*where[:2], self._gentle(), levels=levels, colors="black", linewidths=0.7)
         ax.clabel(lines, fontsize=9, fmt="%.1f")
         for k in range(len(self.classes) if len(self.classes) > 2 else 1):
             self._draw_outline(ax, self._inside(k), width=2.0)
@@ -212,7 +215,11 @@ class DecisionBoundaryDisplay:
     def _gentle(self) -> Any:
         """The values, but for where they rise so steeply that contours would merge."""
         assert self.values is not None, "a response with values"
-        slope = np.hypot(*np.gradient(self.values))  # for each cell
+        from scipy.ndimage import maximum_filter
+
+        slope = maximum_filter(
+            np.hypot(*np.gradient(self.values)), 5
+        )  # for each cell; around it, so that lines end once
         apart = np.diff(CONTOURS)[0] / len(self.grid.x)  # as steep as contours that are the width of the picture apart
         return np.ma.masked_where(slope > apart / CLOSEST, self.values)
 
@@ -228,6 +235,17 @@ class DecisionBoundaryDisplay:
         x, y = self.grid.x, self.grid.y
         look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
         ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **look)
+
+    def _draw_hatches(self, ax: Any) -> None:
+        """Over the regions of classes whose colour another one has, too."""
+        for k in range(len(COLOURS), len(self.classes)):
+            inside = self._inside(k)
+            if inside.max() > 0:
+                levels = [0.0, float(inside.max()) + 1.0]
+                area = ax.contourf(
+                    self.grid.x, self.grid.y, inside, levels=levels, colors="none", hatches=[class_style(k).hatch]
+                )
+                area.set(edgecolor="white", linewidth=0.0)
 
     def _ramp(self) -> Any:
         """Two classes: from the colour of one over white to that of the other; a width in grey."""

@@ -165,7 +165,7 @@ class LikelihoodSurfaceDisplay:
             ax.contour(*where, self.quadratic - self.floor, levels=levels, colors=STANDOUT, linestyles="--")
             ax.plot([], [], color=STANDOUT, linestyle="--", label="parabola in w (Laplace)")
             ax.plot(*self.minimum[:2], "*", color=STANDOUT, markeredgecolor="white", markersize=15, label="minimum")
-        ax.legend(loc="upper right", fontsize="small", frameon=True)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))  # below: the surface has no empty corner
 
     def _axis(self) -> str:
         if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):
