@@ -75,9 +75,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Where a Bayesian model tunes a prior that is not stated, weights of numbers have one scale per standard deviation,
-    and those of levels, other indicators and ramps one for the step from 0 to 1: the standard deviation of a rare level
-    is so small that its weight would be all but free.
+    Where a Bayesian model tunes a prior that is not stated, weights of numbers and of ramps have a scale per standard
+    deviation, and those of levels and other indicators one for the step from 0 to 1: the standard deviation of a rare
+    level is so small that its weight would be all but free.
 
     Columns are found by name, in any order. `predict_interval`, `decision_distribution`, `summary` and `contrasts` are
     there if the model has them.

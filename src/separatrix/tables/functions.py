@@ -2,8 +2,8 @@
 """The numbers that a model of a table has weights for: columns as they are encoded, or functions of those.
 
 What a model of a table has to know before its fit is settled here: which columns bend, and the scale of its prior.
-Numbers have one scale per standard deviation. Everything that goes from 0 to 1, a level, a mark or a ramp, has one for
-that step: the standard deviation of a rare level is so small that its weight would be all but free.
+Numbers and ramps have one scale per standard deviation; levels and marks have one for the step from 0 to 1, for the
+standard deviation of a rare level is so small that its weight would be all but free.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def make_ready(classifier: TableClassifier, schema: Schema, numbers: Any) -> Rea
     if model.prior is not None or not model.standardize or (ramps is None and model.basis is not None):
         return Ready(model, None)
     moments = moments_of(source, ramps)
-    is_step = np.append(~np.isin(straight, bent), np.ones(n_ramps, dtype=bool))
-    scale = np.where(is_step & (moments.std > 0), moments.std, 1.0)
+    is_mark = np.append(~np.isin(straight, bent), np.zeros(n_ramps, dtype=bool))
+    scale = np.where(is_mark & (moments.std > 0), moments.std, 1.0)
     return Ready(model.set_params(prior=Gaussian(scale=scale)), moments)
 
 

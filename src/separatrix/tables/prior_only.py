@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The model that looks at no column: what every other has to beat.
 
-    p(C_k | D) = (n_k + 1) / (N + K),      p(D) = Γ(K) Π_k Γ(n_k + 1) / Γ(N + K)
-
-for N labels, n_k of class k, under a uniform prior on the shares of the classes (PRML §2.2.1).
+It is the logistic (softmax) model with a bias and nothing else, under the prior that the bias has in every other model
+of `BayesianLogisticRegression`. Evidences can be compared because of that: where columns say nothing, the one of a
+logistic model tends to this one as the scale of its weights goes to zero. Every row has the same x, so that the labels
+come in as one row for each class, which counts as many times as the class has rows.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array, Rows, bincount
-from separatrix.bayesian.weights import interval_tails
+from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.data import encode_labels
 from separatrix.data.pairing import check_weight
 from separatrix.shell import Classifier, require_finite
 
 __all__ = ["PriorOnly"]
+
+NOWHERE = np.zeros((1, 1))  # a row whose only column is always zero
 
 
 class PriorOnly(Classifier):
@@ -29,6 +32,7 @@ class PriorOnly(Classifier):
     Attributes
     ----------
     class_count_ : ndarray of shape (K,)
+    bias_ : the fitted `BayesianLogisticRegression`
     log_evidence_, bic_, aic_ : of the labels
     classes_, n_features_in_, feature_names_in_ : as in every classifier
 
@@ -36,10 +40,10 @@ class PriorOnly(Classifier):
     --------
     >>> from separatrix.tables.prior_only import PriorOnly
     >>> model = PriorOnly().fit([[5.0], [6.0], [7.0]], ["no", "no", "yes"])
-    >>> model.predict_proba([[1.0]])
-    array([[0.6, 0.4]])
-    >>> round(model.log_evidence_, 4)  # of the six ways to order 0, 1, 2 or 3 "yes": 1/4 for one, 1/3 for the order
-    -2.4849
+    >>> model.predict_proba([[1.0]]).round(2)
+    array([[0.66, 0.34]])
+    >>> round(model.log_evidence_, 1)
+    -3.9
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -47,11 +51,12 @@ class PriorOnly(Classifier):
         training = self._open_training(X, y, sample_weight)
         require_finite(training.source)  # as every model would, so that a table that passes here passes there
         K, codes = len(training.classes), encode_labels(y)[1]
-        count = bincount(codes, check_weight(sample_weight, len(codes)), K)
-        N = count.sum()
-        self.class_count_, self._p = count, (count + 1) / (N + K)
-        self.log_evidence_ = float(special.gammaln(K) + special.gammaln(count + 1).sum() - special.gammaln(N + K))
-        likelihood = float(special.xlogy(count, count / N).sum())
+        self.class_count_ = bincount(codes, check_weight(sample_weight, len(codes)), K)
+        rows = np.repeat(NOWHERE, K, axis=0)
+        self.bias_ = BayesianLogisticRegression().fit(rows, np.arange(K), sample_weight=self.class_count_)
+        self._p, self.log_evidence_ = self.bias_.predict_proba(NOWHERE)[0], self.bias_.log_evidence_
+        N = self.class_count_.sum()
+        likelihood = float(special.xlogy(self.class_count_, self.class_count_ / N).sum())
         self.bic_ = float((K - 1) * np.log(N) - 2 * likelihood)
         self.aic_ = 2.0 * (K - 1) - 2 * likelihood
         return self
@@ -68,10 +73,7 @@ class PriorOnly(Classifier):
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Credible interval of the share of ``classes_[1]``, (N, 2); of K classes those of all, (N, K, 2)."""
         check_is_fitted(self)
-        tails, K = interval_tails("predict_interval", level), len(self.classes_)
-        a, b = self.class_count_[:, None] + 1, (self.class_count_.sum() - self.class_count_ + K - 1)[:, None]
-        bounds = stats.beta.ppf(tails, a, b)
-        bounds = bounds[1] if K == 2 else bounds
+        bounds = self.bias_.predict_interval(NOWHERE, level)[0]
         return self._map_rows(X, lambda rows: _unmoved(rows).reshape(-1, *(1,) * bounds.ndim) + bounds)
 
 

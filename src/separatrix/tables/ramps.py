@@ -4,10 +4,10 @@
     φ_j(x) = (x - ξ_j) / (ξ_j+1 - ξ_j),  held between 0 and 1
 
 between knots ξ_0 < ξ_1 < ... of one column. A sum Σ w_j φ_j is any broken line through those knots, level beyond the
-ends, and w_j is how much it rises from ξ_j to ξ_j+1: a weight that can be read. Independent Gaussians N(0, s²) on the
-w_j make it a walk from knot to knot with random steps, whose common scale s is all that evidence has to find. That is a
-prior on weights as they are, and not per standard deviation of φ_j: where few rows are beyond a knot that would be a
-licence to leap.
+ends, and w_j is how much it rises from ξ_j to ξ_j+1: a weight that can be read. Independent Gaussians on the w_j make
+it a walk from knot to knot with random steps. Inside of a model with standardised columns the steps have one scale s
+per standard deviation of φ_j: w_j ~ N(0, s²/var φ_j). With a share q of the rows beyond ξ_j, that is about
+s²/(q (1 - q)): steps near the ends, where few rows are on one side, may be larger than those in the middle.
 """
 
 from __future__ import annotations

@@ -1,57 +1,65 @@
-"""The shares of the classes: the posterior of a Dirichlet, and its evidence."""
+"""The shares of the classes: a logistic model of a bias alone, on the scale of all others."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
+from scipy.special import expit, log_expit
 from sklearn.utils.estimator_checks import check_estimator
 
 import separatrix as sx
 from separatrix.tables.prior_only import PriorOnly
 
-X = np.zeros((7, 1)) + np.arange(7.0)[:, None]
+X = np.zeros((60, 1)) + np.arange(60.0)[:, None]
+Y = np.arange(60) % 3 == 0
 
 
-def test_evidence_is_the_integral_over_the_share():
-    y = np.array([0, 0, 1, 0, 1, 0, 0])
-    model = PriorOnly().fit(X, y)
-    integral, _ = integrate.quad(lambda p: p**2 * (1 - p) ** 5, 0, 1)
-    assert_allclose(model.log_evidence_, np.log(integral))
-    mean, _ = integrate.quad(lambda p: p * p**2 * (1 - p) ** 5 / integral, 0, 1)
-    assert_allclose(model.predict_proba(X)[0], [1 - mean, mean])
+def labels_of(counts):
+    return np.repeat(np.arange(len(counts)), counts)
 
 
-def test_evidence_of_three_classes_is_that_of_guessing_one_label_after_the_other():
-    y = np.array(list("abcabaa"))
-    seen = {"a": 0, "b": 0, "c": 0}
-    log_p = 0.0
-    for n, label in enumerate(y):
-        log_p += np.log((seen[label] + 1) / (n + 3))
-        seen[label] += 1
-    assert_allclose(PriorOnly().fit(X, y).log_evidence_, log_p)
+@pytest.mark.parametrize("counts", [(300, 300), (980, 20), (4994, 6), (200, 100, 50), (40,) * 10])
+def test_it_is_the_limit_of_a_logistic_model_whose_weights_have_no_room(counts):
+    y = labels_of(counts)
+    noise = np.random.default_rng(0).normal(size=(len(y), 3))
+    narrow = sx.BayesianLogisticRegression(sx.Gaussian(1e-7)).fit(noise, y)
+    model = PriorOnly().fit(noise, y)
+    assert model.log_evidence_ == pytest.approx(narrow.log_evidence_, abs=1e-4)
+    assert_allclose(model.predict_proba(noise[:1]), narrow.predict_proba(noise[:1]), atol=1e-6)
 
 
-def test_intervals_are_quantiles_of_the_posterior():
-    two = PriorOnly().fit(X, [0, 0, 1, 0, 1, 0, 0]).predict_interval(X, 0.9)
-    assert_allclose(two, np.tile(stats.beta(3, 6).ppf([0.05, 0.95]), (7, 1)))
-    three = PriorOnly().fit(X, list("abcabaa")).predict_interval(X)
-    draws = np.random.default_rng(0).dirichlet([5, 3, 2], size=200_000)
-    assert three.shape == (7, 3, 2)
-    assert_allclose(three[0], np.quantile(draws, [0.025, 0.975], axis=0).T, atol=0.005)
+def test_evidence_and_share_are_integrals_over_the_bias():
+    def posterior(b):
+        return np.exp(20 * log_expit(b) + 40 * log_expit(-b) + 38) * stats.norm(0, 10).pdf(b)
+
+    integral, _ = integrate.quad(posterior, -6, 5)
+    share, _ = integrate.quad(lambda b: expit(b) * posterior(b) / integral, -6, 5)
+    model = PriorOnly().fit(X, Y)
+    assert_allclose(model.log_evidence_, np.log(integral) - 38, atol=0.005)
+    assert_allclose(model.predict_proba(X)[0], [1 - share, share], atol=1e-3)
+
+
+def test_intervals_are_quantiles_of_the_share():
+    two = PriorOnly().fit(X, Y).predict_interval(X, 0.9)
+    assert_allclose(two, np.tile(stats.beta(20, 40).ppf([0.05, 0.95]), (60, 1)), atol=0.01)  # a flat bias is Beta(0, 0)
+    three = PriorOnly().fit(X, np.arange(60) % 3).predict_interval(X)
+    draws = np.random.default_rng(0).dirichlet([20, 20, 20], size=100_000)
+    assert three.shape == (60, 3, 2)
+    assert_allclose(three[0], np.quantile(draws, [0.025, 0.975], axis=0).T, atol=0.015)
 
 
 def test_a_weight_counts_as_rows():
-    weighted = PriorOnly().fit(X, [0, 0, 1, 0, 1, 0, 0], sample_weight=[2, 1, 3, 1, 1, 1, 1])
-    rows = np.repeat(np.arange(7), [2, 1, 3, 1, 1, 1, 1])
-    repeated = PriorOnly().fit(X[rows], np.array([0, 0, 1, 0, 1, 0, 0])[rows])
+    weight = np.arange(60) % 4
+    weighted = PriorOnly().fit(X, Y, sample_weight=weight)
+    repeated = PriorOnly().fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
     assert_array_equal(weighted.class_count_, repeated.class_count_)
     assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_)
 
 
 def test_it_is_a_classifier_that_can_be_saved(tmp_path):
-    model = PriorOnly().fit(X, list("abcabaa"))
+    model = PriorOnly().fit(X, np.array(list("abcabaa" * 9))[:60])
     again = sx.load(sx.save(model, tmp_path / "model.sx"))
     assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert again.predict(X).tolist() == ["a"] * 7
+    assert again.predict(X).tolist() == ["a"] * 60
     expected = {"check_classifiers_train": "it does not learn from columns, so it cannot be accurate"}
     check_estimator(PriorOnly(), on_skip=None, expected_failed_checks=expected)
