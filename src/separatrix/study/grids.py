@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values of one column of a table at which a model is asked, the numbers they become, and how many rows are near."""
+"""Values of one column of a table at which a model is asked, the numbers they become, and how many rows are near.
+
+Numbers are asked for at quantiles, close together where rows are many and in both tails, and at even steps over the
+range, so that a curve is followed to its ends. Dates are asked for at even steps: those of a cycle that the steps could
+not follow, such as the week over a year, are whole turns of it, so that it stands still and the curve does not zigzag.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,15 @@ import numpy as np
 from separatrix._array import Array, Float
 from separatrix.data.table.plans import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan
 from separatrix.data.table.values import read_values
-from separatrix.tables.ramps import marks
 
 __all__ = ["Grid", "grid_of"]
 
-POINTS = 25
+LEVELS = (0, 0.005, 0.01, 0.025, 0.05, *np.arange(0.1, 0.91, 0.1).tolist(), 0.95, 0.975, 0.99, 0.995, 1)  # quantiles
+N_EVEN = 16
+POINTS = len(LEVELS) + N_EVEN - 2
+WEEK = 7.0
+TURNS = {"hour": 1.0, "weekday": WEEK, "month": 365.25}  # days of each cycle, short ones first
+FOLLOWED = 4  # steps to a turn, with which a cycle is seen as one
 DAY = np.timedelta64(86_400_000_000, "us")
 
 
@@ -35,13 +44,13 @@ class Grid:
 
 
 def grid_of(plan: Plan, numbers: Float) -> Grid:
-    """The grid of a column whose rows became ``numbers`` (N, m): quantiles of numbers, levels of categories."""
+    """The grid of a column whose rows became ``numbers`` (N, m): numbers, dates, or levels of a category."""
     if isinstance(plan, CategoryPlan):
         return _levels(plan, numbers)
     if isinstance(plan, NumberPlan | DatePlan) and plan.constant:
         return _of(plan, np.empty(0), np.empty(0))
     seen = numbers[:, 0] if not _gaps(plan) else numbers[numbers[:, -1] == 0, 0]
-    at = marks(seen, POINTS)
+    at = _days(plan, seen) if isinstance(plan, DatePlan) else _points(seen)
     share = _nearest(seen, at)
     if isinstance(plan, DatePlan):
         return _of(
@@ -49,6 +58,34 @@ def grid_of(plan: Plan, numbers: Float) -> Grid:
         )
     words = {value: word for word, value in plan.words.items()} if isinstance(plan, NumberPlan) else {}
     return _of(plan, np.array([words[value] for value in at.tolist()], dtype=object) if words else at, share)
+
+
+def _points(x: Float) -> Float:
+    """Every value, of few; of many, quantiles and even steps. Whole numbers stay whole."""
+    values = np.unique(x)
+    if len(values) <= POINTS:
+        return values
+    even = np.linspace(values[0], values[-1], N_EVEN)
+    if (values == np.rint(values)).all():
+        even = np.rint(even)
+    return np.union1d(np.quantile(x, LEVELS, method="closest_observation"), even)
+
+
+def _days(plan: DatePlan, x: Float) -> Float:
+    """Even steps from the date in the middle, whose hour, weekday and season are those of all, if not followed."""
+    low, middle, high = np.quantile(x, [0.0, 0.5, 1.0], method="closest_observation") if len(x) else np.zeros(3)
+    step = (high - low) / (POINTS - 1)
+    turns = [turn for cycle, turn in TURNS.items() if cycle in plan.cycles]
+    for turn in turns:
+        if step > turn / FOLLOWED:
+            step = np.ceil(step / turn) * turn
+    if not step > 0:
+        return np.unique(x)
+    days = step * np.arange(np.ceil((low - middle) / step - 1e-9), np.floor((high - middle) / step + 1e-9) + 1)
+    whole = [turn for turn in turns if turn <= WEEK and step >= turn]
+    if whole:  # a year is no whole number of weeks, nor of days
+        days = np.rint(days / whole[-1]) * whole[-1]
+    return np.asarray(middle + days[(middle + days >= low - 1e-9) & (middle + days <= high + 1e-9)])
 
 
 def _gaps(plan: Plan) -> bool:
