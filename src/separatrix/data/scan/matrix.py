@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Columns of Arrow become a matrix of rows: the one copy that every pass over a file makes.
 
-Columns lie one after another, rows of a block side by side, so the copy is a transposition. It is made for as many
-rows at a time as the second-level cache keeps while one column after another is dealt out.
+Columns stay one after another in memory. Dealing them out to rows would take four times as long as laying them side by
+side, and products with vectors are as fast on columns.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["is_number", "numbers", "precision", "to_matrix"]
-
-PIECE_BYTES = 2**21  # of the matrix, dealt out at a time
-
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type can be read as numbers as it is; true and false are 1 and 0."""
@@ -55,12 +52,8 @@ def numbers(column: pa.Array) -> Array:
 
 
 def to_matrix(columns: list[pa.Array], n_rows: int, dtype: DTypeLike) -> Array:
-    """The columns side by side, (n, D), row after row in memory."""
-    X = np.empty((n_rows, len(columns)), dtype)
-    rows = max(1, PIECE_BYTES // max(X.itemsize * len(columns), 1))
-    values = [numbers(column) for column in columns]
-    for start in range(0, n_rows, rows):
-        piece = X[start : start + rows]
-        for d, column in enumerate(values):
-            piece[:, d] = column[start : start + rows]
-    return X
+    """The columns side by side, (n, D), column after column in memory."""
+    X = np.empty((len(columns), n_rows), dtype)
+    for d, column in enumerate(columns):
+        X[d] = numbers(column)
+    return X.T

@@ -2,7 +2,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from separatrix.data.scan import matrix
 from separatrix.data.scan.matrix import is_number, numbers, precision, to_matrix
 
 KINDS = [pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.decimal128(30, 2), pa.null()]
@@ -29,14 +28,12 @@ def test_single_precision_stays_where_every_column_has_it():
     assert precision([]) == np.float64
 
 
-@pytest.mark.parametrize("piece", [8, 100, 2**20])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_matrix_is_the_columns_side_by_side_however_it_is_cut(piece, dtype, rng, monkeypatch):
-    monkeypatch.setattr(matrix, "PIECE_BYTES", piece)
+def test_the_matrix_is_the_columns_side_by_side_and_stays_by_column(dtype, rng):
     X = rng.normal(size=(37, 3)).astype(dtype)
     made = to_matrix([pa.array(x) for x in X.T], len(X), dtype)
     np.testing.assert_array_equal(made, X)
-    assert made.flags.c_contiguous
+    assert made.flags.f_contiguous
     assert made.dtype == dtype
 
 
