@@ -13,7 +13,7 @@ import separatrix as sx
 from problems import blobs
 from separatrix.data.dask.source import Partitioned
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]  # one cluster, and not one for each test process
 distributed = pytest.importorskip("distributed")
 
 X, y = blobs(3_000, n_classes=3, seed=7, distance=0.8)
