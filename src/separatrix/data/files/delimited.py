@@ -12,6 +12,8 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from separatrix.data.files.dialect import Dialect, name_columns, sniff
 from separatrix.data.files.encoding import find_encoding, open_text
 from separatrix.data.files.errors import FileReadError
@@ -19,6 +21,7 @@ from separatrix.data.files.kinds import Kind, convert, fitting, kind_of_type
 from separatrix.data.files.location import Location
 from separatrix.data.files.packing import reading
 from separatrix.data.files.table import AbstractTable
+from separatrix.data.table.readings import number_readings
 from separatrix.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -30,7 +33,8 @@ BLOCK = 2**20  # bytes that are split at a time, of which Arrow holds several; m
 LINES = 8  # that a block has room for at least
 SAMPLE = 2**18
 LONGEST = 2**27  # bytes of the first line
-WORDS = {"number": Kind.NUMBER, "categorical": Kind.TEXT, "date": Kind.TEXT, "drop": Kind.TEXT}
+WORDS = dict.fromkeys(("text", "categorical", "date", "drop"), Kind.TEXT)
+GUESSED = ("number", "boolean")  # words for a type that text may have in several spellings: the first block decides
 
 
 class DelimitedFile(AbstractTable):
@@ -46,11 +50,21 @@ class DelimitedFile(AbstractTable):
         self._dialect = sniff(sample, where.path, prefer="\t" if where.format == "tsv" else ",")
         self.columns, notes = name_columns(self._dialect.header, where.path)
         self._notes += notes
+        if self._dialect.title:
+            self._notes.append(self._titled())
         if self._dialect.quoted and len(self.columns) > 1 and self._quotes_are_letters():
             self._dialect = self._dialect._replace(quoted=False)
             self._notes.append('Quotes (") were read as part of the text: they are not closed as quotes would be.')
         self._kinds, self._exact = self._given(types)
-        self._guessed = {name for name, wanted in types.items() if wanted == "boolean" and name in self.columns}
+        self._guessed = {name: wanted for name, wanted in types.items() if name in self.columns and wanted in GUESSED}
+
+    def _titled(self) -> str:
+        title = self._dialect.title
+        shown = repr(title if len(title) <= 60 else f"{title[:60]}...")
+        return (
+            f"What stands above the names of the columns was left out as a title: {shown}. The names are in line "
+            f"{self._dialect.skipped + 1}."
+        )
 
     def _sample(self) -> str:
         """How the text begins: more than its first line, however long that is."""
@@ -94,7 +108,7 @@ class DelimitedFile(AbstractTable):
         """Kinds of the columns that the caller knows, and exact types where those are what was given."""
         kinds, exact = {}, {}
         for name, wanted in types.items():
-            if name not in self.columns or wanted == "boolean":
+            if name not in self.columns or wanted in GUESSED:
                 continue
             if isinstance(wanted, str) and wanted in WORDS:
                 kinds[name] = WORDS[wanted]
@@ -102,7 +116,7 @@ class DelimitedFile(AbstractTable):
             try:
                 kinds[name], exact[name] = kind_of_type(wanted), wanted
             except TypeError as error:
-                words = ", ".join(map(repr, [*WORDS, "boolean"]))
+                words = ", ".join(map(repr, [*GUESSED, *WORDS]))
                 raise DataError(f"types[{name!r}]: {error}. Give a type of Arrow, or one of {words}.") from error
         return kinds, exact
 
@@ -114,14 +128,30 @@ class DelimitedFile(AbstractTable):
 
     def _infer(self, columns: tuple[str, ...]) -> None:
         """Find the kinds of the columns that are not known yet."""
-        yes_no = tuple(name for name in columns if name in self._guessed and name not in self._kinds)
-        if yes_no:  # two values: the first block has both, or at least one
-            first = self._scan(yes_no, blocks=1)
-            self._kinds |= {name: kind for name, kind in first.items() if kind is not Kind.NOTHING}
+        named = tuple(name for name in columns if name in self._guessed and name not in self._kinds)
+        if named:
+            first = self._scan(named, blocks=1)
+            numbers = {name: kind for name, kind in first.items() if self._guessed[name] == "number"}
+            spelled = self._spelled(tuple(name for name, kind in numbers.items() if kind is Kind.TEXT))
+            self._kinds |= {name: Kind.TEXT if name in spelled else Kind.NUMBER for name in numbers}
+            yes_no = {name: kind for name, kind in first.items() if self._guessed[name] == "boolean"}
+            self._kinds |= {name: kind for name, kind in yes_no.items() if kind is not Kind.NOTHING}
         unknown = tuple(name for name in columns if name not in self._kinds)
         if unknown:
             self._kinds |= self._scan(unknown)
             self._note_commas(unknown)
+
+    def _spelled(self, columns: tuple[str, ...]) -> set[str]:
+        """Columns whose first block holds numbers, in a spelling that the table encoder reads: they stay text."""
+        if not columns:
+            return set()
+        batch = next(self._texts(columns))
+        found = set()
+        for name, texts in zip(columns, batch.columns, strict=True):
+            distinct = tuple(text for text in texts.unique().to_pylist() if text and not text.isspace())
+            if number_readings(distinct, np.ones(len(distinct), dtype=np.intp)).facts:
+                found.add(name)
+        return found
 
     def _scan(self, columns: tuple[str, ...], blocks: int | None = None) -> dict[str, Kind]:
         kinds = dict.fromkeys(columns, Kind.NOTHING)
@@ -188,7 +218,7 @@ class DelimitedFile(AbstractTable):
                 use_threads=False,  # splitting is one thread's work either way, and others may hold many blocks
                 block_size=self._block,
                 column_names=list(self.columns),
-                skip_rows=dialect.blank,
+                skip_rows=dialect.skipped,
                 skip_rows_after_names=1,
             ),
             arrow.ParseOptions(
@@ -225,18 +255,32 @@ class DelimitedFile(AbstractTable):
             line = 1
             try:
                 for row in reader:
-                    if row and len(row) != expected:
-                        start = dialect.delimiter.join(row)
-                        start = start if len(start) <= 60 else f"{start[:60]}..."
-                        return (
-                            f"{self.path}, line {line}: {expected} fields were expected, as in the first line, and "
-                            f"{len(row)} found. The line begins {start!r}. Correct it: a text that holds the delimiter "
-                            f"({dialect.delimiter!r}) must be in quotes."
-                        )
+                    if row and line > dialect.skipped and len(row) != expected:
+                        return self._misfit(row, line)
                     line = reader.line_num + 1
             except csv.Error:  # a field without end, which the caller explains
                 return None
         return None
+
+    def _misfit(self, row: list[str], line: int) -> str:
+        """What may have happened to a line with too few or too many fields."""
+        mark, expected, names = self._dialect.delimiter, len(self.columns), self._dialect.skipped + 1
+        start = mark.join(row)
+        start = start if len(start) <= 60 else f"{start[:60]}..."
+        if len(row) < expected:
+            remedy = (
+                f"Fill it up with delimiters ({mark!r}): a field may be blank. If it is a remark or a total, remove "
+                "it; if a line was broken in two, mend it."
+            )
+        elif expected == 1:
+            remedy = f"If line {names} is a title, remove it: the names of the columns come first."
+        else:
+            remedy = f"Correct it: a text that holds the delimiter ({mark!r}) must be in quotes."
+        where = "the first line" if names == 1 else f"line {names}"
+        return (
+            f"{self.path}, line {line}: {expected} {'field was' if expected == 1 else 'fields were'} expected, as in "
+            f"{where}, and {len(row)} found. The line begins {start!r}. {remedy}"
+        )
 
 
 def _converts(texts: pa.Array, kind: Kind, comma: bool) -> bool:

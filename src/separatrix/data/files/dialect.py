@@ -3,6 +3,9 @@
 
 The first line has the names. The delimiter is the one by which most of the following lines have as many fields as
 that one; a comma inside of numbers, as in ``a;b`` over ``3,5;4,5``, makes no column names and so is none.
+
+A title above the names is not read: lines with a single field, above one that has several, none of them a number, over
+lines that have as many fields and numbers in some column.
 """
 
 from __future__ import annotations
@@ -23,16 +26,22 @@ __all__ = ["Dialect", "name_columns", "sniff"]
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLE_ROWS = 200
 NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
+AMOUNT = re.compile(r"\s*[^\w\s]?\s*[+-]?\d[\d.,:/ '-]*\s*\S{0,3}\s*")  # numbers and dates of any country
+TITLES = 5  # lines of a title, at most
+AGREED = 0.5  # of the lines below have as many fields as that of the names, at least
 
 
 class Dialect(NamedTuple):
-    """``spaced``: a space follows each delimiter, and is no part of the text. ``blank``: lines before the names."""
+    """``spaced``: a space follows each delimiter, and is no part of the text. ``skipped``: lines before the names,
+    of which ``title`` is what they say, "" where they are blank.
+    """
 
     delimiter: str
     quoted: bool
     spaced: bool
-    blank: int
+    skipped: int
     header: tuple[str, ...]
+    title: str = ""
 
     @property
     def decimal_comma(self) -> bool:
@@ -54,11 +63,48 @@ def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
     options = [prefer, *(mark for mark in DELIMITERS if mark != prefer)]
     tried = [(mark, quoted) for mark in options for quoted in (True, False)]
     delimiter, quoted = max(tried, key=lambda option: _agreement(body, *option))  # the first of the best
+    title = ""
+    if _n_filled(_rows(body, delimiter, quoted)[0]) < 2:
+        below = {option: text for option in tried if (text := _below_title(body, *option))}
+        if below:
+            delimiter, quoted = max(below, key=lambda option: _agreement(below[option], *option))
+            title = " ".join(body.removesuffix(below[delimiter, quoted]).replace(delimiter, " ").split())
+            body = below[delimiter, quoted]
     rows = _rows(body, delimiter, quoted)
     fields = [field for row in rows for field in row[1:] if field]
     spaced = bool(fields) and all(field[0] == " " for field in fields)
-    blank = sample[: len(sample) - len(body)]
-    return Dialect(delimiter, quoted, spaced, len(blank.splitlines()), tuple(rows[0]))
+    skipped = len(_lines(sample.removesuffix(body)))
+    return Dialect(delimiter, quoted, spaced, skipped, tuple(rows[0]), title)
+
+
+def _below_title(text: str, delimiter: str, quoted: bool) -> str:
+    """The text from the names of columns on, where lines with one field are above; "" where it does not look so."""
+    lines = _lines(text)
+    for n in range(1, min(TITLES, len(lines) - 2) + 1):
+        if _n_filled(next(csv.reader([lines[n - 1]], delimiter=delimiter), [])) > 1:
+            return ""
+        below = "".join(lines[n:])
+        rows = _rows(below, delimiter, quoted)
+        if len(rows) > 1 and len(rows[0]) > 1 and lines[n].strip() and _has_names(rows):
+            return below if _agreement(below, delimiter, quoted)[0] >= AGREED else ""
+    return ""
+
+
+def _has_names(rows: list[list[str]]) -> bool:
+    """Whether the first row names columns, of which some are numbers or dates."""
+    names, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    if len(set(names)) < len(names) or not all(map(str.strip, names)) or any(map(AMOUNT.fullmatch, names)):
+        return False
+    columns = ([cell for cell in column if cell.strip()] for column in zip(*below, strict=True))
+    return any(cells and all(map(AMOUNT.fullmatch, cells)) for cells in columns)
+
+
+def _n_filled(row: list[str]) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _lines(text: str) -> list[str]:
+    return list(io.StringIO(text, newline=""))
 
 
 def _agreement(text: str, delimiter: str, quoted: bool) -> tuple[float, bool, bool, int]:

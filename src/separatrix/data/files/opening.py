@@ -54,8 +54,8 @@ def open_table(
         The table of a database or the sheet of a workbook, where there are several.
     types : mapping from column to type, optional
         For files without types of their own (CSV, TSV): columns whose type is known and need not be inferred, as
-        pyarrow types or as the words of `data.table` ("number", "boolean", "categorical", "date", "drop"). Names that
-        are not in the file are not looked at.
+        pyarrow types or as the words of `data.table` ("number", "boolean", "categorical", "date", "drop"), or "text".
+        Names that are not in the file are not looked at.
 
     Returns
     -------

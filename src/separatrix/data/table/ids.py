@@ -8,7 +8,7 @@ different and yet fill half of their range were not measured but counted off. Th
 too: four fifths of the customers 10001 to 11000 fill four fifths of the range.
 
 Time is counted off as well, and is no id: years, days as 20241231, seconds since 1970, and columns with such a name.
-A name like an id's suffices where the values are all different, however far apart.
+A name like an id's suffices where nine values in ten are different, however far apart.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ __all__ = ["reason_for_id"]
 
 LEAST_ROWS = 20
 FILLED = 0.5  # of the range from the lowest to the highest
-NEARLY_ALL, NEARLY_ALL_ESTIMATED = 0.98, 0.9  # of the values are different; an estimate is allowed its error
+# Of the values this share is different: where it is estimated, or the name is that of an id, less will do.
+NEARLY_ALL, MOST = 0.98, 0.9
 # The last word of a name; German ones are often one word with what they number.
 ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "index", "idx", "nr", "no", "num", "number", "phone", "tel"})
 ID_ENDINGS = ("nr", "nummer")
@@ -43,18 +44,16 @@ def reason_for_id(name: str, facts: ColumnFacts) -> str:
     numbers = facts.numbers
     if numbers is None or not numbers.whole or numbers.count < LEAST_ROWS:
         return ""
-    levels = facts.levels
-    if levels.n_distinct < (NEARLY_ALL_ESTIMATED if levels.overflowed else NEARLY_ALL) * numbers.count:
+    levels, is_named = facts.levels, _is_named(name)
+    if levels.n_distinct < (MOST if levels.overflowed or is_named else NEARLY_ALL) * numbers.count:
         return ""
-    is_named = _is_named(name)
     extent = f"from {brief(numbers.low)} to {brief(numbers.high)}"
     if levels.n_distinct >= FILLED * (numbers.high - numbers.low + 1) and (is_named or not _is_time(name, numbers)):
         counts = numbers.low in (0, 1) and numbers.high - numbers.low + 1 == numbers.count
         how = "it numbers the rows" if counts else f"it numbers the rows, with gaps ({how_many(facts)} are different)"
         return f"{how}, {extent}"
-    if is_named and (levels.overflowed or levels.n_distinct == numbers.count):
-        return f"whole numbers, all different ({how_many(facts)}), with the name of an id"
-    return ""
+    nearly = "" if levels.n_distinct == numbers.count else "nearly "
+    return f"whole numbers, {nearly}all different ({how_many(facts)}), with the name of an id" if is_named else ""
 
 
 def _is_time(name: str, numbers: NumberFacts) -> bool:

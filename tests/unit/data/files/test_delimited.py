@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from separatrix.data.files import FileReadError, delimited, open_table
+from separatrix.data.table import infer_types, table_facts
 from separatrix.exceptions import DataError
 
 
@@ -71,7 +72,7 @@ def test_a_ragged_line_is_named_by_its_number_in_the_file(tmp_path):
     path = file(tmp_path, 'a,b\n1,2\n"two\nlines",3\n\n4,5,6\n7,8\n')
     with pytest.raises(FileReadError, match=r"t.csv, line 6: 2 fields were expected.*3 found.*begins '4,5,6'.*quotes"):
         open_table(path).read()
-    with pytest.raises(FileReadError, match=r"line 2: 2 fields .* 1 found"):
+    with pytest.raises(FileReadError, match=r"line 2: 2 fields .* 1 found.*Fill it up with delimiters \(','\)"):
         open_table(file(tmp_path, "a,b\n1\n2,3\n")).read()
 
 
@@ -131,3 +132,34 @@ def test_a_nameless_first_column_is_called_by_its_place(tmp_path):
     table = open_table(file(tmp_path, ",a\n0,5\n1,6\n"))
     assert table.columns == ("column 1", "a")
     assert "no name for 'column 1'" in table.notes[0]
+
+
+def test_a_title_is_left_out_with_a_note_and_lines_keep_their_numbers(tmp_path):
+    text = "Sales of 2020\n\nname;price\nAda;1,5\nAlan;7\n"
+    table = open_table(file(tmp_path, text))
+    assert table.read().to_pydict() == {"name": ["Ada", "Alan"], "price": [1.5, 7.0]}
+    assert "left out as a title: 'Sales of 2020'. The names are in line 3" in table.notes[0]
+    with pytest.raises(FileReadError, match=r"line 6: 2 fields were expected, as in line 3, and 3 found"):
+        open_table(file(tmp_path, text + "x;1;2\n")).read()
+    with pytest.raises(FileReadError, match=r"line 2: 1 field was expected.* 2 found.*If line 1 is a title, remove it"):
+        open_table(file(tmp_path, "names\nSmith,John\nDoe,Jane\n")).read()
+
+
+def test_numbers_in_other_spellings_stay_text_for_the_table_encoder(tmp_path):
+    path = file(tmp_path, "Umsatz;Rabatt;Preis\n1.188,62 €;5 %;1,5\n7 €;;2\n")
+    known = dict.fromkeys(["Umsatz", "Rabatt", "Preis"], "number")
+    for types_ in ({}, known):
+        table = open_table(path, types=types_)
+        assert types(table) == {"Umsatz": "string", "Rabatt": "string", "Preis": "double"}
+        schema = infer_types(table_facts(table.read()), known)
+        assert schema.encode(table.read())[:, 0].tolist() == [1188.62, 7]
+    assert types(open_table(path, types={"Preis": "text"}))["Preis"] == "string"
+
+
+def test_a_file_to_predict_is_read_as_the_one_that_was_learnt_from(tmp_path):
+    learnt = open_table(file(tmp_path, "zip;price\n" + "7030;1.188,5\n8050;20,5\n" * 9)).read()
+    schema = infer_types(table_facts(learnt), {"zip": "categorical"})
+    new = file(tmp_path, "zip;price\n8050;1.188\n", "new.csv")
+    price = list(schema.columns).index("price")
+    assert schema.encode(open_table(new, types=schema.text_types).read())[0, price] == 1188
+    assert schema.encode(open_table(new).read())[0, price] == 1.188

@@ -68,3 +68,38 @@ def test_names_that_are_missing_or_numbers_are_noted():
     assert names == ("column 1", "a", "column 3")
     assert "no name for 'column 1', 'column 3'" in notes[0]
     assert "is a number (5.1, 3,5, 0)" in name_columns(["5.1", "3,5", "0"], "t.csv")[1][0]
+
+
+@pytest.mark.parametrize("delimiter", sorted(DELIMITERS))
+@pytest.mark.parametrize(
+    ("above", "title"),
+    [
+        ("Sales of 2020\n", "Sales of 2020"),
+        ('\r\n"Sales"\n\nas of May\n\n', '"Sales" as of May'),
+        ("Sales@@\n", "Sales"),
+    ],
+)
+def test_a_title_above_the_names_is_not_read(delimiter, above, title):
+    body = "name@price@joined\nAda@1188.62@03.01.2020\nAlan@7@04.01.2020\n"
+    dialect = sniff((above + body).replace("@", delimiter), "t.csv")
+    assert dialect.delimiter == delimiter
+    assert dialect.header == ("name", "price", "joined")
+    assert dialect.title == title
+    assert dialect.skipped == above.count("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name\nSmith, John\nDoe, Jane\n",
+        "note\nwell, 5\nfine, 7\n",
+        "only\n1\n2\n",
+        "a,b\n1,2\n3,4\n",
+        ",a\n0,5\n1,6\n",
+        "title\n1,2\n3,4\n",
+        "title\na,a\n3,4\n",
+    ],
+)
+def test_what_may_be_data_is_no_title(text):
+    dialect = sniff(text, "t.csv")
+    assert (dialect.title, dialect.skipped) == ("", 0)

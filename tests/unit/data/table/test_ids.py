@@ -97,6 +97,12 @@ def test_a_few_rows_twice_do_not_hide_an_id():
     assert "with gaps" in reason([*(10_000 + ROW), 10_003, 10_500])
 
 
+def test_patients_who_come_twice_have_ids():
+    assert "nearly all different (1000 of 1050), with the name" in reason([*(31 * ROW), *(31 * ROW[:50])], "ID")
+    assert reason([*(31 * ROW), *(31 * ROW[:200])], "ID") == ""
+    assert reason([*(31 * ROW), *(31 * ROW[:50])], "weight") == ""
+
+
 def test_many_ids_in_batches_are_ids():
     ids = pd.DataFrame({"c": 500_000 + np.random.default_rng(3).permutation(40_000)[:30_000]})
     facts = sum((table_facts(ids.iloc[i : i + 7_000]) for i in range(0, 30_000, 7_000)), TableFacts())
