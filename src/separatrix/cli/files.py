@@ -65,12 +65,15 @@ def read_rows(table: TableFile) -> Any:
 
 
 def as_labels(rows: Any, target: str) -> Any:
-    """The table with its target as text: numbers that are names of classes, which only who knows them can tell."""
+    """The table with its target as text where that is numbers, for a model to whom those are names of classes."""
     import pyarrow as pa
 
     from separatrix.data.table.values import as_text
 
-    texts = pa.array([as_text(value) for value in rows.column(target).to_pylist()], pa.string())
+    column = rows.column(target)
+    if not pa.types.is_floating(column.type) and not pa.types.is_integer(column.type):
+        return rows
+    texts = pa.array([as_text(value) for value in column.to_pylist()], pa.string())
     return rows.set_column(rows.schema.get_field_index(target), target, texts)
 
 

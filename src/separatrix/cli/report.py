@@ -59,7 +59,7 @@ def report(
 
 def _examined(fitted: object, model: str, data: str, target: str | None, level: float) -> tuple[Study, list[str]]:
     """What the model makes of the rows of the table, and what there is to say of the file."""
-    from separatrix.cli.files import about, name_of, open_data, read_rows, require_columns, target_of
+    from separatrix.cli.files import about, as_labels, name_of, open_data, read_rows, require_columns, target_of
     from separatrix.cli.scoring import Scorer
     from separatrix.study import examine
 
@@ -71,7 +71,10 @@ def _examined(fitted: object, model: str, data: str, target: str | None, level: 
     require_columns(table, [labels], why="is the target")
     require_columns(table, scorer.inputs, why="the model needs")
     with steps("Reading") as progress, about(table.path):
-        study = examine(scorer.model, read_rows(table), labels, name=name_of(data), level=level, progress=progress)
+        rows = read_rows(table)
+        if scorer.classes.dtype.kind in "UO":  # labels of a file may look like numbers
+            rows = as_labels(rows, labels)
+        study = examine(scorer.model, rows, labels, name=name_of(data), level=level, progress=progress)
     return study, list(table.notes)
 
 

@@ -220,6 +220,7 @@ def _reach(model: TableClassifier) -> dict[str, tuple[int, float, float]]:
     (Samuelson's inequality), so that whatever is, is certainly beyond the range.
     """
     schema, basis = model.encoder_.schema_, getattr(model.estimator_, "basis_", None)
+    n_rows = max(schema.n_rows, getattr(model, "n_rows_", 0))  # that of an older file is not known
     owners = {place: column for column, places in schema.groups.items() for place in places}
     reach = {}
     for d in bendable(schema):
@@ -228,7 +229,7 @@ def _reach(model: TableClassifier) -> dict[str, tuple[int, float, float]]:
             ends = (low - (high - low), high + (high - low))
         elif basis is None or isinstance(basis, Ramps):
             at = d if basis is None else int(np.flatnonzero(basis.functions_.straight == d)[0])
-            far = model.spread_[at] * np.sqrt(schema.n_rows)
+            far = model.spread_[at] * np.sqrt(n_rows)
             ends = (model.centre_[at] - far, model.centre_[at] + far)
         else:
             continue

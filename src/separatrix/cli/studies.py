@@ -54,7 +54,9 @@ def run_comparison(question: Question, progress: Steps) -> tuple[Compared, list[
     """Read the table and compare models on it; and what there is to say of the file."""
     from separatrix.study import compare_models
 
-    table = open_data(question.data, question.types)
+    # Labels are read as what they look like, so that those of any later file are the same: 1 and 1.0 are one class.
+    inputs = {column: kind for column, kind in question.types.items() if column != question.target}
+    table = open_data(question.data, inputs)
     types = _types(question, table)
     with about(table.path):
         compared = compare_models(

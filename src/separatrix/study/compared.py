@@ -14,6 +14,7 @@ from separatrix._arguments import check_number, generator
 from separatrix._array import Array, Codes
 from separatrix.comparison import Comparison
 from separatrix.data.table import Schema
+from separatrix.exceptions import DataError
 from separatrix.study.candidates import MODELS
 from separatrix.study.choose import choose
 from separatrix.study.notes import notes_on_choice, notes_on_comparison, notes_on_data
@@ -130,9 +131,10 @@ def compare_models(
     check_number("compare_models", "test_share", test_share, low=1e-6, high=LARGEST_SHARE)
     tell, rng = Stages(progress, len(models or MODELS) + 1), generator(seed)
     tell("reading the columns")
-    rows = without_singles(open_table(table, target), target)
+    inputs = {column: kind for column, kind in (types or {}).items() if column != target}
+    rows = without_singles(open_table(table, target, categorical=_is_categorical(types, target)), target)
     some = sample_of(rows, MOST_COMPARED, rng, "Models were compared on")
-    prepared = prepare(some, types, models, test_share, rng)
+    prepared = prepare(some, inputs or None, models, test_share, rng)
     tell.total = len(prepared.models) + 1
     comparison, said = run_trials(prepared, tell)
     schema = prepared.encoder.schema_
@@ -164,3 +166,11 @@ def sample_of(opened: Opened, most: int, rng: np.random.Generator, what: str) ->
     rows = np.sort(order[np.concatenate([pairs, rng.choice(rest, most - len(pairs), replace=False)])])
     text = f"{what} a sample of {most} out of {opened.n_rows} rows, which is what time and memory allow."
     return replace(opened.take(rows), notes=(*opened.notes, Note("sampled", text)))
+
+
+def _is_categorical(types: Mapping[str, str] | None, target: str) -> bool:
+    """Whether the target was said to be classes, which is the one thing that it can be."""
+    kind = (types or {}).get(target)
+    if kind not in (None, "categorical"):
+        raise DataError(f"types={{{target!r}: {kind!r}}}: this is the target, whose values are classes: 'categorical'.")
+    return kind is not None

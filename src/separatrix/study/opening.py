@@ -55,8 +55,8 @@ class Opened:
         return replace(self, X=take_rows(self.X, rows), codes=self.codes[rows], rows=self.rows[rows])
 
 
-def open_table(table: Any, target: str) -> Opened:
-    """The rows that have a label.
+def open_table(table: Any, target: str, *, categorical: bool = False) -> Opened:
+    """The rows that have a label; with ``categorical``, numbers of any kind are names of classes.
 
     Raises
     ------
@@ -73,9 +73,9 @@ def open_table(table: Any, target: str) -> Opened:
     frame = nw.from_native(table, eager_only=True)
     if len(frame.columns) < 2:
         raise DataError(f"The table has no column but {target!r}, so there is nothing to predict it from.")
-    found = encode_target(frame[target], name=target)
-    note = Note("unlabelled", f"Rows without a label in {target!r} were left out: {found.n_missing}.")
-    notes = (note,) if found.n_missing else ()
+    found = encode_target(frame[target], name=target, categorical=categorical)
+    left_out = Note("unlabelled", f"Rows without a label in {target!r} were left out: {found.n_missing}.")
+    notes = (left_out,) * bool(found.n_missing) + tuple(Note("many classes", text) for text in found.notes)
     rows = np.flatnonzero(found.labelled)
     classes, codes = encode_labels(found.labels)  # in the order in which the models will have them
     return Opened(take_rows(frame.drop(target).to_native(), rows), classes, codes, rows, notes)

@@ -18,6 +18,7 @@ __all__ = ["Choice", "Coefficient", "Effect", "HeldOut", "Note", "Study", "Topic
 Topic = Literal[
     "unlabelled",  # rows without a label
     "rare class",  # of a single row, which is left out
+    "many classes",  # numbers that may be amounts
     "dropped",  # a column
     "missing",  # values
     "imbalance",

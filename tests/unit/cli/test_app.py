@@ -73,6 +73,7 @@ def test_without_typer_the_command_says_what_to_install():
         (["fit", "a.csv"], "Missing option '--target'"),
         (["fit", "a.csv", "-t", "y", "--level", "95"], "95 is not between 0 and 1"),
         (["fit", "a.csv", "-t", "y", "--seed", "x"], "--seed"),
+        (["fit", "a.csv", "-target", "y"], "Did you mean --target, with two dashes?"),
     ],
 )
 def test_wrong_usage_is_one_paragraph_with_the_nearest_word(run, typed, said):
@@ -145,3 +146,23 @@ def test_a_reader_that_goes_away_is_no_error(folder):
     script = f"{command} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_json_may_be_asked_for_before_the_verb(folder, run):
+    before, after = run("--json", "explain", "model.sx"), run("explain", "model.sx", "--json")
+    assert before.exit_code == 0
+    assert json.loads(before.stdout) == json.loads(after.stdout)
+
+
+def test_what_was_written_before_it_was_stopped_is_told(folder, run, monkeypatch):
+    from separatrix.cli.console import Voice
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Voice, "finish", stop)
+    result = run("predict", "model.sx", "loans.csv", "-o", "out.csv", "--no-intervals")
+    assert result.exit_code == 130
+    assert "Written before that: out.csv." in result.stderr
+    monkeypatch.undo()
+    assert "No file was written" not in run("explain", "model.sx").stderr

@@ -17,6 +17,7 @@ from separatrix.io import FileError
         (IsADirectoryError(errno.EISDIR, "Is a directory", "folder"), 3),
         (MemoryError(), 3),
         (FileWriteError("x.csv exists"), 4),
+        (FileExistsError("x.html exists"), 4),
         (OSError(errno.ENOSPC, "No space left on device"), 4),
         (KeyboardInterrupt(), 130),
         (BrokenPipeError(), 141),

@@ -1,8 +1,11 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import separatrix as sx
 from separatrix.study import explain as weights_of
+from separatrix.tables import TableClassifier
+from separatrix.tables.prior_only import PriorOnly
 
 
 def test_weights_are_listed_strongest_first_as_the_posterior_has_them(folder, run_json, fitted):
@@ -48,3 +51,38 @@ def test_no_file_at_all_and_a_model_of_numbers(folder, run, rng):
     result = run("explain", "numbers.sx")
     assert result.exit_code == 3
     assert "TableClassifier" in result.stderr
+
+
+def test_the_class_of_interest_turns_the_weights_and_is_named(folder, run, run_json, fitted):
+    one, other = (run_json("explain", "model.sx", "--positive", label) for label in ("defaulted", "repaid"))
+    assert (one["positive"], other["positive"]) == ("defaulted", "repaid")
+    for a, b in zip(one["coefficients"], other["coefficients"], strict=True):
+        assert (a["name"], a["weight"], a["lower"], a["upper"]) == (b["name"], -b["weight"], -b["upper"], -b["lower"])
+    said = " ".join(run("explain", "model.sx", "--positive", "defaulted").stdout.split())
+    assert "the log-odds of defaulted against repaid" in said
+    assert run("explain", "model.sx", "--positive", "lost").exit_code == 2
+
+
+def test_a_model_remembers_its_class_of_interest_and_its_name(folder, run, fitted, monkeypatch):
+    monkeypatch.setattr(fitted, "positive_", "defaulted", raising=False)
+    monkeypatch.setattr(fitted, "name_", "logistic (Bayesian)", raising=False)
+    sx.save(fitted, "named.sx")
+    said = " ".join(run("explain", "named.sx").stdout.split())
+    assert "the log-odds of defaulted against repaid" in said
+    assert said.startswith("named.sx: logistic (Bayesian), predicts outcome")
+
+
+def test_weights_of_many_classes_are_against_their_geometric_mean(folder, run, run_json):
+    X, y = sx.datasets.make_overlapping(120, n_classes=3, rng=0)
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    model = TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(table, y)
+    sx.save(model, "three.sx")
+    assert "its class against the geometric mean of all classes" in " ".join(run("explain", "three.sx").stdout.split())
+    weights = run_json("explain", "three.sx")["coefficients"]
+    assert sum(w["weight"] for w in weights if w["name"] == "a") == pytest.approx(0.0, abs=1e-9)
+
+
+def test_shares_alone_have_no_weights(folder, run, loans):
+    model = TableClassifier(PriorOnly()).fit(loans.drop(["outcome"]), loans["outcome"].to_pylist())
+    sx.save(model, "prior.sx")
+    assert "it says the shares of the classes" in " ".join(run("explain", "prior.sx").stdout.split())

@@ -15,6 +15,7 @@ from separatrix.cli.files import (
     require_free,
     require_of_tables,
     target_of,
+    write_together,
 )
 
 TABLE = SimpleNamespace(path="t.csv", columns=("age", "income", "outcome"))
@@ -103,3 +104,22 @@ def test_endings():
     require_ending("a/B.PNG", [".png", ".svg"], what="a picture")
     with pytest.raises(CommandError, match=r"the name of a picture ends in \.png or \.svg"):
         require_ending("a.jpeg", [".png", ".svg"], what="a picture")
+
+
+def test_what_is_read_is_not_replaced_by_whatever_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("precious")
+    (tmp_path / "link.csv").symlink_to("t.csv")
+    for output in ("t.csv", "./t.csv", str(tmp_path / "t.csv"), "link.csv"):
+        with pytest.raises(CommandError, match="what this command reads"):
+            require_free([output], force=True, inputs=["t.csv", None, "-"])
+    require_free(["t.csv"], force=True, inputs=["other.csv", "shop.db::orders"])
+
+
+def test_files_are_written_together_or_not_at_all(tmp_path):
+    write_together({str(tmp_path / "a"): b"1", str(tmp_path / "b"): b"2"})
+    assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"1", b"2"]
+    with pytest.raises(CommandError, match="could not be written") as raised:
+        write_together({str(tmp_path / "c"): b"1", str(tmp_path / "no" / "d"): b"2"})
+    assert raised.value.code == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

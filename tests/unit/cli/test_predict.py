@@ -2,6 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import separatrix as sx
+
 
 def test_a_file_of_predictions_is_what_the_model_says_in_memory(folder, run, loans, fitted):
     result = run("predict", "model.sx", "loans.csv", "-o", "out.csv", "--keep", "application,debts", "--level", "0.8")
@@ -38,7 +40,19 @@ def test_labels_in_the_table_are_a_bonus(folder, run, run_json, loans, fitted):
     assert found["scores"]["log_loss"] == pytest.approx(-np.log(P[np.arange(300), codes]).mean())
     assert found["scores"]["accuracy"] == pytest.approx((P.argmax(axis=1) == codes).mean())
     assert set(found) == {
-        *("rows", "target", "predicted", "columns", "level", "unseen", "missing", "scores", "notes", "files"),
+        *(
+            "rows",
+            "target",
+            "predicted",
+            "columns",
+            "level",
+            "unseen",
+            "outside",
+            "missing",
+            "scores",
+            "notes",
+            "files",
+        ),
     }
     pd.read_csv("loans.csv").drop(columns="outcome").to_csv("new.csv", index=False)
     assert run_json("predict", "model.sx", "new.csv", "-o", "new_out.csv")["scores"] is None
@@ -65,7 +79,10 @@ def test_reordered_columns_gaps_and_new_categories(folder, run, loans):
             "has no column 'income', which the model needs. Did you mean 'incme'",
         ),
         (["model.sx", "nothing.csv", "-o", "out.csv"], 3, "nothing.csv"),
-        (["model.sx", "loans.csv", "-o", "model.sx"], 4, "exists"),
+        (["model.sx", "loans.csv", "-o", "clash.csv"], 4, "exists"),
+        (["model.sx", "loans.csv", "-o", "model.sx"], 4, "what this command reads"),
+        (["model.sx", "loans.csv", "-o", "./loans.csv", "--force"], 4, "what this command reads"),
+        (["modl.sx", "loans.csv", "-o", "out.csv"], 3, "Did you mean model.sx?"),
         (["model.sx", "loans.csv", "-o", "out.xyz"], 4, "out.xyz"),
         (["model.sx", "loans.csv", "-o", "out.csv", "--keep", "agee"], 3, "Did you mean 'age'?"),
         (["model.sx", "loans.csv", "-o", "out.csv", "--target", "outcom"], 3, "Did you mean 'outcome'?"),
@@ -119,3 +136,49 @@ def test_how_many_rows_to_expect_is_read_off_the_first_lines(folder):
     from separatrix.cli.predict import _expected_rows
 
     assert abs(_expected_rows(open_data("loans.csv")) - 300) <= 2
+
+
+def test_a_table_without_rows_has_predictions_without_rows(folder, run):
+    (folder / "header.csv").write_text((folder / "loans.csv").read_text().partition("\n")[0] + "\n")
+    result = run("predict", "model.sx", "header.csv", "-o", "out.csv", "--keep", "age")
+    assert result.exit_code == 0, result.output
+    assert "names of columns, but no rows" in " ".join(result.stdout.split())
+    found = pd.read_csv("out.csv")
+    assert len(found) == 0
+    assert list(found.columns)[:3] == ["age", "predicted", "p_defaulted"]
+
+
+def test_what_is_odd_about_the_rows_is_told(folder, run, run_json):
+    frame = pd.read_csv("loans.csv").head(40)
+    frame.loc[0, "age"] = np.nan
+    frame.loc[1:3, "age"] = 9999
+    frame.to_csv("odd.csv", index=False)
+    said = " ".join(run("predict", "model.sx", "odd.csv", "-o", "out.csv").stdout.split())
+    assert "age: 1 missing, and none was in training" in said
+    assert "age: 3 rows hold numbers far outside the range of training: '9999' 3" in said
+    found = run_json("predict", "model.sx", "odd.csv", "-o", "again.csv")
+    assert found["outside"] == {"age": {"rows": 3, "values": {"9999": 3}}}
+    assert found["unseen"] == {}
+
+
+def test_a_bad_value_is_named_with_its_row_in_the_file_and_no_python(folder, run, monkeypatch):
+    monkeypatch.setattr("separatrix.cli.predict.ROWS", 64)
+    frame = pd.read_csv("loans.csv").astype({"age": object})
+    frame.loc[199, "age"] = "n.k."
+    frame.to_csv("bad.csv", index=False)
+    result = run("predict", "model.sx", "bad.csv", "-o", "out.csv")
+    assert result.exit_code == 3
+    said = " ".join(result.stderr.split())
+    assert "'n.k.' in row 200" in said
+    assert "types=" not in said
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_rule_without_probabilities_has_no_log_loss(folder, run, run_json, rng):
+    frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40)})
+    rule = sx.LeastSquaresClassifier().fit(frame, np.arange(40) % 2)
+    rule.target_name_ = "y"
+    sx.save(rule, "rule.sx")
+    frame.assign(y=np.arange(40) % 2).to_csv("rows.csv", index=False)
+    assert "log-loss" not in run("predict", "rule.sx", "rows.csv", "-o", "out.csv").stdout
+    assert run_json("predict", "rule.sx", "rows.csv", "-o", "again.csv")["scores"]["log_loss"] is None

@@ -1,4 +1,6 @@
+import numpy as np
 import pandas as pd
+import pytest
 
 import separatrix as sx
 
@@ -30,3 +32,27 @@ def test_a_report_that_exists_stays(folder, run):
     (folder / "r.html").write_text("precious")
     assert run("report", "model.sx", "loans.csv", "-o", "r.html").exit_code == 4
     assert (folder / "r.html").read_text() == "precious"
+
+
+def test_figures_are_those_of_the_rows_judged(folder, run, run_json, loans, fitted):
+    from separatrix import metrics
+
+    found = run_json("report", "model.sx", "loans.csv", "-o", "r.html")["figures"]
+    P = fitted.predict_proba(loans.drop(["outcome"]))
+    codes = np.searchsorted(fitted.classes_, loans["outcome"].to_pylist())
+    loss, area = metrics.log_likelihood(P, codes), metrics.auc(P, codes)
+    assert found["log_loss"] == pytest.approx([-loss.value, loss.standard_error])
+    assert found["auc"] == pytest.approx([area.value, area.standard_error])
+    assert set(found) == {"log_loss", "accuracy", "auc", "brier", "ece", "ece_if_calibrated"}
+    said = run("report", "model.sx", "loans.csv", "-o", "again.html").stdout
+    assert f"{-loss.value:.4f}" in said
+    assert f"{area.value:.4f}" in said
+
+
+@pytest.mark.parametrize(("output", "said"), [("loans.csv", "ends in .html"), ("r.txt", "ends in .html")])
+def test_a_report_is_no_table_even_by_force(folder, run, output, said):
+    before = (folder / "loans.csv").read_bytes()
+    result = run("report", "model.sx", "loans.csv", "-o", output, "--force")
+    assert result.exit_code == 4
+    assert said in result.stderr
+    assert (folder / "loans.csv").read_bytes() == before

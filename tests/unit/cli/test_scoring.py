@@ -106,6 +106,7 @@ RULES = MODELS | {
 }
 
 
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning")
 @pytest.mark.parametrize("name", RULES)
 def test_classes_are_as_the_model_decides(name):
     """Costs of errors, and rows that a rule rejects, are part of a decision."""

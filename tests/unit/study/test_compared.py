@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from separatrix.datasets import make_mixed_types
+from separatrix.exceptions import DataError
 from separatrix.study import Note, compare_models, conduct, study_of
 from separatrix.study import compared as module
 from separatrix.study.compared import Stages, sample_of
@@ -71,3 +72,21 @@ def test_stages_may_go_on_from_others():
 def test_a_share_that_cannot_be_held_out_is_an_error():
     with pytest.raises(ValueError, match="test_share must be"):
         compare_models(TABLE, "customer", test_share=0.9)
+
+
+def test_a_target_of_numbers_is_classes_where_the_types_say_so():
+    table = pd.DataFrame({"price": np.arange(120.0) % 7, "rating": np.tile([1.0, 1.5, 2.0, 4.5], 30)})
+    with pytest.raises(DataError, match="looks continuous"):
+        compare_models(table, "rating", models=["prior only"])
+    found = compare_models(table, "rating", types={"rating": "categorical"}, models=["prior only"])
+    assert found.classes.tolist() == ["1", "1.5", "2", "4.5"]
+    with pytest.raises(DataError, match="whose values are classes"):
+        compare_models(table, "rating", types={"rating": "number"})
+
+
+def test_many_numbers_as_classes_are_doubted():
+    table = pd.DataFrame({"price": np.arange(600.0) % 7, "minute": np.arange(600) % 60})
+    found = compare_models(table, "minute", models=["prior only"])
+    assert [note.topic for note in found.notes].count("many classes") == 1
+    sure = compare_models(table, "minute", types={"minute": "categorical"}, models=["prior only"])
+    assert "many classes" not in [note.topic for note in sure.notes]
