@@ -80,7 +80,8 @@ def _by_parts(written: list[str], order: str) -> Array | None:
         return None
     hour = np.where(half == "0", hour, hour % 12 + 12 * np.isin(half, ["p", "P"]))
     of_day = ((hour * 60 + minute) * 60 + second) * 1_000_000 + microsecond
-    return (_month_start(y, m) + d - 1) * DAY_US + of_day
+    moments: Array = (_month_start(y, m) + d - 1) * DAY_US + of_day
+    return moments
 
 
 def _whole(texts: Sequence[str]) -> Array:
