@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.report.facts import Facts
-from separatrix.report.words import brief, counted, listed, points
+from separatrix.meta import enumerated
+from separatrix.report.facts import FEWEST_TO_JUDGE, Facts
+from separatrix.report.words import brief, counted, points
 from separatrix.study import Note, Study
 
 __all__ = ["Advice", "advice_on", "not_found"]
@@ -96,6 +97,9 @@ HEADINGS = {
         "Give the column a type if it should be used after all: --types COLUMN=categorical, or "
         "TableClassifier(types={...}).",
     ),
+    "many classes": Heading(
+        "Many classes", "Make sure that the target is the column meant: of a number, a classifier learns no order."
+    ),
     "rare class": Heading("Classes left out", "Collect rows of them, or put them together with a class like them."),
     "unlabelled": Heading("Rows without a label"),
     "sampled": Heading("A sample"),
@@ -122,17 +126,16 @@ def advice_on(study: Study, facts: Facts) -> tuple[Advice, ...]:
 def not_found(study: Study, facts: Facts) -> str:
     """What was looked for and not found, in one sentence; only what was indeed looked at."""
     met = {topic for topic, _ in _said(study, facts)}
-    looked = {
-        "nothing beats the shares": "probabilities no better than the shares of the classes",
-        "calibration": "probabilities that are off by more than chance explains",
-        "few of a class": f"classes with fewer than {FEW_ROWS} {facts.whose}",
-    }
+    looked = {"few of a class": f"classes with fewer than {FEW_ROWS} {facts.whose}"}
+    if facts.n_rows >= FEWEST_TO_JUDGE:
+        looked["nothing beats the shares"] = "probabilities no better than the shares of the classes"
+        looked["calibration"] = "probabilities that are off by more than chance explains"
     if study.separation != "unknown":
         looked["separation"] = "a hyperplane that separates the classes"
     if isinstance(study.model.estimator_, BayesianLogisticRegression):
         looked["approximation"] = "a poor approximation of the posterior"
     absent = [words for topic, words in looked.items() if topic not in met]
-    return f"Looked for and not found: {listed(absent)}." if absent else ""
+    return f"Looked for and not found: {enumerated(absent)}." if absent else ""
 
 
 def _said(study: Study, facts: Facts) -> list[tuple[str, str]]:
@@ -161,5 +164,5 @@ def _seen(study: Study, facts: Facts) -> Iterator[tuple[str, str]]:
         more = [counted(len(few) - N_NAMED, "other")] if len(few) > N_NAMED else []
         yield (
             "few of a class",
-            f"Judged on fewer than {FEW_ROWS} {facts.whose} each: {listed([*few[:N_NAMED], *more])}.",
+            f"Judged on fewer than {FEW_ROWS} {facts.whose} each: {enumerated([*few[:N_NAMED], *more])}.",
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from separatrix import metrics
 from separatrix.report.facts import Facts
 from separatrix.report.svg import Picture
-from separatrix.report.svg_reliability import histogram, reliability_diagram
+from separatrix.report.svg_reliability import histogram, reliability_diagram, scale_for
 from separatrix.report.verdict import calibration_in_words
 from separatrix.report.words import percent, shortened
 from separatrix.study import Study
@@ -49,7 +49,9 @@ def calibration_of(study: Study, facts: Facts) -> CalibrationView:
         event=event,
         diagram=reliability_diagram(curve, f"Observed share of {event} against its predicted probability"),
         histogram=histogram(
-            P[:, 1] if two else P.max(axis=1), f"How many rows were given which probability of {event}"
+            P[:, 1] if two else P.max(axis=1),
+            f"How many rows were given which probability of {event}",
+            scale_for(curve),
         ),
         bins=tuple(
             BinRow(percent(p), percent(share), f"{percent(low)} to {percent(high)}", f"{n:,.0f}")

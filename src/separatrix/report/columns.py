@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.data.table.plans import Plan
+from separatrix.meta import enumerated
 from separatrix.report.facts import Facts, colour
 from separatrix.report.svg import Picture
 from separatrix.report.svg_rows import bar
-from separatrix.report.words import counted, label_text, listed, percent, shortened
+from separatrix.report.words import counted, label_text, percent, shortened
 from separatrix.study import Study
 
 __all__ = ["ClassRow", "ColumnRow", "DataView", "data_of"]
@@ -95,5 +96,5 @@ def _became(plan: Plan) -> str:
     if len(names) == 1:
         return "one number" if plan.names[0] == plan.column else f"one number: is it {names[0]}?"
     if len(names) <= N_LEVELS:
-        return f"{len(names)} numbers: {listed(names)}"
+        return f"{len(names)} numbers: {enumerated(names)}"
     return f"{len(names)} numbers: {', '.join(names[:N_LEVELS])}, …"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix._array import Float
+from separatrix._array import Array, Float
 from separatrix.report.facts import Facts
 from separatrix.report.words import NOTHING, number, percent
 from separatrix.study import Study
@@ -95,7 +95,7 @@ def decisions_of(study: Study, facts: Facts) -> DecisionsView:
         labels=facts.labels,
         confusion=tuple(_confusion_row(facts.labels[k], counts[k].astype(np.float64), k) for k in range(K)),
         event=facts.event if two else "",
-        thresholds=tuple(_threshold_row(t, P[:, 1], codes == 1) for t in thresholds_for(P[:, 1])) if two else (),
+        thresholds=_threshold_rows(P[:, 1], codes == 1) if two and not facts.is_prior_only else (),
         scores=() if two else tuple(_score(facts.labels[k], counts.astype(np.float64), k) for k in range(K)),
     )
 
@@ -133,9 +133,13 @@ def _shade(part: float, whole: float) -> int:
     return round(N_SHADES * part / whole) if whole else 0
 
 
-def _threshold_row(threshold: float, p: Float, is_event: Float) -> ThresholdRow:
+def _threshold_rows(p: Float, is_event: Array) -> tuple[ThresholdRow, ...]:
+    return tuple(_threshold_row(threshold, p, is_event) for threshold in thresholds_for(p))
+
+
+def _threshold_row(threshold: float, p: Float, is_event: Array) -> ThresholdRow:
     flagged = p >= threshold
-    hits = float((flagged & (is_event > 0)).sum())
+    hits = float((flagged & is_event).sum())
     return ThresholdRow(
         threshold=percent(threshold),
         flagged=_share(float(flagged.sum()), len(p)),

@@ -13,8 +13,9 @@ from separatrix.report.words import counted, label_text, shortened
 from separatrix.study import Study
 from separatrix.tables import PriorOnly
 
-__all__ = ["Facts", "colour", "facts_of"]
+__all__ = ["FEWEST_TO_JUDGE", "Facts", "colour", "facts_of"]
 
+FEWEST_TO_JUDGE = 10  # rows, below which shares of them say next to nothing
 LONGEST = 60  # letters of a label that are shown
 N_COLOURS = 8  # of the palette; further classes have them again, dashed
 

@@ -7,32 +7,44 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix.metrics import Reliability
-from separatrix.report.svg import Picture, Scale, element, line, picture, place, stretched, text
+from separatrix.report.svg import Picture, Scale, element, line, nice_scale, picture, place, stretched, text
 from separatrix.report.words import percent
 
-__all__ = ["histogram", "reliability_diagram"]
+__all__ = ["histogram", "reliability_diagram", "scale_for"]
 
 HEIGHT = 320
 BARS_HEIGHT = 56
 N_BARS = 20
 UNIT = Scale(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0))
+ROOM = 0.6  # of the unit, under which a smaller range fills the picture
+
+
+def scale_for(curve: Reliability) -> Scale:
+    """From 0 to 1; of a rare event from 0 to where the highest whisker ends."""
+    top = float(max(curve.predicted.max(), curve.upper.max()))
+    return UNIT if top > ROOM else nice_scale([0.0, top], at_ticks=True)
 
 
 def reliability_diagram(curve: Reliability, title: str) -> Picture:
     """Dots near the dotted diagonal are probabilities that mean what they say; whiskers are their intervals."""
-    grid = [_grid(tick) for tick in UNIT.ticks]
+    scale = scale_for(curve)
+    grid = [_grid(tick, scale) for tick in scale.ticks]
     ends = np.array([0.0, 1.0])
-    inner = stretched([line(ends, ends, "diagonal"), line(curve.predicted, curve.observed, "line k0 thin")])
+    through = line(scale.of(curve.predicted), scale.of(curve.observed), "line k0 thin")
+    inner = stretched([line(ends, ends, "diagonal"), through])
     marks = [
-        _mark(p, share, low, high)
+        _mark(scale(p), scale(share), scale(low), scale(high))
         for p, share, low, high in zip(curve.predicted, curve.observed, curve.lower, curve.upper, strict=True)
     ]
     return picture(HEIGHT, title, [*grid, inner, *marks], kind="square")
 
 
-def histogram(p: Float, title: str) -> Picture:
-    """How many rows were given which probability, in bars of equal width, the axis of the diagram below them."""
-    counts = np.histogram(p, bins=N_BARS, range=(0.0, 1.0))[0]
+def histogram(p: Float, title: str, scale: Scale = UNIT) -> Picture:
+    """How many rows were given which probability, in bars of equal width, the axis of the diagram below them.
+
+    The last bar holds all rows beyond the scale, too.
+    """
+    counts = np.histogram(np.minimum(scale.of(p), 1.0), bins=N_BARS, range=(0.0, 1.0))[0]
     tallest = max(int(counts.max(initial=1)), 1)
     bars = [
         element(
@@ -48,12 +60,13 @@ def histogram(p: Float, title: str) -> Picture:
         for i, count in enumerate(counts.tolist())
         if count
     ]
-    words = [text(place(t), "100%", percent(t), kind="tick middle", shift=(0, 16)) for t in UNIT.ticks]
+    named = [(place(scale(tick)), percent(tick)) for tick in scale.ticks]
+    words = [text(at, "100%", word, kind="tick middle", shift=(0, 16)) for at, word in named]
     return picture(BARS_HEIGHT, title, [*bars, *words], kind="bars")
 
 
-def _grid(tick: float) -> Picture:
-    x, y = place(tick), place(1 - tick)
+def _grid(tick: float, scale: Scale) -> Picture:
+    x, y = place(scale(tick)), place(1 - scale(tick))
     return element(
         "g",
         {},

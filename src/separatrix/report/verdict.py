@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from separatrix.meta import enumerated
 from separatrix.report.advice import Advice
-from separatrix.report.facts import Facts
-from separatrix.report.words import brief, counted, fixed, listed, percent, points, shortened
+from separatrix.report.facts import FEWEST_TO_JUDGE, Facts
+from separatrix.report.words import brief, counted, fixed, percent, points, shortened
 from separatrix.study import Study
 
 __all__ = ["Figure", "Verdict", "calibration_in_words", "ranked_columns", "verdict_of"]
 
 N_DRIVERS = 3
 N_NAMED = 4  # classes, in the first sentence
-FEWEST_TO_JUDGE = 10  # rows, below which shares of them say next to nothing
 ROUNDING = 1e-9  # nats: a column that moves the log-odds by less does not move them
 TOO_FEW_TO_TELL = 0.04  # an error of calibration that chance alone explains, above which rows prove little
 UNIVERSAL = "All of this holds for rows that come about as these did. Where the source changes, check again."
@@ -48,13 +48,24 @@ def verdict_of(study: Study, facts: Facts, advice: tuple[Advice, ...]) -> Verdic
     return Verdict(
         title=study.target,
         sentences=sentences,
-        caveat=next((f"{item.what} {item.remedy}".strip() for item in advice if item.is_grave), UNIVERSAL),
+        caveat=_caveat(advice),
         figures=_figures(facts),
     )
 
 
+def _caveat(advice: tuple[Advice, ...]) -> str:
+    """The gravest warning, with the remedy that stands after the last one of its kind."""
+    first = next((item for item in advice if item.is_grave), None)
+    if first is None:
+        return UNIVERSAL
+    remedy = next((item.remedy for item in advice if item.title == first.title and item.remedy), "")
+    return f"{first.what} {remedy}".strip()
+
+
 def calibration_in_words(facts: Facts) -> str:
     """Whether the probabilities can be taken at their word."""
+    if facts.is_prior_only:
+        return "Every row is given the same probabilities, the shares of the classes: right on average, and no more."
     if facts.n_rows < FEWEST_TO_JUDGE:
         return f"On {facts.rows(facts.n_rows)} nothing can be said about whether its probabilities are right."
     chance = f"chance alone leaves about {points(facts.ece_if_calibrated)}"
@@ -90,7 +101,7 @@ def _question(study: Study, facts: Facts) -> str:
     if len(names) == 2:
         what = f"the probability that {target} is {names[1]} (and not {names[0]}: everything below is about {names[1]})"
     elif len(names) <= N_NAMED:
-        what = f"the probability of each value of {target} ({listed(names)})"
+        what = f"the probability of each value of {target} ({enumerated(names)})"
     else:
         what = f"the probability of each value of {target}, one of {counted(len(names), 'class')},"
     return f"This model gives {what} from {columns}{learnt}."
@@ -117,6 +128,8 @@ def _quality(study: Study, facts: Facts) -> str:
         right += f", hardly more often than always saying the largest class ({chance})"
     else:
         right += f", where always saying the largest class is right in {chance}"
+    if facts.n_rows < FEWEST_TO_JUDGE:
+        return f"{right}."
     if not facts.gain > 0:
         return f"{right}. Its probabilities are no better than the shares of the classes: do not act on them."
     return f"{right}. It removes {percent(facts.gain)} of the uncertainty that the shares of the classes leave."
@@ -149,7 +162,7 @@ def _drivers(study: Study) -> tuple[str, ...]:
         return ()
     many = len(names) > 1
     which = "columns that move the probabilities most are" if many else "column that moves the probabilities most is"
-    return (f"The {which} {listed(names)}.",)
+    return (f"The {which} {enumerated(names)}.",)
 
 
 def _figures(facts: Facts) -> tuple[Figure, ...]:

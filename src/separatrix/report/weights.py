@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.data.table.plans import CategoryPlan
+from separatrix.meta import enumerated
 from separatrix.report.facts import Facts
 from separatrix.report.steps import Step, paired, steps_of
 from separatrix.report.svg import Picture, Scale
@@ -22,7 +23,6 @@ from separatrix.report.words import (
     factor_interval,
     interval,
     label_text,
-    listed,
     number,
     odds_ratio,
     percent,
@@ -35,6 +35,7 @@ __all__ = ["ColumnImportance", "WeightRow", "WeightsView", "factor_words", "weig
 N_SHOWN, N_MORE = 20, 180  # weights in sight, and folded away; the rest is in the model
 LONGEST = 60  # letters of a name that are shown
 N_COLUMNS = 20
+N_TICKS = 4  # on each side of one, at most
 # Factors named on the axis: the first row that reaches far enough; beyond all of them, powers of ten.
 FACTORS = ((1.02, 1.05, 1.1), (1.1, 1.2, 1.3), (1.2, 1.5, 2.0), (2.0, 5.0, 10.0))
 
@@ -94,7 +95,7 @@ def weights_of(study: Study, facts: Facts) -> WeightsView:
         axis=axis_row(scale, factor_words, "factor on the odds for one standard deviation more", width=300.0)
         if found
         else None,
-        bent=listed([shortened(name, 32) for name in dict.fromkeys(c.column for c in bent)]),
+        bent=enumerated([shortened(name, 32) for name in dict.fromkeys(c.column for c in bent)]),
         rows=rows[:n_shown],
         more=rows[n_shown:],
         n_hidden=len(found) - len(rows),
@@ -136,9 +137,11 @@ def _scale(shown: list[Coefficient]) -> Scale:
     most = max((abs(c.per_spread) for c in shown), default=1.0) or 1.0
     ends = [abs(bound) for c in shown for bound in _spread_interval(c) if math.isfinite(bound)]
     reach = 1.08 * min(max([most, *ends]), 2.5 * most)
-    powers = tuple(10.0**i for i in range(1, math.floor(reach / math.log(10.0)) + 1))
-    factors = next((row for row in FACTORS if reach < 1.15 * math.log(row[-1])), powers)
-    ticks = [math.log(factor) for factor in factors if math.log(factor) <= reach]
+    factors = next((row for row in FACTORS if reach < 1.15 * math.log(row[-1])), None)
+    decades = math.floor(reach / math.log(10.0))
+    every = -(-decades // N_TICKS) or 1
+    logs = map(math.log, factors) if factors else (math.log(10.0) * i for i in range(every, decades + 1, every))
+    ticks = [tick for tick in logs if tick <= reach]
     return Scale(-reach, reach, (*(-tick for tick in reversed(ticks)), 0.0, *ticks))
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ __all__ = [
     "fixed",
     "interval",
     "label_text",
-    "listed",
     "number",
     "odds_ratio",
     "percent",
@@ -142,11 +140,6 @@ def counted(n: float, what: str) -> str:
     """``1 row``, ``32,561 rows``, ``3 classes``."""
     plural = f"{what}es" if what.endswith("s") else f"{what}s"
     return f"{n:,.0f}{SPACE}{what if n == 1 else plural}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def label_text(label: Any) -> str:

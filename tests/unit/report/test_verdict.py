@@ -62,6 +62,9 @@ def test_the_shares_alone_are_not_praised_and_no_column_moves_them():
     assert "at their word" not in text
     assert "move" not in text
     assert percent(0.25) in text
+    document = render(study)
+    assert "at their word" not in document
+    assert "Where to draw the line" not in document
 
 
 def test_so_few_rows_prove_nothing(study_of_two):

@@ -74,7 +74,7 @@ def test_a_weight_of_zero_is_drawn_without_an_interval(study_of_two):
     assert "whisker" not in weights(study_of_two, coefficients=(zero,)).rows[0].mark.markup
 
 
-@pytest.mark.parametrize("size", [1e-3, 0.05, 0.3, 1.0, 3.0, 12.0])
+@pytest.mark.parametrize("size", [1e-3, 0.05, 0.3, 1.0, 3.0, 12.0, 300.0])
 def test_the_axis_names_round_factors_alike_on_both_sides(study_of_two, size):
     c = Coefficient("tenure", "tenure", "stays", size, size, size, size)
     words = re.findall(r"<text[^>]*>([^<]*)<", weights(study_of_two, coefficients=(c,)).axis.markup)

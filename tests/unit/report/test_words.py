@@ -65,8 +65,7 @@ def test_a_factor_is_one_in_words_only_if_it_is_one(value, reach):
         assert low != "1"
 
 
-def test_lists_and_labels():
-    assert [words.listed(list("abc"[:n])) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+def test_labels():
     assert [words.label_text(x) for x in (np.str_("a\n b"), np.int64(3), 2.0, "", None)] == [
         "a b",
         "3",
