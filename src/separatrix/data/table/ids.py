@@ -47,11 +47,10 @@ def reason_for_id(name: str, facts: ColumnFacts) -> str:
     levels, is_named = facts.levels, _is_named(name)
     if levels.n_distinct < (MOST if levels.overflowed or is_named else NEARLY_ALL) * numbers.count:
         return ""
-    extent = f"from {brief(numbers.low)} to {brief(numbers.high)}"
-    if levels.n_distinct >= FILLED * (numbers.high - numbers.low + 1) and (is_named or not _is_time(name, numbers)):
-        counts = numbers.low in (0, 1) and numbers.high - numbers.low + 1 == numbers.count
-        how = "it numbers the rows" if counts else f"it numbers the rows, with gaps ({how_many(facts)} are different)"
-        return f"{how}, {extent}"
+    extent = numbers.high - numbers.low + 1
+    if levels.n_distinct >= FILLED * extent and (is_named or not _is_time(name, numbers)):
+        gaps = "" if extent == numbers.count else f", with gaps ({how_many(facts)} are different)"
+        return f"it numbers the rows{gaps}, from {brief(numbers.low)} to {brief(numbers.high)}"
     nearly = "" if levels.n_distinct == numbers.count else "nearly "
     return f"whole numbers, {nearly}all different ({how_many(facts)}), with the name of an id" if is_named else ""
 

@@ -93,6 +93,13 @@ def test_a_name_tips_the_balance_where_values_are_far_apart(name):
     assert "numbers the rows" in reason(1800 + ROW[:200], name)
 
 
+def test_gaps_are_told_where_there_are_some():
+    assert reason(10_001 + ROW) == "it numbers the rows, from 10001 to 11000"
+    assert reason(np.delete(10_001 + ROW, 5)) == (
+        "it numbers the rows, with gaps (999 of 999 are different), from 10001 to 11000"
+    )
+
+
 def test_a_few_rows_twice_do_not_hide_an_id():
     assert "with gaps" in reason([*(10_000 + ROW), 10_003, 10_500])
 
