@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -117,17 +118,16 @@ def _row(
 
 def _peer(solver: str) -> Callable[[], Any]:
     """dask-ml's logistic regression with the same penalty, on the weights (and in its case on the bias too)."""
-    from dask_ml.linear_model import LogisticRegression
-
-    return lambda: LogisticRegression(C=1.0, solver=solver, tol=1e-8)
+    peer = import_module("dask_ml.linear_model").LogisticRegression
+    return lambda: peer(C=1.0, solver=solver, tol=1e-8)
 
 
 def _iris() -> Iterator[ClusterRow]:
     """Three classes in three partitions, one class in each."""
-    import dask.array as da
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)
+    da = import_module("dask.array")
     rows, labels = da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50)
     libraries = {"separatrix": FITS["logistic"]}
     if find_spec("dask_ml"):

@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -26,7 +27,7 @@ from benchmarks.scale.tables import TARGET, Shape, make, write_parquet
 from benchmarks.scale.tasks import FITS
 from benchmarks.scale.witness import LABELS, Witness
 from separatrix._threads import n_threads
-from separatrix.data import Block, open_rows
+from separatrix.data import Block, as_source, open_rows
 
 __all__ = ["ConstantRow", "Effort", "from_rows", "measure_constants", "scheduler_constants", "to_rows"]
 
@@ -95,8 +96,6 @@ def _fitted(per_row: Mapping[int, float]) -> Work:
 
 def _bandwidth(effort: Effort) -> float:
     """Bytes per second of a sum over what no cache holds, on all cores."""
-    from separatrix.data import as_source
-
     X = np.ones((effort.numbers // 8, 8))
     source = as_source(X)
     seconds = median(timed(lambda: source.reduce(total))[1] for _ in range(effort.repeats))
@@ -135,12 +134,11 @@ def _files(effort: Effort) -> dict[str, float]:
         read, rows = read_by_file(folder), scan(folder, target=TARGET)
         source = open_rows(rows).rows()
         numbers = shape.rows * (columns + 1)
-        found = {
-            "reading": _median(lambda: read(), effort) * n_threads() / numbers,
+        return {
+            "reading": _median(read, effort) * n_threads() / numbers,
             "decoding": _median(lambda: source.reduce(length), effort, clock=process_time) / (numbers - shape.rows),
             "label_reading": _label_seconds(rows, effort) * n_threads() / shape.rows,
         }
-    return found
 
 
 def _median(action: Callable[[], object], effort: Effort, clock: Callable[[], float] | None = None) -> float:
@@ -155,7 +153,7 @@ def _median(action: Callable[[], object], effort: Effort, clock: Callable[[], fl
 
 
 def _label_seconds(rows: Any, effort: Effort) -> float:
-    taken = []
+    taken: list[float] = []
     for _ in range(effort.repeats):
         watched = Witness(rows)
         FITS["lda"]().fit(watched)
@@ -171,8 +169,7 @@ def _solve(effort: Effort) -> float:
 
 def scheduler_constants(repeats: int = 5) -> dict[str, float]:
     """Seconds of Dask's scheduler, whichever is the current one: for a round, and for each partition in it."""
-    import dask.array as da
-
+    da = import_module("dask.array")
     few, many = 2, 34
     # Dask forgets rows on workers that no variable here refers to.
     tables = {n: da.ones((64 * n, 4), chunks=(64, 4)).persist() for n in (few, many)}

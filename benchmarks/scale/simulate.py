@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -120,9 +121,7 @@ def _fits(case: Case, X: Any, y: Any, repeats: int) -> Iterator[Run]:
 
 def _network(repeats: int) -> float:
     """Bytes per second from a worker to this process."""
-    import dask
-
-    sent = dask.delayed(np.ones)(TRANSFER).persist()
+    sent = import_module("dask").delayed(np.ones)(TRANSFER).persist()
     sent.compute()
     return 8 * TRANSFER / median(timed(sent.compute)[1] for _ in range(repeats))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,7 @@ def partition_sizes(rows: int, partitions: int) -> list[int]:
 
 def make_dask(shape: Shape, partitions: int) -> tuple[Any, Any]:
     """Dask arrays whose chunks are made by the workers: the rows of ``make(shape, partition_sizes(...))``."""
-    import dask
-    import dask.array as da
-
+    dask, da = import_module("dask"), import_module("dask.array")
     sizes = partition_sizes(shape.rows, partitions)
     made = [dask.delayed(make_piece, nout=2)(shape, piece, rows) for piece, rows in enumerate(sizes)]
     X = [da.from_delayed(x, (n, shape.columns), np.float64) for (x, _), n in zip(made, sizes, strict=True)]

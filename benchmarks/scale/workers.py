@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 
 __all__ = ["N_WORKERS", "SCHEDULERS"]
 
@@ -15,23 +16,19 @@ N_WORKERS = 2
 @contextmanager
 def threads() -> Iterator[None]:
     """Dask's threaded scheduler."""
-    import dask
-
-    with dask.config.set(scheduler="threads", num_workers=N_WORKERS):
+    with import_module("dask").config.set(scheduler="threads", num_workers=N_WORKERS):
         yield
 
 
 @contextmanager
 def processes() -> Iterator[None]:
     """A cluster on this machine, on which all of Dask's work is done as long as it is there."""
-    import dask
-    from distributed import Client, LocalCluster
-
+    dask, distributed = import_module("dask"), import_module("distributed")
     quiet = {"distributed.logging.distributed": "critical", "distributed.admin.large-graph-warning-threshold": "1GB"}
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with (
         dask.config.set(quiet),
-        LocalCluster(
+        distributed.LocalCluster(
             n_workers=N_WORKERS,
             threads_per_worker=1,
             processes=True,
@@ -40,7 +37,7 @@ def processes() -> Iterator[None]:
             memory_limit=0,
             silence_logs=logging.CRITICAL,
         ) as cluster,
-        Client(cluster),
+        distributed.Client(cluster),
     ):
         yield
 

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The benchmarks of files and partitions measure what they say, and the cost model adds up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.scale import child, cluster, constants, files, report, simulate, workers
+from benchmarks.scale.constants import Effort, from_rows, to_rows
+from benchmarks.scale.model import Constants, Place, Problem, Recipe, Work, predict, sample_rows
+from benchmarks.scale.outlook import CARD, card_fits
+from benchmarks.scale.record import Circumstances, read_records, write_records
+from benchmarks.scale.tables import TARGET, Shape, make, make_dask, partition_sizes, write_parquet
+from benchmarks.scale.tasks import FITS
+from benchmarks.scale.witness import LABELS, Witness
+from separatrix.data import as_source
+from separatrix.data.scan import scan
+from separatrix.likelihoods import Logit
+from separatrix.priors import Gaussian
+from separatrix.solvers.posterior import pose
+
+ABOUT = Circumstances("2000-01-01", 'a "b", 2 cores', "numpy 1, dask 2")
+EXACT = Constants(
+    work={LABELS: Work(row=1e-8), "gradient": Work(1e-8, 2e-9), "hessian": Work(pair=1e-10)},
+    sample={"fit": Work(number=1e-7)},
+    recipes={"fit": (Recipe(10, {"gradient": 4, "hessian": 1}), Recipe(1000, {"gradient": 9}))},
+    bandwidth=1e10,
+    decoding=5e-9,
+    reading=4e-9,
+    label_reading=3e-8,
+    graph={"threads": 1e-3},
+    task={"threads": 1e-4},
+    network=1e9,
+    solve=1e-11,
+)
+ALONE = Place("here", cores=2, bandwidth=1e12)
+
+
+# Tables
+
+
+def test_rows_are_the_same_in_memory_in_files_and_on_workers(tmp_path):
+    shape = Shape(3000, 3)
+    X, y = make(shape)
+    assert write_parquet(shape, tmp_path, files=1) == sum(p.stat().st_size for p in tmp_path.iterdir())
+    rows = scan(tmp_path, target=TARGET)
+    np.testing.assert_array_equal(np.column_stack([rows.column(f"x{m}") for m in range(3)]), X)
+    np.testing.assert_array_equal(rows.column(TARGET), y)
+    sizes = partition_sizes(3000, 7)
+    assert sum(sizes) == 3000
+    assert max(sizes) - min(sizes) <= 1
+    with workers.SCHEDULERS["threads"]():
+        lazy = [each.compute() for each in make_dask(shape, 7)]
+    for here, there in zip(make(shape, sizes), lazy, strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_labels_follow_a_logistic_model_with_weights_of_length_two():
+    X, y = make(Shape(200_000, 5))
+    model = FITS["logistic"]().fit(X, y)
+    assert np.linalg.norm(model.coef_) == pytest.approx(2.0, rel=0.03)
+    assert abs(model.intercept_[0]) < 0.03
+
+
+# The witness
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_a_witness_changes_no_bit_and_sees_every_pass(fit, tmp_path):
+    shape = Shape(120_000, 20)
+    X, y = make(shape)
+    plain = FITS[fit]().fit(X, y)
+    rows = Witness(X)
+    watched = FITS[fit]().fit(rows, y)
+    assert watched.coef_.tobytes() == plain.coef_.tobytes()
+    assert [read.kind for read in rows.log].count(LABELS) == 1
+    assert len(rows.log) == 1 + plain.n_passes_
+    assert all(read.seconds > 0 for read in rows.log)
+    write_parquet(shape, tmp_path, files=2)
+    from_file = Witness(scan(tmp_path, target=TARGET))
+    FITS[fit]().fit(from_file)
+    assert {read.kind for read in from_file.log} == {read.kind for read in rows.log}
+
+
+# The model
+
+
+def test_one_process_takes_its_work_over_its_cores():
+    """4 gradients, a Hessian, labels on one core, the sample, two solves: added up by hand."""
+    N, M = 1e6, 10
+    found = predict(Problem("fit", N, M), ALONE, EXACT)
+    passes = 4 * N * (1e-8 + 2e-9 * M) / 2 + N * 1e-10 * M**2 / 2
+    sample = N / 16 * 1e-7 * M / 2
+    assert found.passes == 5
+    assert found.seconds == pytest.approx(passes + 1e-8 * N + sample + 2 * 1e-11 * M**3, rel=1e-12)
+    assert found.bound == "arithmetic"
+
+
+def test_a_pass_takes_no_less_than_its_bytes_and_no_less_than_bare_reading():
+    problem = Problem("fit", 1e8, 10)
+    slow = replace(ALONE, bandwidth=1e8)
+    assert predict(problem, slow, EXACT).parts["memory"] == pytest.approx(5 * 8e9 / 1e8)
+    disk = predict(problem, replace(ALONE, disk=1e8), EXACT)
+    assert disk.bound == "disk"
+    halved = predict(replace(problem, itemsize=4), replace(ALONE, disk=1e8), EXACT)
+    assert halved.parts["disk"] == pytest.approx(disk.parts["disk"] / 2)
+    reading = replace(EXACT, reading=1e-6)
+    files_alone = predict(problem, replace(ALONE, disk=math.inf), reading)
+    labels = EXACT.label_reading * 1e8 / 2
+    assert files_alone.parts["decoding"] + files_alone.parts["arithmetic"] == pytest.approx(
+        5 * 1e-6 * 1e8 * 11 / 2 + labels
+    )
+
+
+def test_a_scheduler_is_paid_by_the_round_and_by_the_partition():
+    problem, dealt = Problem("fit", 1e6, 10), replace(ALONE, scheduler="threads", partitions=32)
+    rounds = 5 + 3
+    assert predict(problem, dealt, EXACT).parts["scheduler"] == pytest.approx(rounds * (1e-3 + 34 * 1e-4))
+    wired = replace(dealt, network=1e9, latency=1e-3)
+    tree = 5 * 2 * (1e-3 + 16 * 8 * 100 / 1e9)
+    assert predict(problem, wired, EXACT).parts["network"] == pytest.approx(tree + 8 * 10 * 1e6 / 16 / 1e9)
+
+
+def test_large_tables_take_time_in_proportion_and_workers_share_it():
+    once, twice = (predict(Problem("fit", N, 10), ALONE, EXACT) for N in (1e9, 2e9))
+    assert twice.parts["sample"] == once.parts["sample"]
+    assert twice.parts["arithmetic"] == pytest.approx(2 * once.parts["arithmetic"])
+    shared = predict(Problem("fit", 1e9, 10), replace(ALONE, workers=4, scheduler="threads"), EXACT)
+    alone = predict(Problem("fit", 1e9, 10), replace(ALONE, scheduler="threads"), EXACT)
+    assert shared.parts["arithmetic"] == pytest.approx(alone.parts["arithmetic"] / 4)
+
+
+def test_the_recipe_is_that_of_the_nearest_width():
+    assert EXACT.recipe("fit", 20).columns == 10
+    assert EXACT.recipe("fit", 500).columns == 1000
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(200_000, 20), (600_000, 4), (30_000, 80)])
+def test_the_model_knows_how_many_rows_the_library_samples(rows, columns):
+    X, y = make(Shape(rows, columns))
+    objective = pose(as_source(X, y.astype(np.intp)), Logit(), Gaussian(), fit_intercept=True)
+    assert objective.sample is not None
+    assert objective.sample.n_rows == pytest.approx(sample_rows(rows, columns), rel=0.01)
+
+
+# Constants
+
+
+def test_work_is_recovered_from_times_at_some_widths():
+    work = Work(3e-8, 2e-9, 5e-11)
+    per_row = {M: work.seconds(1, M) for M in (8, 16, 64, 120)}
+    found = constants._fitted(per_row)
+    for M in (10, 50, 300):
+        assert found.seconds(1e6, M) == pytest.approx(work.seconds(1e6, M), rel=1e-6)
+    assert constants._fitted({M: 2e-9 * M for M in (8, 16, 64)}).row == pytest.approx(0.0, abs=1e-15)
+
+
+def test_constants_read_back_are_those_written(tmp_path):
+    path = write_records(to_rows(EXACT), tmp_path / "constants.csv", ABOUT)
+    rows, about = read_records(path, constants.ConstantRow)
+    assert from_rows(rows) == EXACT
+    assert about == ABOUT
+
+
+def test_records_read_back_are_those_written(tmp_path):
+    rows = [cluster.ClusterRow(9, 2, 1, "logistic", "memory", "separatrix", 0.125, 7, None, 1e-16, None)]
+    assert read_records(write_records(rows, tmp_path / "any.csv", ABOUT), cluster.ClusterRow) == (rows, ABOUT)
+
+
+# The runs
+
+
+def test_a_child_reads_once_for_lda_and_tells_its_own_memory(tmp_path):
+    write_parquet(Shape(20_000, 4), tmp_path, files=2)
+    found = child.run_child("lda", tmp_path)
+    assert found.passes == 1
+    assert found.seconds > 0
+    assert 50 < found.peak_mb < 2000
+
+
+@pytest.mark.parametrize("task", child.READINGS)
+def test_bare_reading_decodes_every_row(task, tmp_path):
+    write_parquet(Shape(2000, 3), tmp_path, files=2)
+    assert child.READINGS[task](tmp_path)() == 1
+    next(iter(tmp_path.glob("*.parquet"))).write_bytes(b"PAR1 this is no table PAR1")
+    with pytest.raises(Exception, match=r"(?i)parquet"):
+        child.READINGS[task](tmp_path)()
+
+
+def test_passes_are_held_against_the_faster_way_to_read(tmp_path, monkeypatch):
+    outcomes = {"logistic": (30.0, 6), "posterior": (48.0, 8), "lda": (4.5, 1)}
+    readings = iter([4.0, 6.0, 5.0, 3.0])  # each way twice, of which the less counts
+
+    def run(task, folder):
+        seconds, passes = outcomes.get(task) or (next(readings), 1)
+        return child.Outcome(seconds, passes, 100.0)
+
+    monkeypatch.setattr(files, "run_child", run)
+    files.main(["--rows", "500", "--columns", "2", "--files", "2", "--folder", str(tmp_path / "scratch")], tmp_path)
+    rows, _ = read_records(tmp_path / "scratch" / "files.csv", files.FileRow)
+    assert {row.task: row.over_reading for row in rows} == pytest.approx(
+        {"reading, file by file": 4 / 3, "reading, data set": 1.0, "logistic": 5 / 3, "posterior": 2.0, "lda": 1.5},
+        rel=1e-5,
+    )
+    assert not (tmp_path / "scratch" / "500x2").exists()
+
+
+@pytest.fixture
+def threads_alone(monkeypatch):
+    """Without the cluster, which takes seconds to start."""
+    only = {"threads": workers.SCHEDULERS["threads"]}
+    for module in (cluster, simulate):
+        monkeypatch.setattr(module, "SCHEDULERS", only)
+
+
+@pytest.mark.usefixtures("threads_alone")
+def test_partitions_give_the_coefficients_of_memory_and_know_three_classes(monkeypatch):
+    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
+    rows = list(cluster.measure(Shape(20_000, 5), partitions=3, repeats=1))
+    fits, (iris,) = rows[:-1], rows[-1:]
+    assert [(row.task, row.place) for row in fits] == [
+        (task, place) for place in ("memory", "threads") for task in cluster.MEASURED
+    ]
+    assert all(row.difference < 1e-10 for row in fits)
+    assert iris.accuracy > 0.95
+    assert "threads" in cluster.text(rows)
+
+
+@pytest.mark.usefixtures("threads_alone")
+def test_every_case_is_predicted_and_measured():
+    cases = [simulate.Case(place, 20_000, 6) for place in ("memory", "files", "threads")]
+    effort = Effort(widths=(4, 8), numbers=200_000, repeats=1, solve=50)
+    found, rows = simulate.simulate(cases, effort)
+    assert [(row.place, row.task) for row in rows] == [(case.place, fit) for case in cases for fit in FITS]
+    assert all(0 < row.predicted < 60 and row.ratio == row.predicted / row.measured for row in rows)
+    assert {row.passes for row in rows if row.task == "lda"} == {1}
+    assert from_rows(to_rows(found)) == found
+
+
+# The page
+
+
+def test_the_page_in_the_documentation_is_made_from_the_results_that_are_kept():
+    page = report.PAGE.read_text(encoding="utf-8")
+    assert report.fill(page) == page
+    assert [found[2] for found in report.MARKS.finditer(page)] == list(report.TABLES)
+
+
+def test_every_table_is_made_from_results(tmp_path):
+    here = tmp_path / report.HERE
+    known = replace(
+        EXACT,
+        sample=dict.fromkeys(FITS, Work(1e-8)),
+        recipes=dict.fromkeys(FITS, EXACT.recipes["fit"]),
+        graph={"processes": 0.02},
+        task={"processes": 0.001},
+    )
+    write_records(to_rows(known), here / "constants.csv", ABOUT)
+    write_records(
+        [simulate.SimulatedRow("memory", 10**6, 20, "lda", 1, 1, 0.1, 0.125, 0.8, "arithmetic")],
+        here / "simulate.csv",
+        ABOUT,
+    )
+    write_records([files.FileRow(10**7, 20, 8, 1.6, "lda", 3.0, 1, 3.0, 1.2, 400.0)], here / "files.csv", ABOUT)
+    write_records(
+        [cluster.ClusterRow(10**6, 50, 8, "lda", "threads", "separatrix", 0.5, 1, 1.1, 1e-15, None)],
+        here / "cluster.csv",
+        ABOUT,
+    )
+    page = report.fill("".join(f"<!-- table: {name} -->\n<!-- end -->\n" for name in report.TABLES), tmp_path)
+    assert page.count("Not measured yet") == 1  # the card, whose results are not there
+    for words in ("a factor of 1.25", "| 1.20 | 400 |", "| 1.10 | 1e-15 |", "16 workers of 8 cores", "core-ns"):
+        assert words in page
+    assert report.fill(page, tmp_path) == page
+
+
+def test_fits_on_a_card_go_by_the_byte():
+    found = card_fits(report.RESULTS / report.CARDS / "gpu.csv", report.ON_CARDS)
+    assert [fit.task for fit in found] == list(report.ON_CARDS)
+    for fit in found:
+        assert fit.predicted / fit.measured == pytest.approx(CARD.rows * CARD.columns / (1e7 * 256))
