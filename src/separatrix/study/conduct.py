@@ -105,11 +105,11 @@ def study_of(compared: Compared, *, level: float = 0.95, progress: Progress | No
     start, before = perf_counter(), len(compared.prepared.models) + 1
     tell = Stages(progress, before + LATER, done=before)
     choice, prepared = compared.choice, compared.prepared
-    tell(f"fitting {choice.name} to all rows")
     judged = compared.comparison[choice.name].model
     most = most_rows(prepared.models[choice.name], len(compared.schema.columns), np.size(getattr(judged, "coef_", ())))
     # A stream of its own: the same rows whether or not this step follows the other at once.
     every = sample_of(compared.rows, most, np.random.default_rng([compared.seed, 1]), "The model was fitted to")
+    tell(f"fitting {choice.name} to {every.n_rows} rows")
     numbers = prepared.encoder.transform(every.X)
     with captured() as warned:
         model = fit_numbers(prepared.models[choice.name], prepared.encoder, numbers, every.labels)

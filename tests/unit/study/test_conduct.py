@@ -1,26 +1,18 @@
 """Studies end to end: known structure is found, noise is called noise, and bad tables are told apart from good ones."""
 
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.linear_model import LogisticRegressionCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import separatrix as sx
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
 from separatrix.study import Note, compare_models, conduct, examine, study_of
-from separatrix.study.notes import captured
 
-ADULT = Path(__file__).parents[3].parent / "shared" / "data" / "adult"
-SOYBEAN = ADULT.parent / "mlbench_soybean" / "soybean.parquet"
 X, Y = make_mixed_types(600, as_frame=True, rng=0)
 TABLE = X.assign(customer=Y)
 
@@ -174,34 +166,3 @@ def test_where_curves_would_take_too_long_a_sample_of_the_rows_is_fitted(monkeyp
 def test_bad_input_is_told_before_any_model_is_fitted(table, target, options, message):
     with pytest.raises(ValueError, match=message):
         conduct(table, target, **options)
-
-
-def cross_validated_line():
-    columns = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
-        (StandardScaler(), make_column_selector(dtype_include="number")),
-    )
-    return make_pipeline(columns, LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=1000))
-
-
-@pytest.mark.data
-@pytest.mark.skipif(not ADULT.exists(), reason="the data sets are not here")
-def test_census_incomes_are_predicted_better_than_by_a_cross_validated_line():
-    rows, test = (pd.read_parquet(ADULT / f"adult_{part}.parquet") for part in ("train", "test"))
-    rows = rows.sample(4000, random_state=0)
-    found = conduct(rows, "income")
-    with captured():  # what scikit-learn is about to rename is not at stake here
-        line = cross_validated_line().fit(rows.drop(columns="income"), rows["income"])
-    codes = np.searchsorted(line.classes_, test["income"])
-    theirs, ours = (
-        np.log(m.predict_proba(test.drop(columns="income"))[np.arange(len(test)), codes]) for m in (line, found.model)
-    )
-    gain = ours - theirs  # of 16 281 rows that neither has seen
-    assert gain.mean() > 4 * gain.std() / np.sqrt(len(gain))
-
-
-@pytest.mark.data
-@pytest.mark.skipif(not SOYBEAN.exists(), reason="the data sets are not here")
-def test_nineteen_classes_with_few_rows_for_each_weight():
-    found = conduct(pd.read_parquet(SOYBEAN), "Class", models=["prior only", "naive Bayes", "logistic (Bayesian)"])
-    assert found.comparison["logistic (Bayesian)"].test.accuracy.value > 0.85
