@@ -120,7 +120,7 @@ def study_of(compared: Compared, *, level: float = 0.95, progress: Progress | No
         *compared.notes_on_table,
         *every.notes,
         *notes_on_model(model, warned),
-        *notes_on_separation(separation),
+        *notes_on_separation(separation, every.n_rows),
         *_notes_on_effects(model),
         *compared.notes_on_others,
     )

@@ -20,6 +20,7 @@ Topic = Literal[
     "rare class",  # of a single row, which is left out
     "many classes",  # numbers that may be amounts
     "dropped",  # a column
+    "reading",  # of a column that may be something else than it was taken for
     "missing",  # values
     "imbalance",
     "few rows",

@@ -48,8 +48,8 @@ def separation_of(model: TableClassifier, numbers: Any, codes: Codes) -> Separab
     return Separability(status, estimator.coef_, estimator.intercept_, (), 0, 0, 1)
 
 
-def notes_on_separation(found: Separability | None) -> Iterator[Note]:
-    """What it means for whoever reads the weights."""
+def notes_on_separation(found: Separability | None, n_rows: int) -> Iterator[Note]:
+    """What it means for whoever reads the weights; of so many rows in all."""
     if found is None or found.status == "overlapping":
         return
     along = f" along {_listed(found.columns)}" if found.columns else ""
@@ -57,8 +57,9 @@ def notes_on_separation(found: Separability | None) -> Iterator[Note]:
         text = f"A hyperplane separates the classes without a single error{along}: the rows say where it is, but {REST}"
     elif found.status == "quasi-complete":
         text = (
-            f"Some rows can be told from all others without a single error{along}: those that differ there are of one "
-            f"class. The rows give these weights a direction, but {REST}"
+            f"{n_rows - found.n_on_plane} of {n_rows} rows can be told from the others without a single error{along}: "
+            f"where a row differs from most there, its class is certain. The rows give these weights a direction, but "
+            f"{REST}"
         )
     else:
         text = (

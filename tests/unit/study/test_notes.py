@@ -11,6 +11,7 @@ import separatrix as sx
 from separatrix.bayesian.tuned import Limit
 from separatrix.comparison import Comparison
 from separatrix.comparison.trial import Trial
+from separatrix.data.table import TableEncoder
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.study import Choice, Note, Topic
 from separatrix.study.notes import captured, notes_on_choice, notes_on_comparison, notes_on_data, notes_on_model
@@ -63,6 +64,14 @@ def test_dropped_columns_gaps_rare_classes_and_few_rows():
     assert notes[2].text.startswith("Class 'yes' has 2 of 99 rows (2 %)")
     assert notes[3].text.startswith("There are 99 rows only")
     assert len(list(notes_on_data(schema, numbers, np.array(["no", "yes"]), np.array([100, 100])))) == 2
+
+
+def test_a_column_that_could_be_read_in_two_ways_is_not_called_dropped():
+    table = pd.DataFrame({"price": ["1,234", "5,678", "9,012"] * 40, "x": RNG.normal(size=120)})
+    schema = TableEncoder().fit(table).schema_
+    (note,) = notes_on_data(schema, np.zeros((120, 2)), np.array(["no", "yes"]), np.array([60, 60]))
+    assert note.topic == "reading"
+    assert "price" in note.text
 
 
 def test_what_a_model_says_of_itself_comes_once_under_the_topic_that_is_known():

@@ -31,9 +31,11 @@ def test_it_is_what_the_linear_program_says_and_names_the_columns(labels, status
     answer = found(labels)
     numbers = TableClassifier().fit(TABLE, NOISY).encoder_.transform(TABLE)
     assert answer.status == sx.is_separable(numbers, labels).status == status
-    notes = list(notes_on_separation(answer))
+    notes = list(notes_on_separation(answer, N))
     assert [note.topic for note in notes] == ["separation"] * (status != "overlapping")
     assert all(column in note.text for note in notes)
+    if status == "quasi-complete":
+        assert notes[0].text.startswith(f"{(TABLE['kind'] == 'c').sum()} of {N} rows can be told from the others")
 
 
 def test_curves_can_separate_what_lines_do_not():
@@ -50,7 +52,7 @@ def test_beyond_its_size_only_the_weights_themselves_are_asked(labels, status, m
     monkeypatch.setattr(module, "BATCH", 7)
     answer = found(labels, estimator=sx.BayesianLogisticRegression(sx.Gaussian(50.0)))
     assert answer.status == status
-    (note,) = notes_on_separation(answer)
+    (note,) = notes_on_separation(answer, N)
     assert note.topic == ("separation" if status == "complete" else "separation not checked")
 
 
@@ -72,4 +74,4 @@ def test_three_classes():
 
 def test_models_whose_estimates_exist_anyway_are_not_asked():
     assert found(TABLE["age"] > 0, estimator=sx.LinearDiscriminantAnalysis(shrinkage=0.1)) is None
-    assert not list(notes_on_separation(None))
+    assert not list(notes_on_separation(None, N))
