@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from separatrix.cli import datasets, explain, fit, plot, predict, report
-from separatrix.cli.console import Voice, stderr
+from separatrix.cli.console import Voice, put, stderr
 from separatrix.cli.errors import CommandError, UsageError, failure_of, forget_written
 from separatrix.cli.options import Json
 
@@ -100,7 +100,7 @@ def _show(failure: CommandError, *, as_json: bool, debug: bool) -> int:
     if as_json:
         sys.stdout.write(json.dumps(failure.document(), indent=2, ensure_ascii=False) + "\n")
     else:
-        stderr().print(Text.assemble(("Error: ", "bold red"), str(failure)))
+        put(stderr(), Text.assemble(("Error: ", "bold red"), str(failure)))
     return failure.code
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Steps", "Voice", "plain", "rows_read", "stderr", "stdout", "steps"]
+__all__ = ["Steps", "Voice", "plain", "put", "rows_read", "stderr", "stdout", "steps"]
 
 
 class Voice:
@@ -32,17 +32,7 @@ class Voice:
         """Text or tables for a person; text is shown as it is."""
         if not self.as_json:
             for part in parts:
-                self._print(part)
-
-    def _print(self, part: Any) -> None:
-        """In a file no line ends in the blanks that fill a table's cells."""
-        console = self._console
-        with console.capture() as drawn:
-            console.print(part, markup=False, highlight=False, soft_wrap=False)
-        text = drawn.get()
-        if not console.is_terminal:
-            text = "\n".join(line.rstrip() for line in text.split("\n"))
-        console.file.write(text)
+                put(self._console, part)
 
     def title(self, text: str) -> None:
         """The head of a part."""
@@ -67,6 +57,16 @@ class Voice:
         """With ``--json``, the document."""
         if self.as_json:
             sys.stdout.write(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def put(console: Console, part: Any) -> None:
+    """Text or a table as it is; in a file no line ends in the blanks that fill cells and lines."""
+    with console.capture() as drawn:
+        console.print(part, markup=False, highlight=False, soft_wrap=False)
+    text = drawn.get()
+    if not console.is_terminal:
+        text = "\n".join(line.rstrip() for line in text.split("\n"))
+    console.file.write(text)
 
 
 def stdout() -> Console:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -121,11 +120,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     Examples
     --------
     >>> nearest("lobster", ["loans", "lobsters"])
-    'Did you mean lobsters?'
+    "Did you mean 'lobsters'?"
     """
-    words = list(known)
-    near = get_close_matches(word.lower(), words, n=2)
-    return f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(words)}."
+    from separatrix.data.table.batch import did_you_mean
+
+    return did_you_mean(word, known).strip()
 
 
 def names_among(values: Iterable[str] | None, known: Iterable[str]) -> list[str]:

@@ -191,7 +191,7 @@ def _drawn(figure: Any, output: str) -> bytes:
     import io
 
     drawn = io.BytesIO()
-    figure.savefig(drawn, format=output.rpartition(".")[2].lower(), dpi=150)
+    figure.savefig(drawn, format=output.rpartition(".")[2].lower(), dpi=150, bbox_inches="tight")
     return drawn.getvalue()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERBS", "predict"]
 
-ROWS = 16_384  # of a batch: large enough for matrix products, small enough that memory does not depend on the file
+ROWS = 8_192  # of a batch: large enough for matrix products, small enough that memory does not depend on the file
 LINES = (".csv", ".txt", ".tsv", ".tab", ".jsonl", ".ndjson", ".json")  # files of a row in each line
 
 

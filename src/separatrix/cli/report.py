@@ -47,7 +47,7 @@ def report(
     side = getattr(fitted, "positive_", None) if positive is None else positive_of(fitted.classes_.tolist(), positive)
     study, said = _examined(fitted, model, data, target, level)
     study = replace(study, positive=side)
-    contents = contents_of(study, model=None, report=output)
+    contents = contents_of(study, report=output, saved=model)
     voice = Voice(as_json=as_json)
     voice.say(f"{data}: {study.n_rows:,} rows of {name_of(data)} judged by {model}.")
     _say_figures(study, voice)

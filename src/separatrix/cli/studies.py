@@ -165,8 +165,13 @@ def say_choice(study: Study | Compared, voice: Voice) -> None:
     voice.say(comparison_table(study.comparison), "", *notes_on(study.comparison))
 
 
-def contents_of(study: Study, *, model: str | None, report: str | None) -> dict[str, bytes]:
-    """What is to be written, by its path: the model, which remembers what it predicts, and the report."""
+def contents_of(
+    study: Study, *, model: str | None = None, report: str | None = None, saved: str | None = None
+) -> dict[str, bytes]:
+    """What is to be written, by its path: the model, which remembers what it predicts, and the report.
+
+    The report names the model's file: that to be written, or the one where it was ``saved`` before.
+    """
     contents = {}
     if model is not None:
         from separatrix.io import packed
@@ -177,7 +182,7 @@ def contents_of(study: Study, *, model: str | None, report: str | None) -> dict[
     if report is not None:
         from separatrix.report import render
 
-        contents[report] = render(study, model_path=model).encode("utf-8", errors="replace")
+        contents[report] = render(study, model_path=model or saved).encode("utf-8", errors="replace")
     return contents
 
 

@@ -33,7 +33,7 @@ def test_rows_and_seed(folder, run, run_json):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["lobster", "-o", "a.csv"], 2, "Did you mean lobsters?"),
+        (["lobster", "-o", "a.csv"], 2, "Did you mean 'lobsters'?"),
         (["lobsters"], 2, "-o lobsters.csv"),
         (["lobsters", "-o", "a.csv", "--rows", "5"], 2, "leave out --rows"),
         (["loans", "-o", "loans.csv"], 4, "exists"),

@@ -30,12 +30,12 @@ def test_short_words_stand_for_all_models_of_a_study():
     assert set(MODELS.values()) == set(STUDIED)
     assert model_names(["logistic,bayes"]) == ("logistic (Bayesian)", "naive Bayes")
     assert model_names(["logistic, curved (Bayesian)"]) == ("logistic, curved (Bayesian)",)
-    with pytest.raises(typer.BadParameter, match="Did you mean logistic"):
+    with pytest.raises(typer.BadParameter, match="Did you mean 'logistic'"):
         model_names(["logstic"])
 
 
 def test_a_word_near_to_none_gets_them_all():
-    assert nearest("zzz", ["fit", "plot"]) == "There are fit, plot."
+    assert nearest("zzz", ["fit", "plot"]) == "There are 'fit', 'plot'."
 
 
 def test_examples_keep_square_brackets():

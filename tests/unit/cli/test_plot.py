@@ -44,7 +44,7 @@ def test_the_ending_says_the_format(folder, run, run_json, ending):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--kind", "coeficients"], 2, "Did you mean coefficients?"),
+        (["--kind", "coeficients"], 2, "Did you mean 'coefficients'"),
         (["--kind", "reliability"], 2, "needs labelled rows"),
         (["-o", "p.jpeg"], 4, ".png or .svg or .pdf"),
         (["loans.csv", "--kind", "boundary"], 3, "models of 2 columns of numbers"),

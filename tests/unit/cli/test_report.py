@@ -8,7 +8,9 @@ import separatrix as sx
 def test_a_report_of_a_saved_model_on_labelled_rows(folder, run_json):
     found = run_json("report", "model.sx", "loans.csv", "-o", "r.html")
     assert (found["target"], found["rows"], found["models"], found["chosen"]) == ("outcome", 300, [], None)
-    assert "<html" in (folder / "r.html").read_text()
+    page = (folder / "r.html").read_text()
+    assert "<html" in page
+    assert "separatrix explain model.sx" in page
 
 
 def test_labels_must_be_there_and_may_have_another_name(folder, run, fitted):

@@ -92,6 +92,6 @@ def test_a_model_remembers_what_it_predicts_and_for_whom(folder):
     import separatrix as sx
 
     study = study_of(asked(Question("loans.csv", "outcome", models=FAST))[0])
-    (folder / "new.sx").write_bytes(contents_of(study, model="new.sx", report=None)["new.sx"])
+    (folder / "new.sx").write_bytes(contents_of(study, model="new.sx")["new.sx"])
     again = sx.load("new.sx")
     assert (again.target_name_, again.positive_, again.name_) == ("outcome", None, study.choice.name)
