@@ -26,8 +26,8 @@ CODES = {
     "interrupted": 130,
     "closed": 141,
 }
-# Remedies of the library, and the same for the command line; where nothing can be typed, the remedy is left out.
-RETYPED = re.compile(r",? or say what the column is: types=\{'(?P<column>.*)': '(?P<kind>\w+)'\}")
+# Remedies in Python that stand beside those of the command line, which alone are shown.
+IN_PYTHON = re.compile(r"types=\{[^{}]*\}, in encode_target categorical=True, or on the command line (?=--types)")
 FORCED = re.compile(r"--force \(force=True\)|pass force=True")
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 # Typer brings its own copy of click in some versions and imports it in others; this is the right class in both.
@@ -88,19 +88,15 @@ def forget_written() -> None:
     _written.clear()
 
 
-def as_typed(message: str, *, can_retype: bool = True) -> str:
-    """The message with remedies for those who type; ``can_retype`` where the verb has ``--types``.
+def as_typed(message: str) -> str:
+    """The message with remedies for those who type.
 
     Examples
     --------
-    >>> as_typed("Correct it, leave it blank, or say what the column is: types={'zip': 'categorical'}.")
-    'Correct it, leave it blank, or say what the column is: --types zip=categorical.'
+    >>> as_typed("out.csv exists. Choose another name, or pass force=True to replace it.")
+    'out.csv exists. Choose another name, or pass --force to replace it.'
     """
-    if can_retype:
-        message = RETYPED.sub(r", or say what the column is: --types \g<column>=\g<kind>", message)
-    else:
-        message = RETYPED.sub("", message).replace("Correct it, leave it blank.", "Correct it, or leave it blank.")
-    return FORCED.sub("pass --force", message)
+    return FORCED.sub("pass --force", IN_PYTHON.sub("", message))
 
 
 def _left_behind() -> str:

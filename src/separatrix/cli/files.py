@@ -78,7 +78,7 @@ def as_labels(rows: Any, target: str) -> Any:
 
 
 @contextmanager
-def about(path: object, *, can_retype: bool = True) -> Iterator[None]:
+def about(path: object) -> Iterator[None]:
     """What is wrong with the data inside is wrong with this file, which the message names, in words to be typed."""
     from separatrix.data.files import FileWriteError
     from separatrix.exceptions import DataError
@@ -89,7 +89,7 @@ def about(path: object, *, can_retype: bool = True) -> Iterator[None]:
         raise  # which is about another file, and names it
     except DataError as error:
         where = "" if str(path) in str(error) else f"{path}: "
-        raise CommandError("data", f"{where}{as_typed(str(error), can_retype=can_retype)}") from error
+        raise CommandError("data", f"{where}{as_typed(str(error))}") from error
 
 
 def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from separatrix.cli.console import Steps, Voice
-from separatrix.cli.errors import CommandError
+from separatrix.cli.errors import CommandError, as_typed
 from separatrix.cli.files import about, name_of, open_data, read_rows, require_columns
 from separatrix.cli.options import names_among
 from separatrix.cli.render import class_line, column_table, comparison_table, file_table
@@ -120,7 +120,7 @@ def positive_of(classes: Sequence[Any], given: str | None, *, counts: Sequence[i
 
 def notes_to_say(notes: Iterable[Any]) -> list[str]:
     """Notes on the table and the model chosen, each once; those on other models are in the document alone."""
-    return list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in ASIDE))
+    return list(dict.fromkeys(as_typed(str(note)) for note in notes if getattr(note, "topic", "") not in ASIDE))
 
 
 def require_no_bug(compared: Compared) -> None:

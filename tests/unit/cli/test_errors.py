@@ -2,8 +2,9 @@ import errno
 
 import pytest
 
-from separatrix.cli.errors import CODES, CommandError, failure_of, writing
+from separatrix.cli.errors import CODES, CommandError, as_typed, failure_of, writing
 from separatrix.data.files import FileWriteError
+from separatrix.data.table import encode_target
 from separatrix.exceptions import DataError
 from separatrix.io import FileError
 
@@ -72,3 +73,12 @@ def test_what_the_system_refuses_while_writing_is_about_the_output():
 
 def test_the_document_of_an_error():
     assert CommandError("data", "what").document() == {"error": {"kind": "data", "code": 3, "message": "what"}}
+
+
+def test_remedies_can_be_typed():
+    """Those of the library itself, as it words them now."""
+    with pytest.raises(DataError) as raised:
+        encode_target([0.5, 1.25, 2.75], name="rating")
+    said = as_typed(str(raised.value))
+    assert said.endswith("is a class, say so: --types rating=categorical.")
+    assert "types={" not in said
