@@ -52,7 +52,7 @@ def _topic_of(category: type[Warning]) -> Topic:
 
 def notes_on_data(schema: Schema, numbers: Any, classes: Array, counts: Codes) -> Iterator[Note]:
     """Columns dropped or read in one of two ways, missing values, rare classes, few rows."""
-    yield from (Note("reading" if plan.names else "dropped", plan.note) for plan in schema.plans if plan.note)
+    yield from (Note("warning" if plan.names else "dropped", plan.note) for plan in schema.plans if plan.note)
     gaps = {plan.column: _missing(plan, numbers, schema.groups[plan.column]) for plan in schema.plans if plan.names}
     gaps = {column: share for column, share in gaps.items() if share > 0}
     if gaps:

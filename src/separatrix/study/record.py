@@ -20,7 +20,6 @@ Topic = Literal[
     "rare class",  # of a single row, which is left out
     "many classes",  # numbers that may be amounts
     "dropped",  # a column
-    "reading",  # of a column that may be something else than it was taken for
     "missing",  # values
     "imbalance",
     "few rows",
@@ -34,7 +33,7 @@ Topic = Literal[
     "collinear",
     "new values",  # that the model has not learnt from
     "effects",  # are shown for some columns only
-    "warning",  # of any other kind, by the model or a library under it
+    "warning",  # of any other kind: a column that could be read in two ways, a library under the model
     "failure",  # of a model that was compared
     "other model",  # something on one that was compared and not chosen
 ]

@@ -70,7 +70,7 @@ def test_a_column_that_could_be_read_in_two_ways_is_not_called_dropped():
     table = pd.DataFrame({"price": ["1,234", "5,678", "9,012"] * 40, "x": RNG.normal(size=120)})
     schema = TableEncoder().fit(table).schema_
     (note,) = notes_on_data(schema, np.zeros((120, 2)), np.array(["no", "yes"]), np.array([60, 60]))
-    assert note.topic == "reading"
+    assert note.topic == "warning"
     assert "price" in note.text
 
 
