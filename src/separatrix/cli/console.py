@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import isinf, isnan
+from math import isinf, isnan, nan
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -106,35 +106,39 @@ def _number(value: float) -> float | str | None:
 class Steps:
     """How far a work of several steps is: called with a step in words, how many are done, and how many there are.
 
-    Steps take unequal time. What is left is guessed from those done, until `expect` knows better.
+    Steps take unequal time, so that those done say nothing of those to come; where more is known of the next one, such
+    as how long it took for fewer rows, `expect` tells it.
     """
 
     def __init__(self, bar: Any, task: Any) -> None:
-        self._bar, self._task = bar, task
+        self._bar, self._task, self._expected = bar, task, nan
 
     def __call__(self, step: str, done: int, total: int) -> None:
         """A step begins."""
-        self._bar.update(self._task, description=step, completed=done, total=total)
+        end, self._expected = monotonic() + self._expected, nan
+        self._bar.update(self._task, description=step, completed=done, total=total, end=end)
 
     def expect(self, seconds: float) -> None:
-        """All that is left will take about so long."""
-        self._bar.update(self._task, end=monotonic() + seconds)
+        """The next step will take about so long."""
+        self._expected = seconds
 
 
 @contextmanager
 def steps(what: str) -> Iterator[Steps]:
     """A bar on standard error for work of several steps; shown where that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
+    from rich.table import Column
     from rich.text import Text
 
     class Left(ProgressColumn):
-        """About how long it will take yet."""
+        """About how long the step will take yet."""
 
         def render(self, task: Task) -> Text:
-            return Text(_left(task.fields["end"], task.elapsed, task.completed, task.total))
+            return Text(_left(task.fields["end"] - monotonic()))
 
-    with _bar(SpinnerColumn(), _described(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Left()) as bar:
-        yield Steps(bar, bar.add_task(what, total=None, end=None))
+    left = Left(table_column=Column(no_wrap=True))
+    with _bar(SpinnerColumn(), MofNCompleteColumn(), _described(), left, BarColumn(6), TimeElapsedColumn()) as bar:
+        yield Steps(bar, bar.add_task(what, total=None, end=nan))
 
 
 @contextmanager
@@ -156,17 +160,13 @@ def rows_read(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         yield lambda n: bar.advance(task, n)
 
 
-def _left(end: float | None, elapsed: float | None, done: float, total: float | None) -> str:
-    """In words, where there is a guess: by what was expected, or by how long each step took so far."""
-    if end is not None:
-        seconds = end - monotonic()
-    elif done >= 2 and total and elapsed:
-        seconds = elapsed / done * (total - done)
-    else:
+def _left(seconds: float) -> str:
+    """In words, where it is known: NaN is not."""
+    if isnan(seconds):
         return ""
     if seconds < 1:
-        return "nearly done" if end is None else "longer than expected"
-    return f"about {seconds:.0f} s left" if seconds < 100 else f"about {seconds / 60:.0f} min left"
+        return "longer than expected"
+    return f"about {seconds:.0f} s more" if seconds < 100 else f"about {seconds / 60:.0f} min more"
 
 
 def _described() -> Any:

@@ -94,7 +94,7 @@ def fit_and_write(
     from separatrix.study import study_of
 
     with steps("Reading") as progress:
-        compared, said = studies.run_comparison(question, progress)
+        compared, said = studies.run_comparison(question, progress, later=2)
         studies.require_no_bug(compared)
         side = studies.positive_of(compared.classes.tolist(), positive, counts=compared.counts.tolist())
         progress.expect(studies.expected_seconds(compared))

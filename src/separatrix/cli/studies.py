@@ -50,8 +50,8 @@ class Question:
     shown: str = ""
 
 
-def run_comparison(question: Question, progress: Steps) -> tuple[Compared, list[str]]:
-    """Read the table and compare models on it; and what there is to say of the file."""
+def run_comparison(question: Question, progress: Steps, *, later: int = 0) -> tuple[Compared, list[str]]:
+    """Read the table and compare models on it; and what there is to say of the file. ``later`` steps will follow."""
     from separatrix.study import compare_models
 
     # Labels are read as what they look like, so that those of any later file are the same: 1 and 1.0 are one class.
@@ -67,7 +67,7 @@ def run_comparison(question: Question, progress: Steps) -> tuple[Compared, list[
             models=list(question.models) or None,
             test_share=question.test_share,
             seed=question.seed,
-            progress=progress,
+            progress=lambda step, done, total: progress(step, done, total + later),
         )
     return compared, list(table.notes)
 
@@ -90,9 +90,9 @@ def _types(question: Question, table: TableFile) -> dict[str, str]:
 
 
 def expected_seconds(compared: Compared) -> float:
-    """How long the fit to all rows may take, by that to some of them; effects take about a third of it again."""
+    """How long the fit to all rows may take, by that to some of them."""
     fitted = compared.comparison[compared.choice.name].fit_seconds
-    return 1.3 * fitted * compared.n_rows / max(compared.n_train, 1) + 0.5
+    return fitted * compared.n_rows / max(compared.n_train, 1)
 
 
 def positive_of(classes: Sequence[Any], given: str | None, *, counts: Sequence[int] | None = None) -> Any:

@@ -1,6 +1,5 @@
 import io
 import json
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -73,31 +72,23 @@ def test_rows_and_their_rate_and_the_time_left_are_shown(screen):
     assert "left" in screen.getvalue()
 
 
-def test_steps_are_named_and_counted_with_the_time_that_is_left(screen):
+def test_steps_are_named_and_counted_with_the_time_that_is_known(screen):
     with console.steps("Reading") as step:
         step("naive Bayes", 2, 7)
-        step.expect(90.0)
-    assert "naive Bayes" in screen.getvalue()
-    assert "2/7" in screen.getvalue()
-    assert "about 90 s left" in screen.getvalue()
+    assert all(words in screen.getvalue() for words in ("2/7", "naive Bayes"))
+    assert "more" not in screen.getvalue()
+    with console.steps("Reading") as step:
+        step.expect(90.4)
+        step("fitting to all rows", 3, 7)
+    assert "fitting to all rows about 90 s more" in screen.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("elapsed", "done", "total", "said"),
-    [
-        (10.0, 1, 5, ""),  # one step says little about the others
-        (10.0, 2, 4, "about 10 s left"),
-        (600.0, 2, 4, "about 10 min left"),
-        (1.0, 4, 4, "nearly done"),
-        (None, 0, None, ""),
-    ],
+    ("seconds", "said"),
+    [(np.nan, ""), (-5.0, "longer than expected"), (30.0, "about 30 s more"), (600.0, "about 10 min more")],
 )
-def test_what_is_left_is_guessed_from_the_steps_done(elapsed, done, total, said):
-    assert console._left(None, elapsed, done, total) == said
-
-
-def test_what_takes_longer_than_expected_says_so():
-    assert console._left(monotonic() - 5, 10.0, 2, 4) == "longer than expected"
+def test_the_time_of_a_step_in_words(seconds, said):
+    assert console._left(seconds) == said
 
 
 def test_where_there_is_no_terminal_nothing_is_said(capsys):

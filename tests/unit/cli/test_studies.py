@@ -85,7 +85,7 @@ def test_the_last_fit_takes_as_much_longer_as_it_has_more_rows():
     compared = SimpleNamespace(
         comparison={"m": SimpleNamespace(fit_seconds=10.0)}, choice=SimpleNamespace(name="m"), n_rows=300, n_train=100
     )
-    assert 30 < expected_seconds(compared) < 45
+    assert expected_seconds(compared) == 30.0
 
 
 def test_a_model_remembers_what_it_predicts_and_for_whom(folder):
