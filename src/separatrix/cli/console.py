@@ -126,7 +126,7 @@ class Steps:
 @contextmanager
 def steps(what: str) -> Iterator[Steps]:
     """A bar on standard error for work of several steps; shown where that is a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
+    from rich.progress import MofNCompleteColumn, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
     from rich.table import Column
     from rich.text import Text
 
@@ -137,7 +137,7 @@ def steps(what: str) -> Iterator[Steps]:
             return Text(_left(task.fields["end"] - monotonic()))
 
     left = Left(table_column=Column(no_wrap=True))
-    with _bar(SpinnerColumn(), MofNCompleteColumn(), _described(), left, BarColumn(6), TimeElapsedColumn()) as bar:
+    with _bar(SpinnerColumn(), MofNCompleteColumn(), _described(), left, TimeElapsedColumn()) as bar:
         yield Steps(bar, bar.add_task(what, total=None, end=nan))
 
 
