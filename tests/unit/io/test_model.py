@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import separatrix as sx
 from problems import GENERATIVE, MODELS, blobs
-from separatrix.io import FORMAT, FileError, load, save
+from separatrix.io import FORMAT, FileError, load, packed, save
 
 X, Y = blobs(90, distance=3.0)
 LABELS = np.array(["ash", "birch", "cedar"])[Y]
