@@ -24,6 +24,7 @@ __all__ = [
     "STANDARD",
     "about",
     "as_labels",
+    "is_large",
     "load_model",
     "name_of",
     "open_data",
@@ -32,11 +33,14 @@ __all__ = [
     "require_ending",
     "require_free",
     "require_of_tables",
+    "spread_rows",
     "target_of",
     "write_together",
 ]
 
 STANDARD = "-"  # standard input or output, in place of a file
+PACKED, COMPRESSED = ("parquet", "excel"), (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
+UNPACKED = 4  # times as large, by custom
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".arrow", ".xlsx", ".db", ".sqlite", ".duckdb", ".gz")
 
 
@@ -62,6 +66,24 @@ def read_rows(table: TableFile) -> Any:
     if not rows.num_rows:
         raise CommandError("data", f"{table.path} has names of columns, but no rows. Is it the right file?")
     return rows
+
+
+def is_large(table: TableFile) -> bool:
+    """Whether the rows, unpacked, may take more than a quarter of the memory that is left."""
+    from separatrix.data.files import available_memory
+
+    is_packed = table.format in PACKED or str(table.path).endswith(COMPRESSED)
+    return table.n_bytes * (UNPACKED if is_packed else 1) > available_memory() / 4
+
+
+def spread_rows(table: TableFile) -> Any:
+    """Some rows of a large table, spread evenly over it."""
+    from separatrix.study import spread_rows as spread
+
+    n_rows = table.n_rows
+    if n_rows is None:
+        n_rows = sum(batch.num_rows for batch in table.batches(columns=table.columns[:1]))
+    return spread(table.batches(), n_rows)
 
 
 def as_labels(rows: Any, target: str) -> Any:

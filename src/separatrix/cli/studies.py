@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.cli.console import Steps, Voice
 from separatrix.cli.errors import CommandError, as_typed
-from separatrix.cli.files import about, name_of, open_data, read_rows, require_columns
+from separatrix.cli.files import about, is_large, name_of, open_data, read_rows, require_columns, spread_rows
 from separatrix.cli.options import names_among
 from separatrix.cli.render import class_line, column_table, comparison_table, file_table
 
 if TYPE_CHECKING:
     from separatrix.data.files import TableFile
+    from separatrix.data.scan import Scan
     from separatrix.study import Compared, Study
 
 __all__ = [
     "Question",
     "contents_of",
+    "everything_of",
     "expected_seconds",
     "notes_to_say",
     "positive_of",
@@ -51,16 +53,17 @@ class Question:
 
 
 def run_comparison(question: Question, progress: Steps, *, later: int = 0) -> tuple[Compared, list[str]]:
-    """Read the table and compare models on it; and what there is to say of the file. ``later`` steps will follow."""
+    """Read the table, or of a large one some rows, and compare models on it; and what there is to say of the file.
+
+    ``later`` steps will follow.
+    """
     from separatrix.study import compare_models
 
-    # Labels are read as what they look like, so that those of any later file are the same: 1 and 1.0 are one class.
-    inputs = {column: kind for column, kind in question.types.items() if column != question.target}
-    table = open_data(question.data, inputs)
+    table = _open(question)
     types = _types(question, table)
     with about(table.path):
         compared = compare_models(
-            read_rows(table),
+            spread_rows(table) if is_large(table) else read_rows(table),
             question.target,
             name=name_of(question.shown or question.data),
             types=types,
@@ -70,6 +73,24 @@ def run_comparison(question: Question, progress: Steps, *, later: int = 0) -> tu
             progress=lambda step, done, total: progress(step, done, total + later),
         )
     return compared, list(table.notes)
+
+
+def everything_of(question: Question) -> Scan | None:
+    """All rows of a table that is too large for memory, to be read pass by pass; None of any other."""
+    from separatrix.data.scan import Scan, scan
+
+    table = _open(question)
+    if not is_large(table):
+        return None
+    left_out = {question.target, *names_among(question.drop, table.columns)}
+    kept = [name for name in table.columns if name not in left_out]
+    rows = scan(question.data, target=question.target, columns=kept, where=f'"{question.target}" IS NOT NULL')
+    return rows if isinstance(rows, Scan) else None
+
+
+def _open(question: Question) -> TableFile:
+    """Labels are read as what they look like, so that those of any later file are the same: 1 and 1.0 are one class."""
+    return open_data(question.data, {c: kind for c, kind in question.types.items() if c != question.target})
 
 
 def _types(question: Question, table: TableFile) -> dict[str, str]:

@@ -19,7 +19,7 @@ from separatrix._array import Array, Codes, device_aware, is_sparse
 from separatrix.data import Block, InMemory, Source, as_source, open_rows
 from separatrix.data.device import DeviceRows
 
-__all__ = ["Sample", "collect_sample", "representative_sample"]
+__all__ = ["Sample", "collect_sample", "drawn_numbers", "representative_sample"]
 
 TALLER = 16  # blocks than elsewhere: of most rows nothing is read, and few large pieces are sooner sent and joined
 FAIR = 2.0  # the weight of all rows, as estimated from those that were drawn, is off by less than this factor
@@ -41,8 +41,7 @@ class Sample:
 def draw(block: Block, stretch: int) -> Sample:
     """One row out of each ``stretch``; of those that have weight, they are kept."""
     start, stop = int(block.row[0]), int(block.row[-1]) + 1
-    chosen = _numbered(np.arange(start // stretch, -(-stop // stretch)), stretch)
-    rows = chosen[(chosen >= start) & (chosen < stop)] - start
+    rows = drawn_numbers(start, stop, stretch) - start
     n, total = len(block), float(len(block))
     if block.weight is not None:
         n, total = int(np.count_nonzero(block.weight > 0)), float(block.weight.sum())
@@ -50,14 +49,19 @@ def draw(block: Block, stretch: int) -> Sample:
     return Sample((block.take(rows),) if len(rows) else (), n, total)
 
 
-def _numbered(stretch: Codes, length: int) -> Codes:
-    """The number of the row that is drawn from each stretch of this length: the mixing of SplitMix64 (Steele 2014)."""
+def drawn_numbers(start: int, stop: int, length: int) -> Codes:
+    """Of rows numbered from ``start`` to ``stop``, those that are drawn: one from each stretch of so many rows.
+
+    Which one follows from the number of the stretch alone, by the mixing of SplitMix64 (Steele 2014).
+    """
+    stretch = np.arange(start // length, -(-stop // length))
     with np.errstate(over="ignore"):
         z = (stretch.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
-    return stretch * length + (z % np.uint64(length)).astype(np.intp)
+    chosen = stretch * length + (z % np.uint64(length)).astype(np.intp)
+    return np.asarray(chosen[(chosen >= start) & (chosen < stop)])
 
 
 def collect_sample(source: Source, rows: int) -> InMemory:

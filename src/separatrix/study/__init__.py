@@ -6,6 +6,7 @@ from separatrix.study.coefficients import explain
 from separatrix.study.compared import Compared, compare_models
 from separatrix.study.conduct import conduct, examine, study_of
 from separatrix.study.record import Choice, Coefficient, Effect, HeldOut, Note, Study, Topic
+from separatrix.study.streamed import spread_rows
 
 __all__ = [
     "MODELS",
@@ -22,5 +23,6 @@ __all__ = [
     "conduct",
     "examine",
     "explain",
+    "spread_rows",
     "study_of",
 ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix.bayesian.weights import interval_tails
+from separatrix.data.scan import Scan
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
 from separatrix.study.candidates import most_rows
@@ -22,6 +23,7 @@ from separatrix.study.notes import captured, notes_on_data, notes_on_model
 from separatrix.study.opening import Opened, open_table
 from separatrix.study.record import HeldOut, Note, Study
 from separatrix.study.separation import notes_on_separation, separation_of
+from separatrix.study.streamed import fit_streamed
 from separatrix.tables import TableClassifier
 from separatrix.tables.classifier import fit_numbers
 
@@ -92,7 +94,9 @@ def conduct(
     return replace(study, seconds=perf_counter() - start)
 
 
-def study_of(compared: Compared, *, level: float = 0.95, progress: Progress | None = None) -> Study:
+def study_of(
+    compared: Compared, *, level: float = 0.95, progress: Progress | None = None, everything: Scan | None = None
+) -> Study:
     """Fit the model that was chosen to all rows, and explain it.
 
     Parameters
@@ -101,11 +105,15 @@ def study_of(compared: Compared, *, level: float = 0.95, progress: Progress | No
         What `compare_models` found.
     level, progress
         As of `conduct`.
+    everything : Scan, optional
+        All rows, where they are too many for memory and the comparison saw only some; with its target.
     """
     start, before = perf_counter(), len(compared.prepared.models) + 1
     tell = Stages(progress, before + LATER, done=before)
     choice, prepared = compared.choice, compared.prepared
     judged = compared.comparison[choice.name].model
+    if everything is not None:
+        return _streamed(compared, everything, level, progress, tell)
     most = most_rows(prepared.models[choice.name], len(compared.schema.columns), np.size(getattr(judged, "coef_", ())))
     # A stream of its own: the same rows whether or not this step follows the other at once.
     every = sample_of(compared.rows, most, np.random.default_rng([compared.seed, 1]), "The model was fitted to")
@@ -147,6 +155,52 @@ def study_of(compared: Compared, *, level: float = 0.95, progress: Progress | No
         test_share=compared.test_share,
         types=compared.types,
         separation="unknown" if separation is None else separation.status,
+    )
+
+
+def _streamed(compared: Compared, rows: Scan, level: float, progress: Progress | None, tell: Stages) -> Study:
+    """The study of a table that does not fit into memory; effects are those over the rows that were compared on."""
+    name, start = compared.choice.name, perf_counter()
+    stage = (f"fitting {name} to all rows", tell.done - 1, tell.total)
+    with captured() as warned:
+        model = fit_streamed(compared.prepared.models[name], rows, compared.classes, progress, stage)
+    tell("effects of the columns")
+    judged = compared.comparison[name].model
+    P: Float = np.asarray(judged.predict_proba(compared.prepared.test_numbers), dtype=np.float64)
+    text = (
+        f"The table is larger than a quarter of the memory. Models were compared on {compared.n_rows} of its rows, "
+        f"spread evenly, and {name} was fitted to all {rows.n_rows} of them as they were read. Shares of classes and "
+        "effects of columns are those of the rows compared on."
+    )
+    notes = (
+        Note("sampled", text),
+        *compared.notes_on_table,
+        *notes_on_model(model, warned),
+        *_notes_on_effects(model),
+        *compared.notes_on_others,
+    )
+    return Study(
+        name=compared.name,
+        target=compared.target,
+        n_rows=rows.n_rows,
+        classes=compared.classes,
+        counts=compared.counts,
+        schema=model.encoder_.schema_,
+        comparison=compared.comparison,
+        choice=compared.choice,
+        model=model,
+        held_out=HeldOut(compared.prepared.test.codes, P, compared.classes),
+        coefficients=explain(model, level),
+        effects=partial_effects(model, model.encoder_.transform(compared.rows.X), level, compared.seed),
+        notes=tuple(dict.fromkeys(notes)),
+        level=level,
+        seconds=compared.seconds + perf_counter() - start,
+        n_train=compared.n_train,
+        n_test=compared.n_test,
+        is_held_out=True,
+        seed=compared.seed,
+        test_share=compared.test_share,
+        types=compared.types,
     )
 
 

@@ -123,3 +123,22 @@ def test_files_are_written_together_or_not_at_all(tmp_path):
         write_together({str(tmp_path / "c"): b"1", str(tmp_path / "no" / "d"): b"2"})
     assert raised.value.code == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_a_table_is_large_by_what_it_takes_unpacked(tmp_path, monkeypatch):
+    import pyarrow as pa
+
+    from separatrix.cli.files import is_large, open_data, spread_rows
+    from separatrix.data import files
+
+    rows = pa.table({"x": [float(i) for i in range(1000)], "y": ["a", "b"] * 500})
+    for name in ("t.csv", "t.csv.gz", "t.parquet"):
+        with files.open_writer(tmp_path / name) as writer:
+            writer.write(rows)
+    sizes = {name: open_data(str(tmp_path / name)).n_bytes for name in ("t.csv", "t.csv.gz", "t.parquet")}
+    for name, times in (("t.csv", 1), ("t.csv.gz", 4), ("t.parquet", 4)):
+        table = open_data(str(tmp_path / name))
+        for memory, expected in ((4 * times * sizes[name] + 4, False), (4 * times * sizes[name] - 4, True)):
+            monkeypatch.setattr(files, "available_memory", lambda memory=memory: memory)
+            assert is_large(table) is expected
+        assert spread_rows(table).num_rows == 1000
