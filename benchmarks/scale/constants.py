@@ -7,9 +7,9 @@ of each kind of pass at four numbers of columns gives its work for each row, num
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -23,66 +23,105 @@ from scipy import linalg, optimize
 from benchmarks.measure import timed
 from benchmarks.scale.child import read_by_file
 from benchmarks.scale.model import Constants, Recipe, Work, sample_rows
-from benchmarks.scale.tables import TARGET, Shape, make, write_parquet
+from benchmarks.scale.tables import TARGET, Shape, make, make_dask, partition_sizes, write_parquet
 from benchmarks.scale.tasks import FITS
 from benchmarks.scale.witness import LABELS, Witness
 from separatrix._threads import n_threads
 from separatrix.data import Block, as_source, open_rows
+from separatrix.data.scan import scan
 
-__all__ = ["ConstantRow", "Effort", "from_rows", "measure_constants", "scheduler_constants", "to_rows"]
+__all__ = ["ConstantRow", "Effort", "Meter", "SchedulerMeter", "Scheduling", "from_rows", "to_rows"]
 
 SERIAL = frozenset({LABELS})  # done on one core, in memory
 POWERS = ("row", "number", "pair")
 SAMPLE = "sample of "
+FILE_COLUMNS = 24
+IN_A_ROW = 3  # passes over files, after one that counts for nothing
 
 
 class Effort(NamedTuple):
     """How much is measured; ``numbers`` N M of each table."""
 
-    widths: Sequence[int] = (16, 32, 64, 120)
+    widths: Sequence[int] = (16, 28, 48, 120)
     numbers: int = 16_000_000
-    repeats: int = 5
+    rounds: int = 7
     solve: int = 1500
 
 
-def measure_constants(effort: Effort, schedulers: Mapping[str, Mapping[str, float]], network: float) -> Constants:
-    """All of them, given those of Dask's schedulers, which are measured where these are at hand."""
-    work, sample, recipes = _passes(effort)
-    files = _files(effort)
-    return Constants(
-        work=work,
-        sample=sample,
-        recipes=recipes,
-        bandwidth=_bandwidth(effort),
-        **files,
-        graph={name: each["graph"] for name, each in schedulers.items()},
-        task={name: each["task"] for name, each in schedulers.items()},
-        network=network,
-        solve=_solve(effort),
-    )
+class Meter:
+    """Constants of this process, measured in rounds: whatever else the machine does falls on all that is measured."""
 
+    def __init__(self, effort: Effort, folder: Path) -> None:
+        self._effort = effort
+        self._tables = {M: make(Shape(effort.numbers // M, M, seed=M)) for M in effort.widths}
+        self._shape = Shape(effort.numbers // FILE_COLUMNS, FILE_COLUMNS)
+        write_parquet(self._shape, folder, files=2)
+        self._read, self._scan = read_by_file(folder), scan(folder, target=TARGET)
+        self._times: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self._singles: dict[str, list[float]] = defaultdict(list)
+        self._recipes: dict[tuple[str, int], Recipe] = {}
 
-def _passes(effort: Effort) -> tuple[dict[str, Work], dict[str, Work], dict[str, tuple[Recipe, ...]]]:
-    """The work of each statistic, of the sample of each fit, and the passes of each fit."""
-    times: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    recipes: dict[str, tuple[Recipe, ...]] = {}
-    for M in effort.widths:
-        N = effort.numbers // M
-        X, y = make(Shape(N, M, seed=M))
-        for fit, estimator in FITS.items():
-            estimator().fit(X, y)
-            for _ in range(effort.repeats):
-                rows = Witness(X)
-                _, whole = timed(lambda: estimator().fit(rows, y))  # noqa: B023  (called at once)
-                for kind, seconds in rows.log:
-                    times[kind][M].append(seconds * (1 if kind in SERIAL else n_threads()) / N)
-                left = whole - sum(read.seconds for read in rows.log)
-                times[SAMPLE + fit][M].append(left * n_threads() / sample_rows(N, M))
-            passes = Counter(read.kind for read in rows.log if read.kind != LABELS)
-            recipes[fit] = (*recipes.get(fit, ()), Recipe(M, dict(passes)))
-    works = {kind: _fitted({M: median(taken) for M, taken in by.items()}) for kind, by in times.items()}
-    sample = {fit: works.pop(SAMPLE + fit) for fit in FITS}
-    return works, sample, recipes
+    def forget(self) -> None:
+        """What was measured so far."""
+        self._times.clear()
+        self._singles.clear()
+
+    def measure(self) -> None:
+        """One round."""
+        for M, (X, y) in self._tables.items():
+            for fit in FITS:
+                self._fit(fit, M, X, y)
+        self._files()
+        self._machine()
+
+    def _fit(self, fit: str, M: int, X: Any, y: Any) -> None:
+        """The work of each pass, and of what is left: the sample."""
+        rows, N = Witness(X), len(X)
+        _, whole = timed(lambda: FITS[fit]().fit(rows, y))
+        for kind, seconds in rows.log:
+            self._times[kind][M].append(seconds * (1 if kind in SERIAL else n_threads()) / N)
+        left = whole - sum(read.seconds for read in rows.log)
+        self._times[SAMPLE + fit][M].append(left * n_threads() / sample_rows(N, M))
+        passes = Counter(read.kind for read in rows.log if read.kind != LABELS)
+        self._recipes[fit, M] = Recipe(M, dict(passes))
+
+    def _files(self) -> None:
+        """Core-seconds of what a pass over Parquet does before there is a block to compute with."""
+        rows, numbers = self._shape.rows, self._shape.rows * (FILE_COLUMNS + 1)
+        source = open_rows(self._scan).rows()
+        for action in (self._read, lambda: source.reduce(length)):
+            action()  # Arrow keeps what it allocated for the next pass of a fit
+            name = "reading" if action is self._read else "decoding"
+            for _ in range(IN_A_ROW):
+                start = process_time()  # of all threads together
+                _, seconds = timed(action)
+                busy = process_time() - start
+                self._singles[name].append((seconds * n_threads() if action is self._read else busy) / numbers)
+        watched = Witness(self._scan)
+        FITS["lda"]().fit(watched)
+        self._singles["label_reading"] += [s * n_threads() / rows for kind, s in watched.log if kind == LABELS]
+
+    def _machine(self) -> None:
+        X, _ = self._tables[self._effort.widths[0]]
+        self._singles["bandwidth"].append(X.nbytes / timed(lambda: as_source(X).reduce(total))[1])
+        M = self._effort.solve
+        A = np.eye(M) + np.full((M, M), 0.5)
+        self._singles["solve"].append(timed(lambda: linalg.cholesky(A, lower=True))[1] / M**3)
+
+    def constants(self, schedulers: Mapping[str, Scheduling], network: float) -> Constants:
+        """From the medians of all rounds; with those of Dask's schedulers, measured where they are at hand."""
+        works = {kind: _fitted({M: median(taken) for M, taken in by.items()}) for kind, by in self._times.items()}
+        sample = {fit: works.pop(SAMPLE + fit) for fit in FITS}
+        return Constants(
+            work=works,
+            sample=sample,
+            recipes={fit: tuple(self._recipes[fit, M] for M in self._tables) for fit in FITS},
+            graph={name: each.graph for name, each in schedulers.items()},
+            task={name: each.task for name, each in schedulers.items()},
+            pace={name: each.pace for name, each in schedulers.items()},
+            network=network,
+            **{name: median(taken) for name, taken in self._singles.items()},
+        )
 
 
 def _fitted(per_row: Mapping[int, float]) -> Work:
@@ -92,14 +131,6 @@ def _fitted(per_row: Mapping[int, float]) -> Work:
     scale = powers.max(axis=0)
     found, _ = optimize.nnls(powers / scale, np.ones_like(M))
     return Work(*(float(each) for each in found / scale))
-
-
-def _bandwidth(effort: Effort) -> float:
-    """Bytes per second of a sum over what no cache holds, on all cores."""
-    X = np.ones((effort.numbers // 8, 8))
-    source = as_source(X)
-    seconds = median(timed(lambda: source.reduce(total))[1] for _ in range(effort.repeats))
-    return X.nbytes / seconds
 
 
 @dataclass(frozen=True)
@@ -122,64 +153,78 @@ def length(block: Block) -> Total:
     return Total(len(block))
 
 
-def _files(effort: Effort) -> dict[str, float]:
-    """Core-seconds of what a pass over Parquet does before there is a block to compute with."""
-    from separatrix.data.scan import scan
+class Scheduling(NamedTuple):
+    """Seconds of a scheduler, for a round and for each partition in it; and the pace of each statistic in a task."""
 
-    columns = 24
-    shape = Shape(effort.numbers // columns, columns)
-    with tempfile.TemporaryDirectory(prefix="separatrix-constants-") as name:
-        folder = Path(name)
-        write_parquet(shape, folder, files=2)
-        read, rows = read_by_file(folder), scan(folder, target=TARGET)
-        source = open_rows(rows).rows()
-        numbers = shape.rows * (columns + 1)
+    graph: float
+    task: float
+    pace: Mapping[str, float]
+
+
+class SchedulerMeter:
+    """Rounds that do nothing, over few partitions and over many; a transfer to the client; and two fits.
+
+    A process that Dask starts gives memory back to the system as soon as it can, and pays for every temporary array
+    again: what a pass takes there beside what it takes here is its pace.
+    """
+
+    FEW, MANY = 2, 34
+    PARTITIONS = 4
+    WATCHED = ("posterior", "lda")
+
+    def __init__(self, using: Callable[[], AbstractContextManager[None]], numbers: int) -> None:
+        self._using, self._numbers = using, numbers // 4
+        da = import_module("dask.array")
+        # Dask forgets rows on workers that no variable here refers to.
+        self._tables = {n: da.ones((64 * n, 4), chunks=(64, 4)).persist() for n in (self.FEW, self.MANY)}
+        self._vector = da.ones(self._numbers, chunks=self._numbers).persist()
+        shape = Shape(numbers // 2 // FILE_COLUMNS, FILE_COLUMNS)
+        self._there = tuple(each.persist() for each in make_dask(shape, self.PARTITIONS))
+        self._here = make(shape, partition_sizes(shape.rows, self.PARTITIONS))
+        self._reads: dict[tuple[bool, str], list[float]] = defaultdict(list)
+        self._rounds: dict[int, list[float]] = defaultdict(list)
+        self._transfers: list[float] = []
+
+    def forget(self) -> None:
+        """What was measured so far."""
+        self._rounds.clear()
+        self._transfers.clear()
+        self._reads.clear()
+
+    def measure(self) -> None:
+        """One round of each."""
+        with self._using():
+            for n, table in self._tables.items():
+                source = open_rows(table).rows()
+                self._rounds[n].append(timed(lambda: source.reduce(length))[1])  # noqa: B023  (called at once)
+            self._transfers.append(timed(self._vector.compute)[1])
+            for is_here, (X, y) in ((True, self._here), (False, self._there)):
+                for fit in self.WATCHED:
+                    rows = Witness(X)
+                    FITS[fit]().fit(rows, y)
+                    for kind, seconds in rows.log:
+                        self._reads[is_here, kind].append(seconds)
+
+    @property
+    def scheduling(self) -> Scheduling:
+        """From the difference that more partitions make."""
+        few, many = (median(self._rounds[n]) for n in (self.FEW, self.MANY))
+        task = max(many - few, 0.0) / (self.MANY - self.FEW)
+        graph = max(few - self.FEW * task, 0.0)
+        return Scheduling(graph, task, self._pace(graph + self.PARTITIONS * task))
+
+    def _pace(self, dealing: float) -> dict[str, float]:
+        """Less what dealing out the partitions takes; labels and samples take rounds of their own, and none is told."""
         return {
-            "reading": _median(read, effort) * n_threads() / numbers,
-            "decoding": _median(lambda: source.reduce(length), effort, clock=process_time) / (numbers - shape.rows),
-            "label_reading": _label_seconds(rows, effort) * n_threads() / shape.rows,
+            kind: max(median(self._reads[False, kind]) - dealing, 0.0) / median(taken)
+            for (is_here, kind), taken in self._reads.items()
+            if is_here and kind not in (LABELS, "draw")
         }
 
-
-def _median(action: Callable[[], object], effort: Effort, clock: Callable[[], float] | None = None) -> float:
-    """Median seconds, by the clock on the wall or, where one is given, by that of all threads together."""
-    action()
-    taken = []
-    for _ in range(effort.repeats):
-        start = clock() if clock else 0.0
-        _, seconds = timed(action)
-        taken.append(clock() - start if clock else seconds)
-    return median(taken)
-
-
-def _label_seconds(rows: Any, effort: Effort) -> float:
-    taken: list[float] = []
-    for _ in range(effort.repeats):
-        watched = Witness(rows)
-        FITS["lda"]().fit(watched)
-        taken.extend(read.seconds for read in watched.log if read.kind == LABELS)
-    return median(taken)
-
-
-def _solve(effort: Effort) -> float:
-    M = effort.solve
-    A = np.eye(M) + np.full((M, M), 0.5)
-    return _median(lambda: linalg.cholesky(A, lower=True), effort) / M**3
-
-
-def scheduler_constants(repeats: int = 5) -> dict[str, float]:
-    """Seconds of Dask's scheduler, whichever is the current one: for a round, and for each partition in it."""
-    da = import_module("dask.array")
-    few, many = 2, 34
-    # Dask forgets rows on workers that no variable here refers to.
-    tables = {n: da.ones((64 * n, 4), chunks=(64, 4)).persist() for n in (few, many)}
-    taken = {}
-    for n, table in tables.items():
-        source = open_rows(table).rows()
-        source.reduce(length)
-        taken[n] = median(timed(lambda: source.reduce(length))[1] for _ in range(repeats))  # noqa: B023  (called at once)
-    task = max(taken[many] - taken[few], 0.0) / (many - few)
-    return {"graph": max(taken[few] - few * task, 0.0), "task": task}
+    @property
+    def network(self) -> float:
+        """Bytes per second from a worker to the client."""
+        return 8 * self._numbers / median(self._transfers)
 
 
 @dataclass(frozen=True)
@@ -203,6 +248,8 @@ def to_rows(constants: Constants) -> list[ConstantRow]:
             rows += [ConstantRow(group, name, part, each) for part, each in zip(POWERS, astuple(work), strict=True)]
     for name in constants.graph:
         rows += [ConstantRow("scheduler", name, part, getattr(constants, part)[name]) for part in ("graph", "task")]
+    for name, paces in constants.pace.items():
+        rows += [ConstantRow("pace", name, kind, each) for kind, each in paces.items()]
     for fit, recipes in constants.recipes.items():
         for recipe in recipes:
             rows += [ConstantRow(f"recipe {recipe.columns}", fit, kind, n) for kind, n in recipe.passes.items()]
@@ -226,5 +273,6 @@ def from_rows(rows: Sequence[ConstantRow]) -> Constants:
         recipes=recipes,
         graph={name: parts["graph"] for name, parts in groups["scheduler"].items()},
         task={name: parts["task"] for name, parts in groups["scheduler"].items()},
+        pace={name: dict(parts) for name, parts in groups["pace"].items()},
         **{name: groups["single"][name][""] for name in SINGLE},
     )

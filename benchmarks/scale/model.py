@@ -66,6 +66,7 @@ class Constants:
     reading : core-seconds (all cores, busy or not) for each number of bare reading: a pass is never faster
     label_reading : core-seconds for each label of a file
     graph, task : seconds of a scheduler, for each round and for each partition in it; by the kind of scheduler
+    pace : how many times as long a statistic takes inside a task, by the kind of scheduler
     network : bytes per second between a worker and the client
     solve : seconds of a Cholesky factor, for each M³
     """
@@ -79,6 +80,7 @@ class Constants:
     label_reading: float
     graph: Mapping[str, float]
     task: Mapping[str, float]
+    pace: Mapping[str, Mapping[str, float]]
     network: float
     solve: float
 
@@ -169,7 +171,8 @@ def predict(problem: Problem, place: Place, constants: Constants) -> Prediction:
 def _of_pass(problem: Problem, place: Place, constants: Constants, statistic: str) -> dict[str, float]:
     """Work or bytes, whichever takes longer; and what it takes to have it done elsewhere."""
     N, M = problem.rows, problem.columns
-    parts = {"arithmetic": constants.work[statistic].seconds(N, M) / place.all_cores}
+    pace = 1.0 if place.scheduler is None else constants.pace[place.scheduler].get(statistic, 1.0)
+    parts = {"arithmetic": pace * constants.work[statistic].seconds(N, M) / place.all_cores}
     stream, flow = "memory", place.bandwidth
     if place.disk is not None:
         least = constants.reading * N * (M + 1) / place.all_cores - parts["arithmetic"]

@@ -59,6 +59,8 @@ def constants_table(folder: Path) -> str:
     for scheduler in found.graph:
         words = f"Dask with {scheduler}: a round, and each partition in it"
         singles.append([words, f"{1e3 * found.graph[scheduler]:.2g}, {1e3 * found.task[scheduler]:.2g}", "ms"])
+        slow = ", ".join(f"{WORDS.get(kind, kind)} {pace:.2g}" for kind, pace in found.pace[scheduler].items())
+        singles.append(["the same: a pass inside its tasks, over one without Dask", slow, "times"])
     return "\n\n".join(
         [
             _about(about),

@@ -3,8 +3,9 @@
 
     python -m benchmarks.scale.simulate [--quick]
 
-Constants come from tables of other shapes than those that are predicted. Each fit is warmed up; the median of a few
-counts. Written: constants.csv, from which docs/scale.md predicts what does not fit this machine, and simulate.csv.
+Constants come from tables of other shapes than those that are predicted. Constants and fits are measured in turn, round
+after round, so that whatever else the machine does falls on both alike; medians count. Written: constants.csv, from
+which docs/scale.md predicts what does not fit this machine, and simulate.csv.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from benchmarks.measure import timed
 from benchmarks.record import RESULTS
-from benchmarks.scale.constants import Effort, measure_constants, scheduler_constants, to_rows
+from benchmarks.scale.constants import Effort, Meter, SchedulerMeter, to_rows
 from benchmarks.scale.model import Constants, Place, Problem, predict
 from benchmarks.scale.record import circumstances, folder_of, write_records
 from benchmarks.scale.tables import TARGET, Shape, make, make_dask, write_parquet
@@ -36,8 +37,8 @@ __all__ = ["CASES", "Case", "SimulatedRow", "main", "simulate", "text"]
 
 PARTITIONS = 8
 QUICK = 20  # times fewer rows
-TRANSFER = 4_000_000  # numbers that a worker sends to the client, to see how fast
-QUICK_EFFORT = Effort(widths=(8, 16), numbers=1_000_000, repeats=1, solve=200)
+CLUSTER = "processes"
+QUICK_EFFORT = Effort(widths=(8, 16), numbers=1_000_000, rounds=1, solve=200)
 
 
 @dataclass(frozen=True)
@@ -74,81 +75,104 @@ class SimulatedRow:
     bound: str
 
 
-@dataclass(frozen=True)
-class Run:
-    """What a fit took."""
+class Measured(Protocol):
+    """Anything that is measured in rounds."""
 
-    case: Case
-    task: str
-    seconds: float
-    passes: int
+    def measure(self) -> None:
+        """One round."""
+
+    def forget(self) -> None:
+        """What was measured so far."""
+
+
+class Job:
+    """A fit of a case, and what it took each time."""
+
+    def __init__(self, case: Case, task: str, X: Any, y: Any) -> None:
+        self.case, self.task = case, task
+        self._X, self._y = X, y
+        self.seconds: list[float] = []
+        self.passes = 0
+
+    def forget(self) -> None:
+        """What it took so far."""
+        self.seconds.clear()
+
+    def measure(self) -> None:
+        """Once more, with the scheduler of its place."""
+        with _using(self.case.place):
+            model, seconds = timed(lambda: FITS[self.task]().fit(self._X, self._y))
+        self.seconds.append(seconds)
+        self.passes = int(model.n_passes_)
 
 
 def simulate(cases: Sequence[Case], effort: Effort) -> tuple[Constants, list[SimulatedRow]]:
-    """Constants, and every case both ways."""
-    runs: list[Run] = []
-    schedulers: dict[str, Mapping[str, float]] = {}
-    network = np.inf
-    for name, scheduler in SCHEDULERS.items():
-        with scheduler():
-            schedulers[name] = scheduler_constants(effort.repeats)
-            if name == "processes":
-                network = _network(effort.repeats)
-            for case in (case for case in cases if case.place == name):
-                X, y = (each.persist() for each in make_dask(Shape(case.rows, case.columns), PARTITIONS))
-                runs += _fits(case, X, y, effort.repeats)
-    constants = measure_constants(effort, schedulers, float(network))
-    runs = [*(run for case in cases if case.place not in SCHEDULERS for run in _here(case, effort.repeats)), *runs]
-    return constants, [_compared(run, constants) for run in runs]
+    """Constants, and every case both ways, in rounds that measure each of them once."""
+    with ExitStack() as stack:
+        if CLUSTER in SCHEDULERS:
+            stack.enter_context(SCHEDULERS[CLUSTER]())
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="separatrix-simulate-")))
+        meter = Meter(effort, folder / "constants")
+        dask = {name: _scheduler_meter(name, effort.numbers) for name in SCHEDULERS}
+        jobs = [job for i, case in enumerate(cases) for job in _jobs(case, folder / str(i))]
+        for warm in (True, *[False] * effort.rounds):
+            everything: list[Measured] = [meter, *dask.values(), *jobs]
+            for measured in everything:
+                measured.measure()
+                if warm:  # this round compiled, imported and filled caches
+                    measured.forget()
+        network = dask[CLUSTER].network if CLUSTER in dask else np.inf
+        constants = meter.constants({name: each.scheduling for name, each in dask.items()}, network)
+        return constants, [_compared(job, constants) for job in jobs]
 
 
-def _here(case: Case, repeats: int) -> Iterator[Run]:
-    shape = Shape(case.rows, case.columns)
-    if case.place == "memory":
-        yield from _fits(case, *make(shape), repeats)
-        return
-    with tempfile.TemporaryDirectory(prefix="separatrix-simulate-") as folder:
-        write_parquet(shape, Path(folder), files=4)
-        yield from _fits(case, scan(folder, target=TARGET), None, repeats)
+def _scheduler_meter(name: str, numbers: int) -> SchedulerMeter:
+    with _using(name):
+        return SchedulerMeter(lambda: _using(name), numbers)
 
 
-def _fits(case: Case, X: Any, y: Any, repeats: int) -> Iterator[Run]:
-    for task, estimator in FITS.items():
-        estimator().fit(X, y)
-        taken = [timed(lambda: estimator().fit(X, y)) for _ in range(repeats)]  # noqa: B023  (called at once)
-        yield Run(case, task, median(seconds for _, seconds in taken), int(taken[0][0].n_passes_))
+def _jobs(case: Case, folder: Path) -> list[Job]:
+    """Its fits, on one table."""
+    shape, y = Shape(case.rows, case.columns), None
+    if case.place in SCHEDULERS:
+        with _using(case.place):
+            X, y = (each.persist() for each in make_dask(shape, PARTITIONS))
+    elif case.place == "memory":
+        X, y = make(shape)
+    else:
+        write_parquet(shape, folder, files=4)
+        X = scan(folder, target=TARGET)
+    return [Job(case, task, X, y) for task in FITS]
 
 
-def _network(repeats: int) -> float:
-    """Bytes per second from a worker to this process."""
-    sent = import_module("dask").delayed(np.ones)(TRANSFER).persist()
-    sent.compute()
-    return 8 * TRANSFER / median(timed(sent.compute)[1] for _ in range(repeats))
+def _using(place: str) -> AbstractContextManager[None]:
+    """Dask's scheduler of a place, where it has one that is not the current one already: the cluster is, once made."""
+    return SCHEDULERS[place]() if place in SCHEDULERS and place != CLUSTER else nullcontext()
 
 
 def place_here(name: str, constants: Constants) -> Place:
     """This machine, as the model sees it. Its files are in the page cache: no disk bounds them."""
     if name in SCHEDULERS:
-        network = constants.network if name == "processes" else np.inf
+        network = constants.network if name == CLUSTER else np.inf
         return Place(
             name, N_WORKERS, constants.bandwidth, scheduler=name, partitions=PARTITIONS, network=float(network)
         )
     return Place(name, n_threads(), constants.bandwidth, disk=np.inf if name == "files" else None)
 
 
-def _compared(run: Run, constants: Constants) -> SimulatedRow:
-    case = run.case
-    found = predict(Problem(run.task, case.rows, case.columns), place_here(case.place, constants), constants)
+def _compared(job: Job, constants: Constants) -> SimulatedRow:
+    case, measured = job.case, median(job.seconds)
+    found = predict(Problem(job.task, case.rows, case.columns), place_here(case.place, constants), constants)
     return SimulatedRow(
         case.place,
         case.rows,
         case.columns,
-        run.task,
+        job.task,
         found.passes,
-        run.passes,
+        job.passes,
         found.seconds,
-        run.seconds,
-        found.seconds / run.seconds,
+        measured,
+        found.seconds / measured,
         found.bound,
     )
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -23,7 +24,8 @@ def threads() -> Iterator[None]:
 @contextmanager
 def processes() -> Iterator[None]:
     """A cluster on this machine, on which all of Dask's work is done as long as it is there."""
-    dask, distributed = import_module("dask"), import_module("distributed")
+    dask, distributed = import_module("dask"), import_module("distributed")  # the second one has settings of its own
+    here = {name: os.environ.get(name) for name in dask.config.get("distributed.nanny.pre-spawn-environ")}
     quiet = {"distributed.logging.distributed": "critical", "distributed.admin.large-graph-warning-threshold": "1GB"}
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with (
@@ -39,6 +41,9 @@ def processes() -> Iterator[None]:
         ) as cluster,
         distributed.Client(cluster),
     ):
+        # Dask tells its workers through the environment of this process to use one thread, and leaves it so.
+        for name, value in here.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
         yield
 
 

@@ -34,6 +34,7 @@ EXACT = Constants(
     label_reading=3e-8,
     graph={"threads": 1e-3},
     task={"threads": 1e-4},
+    pace={"threads": {"gradient": 1.0, "hessian": 2.0}},
     network=1e9,
     solve=1e-11,
 )
@@ -120,6 +121,9 @@ def test_a_scheduler_is_paid_by_the_round_and_by_the_partition():
     problem, dealt = Problem("fit", 1e6, 10), replace(ALONE, scheduler="threads", partitions=32)
     rounds = 5 + 3
     assert predict(problem, dealt, EXACT).parts["scheduler"] == pytest.approx(rounds * (1e-3 + 34 * 1e-4))
+    slow = replace(EXACT, pace={"threads": {"hessian": 4.0}})
+    more = predict(problem, dealt, slow).parts["arithmetic"] - predict(problem, dealt, EXACT).parts["arithmetic"]
+    assert more == pytest.approx((4 - 2) * 1e6 * 1e-10 * 100 / 2)
     wired = replace(dealt, network=1e9, latency=1e-3)
     tree = 5 * 2 * (1e-3 + 16 * 8 * 100 / 1e9)
     assert predict(problem, wired, EXACT).parts["network"] == pytest.approx(tree + 8 * 10 * 1e6 / 16 / 1e9)
@@ -233,7 +237,7 @@ def test_partitions_give_the_coefficients_of_memory_and_know_three_classes(monke
 @pytest.mark.usefixtures("threads_alone")
 def test_every_case_is_predicted_and_measured():
     cases = [simulate.Case(place, 20_000, 6) for place in ("memory", "files", "threads")]
-    effort = Effort(widths=(4, 8), numbers=200_000, repeats=1, solve=50)
+    effort = Effort(widths=(4, 8), numbers=200_000, rounds=1, solve=50)
     found, rows = simulate.simulate(cases, effort)
     assert [(row.place, row.task) for row in rows] == [(case.place, fit) for case in cases for fit in FITS]
     assert all(0 < row.predicted < 60 and row.ratio == row.predicted / row.measured for row in rows)
@@ -258,6 +262,7 @@ def test_every_table_is_made_from_results(tmp_path):
         recipes=dict.fromkeys(FITS, EXACT.recipes["fit"]),
         graph={"processes": 0.02},
         task={"processes": 0.001},
+        pace={"processes": {"gradient": 1.5}},
     )
     write_records(to_rows(known), here / "constants.csv", ABOUT)
     write_records(
