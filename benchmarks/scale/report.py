@@ -205,7 +205,7 @@ def _span(seconds: float) -> str:
     """In the unit that people would say it in."""
     for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
         if seconds >= 2 * size:
-            return f"{seconds / size:.2g} {unit}"
+            return f"{seconds / size:.3g} {unit}"
     return f"{1e3 * seconds:.3g} ms"
 
 
