@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -35,6 +35,7 @@ Answer = TypeVar("Answer")
 
 BLOCK_BYTES = {"cuda": 2**33, "cpu": 2**23}  # of a block: temporary arrays are as large as the block itself
 LEAST_ROWS = 1024  # in a block, before the device is said to be too small
+WIDE_ROWS = 2**18  # rows of which a copy in double precision is made at a time
 CHUNK = 4096  # rows summed in single precision: rounding grows with their number
 
 
@@ -144,8 +145,11 @@ class DeviceRows:
         return DeviceRows(self.tensor - self.like(row), self.beside)
 
     def __matmul__(self, W: Array) -> Float:
-        """X W in float64: (n,) or (n, C)."""
-        return np.asarray(to_host((self.tensor @ self.like(W)).double()))
+        """X W in float64: (n,) or (n, C). Far from zero, products of single precision would leave few digits."""
+        import torch
+
+        wide = self.on(W).double()
+        return np.asarray(to_host(torch.cat([part.double() @ wide for part in self.tensor.split(WIDE_ROWS)])))
 
     def sums(self, slope: Any) -> Any:
         """Σ_n slope_n x_n' on the device, float64: (M,) of (n,) slopes, (C, M) of (n, C)."""
@@ -160,10 +164,12 @@ class DeviceRows:
         return total[0] if slope.ndim == 1 else total
 
     def row_squares(self, R: Float, shift: Float) -> Float:
-        """|x_n R + shift|² of each row, (n,)."""
-        Z = self.tensor @ self.like(R)
-        Z += self.like(shift)
-        return np.asarray(to_host((Z * Z).sum(dim=1).double()))
+        """|x_n R + shift|² of each row, (n,), in float64."""
+        import torch
+
+        wide, row = self.on(R).double(), self.on(shift).double()
+        parts = (part.double() @ wide + row for part in self.tensor.split(WIDE_ROWS))
+        return np.asarray(to_host(torch.cat([(Z * Z).sum(dim=1) for Z in parts])))
 
     def _dtype(self, dtype: Any) -> Any:
         import torch
@@ -275,6 +281,11 @@ class OpenedTensor:
                 f"X is a tensor of shape {tuple(tensor.shape)}; rows and columns are expected. Reshape it: one column "
                 "is X.reshape(-1, 1), one row X.reshape(1, -1)."
             )
+        if 0 in tensor.shape:
+            what = "sample(s)" if tensor.shape[0] == 0 else "feature(s)"
+            raise DataError(
+                f"Found array with 0 {what} (shape={tuple(tensor.shape)}) while a minimum of 1 is required."
+            )
         if tensor.is_sparse or tensor.is_complex():
             raise DataError(f"X is a {'sparse' if tensor.is_sparse else 'complex'} tensor; give a dense, real one.")
         half = tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
@@ -297,8 +308,9 @@ class OpenedTensor:
 
     def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         """Labels and weights may be tensors too, on any device."""
-        if is_tensor(y) and sample_weight is None and rules == LabelRules(soft=rules.soft):
-            found = _device_codes(y, self.n_rows)
+        is_plain = rules.known is None and isinstance(rules.unlabelled, str) and rules.unlabelled == "error"
+        if is_tensor(y) and sample_weight is None and is_plain and rules.least == LabelRules().least:
+            found = _device_codes(to_tensor(y).to(self.source.tensor.device), self.n_rows)
             if found is not None:
                 return Labelled(self.source.with_numbers(found[1], None, None), found[0])
         targets = pair(to_host(y), to_host(sample_weight), self.n_rows, rules)
@@ -322,7 +334,7 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
     """
     import torch
 
-    labels = to_tensor(y)
+    labels = y
     if labels.shape != (n_rows,) or labels.dtype.is_floating_point or labels.dtype.is_complex:
         return None
     classes = torch.unique(labels[:HEAD].long())
@@ -361,16 +373,19 @@ def _while_memory_lasts(source: OnDevice, work: Callable[[OnDevice], Answer]) ->
     """The work done block by block; with blocks of half as many rows for as long as they do not fit."""
     import torch
 
-    try:
-        return work(source)
-    except torch.OutOfMemoryError as error:
-        fewer = source.rows_per_block // 2
-        if fewer < LEAST_ROWS:
-            raise MemoryError(
-                f"{source.tensor.device} has no memory left for a block of {source.rows_per_block} rows of "
-                f"{source.tensor.shape[1]} columns beside the rows themselves. Free some of it, or give the rows in "
-                "host memory: X.cpu()."
-            ) from error
+    device = source.tensor.device
+    # Kernels are launched on the current device, which need not be that of the rows.
+    with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
+        try:
+            return work(source)
+        except torch.OutOfMemoryError as error:
+            fewer = source.rows_per_block // 2
+            if fewer < LEAST_ROWS:
+                raise MemoryError(
+                    f"{device} has no memory left for a block of {source.rows_per_block} rows of "
+                    f"{source.tensor.shape[1]} columns beside the rows themselves. Free some of it, or give the "
+                    "rows in host memory: X.cpu()."
+                ) from error
     torch.cuda.empty_cache()
     return _while_memory_lasts(replace(source, rows_per_block=fewer), work)
 

@@ -9,6 +9,8 @@ from activations that were computed here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -256,8 +258,16 @@ def _chunked(Z: Any, Y: Any) -> Any:
     return total
 
 
+@cache
+def _has_triton() -> bool:
+    """Triton comes with torch where there is CUDA, but for some platforms."""
+    return find_spec("triton") is not None
+
+
 def _takes_kernels(rows: DeviceRows, n_classes: int = 1) -> bool:
     if rows.tensor.device.type != "cuda" or rows.dtype != np.float32 or not rows.tensor.is_contiguous():
+        return False
+    if not _has_triton():
         return False
     from separatrix.stats._triton import MOST_CLASSES, MOST_COLUMNS
 

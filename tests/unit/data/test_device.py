@@ -158,3 +158,27 @@ def test_the_precision_that_a_user_allows_elsewhere_is_restored(table):
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision("highest")
+
+
+def test_predictions_of_single_precision_far_from_zero_are_those_of_the_host(rng):
+    X = (rng.normal(size=(3000, 3)) + [0.0, 1e5, -1e3]).astype(np.float32)
+    y = (X[:, 0] + rng.logistic(size=3000) > 0).astype(int)
+    for model in (sx.LogisticRegression(), sx.ProbitRegression(), sx.BayesianLogisticRegression()):
+        model.fit(X, y)
+        assert_allclose(model.predict_proba(torch.as_tensor(X)), model.predict_proba(X), atol=1e-9)
+
+
+def test_batches_of_tensors_with_the_classes_named_first(table):
+    X, tensor, y = table
+    labels = torch.as_tensor(y)
+    model, same = sx.BayesianLogisticRegression(), sx.BayesianLogisticRegression()
+    for part in (slice(0, 2500), slice(2500, 5000)):
+        model.partial_fit(tensor[part], labels[part], classes=[0, 1])
+        same.partial_fit(X[part], y[part], classes=[0, 1])
+    assert_allclose(model.coef_, same.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("shape", "what"), [((0, 3), "sample"), ((3, 0), "feature")])
+def test_a_tensor_without_rows_or_columns_is_refused(shape, what):
+    with pytest.raises(DataError, match=f"Found array with 0 {what}"):
+        OpenedTensor.of(torch.zeros(shape))
