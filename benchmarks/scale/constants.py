@@ -164,8 +164,8 @@ class Scheduling(NamedTuple):
 class SchedulerMeter:
     """Rounds that do nothing, over few partitions and over many; a transfer to the client; and two fits.
 
-    A pass is not as fast in a process that Dask starts, perhaps because that gives memory back to the system as soon as it
-    can and asks for every temporary array again. What it takes there over what it takes here is its pace.
+    A pass is not as fast in a process that Dask starts, perhaps because that gives memory back to the system as soon
+    as it can and asks for every temporary array again. What it takes there over what it takes here is its pace.
     """
 
     FEW, MANY = 2, 34
