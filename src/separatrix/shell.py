@@ -7,7 +7,8 @@ stores what they return under names that end in ``_``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ __all__ = [
     "known_columns",
     "require_finite",
     "require_two_classes",
+    "unchanged_on_error",
 ]
 
 
@@ -150,6 +152,17 @@ def _checked_answers(
             if answer.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
                 answer = source.map(lambda X: row_function(X.astype(np.float64)))
     return answer
+
+
+@contextmanager
+def unchanged_on_error(model: BaseEstimator) -> Iterator[None]:
+    """What fails leaves the model as it was: nothing counted twice, no old parameters with new classes."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:  # Ctrl-C too
+        model.__dict__ = before
+        raise
 
 
 def known_columns(model: Any) -> tuple[str, ...] | None:

@@ -1,6 +1,8 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 import separatrix as sx
 from problems import blobs
@@ -41,3 +43,56 @@ def test_a_basis_is_fitted_inside_and_used_at_prediction(model, rng):
 def test_huge_but_finite_activations_pass():
     model = sx.LeastSquaresClassifier().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1])
     assert model.predict([[1e308], [-1e308]]).tolist() == [1, 0]
+
+
+def rows_that_end(X, y, at_pass):
+    """A scan that breaks off in one of its passes."""
+    passes = iter(range(1, 1000))
+
+    def stream():
+        columns = {f"x{d}": X[:, d] for d in range(X.shape[1])} | {"y": y}
+        table = pa.table(columns)
+        number = next(passes)
+
+        def batches():
+            yield from table.to_batches()
+            if number >= at_pass:
+                raise ValueError("the disk is gone")
+
+        return pa.RecordBatchReader.from_batches(table.schema, batches())
+
+    return sx.scan(stream, target="y")
+
+
+MODELS = [
+    sx.LeastSquaresClassifier(),
+    sx.FisherDiscriminant(),
+    sx.Perceptron(),
+    sx.LogisticRegression(),
+    sx.ProbitRegression(),
+    sx.LabelNoiseLogisticRegression(),
+    sx.BayesianLogisticRegression(),
+    sx.LinearDiscriminantAnalysis(),
+    sx.GeneralizedLinearModel(family="poisson"),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("at_pass", [1, 2])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(model, at_pass):
+    X, y = blobs(100, n_classes=2)
+    model = clone(model).fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(DataError, match="the disk is gone"):
+        model.fit(rows_that_end(X[:, :1], y + 5, at_pass))  # other labels, other columns
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_first_fit_that_fails_leaves_nothing(model):
+    X, y = blobs(100, n_classes=2)
+    model = clone(model)
+    with pytest.raises(DataError, match="the disk is gone"):
+        model.fit(rows_that_end(X, y, 2))
+    assert vars(model).keys() == model.get_params(deep=False).keys()

@@ -34,7 +34,7 @@ from separatrix.data import labels_of
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian, Penalty
-from separatrix.shell import LinearClassifier, Training
+from separatrix.shell import LinearClassifier, Training, unchanged_on_error
 from separatrix.solvers.posterior import Posterior, pose
 
 __all__ = ["ActivationDistribution", "BayesianLogisticRegression"]
@@ -147,8 +147,9 @@ class BayesianLogisticRegression(LinearClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesianLogisticRegression:
         """Find the posterior, and tune the prior if asked to."""
         self._check_arguments()
-        training = self._open_training(X, y, sample_weight, soft=True)
-        self._learn(training, self._prior())
+        with unchanged_on_error(self):
+            training = self._open_training(X, y, sample_weight, soft=True)
+            self._learn(training, self._prior())
         return self
 
     def _learns_in_batches(self) -> bool:
@@ -161,7 +162,9 @@ class BayesianLogisticRegression(LinearClassifier):
         return True
 
     @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> BayesianLogisticRegression:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> BayesianLogisticRegression:
         """Yesterday's posterior is today's prior: learn from a batch, and keep what was known.
 
         Near the fit of all rows together, as near as posteriors are to Gaussians. The first call needs ``classes``
@@ -179,12 +182,13 @@ class BayesianLogisticRegression(LinearClassifier):
                     "Give all classes with the first batch; later ones need not name them."
                 )
             known = self.classes_
-        training = self._open_training(
-            X, y, sample_weight, soft=True, reset=first, known=known, least_classes=1 if known is not None else 2
-        )
-        earlier = 0.0 if first else self.log_evidence_
-        self._learn(training, self._prior() if first else self.posterior_.as_prior())
-        self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
+        with unchanged_on_error(self):
+            training = self._open_training(
+                X, y, sample_weight, soft=True, reset=first, known=known, least_classes=1 if known is not None else 2
+            )
+            earlier = 0.0 if first else self.log_evidence_
+            self._learn(training, self._prior() if first else self.posterior_.as_prior())
+            self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
         return self
 
     def _learn(self, training: Training, prior: Gaussian | Penalty) -> None:

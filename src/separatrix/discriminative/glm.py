@@ -37,6 +37,7 @@ from separatrix.discriminative.summary import Summary
 from separatrix.discriminative.targets import open_targets
 from separatrix.exceptions import warn
 from separatrix.likelihoods.glm import LIKELIHOODS, MeanLikelihood, mean_likelihood
+from separatrix.shell import unchanged_on_error
 from separatrix.solvers.newton import Newton
 
 __all__ = ["GeneralizedLinearModel"]
@@ -163,16 +164,18 @@ class GeneralizedLinearModel(LinearRegressor):
             A known factor of each row's mean (log link): time at risk, area, population.
         """
         likelihood, alpha, solver = self._arguments()
-        y, sample_weight = numbers_beside(X, y, sample_weight)
-        opened = self._open_training(
-            X, lambda n: open_targets(y, likelihood, n, sample_weight=sample_weight, offset=offset, exposure=exposure)
-        )
-        fit = fit_glm(
-            opened.source, opened.targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver
-        )
-        warn_if_separable(fit)
-        self._keep(fit, opened)
-        warn_if_unfinished(fit)
+        with unchanged_on_error(self):
+            y, sample_weight = numbers_beside(X, y, sample_weight)
+            opened = self._open_training(
+                X,
+                lambda n: open_targets(y, likelihood, n, sample_weight=sample_weight, offset=offset, exposure=exposure),
+            )
+            fit = fit_glm(
+                opened.source, opened.targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver
+            )
+            warn_if_separable(fit)
+            self._keep(fit, opened)
+            warn_if_unfinished(fit)
         return self
 
     def _arguments(self) -> tuple[MeanLikelihood, float, Newton]:

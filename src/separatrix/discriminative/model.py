@@ -23,7 +23,7 @@ from separatrix.discriminative.support import Support
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Flat, Gaussian, Prior
-from separatrix.shell import LinearClassifier, Training
+from separatrix.shell import LinearClassifier, Training, unchanged_on_error
 from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Solution, Solver, Step, StochasticGradient
 from separatrix.solvers.posterior import Posterior, pose
 from separatrix.solvers.precondition import level
@@ -76,9 +76,10 @@ class DiscriminativeClassifier(LinearClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to labels y, or to soft targets: a table with the probability of each class in each row."""
         prior, solver = self._prior(), self._solver()
-        training = self._open(X, y, sample_weight)
-        likelihood = self._likelihood(len(training.classes))
-        with single_thread_blas():  # for the whole fit: asking again in every pass costs as much as a small pass
+        # One thread for the whole fit: asking again in every pass costs as much as a small pass.
+        with unchanged_on_error(self), single_thread_blas():
+            training = self._open(X, y, sample_weight)
+            likelihood = self._likelihood(len(training.classes))
             objective = pose(training.source, likelihood, prior, fit_intercept=self.fit_intercept)
             solution = solver.minimise(objective, np.zeros(objective.shape))
             self.likelihood_ = likelihood
@@ -102,7 +103,6 @@ class DiscriminativeClassifier(LinearClassifier):
         def in_units(theta: Float) -> tuple[Float, Float]:
             return objective.design.in_user_units(level(objective, theta))  # the same whatever the solver
 
-        # Weights first: a warning that the user has turned into an error must not leave a model without them.
         trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
         self.coef_, self.intercept_ = in_units(solution.value)
         self.trace_ = trace

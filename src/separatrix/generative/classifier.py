@@ -9,8 +9,7 @@ them, and what ln p(x | C_k) is; everything else is here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from copy import copy
 from typing import Any, Protocol, Self
 
@@ -23,7 +22,7 @@ from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, Rows, bincount
 from separatrix.data import Source, labels_of, open_rows
 from separatrix.exceptions import CollinearError, DataError
-from separatrix.shell import Classifier
+from separatrix.shell import Classifier, unchanged_on_error
 from separatrix.solvers import Solution
 
 __all__ = ["ClassFacts", "GenerativeClassifier", "class_priors"]
@@ -104,13 +103,13 @@ class GenerativeClassifier(Classifier):
             This object.
         """
         self._check_arguments()
-        with _unchanged_on_error(self):
+        with unchanged_on_error(self):
             training = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
             solution = self._collect(training.source, len(training.classes))
             self._learn(solution, training.classes, training.counted.passes)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learnt before: the same result as one fit of all rows, to rounding.
 
         Labels not seen before become new classes. ``classes``, which scikit-learn asks for at the first call, may name
@@ -121,7 +120,7 @@ class GenerativeClassifier(Classifier):
         fresh = "facts_" not in vars(self)
         if not fresh:
             _require_exact(self)
-        with _unchanged_on_error(self):
+        with unchanged_on_error(self):
             training = self._open_training(
                 X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1
             )
@@ -148,7 +147,7 @@ class GenerativeClassifier(Classifier):
         check_is_fitted(self)
         if label in self.classes_:
             raise DataError(f"{label!r} is already a class. To add rows to it, use partial_fit.")
-        with _unchanged_on_error(self):
+        with unchanged_on_error(self):
             self.partial_fit(X, np.full(_n_rows(X), label), sample_weight=sample_weight)
             if self._not_yet is not None:
                 raise self._not_yet
@@ -258,17 +257,6 @@ def _normalised(log_joint: Float) -> Float:
     """ln p(C_k | x); NaN for a row that no class can have made."""
     with np.errstate(invalid="ignore"):
         return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
-
-
-@contextmanager
-def _unchanged_on_error(model: GenerativeClassifier) -> Iterator[None]:
-    """What fails leaves the model as it was: nothing counted twice, no old parameters with new classes."""
-    before = dict(vars(model))
-    try:
-        yield
-    except BaseException:  # Ctrl-C too
-        model.__dict__ = before
-        raise
 
 
 def _among(facts: Any, seen: Array, classes: Any) -> tuple[Any, Array]:

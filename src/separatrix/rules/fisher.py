@@ -30,7 +30,7 @@ from separatrix._arguments import check_count, check_number, check_option
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_positive_definite
 from separatrix.exceptions import CollinearError, DataError
-from separatrix.shell import LinearClassifier
+from separatrix.shell import LinearClassifier, unchanged_on_error
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, ClassScatter, FactoredScatter, PooledScatter, collect_moments
 
@@ -217,17 +217,18 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
         """Fit in one pass over the rows."""
         self._check_arguments()
-        training = self._open_training(X, y, sample_weight)
-        source, classes = training.source, training.classes
-        # Class scatters cost no more operations than the pooled one, but K times its memory.
-        apart = self.scatter == "mean" or (self.threshold == "normal" and len(classes) == 2)
-        moments = collect_moments(source, len(classes), ClassScatter if apart else PooledScatter)
-        solution = fit_fisher(moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns)
-        self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1), training.counted.passes)
-        self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
-        self.mean_, self.means_ = moments.grand_mean, moments.mean
-        self.priors_ = moments.count / moments.total
-        self.coef_, self.intercept_ = linear_rule(self.scalings_, moments, self.threshold)
+        with unchanged_on_error(self):
+            training = self._open_training(X, y, sample_weight)
+            source, classes = training.source, training.classes
+            # Class scatters cost no more operations than the pooled one, but K times its memory.
+            apart = self.scatter == "mean" or (self.threshold == "normal" and len(classes) == 2)
+            moments = collect_moments(source, len(classes), ClassScatter if apart else PooledScatter)
+            solution = fit_fisher(moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns)
+            self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1), training.counted.passes)
+            self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
+            self.mean_, self.means_ = moments.grand_mean, moments.mean
+            self.priors_ = moments.count / moments.total
+            self.coef_, self.intercept_ = linear_rule(self.scalings_, moments, self.threshold)
         return self
 
     def transform(self, X: Any) -> Array:

@@ -25,7 +25,7 @@ from separatrix._arguments import check_number, check_option
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm, solve_positive_definite
 from separatrix.exceptions import CollinearWarning
-from separatrix.shell import LinearClassifier, require_two_classes
+from separatrix.shell import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, FactoredScatter, PooledScatter, collect_moments
 
@@ -133,15 +133,16 @@ class LeastSquaresClassifier(LinearClassifier):
         """Fit in one pass over the rows."""
         check_number("LeastSquaresClassifier", "alpha", self.alpha, low=0.0)
         check_option("LeastSquaresClassifier", "targets", self.targets, ("one-of-K", "fisher"))
-        training = self._open_training(X, y, sample_weight)
-        source, classes = training.source, training.classes
-        moments = collect_moments(source, len(classes), PooledScatter)
-        regressions = fit_least_squares(
-            moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
-        )
-        self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1), training.counted.passes)
-        code = self._target_code(classes, moments.count)
-        self.coef_, self.intercept_ = code @ regressions.W, code @ regressions.w0
+        with unchanged_on_error(self):
+            training = self._open_training(X, y, sample_weight)
+            source, classes = training.source, training.classes
+            moments = collect_moments(source, len(classes), PooledScatter)
+            regressions = fit_least_squares(
+                moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
+            )
+            self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1), training.counted.passes)
+            code = self._target_code(classes, moments.count)
+            self.coef_, self.intercept_ = code @ regressions.W, code @ regressions.w0
         return self
 
     def _target_code(self, classes: Array, count: Float) -> Float:

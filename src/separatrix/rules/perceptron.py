@@ -31,7 +31,7 @@ from separatrix._arguments import check_count, check_option, check_positive, gen
 from separatrix._array import Codes, Float, Rows
 from separatrix.data import Block, Source
 from separatrix.exceptions import NotSeparableWarning
-from separatrix.shell import LinearClassifier
+from separatrix.shell import LinearClassifier, unchanged_on_error
 from separatrix.solvers import Solution, Status, separability
 from separatrix.stats import confusion, extent, require_finite
 
@@ -236,16 +236,17 @@ class Perceptron(LinearClassifier):
         check_positive("Perceptron", "learning_rate", self.learning_rate)
         check_count("Perceptron", "max_epochs", self.max_epochs)
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
-        training = self._open_training(X, y, sample_weight)
-        source, classes = training.source, training.classes
-        solution = fit_perceptron(source, len(classes), self._options())
-        self.coef_, self.intercept_ = solution.value.weights
-        self.mistakes_per_epoch_ = solution.value.per_epoch
-        self.n_mistakes_ = sum(self.mistakes_per_epoch_)
-        if solution.status is Status.MAX_STEPS:
-            said = _not_separated(solution, source, len(classes), self._options())
-            warnings.warn(said, NotSeparableWarning, stacklevel=2)
-        self._keep(solution, training.counted.passes)
+        with unchanged_on_error(self):
+            training = self._open_training(X, y, sample_weight)
+            source, classes = training.source, training.classes
+            solution = fit_perceptron(source, len(classes), self._options())
+            self.coef_, self.intercept_ = solution.value.weights
+            self.mistakes_per_epoch_ = solution.value.per_epoch
+            self.n_mistakes_ = sum(self.mistakes_per_epoch_)
+            if solution.status is Status.MAX_STEPS:
+                said = _not_separated(solution, source, len(classes), self._options())
+                warnings.warn(said, NotSeparableWarning, stacklevel=2)
+            self._keep(solution, training.counted.passes)
         return self
 
     def _options(self) -> PerceptronOptions:
