@@ -20,15 +20,17 @@ from typing import Any, TypeVar
 import joblib
 import threadpoolctl
 
+# Read once: libraries that start processes set it for those in the environment of this one.
+LIMIT = os.environ.get("OMP_NUM_THREADS", "")
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
 def n_threads() -> int:
-    """Cores this process may use; ``OMP_NUM_THREADS`` lowers it, as it does for BLAS."""
+    """Cores this process may use; ``OMP_NUM_THREADS``, as it was at first, lowers it, as it does for BLAS."""
     cores = _cores()
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(cores, int(limit))) if limit.isdigit() else cores
+    return max(1, min(cores, int(LIMIT))) if LIMIT.isdigit() else cores
 
 
 def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:

@@ -95,7 +95,7 @@ def test_blocks_do_not_matter_and_runs_repeat_bit_for_bit(name, monkeypatch):
     monkeypatch.setattr(memory, "block_rows", lambda width: 37)
     blocked = SUM_MODELS[name]().fit(X, y)
     assert_allclose(blocked.coef_, whole.coef_, rtol=1e-9)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr("separatrix._threads.LIMIT", "1")
     one_thread = SUM_MODELS[name]().fit(X, y)
     assert np.array_equal(one_thread.coef_, blocked.coef_)
     assert np.array_equal(one_thread.predict(X), blocked.predict(X))
@@ -106,7 +106,7 @@ def test_the_number_of_threads_does_not_change_a_bit(rows, monkeypatch):
     X, y = blobs(rows, n_features=30, n_classes=2)
     coefficients = []
     for threads in (1, 2, 3):
-        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+        monkeypatch.setattr("separatrix._threads.LIMIT", str(threads))
         with threadpool_limits(threads):
             coefficients.append(sx.LeastSquaresClassifier().fit(X, y).coef_)
     assert np.array_equal(coefficients[0], coefficients[1])

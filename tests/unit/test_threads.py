@@ -13,7 +13,7 @@ def blas_threads():
 
 
 def test_results_come_in_the_order_of_the_items(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("separatrix._threads.LIMIT", "")
 
     def slow_first(i):
         time.sleep(0.01 if i == 0 else 0)
@@ -48,9 +48,9 @@ def test_at_most_a_few_results_wait_in_memory(monkeypatch):
 
 @pytest.mark.parametrize(("value", "expected"), [("1", 1), ("1000000", None), ("", None), ("two", None), ("0", 1)])
 def test_omp_num_threads_lowers_the_count(monkeypatch, value, expected):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("separatrix._threads.LIMIT", "")
     cores = n_threads()
-    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    monkeypatch.setattr("separatrix._threads.LIMIT", value)
     assert n_threads() == (expected or cores)
 
 

@@ -44,7 +44,7 @@ def test_fit_and_fit_source_are_the_same_fit():
 def _small_blocks(monkeypatch):
     monkeypatch.setattr(memory, "BLOCK_BYTES", 2**16)
     monkeypatch.setattr(memory, "MAP_BLOCKS", 1)
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")  # each thread may hold two blocks that wait their turn
+    monkeypatch.setattr("separatrix._threads.LIMIT", "2")  # each thread may hold two blocks that wait their turn
 
 
 @pytest.mark.usefixtures("_small_blocks")

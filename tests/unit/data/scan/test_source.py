@@ -38,7 +38,7 @@ def test_equal_runs_give_equal_bits_and_threads_do_not_matter(rows, monkeypatch)
     tall = rows.in_blocks(17)
     first = tall.reduce(column_sums).grad
     assert all((tall.reduce(column_sums).grad == first).all() for _ in range(5))
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr("separatrix._threads.LIMIT", "1")
     assert (tall.reduce(column_sums).grad == first).all()
 
 
