@@ -115,9 +115,10 @@ class Duck(_Typed):
 
 @dataclass(frozen=True, eq=False)
 class Adbc(_Typed):
-    """An open ADBC connection."""
+    """An open ADBC connection; ``who`` is at its other end."""
 
     connection: Any
+    who: str = "The database"
 
     @contextmanager
     def answer(self, sql: str, rows: int) -> Iterator[Answer]:
@@ -125,7 +126,7 @@ class Adbc(_Typed):
         del rows
         import adbc_driver_manager as adbc
 
-        with _failing(adbc.Error, "The database"), closing(self.connection.cursor()) as cursor:
+        with _failing(adbc.Error, self.who), closing(self.connection.cursor()) as cursor:
             cursor.execute(sql)
             reader = cursor.fetch_record_batch()
             yield Answer(_numeric_schema(reader.schema), map(_numeric, reader))
@@ -149,7 +150,7 @@ class Postgres(_Typed):
         with (
             _failing(adbc.Error, "PostgreSQL"),
             closing(dbapi.connect(self.uri)) as connection,
-            Adbc(connection).answer(sql, rows) as answer,
+            Adbc(connection, "PostgreSQL").answer(sql, rows) as answer,
         ):
             yield answer
 
@@ -246,11 +247,15 @@ def _postgres_driver() -> Any:
 
 @contextmanager
 def _failing(kind: type[Exception], who: str) -> Iterator[None]:
-    """What a driver raises, as one kind of error."""
+    """What a driver raises, as one kind of error; what breaks off in mid-stream comes through Arrow, as its error."""
+    import pyarrow as pa
+
     try:
         yield
-    except kind as error:
-        raise QueryError(f"{who} did not answer the query: {' '.join(str(error).split())}") from error
+    except (kind, OSError, pa.ArrowException) as error:
+        if isinstance(error, DataError):  # of whoever reads the rows
+            raise
+        raise QueryError(f"{who} did not answer the query: {' '.join(str(error).split()).rstrip('.')}.") from error
 
 
 def _not_sent(who: str, remedy: str) -> DataError:

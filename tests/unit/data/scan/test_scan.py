@@ -12,7 +12,7 @@ import pytest
 import separatrix as sx
 from problems import BAYESIAN, DISCRIMINATIVE, GENERATIVE, SUM_MODELS, TWO_CLASSES
 from separatrix.data.files import open_writer
-from separatrix.data.scan import Scan, scan
+from separatrix.data.scan import QueryError, Scan, scan
 from separatrix.data.table import TableEncoder
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
@@ -229,3 +229,42 @@ def test_parts_can_be_sent_and_make_up_the_table(parquet, table):
         found.equals(table.select(["x0", "kind", "weight"]).combine_chunks())
         or found.to_pydict() == table.select(["x0", "kind", "weight"]).to_pydict()
     )
+
+
+def dropping(table, postgres, drops):
+    """A query that ends its own connection in the middle of its rows, the first ``drops`` times it gets there."""
+    from adbc_driver_postgresql import dbapi
+
+    with closing(dbapi.connect(postgres)) as connection, closing(connection.cursor()) as cursor:
+        cursor.adbc_ingest("trees", table.append_column("i", pa.array(range(len(table)))), mode="replace")
+        cursor.execute("DROP SEQUENCE IF EXISTS drops")
+        cursor.execute("CREATE SEQUENCE drops")  # which counts on whatever becomes of the transaction
+        connection.commit()
+    end = f"CASE WHEN i = 600 AND nextval('drops') <= {drops} THEN pg_terminate_backend(pg_backend_pid()) END"
+    return f"SELECT x0, x1, x2, CASE WHEN ({end}) THEN x3 ELSE x3 END AS x3, kind FROM trees"
+
+
+def test_a_backend_of_postgresql_that_is_ended_in_mid_stream_is_asked_again(table, postgres):
+    inside = sx.LinearDiscriminantAnalysis().fit(table.select(FEATURES), table["kind"].to_pylist())
+    query = dropping(table, postgres, 1)
+    outside = sx.LinearDiscriminantAnalysis().fit(scan(query, connection=postgres, target="kind"))
+    np.testing.assert_allclose(outside.coef_, inside.coef_, rtol=1e-8)
+
+
+def test_one_that_is_ended_each_time_is_an_error_and_leaves_the_model_as_it_was(table, postgres):
+    model = sx.LinearDiscriminantAnalysis().fit(table.select(["x0", "x1"]), table["is_oak"].to_pylist())
+    before = dict(vars(model))
+    query = dropping(table, postgres, 100)
+    with pytest.raises(QueryError, match=r"broke off twice while it was read\. PostgreSQL did not answer.*terminating"):
+        model.fit(scan(query, connection=postgres, target="kind"))
+    assert vars(model) == before
+
+
+def test_duckdb_that_fails_in_mid_stream_is_a_query_error():
+    query = (
+        "SELECT i::DOUBLE AS a, CASE WHEN i = 1100000 THEN error('gone') ELSE i % 2 END AS y FROM range(1200000) t(i)"
+    )
+    with closing(duckdb.connect()) as connection:
+        rows = scan(query, connection=connection, target="y")
+        with pytest.raises(QueryError, match="broke off twice.*DuckDB did not answer the query.*gone"):
+            sx.LinearDiscriminantAnalysis().fit(rows)
