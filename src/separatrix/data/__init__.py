@@ -7,7 +7,7 @@ from separatrix.data.dask.answers import gathered, labels_of
 from separatrix.data.dask.source import answers
 from separatrix.data.labels import encode_labels, encode_shares, is_shares
 from separatrix.data.memory import InMemory, as_source
-from separatrix.data.opening import RowStore, numbers_beside, open_rows
+from separatrix.data.opening import RowStore, numbers_beside, open_rows, rows_alone
 from separatrix.data.pairing import Labelled, LabelRules, check_weight, require_classes, require_weight
 from separatrix.data.reader import as_table
 from separatrix.data.source import Source, ThroughBasis
@@ -34,4 +34,5 @@ __all__ = [
     "open_rows",
     "require_classes",
     "require_weight",
+    "rows_alone",
 ]

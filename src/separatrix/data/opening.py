@@ -9,9 +9,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from separatrix.data.pairing import Labelled, LabelRules, pair
 from separatrix.data.reader import as_table
 from separatrix.data.source import Source
 
-__all__ = ["Opened", "RowStore", "TargetStore", "numbers_beside", "open_rows"]
+__all__ = ["Opened", "RowStore", "TargetStore", "numbers_beside", "open_rows", "rows_alone"]
 
 
 class Opened(Protocol):
@@ -46,31 +47,42 @@ class Opened(Protocol):
         """The rows with numbers that stand beside them in memory, in the order of the rows."""
 
 
-@runtime_checkable
-class RowStore(Protocol):
-    """An object of this package that knows its rows: a scan."""
+class RowStore(ABC):
+    """An object of this package that knows its rows: a scan.
 
+    A class to derive from, and no protocol: a data frame has an attribute for each of its columns, whatever their name.
+    """
+
+    @abstractmethod
     def open_rows(self, columns: Sequence[str] | None) -> Opened:
         """Its rows, of the ``columns`` that a fitted model knows, in their order; of all of them where None."""
 
 
-@runtime_checkable
-class TargetStore(RowStore, Protocol):
+class TargetStore(RowStore):
     """Rows whose targets and weights are columns beside them."""
 
+    @abstractmethod
     def beside(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Targets and weights in memory: as they were given, or from the columns that hold them."""
+
+    def alone(self) -> RowStore:
+        """The rows without those columns."""
+        return self
 
 
 def numbers_beside(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     """Targets and weights as they were given; those of a scan from its columns, for models that need all in memory."""
-    is_store = type(X) is not np.ndarray and isinstance(X, TargetStore)
-    return X.beside(y, sample_weight) if is_store else (y, sample_weight)
+    return X.beside(y, sample_weight) if isinstance(X, TargetStore) else (y, sample_weight)
+
+
+def rows_alone(X: Any) -> Any:
+    """X without what `numbers_beside` has taken from it, so that it can be given to ``fit`` along with that."""
+    return X.alone() if isinstance(X, TargetStore) else X
 
 
 def open_rows(X: Any, columns: Sequence[str] | None = None) -> Opened:
     """The rows of X, wherever they are; ``columns`` are those that a fitted model knows by name."""
-    if type(X) is not np.ndarray and isinstance(X, RowStore):
+    if isinstance(X, RowStore):
         return X.open_rows(columns)
     if is_tensor(X):
         from separatrix.data.device import OpenedTensor

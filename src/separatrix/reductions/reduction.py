@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
-from separatrix.data import RowStore, as_table, check_weight, encode_labels, numbers_beside, require_classes
+from separatrix.data import RowStore, as_table, check_weight, encode_labels, numbers_beside, require_classes, rows_alone
 from separatrix.exceptions import DataError
 from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
 from separatrix.reductions.rows import take_rows
@@ -82,7 +82,7 @@ class AbstractReduction(AbstractWrapper):
         y, sample_weight = numbers_beside(X, y, sample_weight)
         classes, codes = encode_labels(y)
         require_classes(classes)
-        X, codes = (X, codes) if isinstance(X, RowStore) else indexable(as_table(X), codes)
+        X, codes = (rows_alone(X), codes) if isinstance(X, RowStore) else indexable(as_table(X), codes)
         arguments = fit_arguments(self, check_weight(sample_weight, len(codes)))
         if self.ambiguous == "reject" and len(classes) > 2:
             labels_with_reject(classes, self.reject_label)

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 from numpy.testing import assert_allclose
 
-from separatrix.data.opening import open_rows
+from separatrix.data.opening import RowStore, numbers_beside, open_rows
 from separatrix.data.pairing import LabelRules
 
 
@@ -25,3 +25,10 @@ def test_numbers_stand_beside_the_rows_in_their_order(rng):
     seen = source.fold(lambda state, block: [*state, (block.X, block.t, block.offset)], [])
     for part, whole in zip(zip(*seen, strict=True), (X, t, offset), strict=True):
         assert_allclose(np.concatenate(part), whole)
+
+
+def test_a_frame_may_have_columns_with_the_names_of_methods():
+    frame = pd.DataFrame({"open_rows": [1.0, 2.0], "beside": [3.0, 4.0]})
+    assert open_rows(frame).n_rows == 2
+    assert numbers_beside(frame, "y", "weight") == ("y", "weight")
+    assert not isinstance(frame, RowStore)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from separatrix._array import Array
-from separatrix.data.opening import Opened
+from separatrix.data.opening import Opened, TargetStore
 from separatrix.data.scan.files import FileRows, open_files
 from separatrix.data.scan.matrix import is_number
 from separatrix.data.scan.opened import OpenedScan
@@ -152,7 +152,7 @@ def _require_column(name: str, origin: Origin) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Scan:
+class Scan(TargetStore):
     """A table that stays where it is: see `scan`, which makes one.
 
     Attributes
@@ -225,6 +225,10 @@ class Scan:
         weight = opened.weights(sample_weight)
         return opened.column(opened.require_target()) if y is None else y, weight
 
+    def alone(self) -> Scan:
+        """Without target and weight."""
+        return replace(self, target=None, weight=None)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The features, batch by batch, read ahead where the source allows it."""
         return Passes(self.origin, self.features, self.ledger).batches()
@@ -236,7 +240,7 @@ class Scan:
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedScan:
+class EncodedScan(TargetStore):
     """A scan seen through a schema."""
 
     scan: Scan
@@ -261,3 +265,7 @@ class EncodedScan:
     def beside(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Labels and weights in memory."""
         return self.scan.beside(y, sample_weight)
+
+    def alone(self) -> EncodedScan:
+        """Without target and weight."""
+        return replace(self, scan=self.scan.alone())

@@ -268,3 +268,19 @@ def test_duckdb_that_fails_in_mid_stream_is_a_query_error():
         rows = scan(query, connection=connection, target="y")
         with pytest.raises(QueryError, match="broke off twice.*DuckDB did not answer the query.*gone"):
             sx.LinearDiscriminantAnalysis().fit(rows)
+
+
+@pytest.mark.parametrize("model", [sx.OneVsRest, sx.OneVsOne])
+def test_reductions_take_the_column_of_weights(model, table):
+    reduction = model(sx.LogisticRegression(tol=1e-11))
+    rows = scan(table, target="is_oak", weight="weight", columns=FEATURES)
+    inside = sx.LogisticRegression(tol=1e-11).fit(table.select(FEATURES), table["is_oak"], table["weight"])
+    np.testing.assert_allclose(reduction.fit(rows).estimators_[0].coef_, inside.coef_, rtol=1e-8)
+
+
+def test_one_vs_rest_of_several_classes_takes_it_too(table):
+    model = sx.OneVsRest(sx.LogisticRegression(tol=1e-11))
+    inside = model.fit(table.select(FEATURES), table["kind"].to_pylist(), table["weight"].to_numpy()).estimators_
+    outside = model.fit(scan(table, target="kind", weight="weight", columns=FEATURES)).estimators_
+    for a, b in zip(inside, outside, strict=True):
+        np.testing.assert_allclose(b.coef_, a.coef_, rtol=1e-8)
