@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._array import Float
+from separatrix._array import Codes, Float
 from separatrix.bayesian.weights import interval_tails
 from separatrix.data.scan import Scan
 from separatrix.exceptions import DataError
@@ -110,41 +110,38 @@ def study_of(
     """
     start, before = perf_counter(), len(compared.prepared.models) + 1
     tell = Stages(progress, before + LATER, done=before)
-    choice, prepared = compared.choice, compared.prepared
-    judged = compared.comparison[choice.name].model
-    if everything is not None:
-        return _streamed(compared, everything, level, progress, tell)
-    most = most_rows(prepared.models[choice.name], len(compared.schema.columns), np.size(getattr(judged, "coef_", ())))
-    # A stream of its own: the same rows whether or not this step follows the other at once.
-    every = sample_of(compared.rows, most, np.random.default_rng([compared.seed, 1]), "The model was fitted to")
-    tell(f"fitting {choice.name} to {every.n_rows} rows")
-    numbers = prepared.encoder.transform(every.X)
-    with captured() as warned:
-        model = fit_numbers(prepared.models[choice.name], prepared.encoder, numbers, every.labels)
-    P: Float = np.asarray(judged.predict_proba(prepared.test_numbers), dtype=np.float64)
+    if everything is None:
+        final = _fitted_in_memory(compared, tell)
+    else:
+        final = _fitted_as_read(compared, everything, progress, tell)
     tell("effects of the columns")
-    separation = separation_of(model, numbers, every.codes)
+    model, separation = (
+        final.model,
+        separation_of(final.model, final.numbers, final.codes) if final.codes is not None else None,
+    )
+    judged = compared.comparison[compared.choice.name].model
+    P: Float = np.asarray(judged.predict_proba(compared.prepared.test_numbers), dtype=np.float64)
     notes = (
         *compared.notes_on_table,
-        *every.notes,
-        *notes_on_model(model, warned),
-        *notes_on_separation(separation, every.n_rows),
+        *final.notes,
+        *notes_on_model(model, final.warned),
+        *(notes_on_separation(separation, len(final.codes)) if final.codes is not None else ()),
         *_notes_on_effects(model),
         *compared.notes_on_others,
     )
     return Study(
         name=compared.name,
         target=compared.target,
-        n_rows=compared.n_rows,
+        n_rows=final.n_rows,
         classes=compared.classes,
         counts=compared.counts,
-        schema=compared.schema,
+        schema=model.encoder_.schema_,
         comparison=compared.comparison,
-        choice=choice,
+        choice=compared.choice,
         model=model,
-        held_out=HeldOut(prepared.test.codes, P, compared.classes),
+        held_out=HeldOut(compared.prepared.test.codes, P, compared.classes),
         coefficients=explain(model, level),
-        effects=partial_effects(model, numbers, level, compared.seed),
+        effects=partial_effects(model, final.numbers, level, compared.seed),
         notes=tuple(dict.fromkeys(notes)),
         level=level,
         seconds=compared.seconds + perf_counter() - start,
@@ -158,50 +155,47 @@ def study_of(
     )
 
 
-def _streamed(compared: Compared, rows: Scan, level: float, progress: Progress | None, tell: Stages) -> Study:
-    """The study of a table that does not fit into memory; effects are those over the rows that were compared on."""
-    name, start = compared.choice.name, perf_counter()
+class _Final(NamedTuple):
+    """The model chosen, fitted to as many rows as can be; numbers to show effects over, and the codes of those rows.
+
+    Without codes these are not the rows that it learnt from.
+    """
+
+    model: TableClassifier
+    warned: Sequence[Note]
+    numbers: Any
+    codes: Codes | None
+    n_rows: int
+    notes: tuple[Note, ...]
+
+
+def _fitted_in_memory(compared: Compared, tell: Stages) -> _Final:
+    choice, prepared = compared.choice, compared.prepared
+    judged = compared.comparison[choice.name].model
+    most = most_rows(prepared.models[choice.name], len(compared.schema.columns), np.size(getattr(judged, "coef_", ())))
+    # A stream of its own: the same rows whether or not this step follows the other at once.
+    every = sample_of(compared.rows, most, np.random.default_rng([compared.seed, 1]), "The model was fitted to")
+    tell(f"fitting {choice.name} to {every.n_rows} rows")
+    numbers = prepared.encoder.transform(every.X)
+    with captured() as warned:
+        model = fit_numbers(prepared.models[choice.name], prepared.encoder, numbers, every.labels)
+    return _Final(model, warned, numbers, every.codes, compared.n_rows, every.notes)
+
+
+def _fitted_as_read(compared: Compared, rows: Scan, progress: Progress | None, tell: Stages) -> _Final:
+    """Of a table that does not fit into memory; effects are those over the rows that were compared on."""
+    name = compared.choice.name
+    tell(f"fitting {name} to all rows")
     stage = (f"fitting {name} to all rows", tell.done - 1, tell.total)
     with captured() as warned:
         model = fit_streamed(compared.prepared.models[name], rows, compared.classes, progress, stage)
-    tell("effects of the columns")
-    judged = compared.comparison[name].model
-    P: Float = np.asarray(judged.predict_proba(compared.prepared.test_numbers), dtype=np.float64)
     text = (
         f"The table is larger than a quarter of the memory. Models were compared on {compared.n_rows} of its rows, "
         f"spread evenly, and {name} was fitted to all {rows.n_rows} of them as they were read. Shares of classes and "
         "effects of columns are those of the rows compared on."
     )
-    notes = (
-        Note("sampled", text),
-        *compared.notes_on_table,
-        *notes_on_model(model, warned),
-        *_notes_on_effects(model),
-        *compared.notes_on_others,
-    )
-    return Study(
-        name=compared.name,
-        target=compared.target,
-        n_rows=rows.n_rows,
-        classes=compared.classes,
-        counts=compared.counts,
-        schema=model.encoder_.schema_,
-        comparison=compared.comparison,
-        choice=compared.choice,
-        model=model,
-        held_out=HeldOut(compared.prepared.test.codes, P, compared.classes),
-        coefficients=explain(model, level),
-        effects=partial_effects(model, model.encoder_.transform(compared.rows.X), level, compared.seed),
-        notes=tuple(dict.fromkeys(notes)),
-        level=level,
-        seconds=compared.seconds + perf_counter() - start,
-        n_train=compared.n_train,
-        n_test=compared.n_test,
-        is_held_out=True,
-        seed=compared.seed,
-        test_share=compared.test_share,
-        types=compared.types,
-    )
+    numbers = model.encoder_.transform(compared.rows.X)
+    return _Final(model, warned, numbers, None, rows.n_rows, (Note("sampled", text),))
 
 
 def examine(
