@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import functools
+import glob
 import operator
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.files.errors import FileReadError
 from separatrix.data.files.location import COMPRESSIONS
+from separatrix.data.opening import TargetStore
 from separatrix.data.sparse_file.lines import Chunk, LineFile
 from separatrix.data.sparse_file.parsing import LARGEST_INDEX, IndexRange, SparseRows, joined, parse
 from separatrix.data.sparse_file.rows import ClassCodes, OpenedLibsvm, SparseFileRows
@@ -74,7 +76,7 @@ class Extent:
         )
 
 
-class LibsvmFile:
+class LibsvmFile(TargetStore):
     r"""Sparse rows in a text file, ``label index:value index:value ...``, to fit and predict from without loading it.
 
     Opening reads the file once: every line is checked, and rows, features and classes are counted. Each pass of a fit
@@ -128,7 +130,7 @@ class LibsvmFile:
         if not isinstance(zero_based, bool):
             check_option("LibsvmFile", "zero_based", zero_based, ("auto",))
         width = None if n_features is None else check_count("LibsvmFile", "n_features", n_features)
-        self._lines = LineFile(path)
+        self._lines = LineFile(_one_path(path))
         self.path = self._lines.path
         self._indices = _allowed(width, zero_based)
         extent = self._scan()
@@ -179,6 +181,10 @@ class LibsvmFile:
         """The rows, as models ask for them; they have no names to be found by."""
         return OpenedLibsvm(self)
 
+    def beside(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Targets and weights in memory: those given, or the numbers that stand first in each line."""
+        return self.read_labels() if y is None else y, sample_weight
+
     def chunks(self) -> Iterator[Chunk]:
         """The lines of the file."""
         return self._lines.chunks()
@@ -214,14 +220,28 @@ class LibsvmFile:
         return functools.reduce(operator.add, found)
 
 
-def is_libsvm(source: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether the name of a file, packed or not, says that it holds such rows."""
+def is_libsvm(source: object) -> bool:
+    """Whether the name of a file, packed or not, says that it holds such rows; or the first of several names."""
+    if isinstance(source, list | tuple) and source:
+        return is_libsvm(source[0])
     if not isinstance(source, str | os.PathLike):
         return False
     suffixes = [suffix.lower() for suffix in Path(source).suffixes]
     while suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
     return bool(suffixes) and suffixes[-1] in SUFFIXES
+
+
+def _one_path(path: Any) -> str | os.PathLike[str]:
+    """The path; raise where there are several, or it is a pattern that may stand for several."""
+    several = isinstance(path, list | tuple)
+    if several or (glob.has_magic(os.fspath(path)) and not Path(path).exists()):
+        what = f"{len(path)} sparse files" if several else f"{path} is a pattern, which stands for sparse files that"
+        raise FileReadError(
+            f"{what}{' were given, which' if several else ''} are not read together: each has its own largest index. "
+            "Give one file. They can be joined as they are: cat part-*.svm > all.svm."
+        )
+    return path  # type: ignore[no-any-return]
 
 
 def _extent(path: Path, indices: IndexRange, chunk: Chunk) -> Extent:

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+import separatrix as sx
 from separatrix.data.files.errors import FileReadError
 from separatrix.data.opening import RowStore
 from separatrix.data.scan import scan
@@ -102,7 +103,7 @@ def test_files_are_known_by_their_names(name):
     assert is_libsvm(pathlib.Path(name))
 
 
-@pytest.mark.parametrize("other", ["a.csv", "svm", "a.svm.csv", "a.gz", 3, ["a.svm"], None])
+@pytest.mark.parametrize("other", ["a.csv", "svm", "a.svm.csv", "a.gz", 3, ["a.csv"], None])
 def test_others_are_not(other):
     assert not is_libsvm(other)
 
@@ -164,3 +165,24 @@ def test_a_scan_of_such_a_file_is_one(write):
     assert scan(str(path)).classes.tolist() == [0, 1]
     with pytest.raises(DataError, match=r"x.libsvm is a sparse text file.*target='y' means nothing there"):
         scan(path, target="y")
+
+
+@pytest.mark.parametrize(
+    "model", [sx.OneVsRest(sx.LogisticRegression(alpha=1.0)), sx.GeneralizedLinearModel("gaussian")]
+)
+def test_models_that_need_all_targets_read_them_from_the_file(write, model):
+    file = LibsvmFile(write("1 1:1 2:2\n2 1:3\n3 1:1 2:-1\n1 2:3\n2 1:4 2:1\n3 1:-1 2:-2\n"))
+    X, y = file.read()
+    np.testing.assert_allclose(model.fit(file).predict(file), model.fit(X, y).predict(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("names", ["*.svm", ["a.svm", "b.svm"]])
+def test_several_files_are_refused_with_the_remedy(tmp_path, names):
+    names = str(tmp_path / names) if isinstance(names, str) else names
+    with pytest.raises(FileReadError, match=r"not read together.*cat part"):
+        scan(names)
+
+
+def test_a_name_with_brackets_is_a_name(tmp_path):
+    (tmp_path / "a[1].svm").write_text("1 1:1\n0 1:2\n")
+    assert scan(tmp_path / "a[1].svm").n_rows == 2
