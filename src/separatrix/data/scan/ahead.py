@@ -36,4 +36,14 @@ def read_ahead(items: Iterable[Item], depth: int = DEPTH) -> Generator[Item]:
             for future in pending:
                 future.cancel()
             if isinstance(iterator, Generator):
-                pool.submit(iterator.close).result()  # on the thread that ran it: it may hold a file or a cursor open
+                _close(iterator, pool)
+
+
+def _close(iterator: Generator[object], pool: ThreadPoolExecutor) -> None:
+    """On the thread that ran it, as it may hold a file or a cursor open; on this one when the interpreter ends."""
+    try:
+        closed = pool.submit(iterator.close)
+    except RuntimeError:  # no thread takes work any more, and none is at it
+        iterator.close()
+    else:
+        closed.result()

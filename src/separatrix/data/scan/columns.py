@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from separatrix._array import Array, Float
+from separatrix.data.scan.batches import WHOLE
 from separatrix.data.scan.labels import plain
 from separatrix.data.scan.matrix import is_number, numbers
 from separatrix.data.scan.part import Piece
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["column_in_memory", "weights_of"]
-
-WHOLE = 2**30
 
 
 def weights_of(column: pa.Array, row: int, name: str) -> Float:

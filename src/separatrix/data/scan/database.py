@@ -183,13 +183,13 @@ class Sqlite:
 
     def _kinds(self, sql: str) -> dict[str, Kind]:
         if sql not in self.found:
-            with closing(self.connection.execute(f"SELECT * FROM ({sql}) LIMIT 0")) as cursor:
+            with closing(self.connection.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")) as cursor:
                 names = [column[0] for column in cursor.description]
             self.found[sql] = {name: self._kind(sql, name) for name in names}
         return self.found[sql]
 
     def _kind(self, sql: str, name: str) -> Kind:
-        stored = self.connection.execute(f"SELECT DISTINCT typeof({quoted(name)}) FROM ({sql})").fetchall()
+        stored = self.connection.execute(f"SELECT DISTINCT typeof({quoted(name)}) FROM ({sql}\n)").fetchall()
         kinds = [STORED[found] for (found,) in stored if found != "null"]
         return reduce(join, kinds, Kind.NOTHING)
 

@@ -80,10 +80,18 @@ class FilePart:
         self._require_same()
         wanted = tuple(self.types)
         schema = pa.schema(list(self.types.items()))
-        batches = (batch if batch.schema.equals(schema) else batch.cast(schema) for batch in self._read(wanted))
+        batches = (self._cast(batch, schema) for batch in self._read(wanted))
         for batch in batches if self.where is None else self.where.keep(batches):
             yield batch.select(list(self.columns))
         self._require_same()
+
+    def _cast(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        if batch.schema.equals(schema):
+            return batch
+        columns = [_as_type(batch.column(f.name), f, self.path) for f in schema]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _require_same(self) -> None:
         if self.stamp is not None:
@@ -265,6 +273,19 @@ def _common_type(name: str, schemas: list[tuple[str, pa.Schema]]) -> pa.DataType
             ) from error
         first, common = (path, widened) if widened != common else (first, common)
     return common
+
+
+def _as_type(column: pa.Array, wanted: pa.Field, path: str) -> pa.Array:
+    """Of the type that all files have in common; whole numbers beyond 2**53 are rounded, as NumPy rounds them."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(wanted.type, safe=not pa.types.is_floating(wanted.type))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise FileReadError(
+            f"Column {wanted.name!r} of {path} is of type {column.type}, and does not fit {wanted.type}, the type of "
+            f"all files: {error}. Write it as one type in every file, or leave it out with columns=."
+        ) from error
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix._array import Array, Codes, Float
+from separatrix.data.files.sqlite import quoted
 from separatrix.data.labels import UNLABELLED, encode_labels
 from separatrix.exceptions import DataError
 
@@ -26,22 +27,35 @@ MOST = 2**16  # different labels, before the column is said to hold something el
 
 @dataclass(frozen=True)
 class LabelTally:
-    """Labels seen, each with its rows and their weight; rows without one, and the number of the first of those."""
+    """Labels seen, each with its rows and their weight; rows without one, and the number of the first of those.
+
+    ``name`` is the column's, and ``dtype`` that of the classes, where the type of the column is one that NumPy has.
+    """
 
     seen: Mapping[Any, tuple[int, float]] = field(default_factory=dict)
     n_rows: int = 0
     n_missing: int = 0
     first_missing: int | None = None
+    name: str = ""
+    dtype: np.dtype[Any] | None = None
 
     def __add__(self, other: LabelTally) -> LabelTally:
         both = dict(self.seen)
         for label, (count, weight) in other.seen.items():
             before = both.get(label, (0, 0.0))
             both[label] = (before[0] + count, before[1] + weight)
+        _require_few(len(both), self.name or other.name)
         firsts = [first for first in (self.first_missing, other.first_missing) if first is not None]
-        return LabelTally(both, self.n_rows + other.n_rows, self.n_missing + other.n_missing, min(firsts, default=None))
+        return LabelTally(
+            both,
+            self.n_rows + other.n_rows,
+            self.n_missing + other.n_missing,
+            min(firsts, default=None),
+            self.name or other.name,
+            self.dtype if self.dtype is not None else other.dtype,
+        )
 
-    def classes(self, name: str, unlabelled: Any) -> Array:
+    def classes(self, unlabelled: Any) -> Array:
         """The sorted classes, without the label that marks rows which have none.
 
         Raises
@@ -51,13 +65,18 @@ class LabelTally:
         """
         if self.n_missing and unlabelled != "missing":
             raise DataError(
-                f"{self.n_missing} of {self.n_rows} labels in column {name!r} are missing, the first in row "
-                f"{self.first_missing}. Give them a label, or leave those rows out: where='\"{name}\" IS NOT NULL'."
+                f"{self.n_missing} of {self.n_rows} labels in column {self.name!r} are missing, the first in row "
+                f"{self.first_missing}. Give them a label, or leave those rows out: where='{self._presence()}'."
             )
         labels = [label for label in self.seen if not self._marks(label, unlabelled)]
         if not labels:
-            raise DataError(f"Not one of {self.n_rows} rows has a label in column {name!r}.")
-        return encode_labels(labels)[0]
+            raise DataError(f"Not one of {self.n_rows} rows has a label in column {self.name!r}.")
+        return encode_labels(labels if self.dtype is None else np.array(labels, self.dtype))[0]
+
+    def _presence(self) -> str:
+        """In the SQL of any database. NaN and infinity are not NULL, and no labels either: x - x is not 0 for them."""
+        column, is_real = quoted(self.name), self.dtype is not None and self.dtype.kind == "f"
+        return f"{column} - {column} = 0" if is_real else f"{column} IS NOT NULL"
 
     def n_unlabelled(self, unlabelled: Any) -> int:
         """Rows without a label."""
@@ -81,11 +100,7 @@ def tally_labels(column: pa.Array, weight: Float | None, row: int, name: str) ->
     if pa.types.is_temporal(labels.type) or pa.types.is_nested(labels.type):
         raise DataError(f"The target {name!r} holds values of type {column.type}, which are no classes.")
     coded = _without_nan(labels).dictionary_encode()
-    if len(coded.dictionary) > MOST:
-        raise DataError(
-            f"The target {name!r} has more than {MOST} different values: a measurement, an id or free text, but no "
-            "classes. Choose another column, or cut it into classes."
-        )
+    _require_few(len(coded.dictionary), name)
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
     has = codes >= 0
     n = len(coded.dictionary)
@@ -98,7 +113,30 @@ def tally_labels(column: pa.Array, weight: Float | None, row: int, name: str) ->
         len(codes),
         len(gaps),
         row + int(gaps[0]) if len(gaps) else None,
+        name,
+        _numpy_type(column.type),
     )
+
+
+def _require_few(n_labels: int, name: str) -> None:
+    if n_labels > MOST:
+        raise DataError(
+            f"The target {name!r} has more than {MOST} different values: a measurement, an id or free text, but no "
+            "classes. Choose another column, or cut it into classes."
+        )
+
+
+def _numpy_type(kind: pa.DataType) -> np.dtype[Any] | None:
+    """Of classes: that which the column would have in memory; words and others as `encode_labels` finds them."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _numpy_type(kind.value_type)
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+        return found
+    return np.dtype(np.bytes_) if types.is_binary(kind) or types.is_large_binary(kind) else None
 
 
 def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error") -> Codes:
@@ -137,7 +175,7 @@ def _indexed(labels: pa.Array, classes: Array) -> Codes | None:
     if not is_whole or labels.null_count or classes.dtype.kind not in "bui":
         return None
     low, high = int(classes.min()), int(classes.max())
-    if high - low > MOST:
+    if high - low > MOST or high > np.iinfo(np.intp).max:
         return None
     values = labels.to_numpy(zero_copy_only=False)
     if not (values >= low).all() or not (values <= high).all():
@@ -149,11 +187,21 @@ def _indexed(labels: pa.Array, classes: Array) -> Codes | None:
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The values of a dictionary column themselves; text of one type."""
+    """The values of a dictionary column themselves; text of one type; decimals as numbers, and -0 as 0.
+
+    Arrow tells -0.0 from 0.0, and NumPy, as everyone else, does not.
+    """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if pa.types.is_float16(column.type):  # for which Arrow has no arithmetic
+        column = column.cast(pa.float32())
+    if pa.types.is_floating(column.type):
+        return pc.add(column, pa.scalar(0, column.type))
     return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
 
 

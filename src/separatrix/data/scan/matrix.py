@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_number", "numbers", "precision", "to_matrix"]
 
+
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type can be read as numbers as it is; true and false are 1 and 0."""
     import pyarrow as pa
@@ -48,7 +49,8 @@ def numbers(column: pa.Array) -> Array:
 
     if pa.types.is_floating(column.type) or (pa.types.is_integer(column.type) and not column.null_count):
         return np.asarray(column.to_numpy(zero_copy_only=False))
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    # Whole numbers beyond 2**53 are rounded, as NumPy rounds them.
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
 def to_matrix(columns: list[pa.Array], n_rows: int, dtype: DTypeLike) -> Array:

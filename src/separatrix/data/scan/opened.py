@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from separatrix.data.pairing import (
     require_weight,
 )
 from separatrix.data.reader import NamedRows
+from separatrix.data.scan.batches import WHOLE
 from separatrix.data.scan.columns import column_in_memory, weights_of
 from separatrix.data.scan.labels import LabelTally, tally_labels
 from separatrix.data.scan.matrix import precision
@@ -34,11 +36,9 @@ from separatrix.data.table import Schema
 from separatrix.exceptions import DataError
 
 if TYPE_CHECKING:
-    pass
+    from separatrix.data.dask.shares import Workers
 
-__all__ = ["OpenedScan"]
-
-WHOLE = 2**30
+__all__ = ["OpenedScan", "tally_piece"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class OpenedScan:
     @property
     def n_rows(self) -> int:
         """N."""
-        return self._passes(()).count()
+        return self._passes(()).count() if self.client is None else self._workers.n_rows
 
     def rows(self, *, read_once: bool = False) -> Source:
         """The rows alone. They are copied into blocks, which should fit the cache however often they are read."""
@@ -115,7 +115,7 @@ class OpenedScan:
         self._require_one_weight(sample_weight)
         beside = check_weight(sample_weight, self.n_rows) if sample_weight is not None else None
         tally = self._tally(target, beside)
-        classes = tally.classes(target, rules.unlabelled)
+        classes = tally.classes(rules.unlabelled)
         if rules.known is not None:
             require_known(classes, rules.known)
             classes = rules.known
@@ -129,24 +129,25 @@ class OpenedScan:
 
     def _tally(self, target: str, beside: Float | None) -> LabelTally:
         """The pass that finds the classes."""
-
-        def of_piece(piece: Piece) -> LabelTally:
-            n, weight = piece.batch.num_rows, None
-            if self.weight is not None:
-                weight = weights_of(piece.batch.column(self.weight), piece.row, self.weight)
-            elif beside is not None:
-                weight = beside[piece.row : piece.row + n]
-            return tally_labels(piece.batch.column(target), weight, piece.row, target)
+        if self.client is not None:
+            return self._workers.tally(target, self.weight, beside)
 
         def consume(pieces: Iterator[Piece], progress: Progress) -> LabelTally:
             total = LabelTally()
-            for tally in map_in_order(of_piece, pieces):
+            for tally in map_in_order(lambda piece: tally_piece(piece, target, self.weight, beside), pieces):
                 progress.advance(tally.n_rows)
                 total = total + tally
             return total
 
         needed = (target,) if self.weight is None else (target, self.weight)
         return self._passes(needed, features=()).run(consume, WHOLE)
+
+    @cached_property
+    def _workers(self) -> Workers:
+        """Of the client, who know how many rows each of them reads."""
+        from separatrix.data.dask.shares import Workers
+
+        return Workers(self.origin, self.client)
 
     def _passes(self, more: tuple[str, ...], features: tuple[str, ...] | None = None) -> Passes:
         names = dict.fromkeys([*(self.features if features is None else features), *more])
@@ -158,7 +159,7 @@ class OpenedScan:
             return source
         from separatrix.data.dask.shares import SharedScan
 
-        return SharedScan.of(source, self.client)
+        return SharedScan.of(source, self._workers)
 
     def _source(self, **labels: Any) -> Scanned:
         more = tuple(name for name in (labels.get("target"), labels.get("weight")) if name is not None)
@@ -171,3 +172,13 @@ class OpenedScan:
             **labels,
         )
         return Scanned(self._passes(more), plan, self.columns)
+
+
+def tally_piece(piece: Piece, target: str, weight: str | None, beside: Float | None, first_row: int = 0) -> LabelTally:
+    """The labels of some rows, weighted by a column or by numbers ``beside`` them, of which the first is that of a row."""
+    start, numbers = piece.row - first_row, None
+    if weight is not None:
+        numbers = weights_of(piece.batch.column(weight), piece.row, weight)
+    elif beside is not None:
+        numbers = beside[start : start + piece.batch.num_rows]
+    return tally_labels(piece.batch.column(target), numbers, piece.row, target)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from separatrix.data.scan.ahead import read_ahead
+from separatrix.data.scan.batches import WHOLE
 from separatrix.data.scan.errors import QueryError, RowsChangedError
 from separatrix.data.scan.part import Part, Piece, pieces_of
 from separatrix.data.scan.watch import Progress, begin_pass
@@ -106,7 +107,7 @@ class Passes:
         self.ledger.settle(progress.done, self.origin.title)
         return answer
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Generator[pa.RecordBatch]:
         """One pass, batch by batch, for whoever takes Arrow as it is."""
         progress = begin_pass(self.ledger.n_rows)
         with closing(self._batches()) as batches:
@@ -124,7 +125,7 @@ class Passes:
         """N, from a pass over one column where nobody knows it yet."""
         if self.ledger.n_rows is None:
             narrow = Passes(self.origin, self.columns[:1], self.ledger)
-            narrow.run(_count, 2**30)
+            narrow.run(_count, WHOLE)
         assert self.ledger.n_rows is not None
         return self.ledger.n_rows
 

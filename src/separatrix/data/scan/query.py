@@ -7,6 +7,7 @@ two passes. The number of rows is compared, which notices most of that; a copy (
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -49,12 +50,13 @@ class QueryPart:
 
     def _read(self) -> Iterator[pa.RecordBatch]:
         with self.database.answer(self.sql, batch_rows(len(self.columns))) as answer:
+            _require_distinct(answer.schema.names, f"The query {self.sql!r}")  # DuckDB names them apart in a subquery
             yield from answer.batches
 
 
 @dataclass(frozen=True, eq=False)
 class QueryRows:
-    """A query as a table."""
+    """A query as a table. A line is begun after it wherever it stands in another: it may end in a comment."""
 
     database: Database
     sql: str
@@ -74,7 +76,7 @@ class QueryRows:
 
     @cached_property
     def _whole(self) -> pa.Schema:
-        with self.database.answer(f"SELECT * FROM ({self.sql}) AS scanned LIMIT 0", 1) as answer:
+        with self.database.answer(f"SELECT * FROM ({self.sql}\n) AS scanned LIMIT 0", 1) as answer:
             return answer.schema
 
     @property
@@ -98,7 +100,7 @@ class QueryRows:
         if set(wanted) == set(self.columns):
             return self.sql
         names = ", ".join(map(quoted, dict.fromkeys(wanted)))
-        return f"SELECT {names} FROM ({self.sql}) AS scanned"
+        return f"SELECT {names} FROM ({self.sql}\n) AS scanned"
 
 
 def open_query(sql: str, connection: Any, where: Any) -> QueryRows:
@@ -113,8 +115,18 @@ def open_query(sql: str, connection: Any, where: Any) -> QueryRows:
     """
     sql = sql.strip().rstrip(";")
     if isinstance(where, str):
-        sql, where = f"SELECT * FROM ({sql}) AS scanned WHERE {where}", None
+        sql, where = f"SELECT * FROM ({sql}\n) AS scanned WHERE {where}", None
     rows = QueryRows(open_database(connection), sql)
     if not rows.columns:
         raise DataError(f"{rows.title} returns no columns. Give a SELECT.")
+    _require_distinct(rows.columns, rows.title)
     return rows if where is None else replace(rows, where=ArrowCondition(where, rows.columns))
+
+
+def _require_distinct(names: Sequence[str], title: str) -> None:
+    if len(set(names)) < len(names):
+        name, count = Counter(names).most_common(1)[0]
+        raise DataError(
+            f"{title} returns {count} columns that are called {name!r}. Name them apart: SELECT ... AS "
+            f"{quoted(name + '_2')}."
+        )

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -108,12 +109,22 @@ def scan(
     for name in [*chosen, *(name for name in (target, weight) if name is not None)]:
         _require_column(name, origin)
     apart = {target, weight} if columns is None else {weight}
-    if columns is not None and target in chosen:
-        raise DataError(f"The target {target!r} is among columns=: a model must not see the answer. Leave it out.")
+    _require_apart(columns or (), target, weight)
     features = tuple(name for name in chosen if name not in apart)
     if not features:
         raise DataError(f"{origin.title} has no column for a model to see, apart from the target and the weight.")
     return Scan(origin, features, target, weight, Ledger(origin.n_rows), client)
+
+
+def _require_apart(columns: Sequence[str], target: str | None, weight: str | None) -> None:
+    """Every column has one part to play."""
+    if target is not None and target == weight:
+        raise DataError(f"Column {target!r} is both the target and the weight. Leave one of them out.")
+    if target in columns:
+        raise DataError(f"The target {target!r} is among columns=: a model must not see the answer. Leave it out.")
+    for name in columns:
+        if list(columns).count(name) > 1:
+            raise DataError(f"columns= names {name!r} {list(columns).count(name)} times. Name each column once.")
 
 
 def _require_nothing_else(path: object, **given: Any) -> None:
@@ -201,12 +212,18 @@ class Scan(TargetStore):
             _require_column(name, self.origin)
         wrong = [f"{c.name!r} ({c.type})" for c in self.origin.schema(wanted) if not is_number(c.type)]
         if wrong:
+            self._require_rows()
             raise DataError(
                 f"Columns of {self.origin.title} that are not numbers: {', '.join(wrong[:8])}"
                 f"{', ...' if len(wrong) > 8 else ''}. Put the model into TableClassifier, which encodes them, or "
                 "leave them out with columns=."
             )
         return OpenedScan(self.origin, wanted, self.target, self.weight, self.ledger, client=self.client)
+
+    def _require_rows(self) -> None:
+        """Raise where there is none: columns of text without a value are of no type that is worth a word."""
+        with closing(self.batches()) as batches:
+            next((batch for batch in batches if batch.num_rows), None)
 
     def encoded(self, schema: Schema, *, sparse: bool = False) -> EncodedScan:
         """The same rows with the numbers that a schema makes of the columns."""
@@ -229,7 +246,7 @@ class Scan(TargetStore):
         """Without target and weight."""
         return replace(self, target=None, weight=None)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Generator[pa.RecordBatch]:
         """The features, batch by batch, read ahead where the source allows it."""
         return Passes(self.origin, self.features, self.ledger).batches()
 

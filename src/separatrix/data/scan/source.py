@@ -19,6 +19,7 @@ from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.memory import MAP_BLOCKS, block_rows
+from separatrix.data.scan.batches import WHOLE
 from separatrix.data.scan.part import BlockPlan, Piece, block_of
 from separatrix.data.scan.passes import Passes
 from separatrix.data.scan.watch import Progress
@@ -28,7 +29,6 @@ __all__ = ["Scanned"]
 
 State = TypeVar("State")
 Answer = TypeVar("Answer")
-WHOLE = 2**30  # rows: a batch in one piece
 
 
 @dataclass(frozen=True, eq=False)

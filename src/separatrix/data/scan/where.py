@@ -66,10 +66,20 @@ class SqlCondition:
                 seen = batch.select(list(self.columns))
                 try:
                     database.from_arrow(seen).filter(self.text)  # is not run: it refuses what no WHERE may hold
-                    answers = database.from_arrow(seen).project(f"({self.text}) AS keep").to_arrow_table()
+                    answers = database.from_arrow(seen).project(f"({self.text}\n) AS keep").to_arrow_table()
                 except duckdb.Error as error:
                     raise DataError(f"where={self.text!r} is not understood: {str(error).splitlines()[0]}.") from error
-                yield batch.filter(answers.column(0).combine_chunks())
+                yield batch.filter(self._decisions(answers.column(0).combine_chunks()))
+
+    def _decisions(self, answers: pa.Array) -> pa.Array:
+        import pyarrow as pa
+
+        if not (pa.types.is_boolean(answers.type) or pa.types.is_null(answers.type)):
+            raise DataError(
+                f"where={self.text!r} is of type {answers.type}, neither true nor false. Compare it with something: "
+                f"{self.text} > 0."
+            )
+        return answers.cast(pa.bool_())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -64,3 +66,19 @@ def test_who_stops_early_closes_the_reader_on_the_thread_that_read():
     ahead.close()
     assert len(set(threads)) == 1
     assert threads[0] is not threading.current_thread()
+
+
+def test_who_is_left_open_when_the_interpreter_ends_is_closed_without_a_word():
+    program = """
+from separatrix.data.scan.ahead import read_ahead
+def items():
+    try:
+        while True:
+            yield 0
+    finally:
+        print("closed")
+ahead = read_ahead(items())
+next(ahead)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("closed\n", "")

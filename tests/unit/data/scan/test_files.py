@@ -143,3 +143,19 @@ def test_what_is_not_there_is_said(tmp_path):
 def test_types_of_csv_columns_may_be_given(tmp_path):
     (tmp_path / "a.csv").write_text("code\n1\n2\n")
     assert open_files(tmp_path / "a.csv", {"code": "categorical"}).schema(["code"]).types == [pa.string()]
+
+
+def test_whole_numbers_in_one_file_and_others_in_another_are_all_floats(tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path, column in zip(paths, ([2**53 + 1, 1], [0.5, 1.5]), strict=True):
+        pq.write_table(pa.table({"a": column}), path)
+    origin = open_files(paths, None)
+    assert rows(origin.parts(("a",)))["a"].to_pylist() == [float(2**53), 1.0, 0.5, 1.5]
+
+
+def test_values_that_do_not_fit_the_common_type_are_said_with_file_and_column(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": [300]}), path)
+    (part,) = open_files(path, None).parts(("a",))
+    with pytest.raises(FileReadError, match=r"Column 'a' of .*a\.parquet is of type int64, and does not fit int8"):
+        list(replace(part, types={"a": pa.int8()}).batches())

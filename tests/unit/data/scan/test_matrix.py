@@ -40,3 +40,8 @@ def test_the_matrix_is_the_columns_side_by_side_and_stays_by_column(dtype, rng):
 def test_a_slice_of_a_batch_is_read_from_its_own_rows():
     batch = pa.record_batch({"a": [1, None, 3, 4]}).slice(1, 2)
     np.testing.assert_array_equal(to_matrix([batch.column("a")], 2, "float64"), [[np.nan], [3.0]])
+
+
+def test_whole_numbers_too_large_for_a_float_are_rounded_as_numpy_rounds_them():
+    large = [2**53 + 1, 2**62 + 3, 5]
+    np.testing.assert_array_equal(numbers(pa.array([*large, None])), [*np.array(large).astype(float), np.nan])

@@ -8,6 +8,7 @@ import pytest
 
 from separatrix.data.scan.errors import QueryError
 from separatrix.data.scan.query import open_query
+from separatrix.exceptions import DataError
 
 
 @pytest.fixture
@@ -64,3 +65,24 @@ def test_the_title_is_a_line(shop):
 def test_a_query_that_is_not_understood_says_so_at_once(shop):
     with pytest.raises(QueryError, match="nowhere"):
         open_query("SELECT * FROM nowhere", shop, None)
+
+
+@pytest.mark.parametrize("where", [None, "b < 3 -- few", pc.field("b") < 3], ids=str)
+def test_a_query_may_end_in_a_remark(shop, where):
+    origin = open_query("SELECT * FROM t -- all of them", shop, where)
+    assert rows(origin, ["a"]).num_rows == (10 if where is None else 3)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT value AS a, value AS b FROM json_each('[0,1,2,3]')")
+        found = rows(open_query("SELECT * FROM t -- all of them", connection, where), ["a"])
+        assert found.num_rows == (4 if where is None else 3)
+
+
+def all_of(query, connection):
+    origin = open_query(query, connection, None)
+    return rows(origin, origin.columns)
+
+
+def test_columns_of_one_name_are_refused(shop, postgres):
+    for query, connection in (("SELECT a, b, a FROM t", shop), ("SELECT 1 AS a, 2 AS b, 3 AS a", postgres)):
+        with pytest.raises(DataError, match=r"returns 2 columns that are called 'a'.*AS \"a_2\""):
+            all_of(query, connection)

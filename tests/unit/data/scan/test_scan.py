@@ -284,3 +284,45 @@ def test_one_vs_rest_of_several_classes_takes_it_too(table):
     outside = model.fit(scan(table, target="kind", weight="weight", columns=FEATURES)).estimators_
     for a, b in zip(inside, outside, strict=True):
         np.testing.assert_allclose(b.coef_, a.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"columns": ["x0", "x1", "x0"]}, "columns= names 'x0' 2 times"),
+        ({"target": "is_oak", "weight": "is_oak"}, "'is_oak' is both the target and the weight"),
+    ],
+)
+def test_a_column_has_one_part_to_play(arguments, said, table):
+    with pytest.raises(DataError, match=said):
+        scan(table, **arguments)
+
+
+def test_the_remedy_for_labels_that_are_nan_works_everywhere(tmp_path, postgres):
+    rows = pa.table({"a": [1.0, 2.0, 3.0, 5.0, 4.0], "y": [0.0, 1.0, np.nan, 1.0, np.inf]})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="are missing") as said:
+        sx.LinearDiscriminantAnalysis().fit(scan(rows, target="y"))
+    where = str(said.value).partition("where='")[2].removesuffix("'.")
+    values = "(VALUES (1.0::float8, 0.0::float8), (2, 1), (3, 'NaN'), (5, 1), (4, 'Infinity'), (6, NULL)) AS t(a, y)"
+    query = f"SELECT a, y FROM {values}"
+    with closing(duckdb.connect()) as connection:
+        for source, to in ((rows, None), (tmp_path / "a.parquet", None), (query, connection), (query, postgres)):
+            chosen = scan(source, connection=to, target="y", where=where)
+            assert chosen.column("y").tolist() == [0.0, 1.0, 1.0]
+
+
+def test_labels_of_a_scan_serve_partial_fit_and_score(table):
+    rows = scan(table, target="kind", columns=FEATURES, weight="weight")
+    X, y, weight = table.select(FEATURES), table["kind"].to_pylist(), table["weight"].to_numpy()
+    for model in (sx.LinearDiscriminantAnalysis(), sx.BayesianLogisticRegression()):
+        assert model.partial_fit(rows).score(rows) == pytest.approx(model.score(X, y, weight), rel=1e-12)
+    with pytest.raises(DataError, match="Give y"):
+        model.score(X)
+
+
+def test_a_file_without_rows_is_said_to_have_none(tmp_path):
+    path = tmp_path / "empty.csv"
+    path.write_text("a,b,y\n")
+    with pytest.raises(DataError, match=r"empty\.csv has no rows"):
+        sx.LogisticRegression().fit(scan(path, target="y"))
