@@ -19,7 +19,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows, device_aware
 from separatrix.basis import fit_basis
-from separatrix.data import Counted, LabelRules, Source, ThroughBasis, answers, gathered, labels_of, open_rows
+from separatrix.data import (
+    Counted,
+    LabelRules,
+    Source,
+    ThroughBasis,
+    answers,
+    gathered,
+    labels_of,
+    numbers_beside,
+    open_rows,
+)
 from separatrix.data.source import RowMap
 from separatrix.exceptions import DataError
 from separatrix.solvers import Solution
@@ -86,10 +96,16 @@ class Classifier(ClassifierMixin, BaseEstimator):
         seen: Source = source if self.basis_ is None else ThroughBasis(source, self.basis_)
         return Training(seen, rows.classes, source, rows.n_unlabelled, rows.is_soft)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows that `predict` gets right, weighted. Of lazy rows the labels alone are gathered."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows that `predict` gets right, weighted. Of lazy rows the labels alone are gathered.
+
+        Labels and weights of a scan are its columns, where they are not given.
+        """
         from sklearn.metrics import accuracy_score
 
+        y, sample_weight = numbers_beside(X, y, sample_weight)
+        if y is None:
+            raise DataError("score compares predictions with labels, and there are none. Give y.")
         truth, found, weight = gathered(y, self.predict(X), sample_weight)
         return float(accuracy_score(truth, found, sample_weight=weight))
 
