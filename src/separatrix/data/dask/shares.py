@@ -13,40 +13,51 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from separatrix._array import Array, Rows
+from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.data.block import Block
 from separatrix.data.dask.beside import split
 from separatrix.data.dask.graph import compute, shared, task
 from separatrix.data.dask.part import Beside, Place, Task, places
+from separatrix.data.dask.source import refuse_order
 from separatrix.data.dask.tree import tree_sum
-from separatrix.data.scan.part import BlockPlan, Part, blocks_of
+from separatrix.data.scan.batches import WHOLE
+from separatrix.data.scan.labels import LabelTally
+from separatrix.data.scan.opened import tally_piece
+from separatrix.data.scan.part import BlockPlan, Part, blocks_of, pieces_of
+from separatrix.data.scan.passes import Origin
 from separatrix.data.scan.source import Scanned
 from separatrix.data.source import Stat
 from separatrix.exceptions import DataError
 
-__all__ = ["SharedScan", "Shares"]
+__all__ = ["SharedScan", "Workers"]
 
 State = TypeVar("State")
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
-    """The shares of a scan, who reads them (a client of Dask, or True for Dask's own choice), and their lengths."""
+class Workers:
+    """Who reads the shares of an origin: a client of Dask, or True for Dask's own choice."""
 
-    parts: tuple[Part, ...]
+    origin: Origin
     client: Any
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """Rows of each; those that no file tells are counted by the workers."""
+        """Rows of each share; those that no file tells are counted by the workers, on one column."""
+        parts = self.origin.shares(self.origin.columns[:1])
         with self.at_work():
-            counted = iter(compute(*(task(partial(_count, part))() for part in self.parts if part.n_rows is None)))
-        return tuple(next(counted) if part.n_rows is None else part.n_rows for part in self.parts)
+            counted = iter(compute(*(task(partial(_count, part))() for part in parts if part.n_rows is None)))
+        return tuple(next(counted) if part.n_rows is None else part.n_rows for part in parts)
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return sum(self.lengths)
 
     def at_work(self) -> AbstractContextManager[Any]:
         """While the client, or whoever Dask chooses, does the tasks."""
@@ -55,34 +66,52 @@ class Shares:
         chosen: AbstractContextManager[Any] = import_module("dask").config.set(scheduler=self.client)
         return chosen
 
+    def split(self, *numbers: Array | None) -> tuple[Any, ...]:
+        """Targets, weights and offsets in memory, cut up and sent to where the shares are; once."""
+        if all(each is None for each in numbers):
+            return (None,) * len(self.lengths)
+        with self.at_work():
+            return split(numbers, self.lengths)
+
+    def tally(self, target: str, weight: str | None, beside: Float | None) -> LabelTally:
+        """Labels and their weights, from a column or ``beside`` the rows: each share counts its own."""
+        parts = self.origin.shares((target,) if weight is None else (target, weight))
+        rows = zip(parts, self.split(None, beside, None), places(self.lengths), strict=True)
+        with self.at_work():
+            tallies = [
+                task(partial(tally_share, part, place, target, weight))(numbers) for part, numbers, place in rows
+            ]
+            total: LabelTally = tree_sum(tallies, 1)
+        return total
+
 
 @dataclass(frozen=True, eq=False)
 class SharedScan:
     """The rows of a scan as a source whose passes are done by workers."""
 
     scanned: Scanned
-    shares: Shares
-    beside: tuple[Any, ...] | None = None
+    workers: Workers
+    beside: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, scanned: Scanned, client: Any) -> SharedScan:
-        """Numbers in memory that stand beside the rows are cut up and sent to the workers, once."""
-        shares = Shares(scanned.passes.origin.shares(scanned.passes.columns), client)
-        numbers = (scanned.t, scanned.weight, scanned.offset)
-        if all(each is None for each in numbers):
-            return cls(scanned, shares)
-        with shares.at_work():
-            return cls(scanned, shares, split(numbers, shares.lengths))
+    def of(cls, scanned: Scanned, workers: Workers) -> SharedScan:
+        """What stands beside the rows in memory goes to the workers with them."""
+        return cls(scanned, workers, workers.split(scanned.t, scanned.weight, scanned.offset))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # With a statistic that holds its source, as in `Partitioned`: what stands beside the rows stays behind.
         alone = replace(self.scanned, t=None, weight=None, offset=None)
-        return type(self), (alone, Shares((), True))
+        return type(self), (alone, replace(self.workers, client=True))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The shares, with the columns that the fit needs."""
+        return self.scanned.passes.origin.shares(self.scanned.passes.columns)
 
     @property
     def n_rows(self) -> int:
         """N."""
-        return sum(self.shares.lengths)
+        return self.workers.n_rows
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,9 +126,8 @@ class SharedScan:
         """One pass: one graph."""
         plan, of_block = shared(self.scanned.plan), shared(statistic)
         how = Task(self.scanned.plan.rows, tuple(np.geterr().items()))
-        beside = self.beside or (None,) * len(self.shares.parts)
-        rows = zip(self.shares.parts, beside, places(self.shares.lengths), strict=True)
-        with self.shares.at_work():
+        rows = zip(self.parts, self.beside, places(self.workers.lengths), strict=True)
+        with self.workers.at_work():
             sums = [
                 task(partial(reduce_share, part, place, how))(plan, numbers, of_block)
                 for part, numbers, place in rows
@@ -110,16 +138,16 @@ class SharedScan:
 
     def fold(
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
-    ) -> State:
-        """Ordered work is done by the client, which reads the rows one after another."""
-        return self.scanned.fold(step, state, rng)
+    ) -> NoReturn:
+        """Refused, as for any rows that several workers have."""
+        refuse_order("The shares of a scan with a client", "let this process read the rows: scan(...) without client=")
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """Answers are brought to the client, rows are not."""
         plan = shared(replace(self.scanned.plan, target=None, weight=None))
         function = shared(row_function)
-        with self.shares.at_work():
-            answers = compute(*(task(partial(map_share, part))(plan, function) for part in self.shares.parts))
+        with self.workers.at_work():
+            answers = compute(*(task(partial(map_share, part))(plan, function) for part in self.parts))
         some = [answer for found in answers for answer in found]
         if not some:
             raise DataError(f"{self.scanned.passes.origin.title} has no rows: nothing is left to predict.")
@@ -133,6 +161,14 @@ def reduce_share(
     with single_thread_blas(), np.errstate(**dict(how.policy)):
         blocks = _blocks(part, place, replace(plan, first_row=place.first), beside)
         return functools.reduce(operator.add, map(statistic, blocks))
+
+
+def tally_share(part: Part, place: Place, target: str, weight: str | None, beside: Beside | None) -> LabelTally:
+    """The labels of one share."""
+    known = None if beside is None else beside.weight
+    pieces = pieces_of(part.batches(), WHOLE, place.first)
+    tallies = (tally_piece(piece, target, weight, known, place.first) for piece in pieces)
+    return functools.reduce(operator.add, tallies, LabelTally())
 
 
 def map_share(part: Part, plan: BlockPlan, row_function: Callable[[Rows], Array]) -> list[Array]:

@@ -25,7 +25,7 @@ from separatrix.data.memory import block_rows
 from separatrix.data.source import Source, Stat
 from separatrix.exceptions import DataError
 
-__all__ = ["Partitioned", "answers"]
+__all__ = ["Partitioned", "answers", "refuse_order"]
 
 State = TypeVar("State")
 
@@ -74,12 +74,7 @@ class Partitioned:
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
     ) -> NoReturn:
         """Refused: each step needs the result of the one before, and partitions are worked on side by side."""
-        raise DataError(
-            "This fit learns from one row after the other, each step starting from the weights that the last one left. "
-            "Partitions of a Dask collection are worked on side by side and have no such order. Choose a fit that is "
-            "a sum over rows (solver='auto', 'newton', 'lbfgs' or 'gradient'; LogisticRegression or FisherDiscriminant "
-            "instead of the Perceptron), or bring the rows into memory: X.compute(), or a sample of them."
-        )
+        refuse_order("Partitions of a Dask collection", "bring the rows into memory: X.compute(), or a sample of them")
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """The answers to all rows, in memory."""
@@ -88,6 +83,16 @@ class Partitioned:
     def each(self, answer: Callable[[Source], Array]) -> Any:
         """A lazy Dask array: ``answer`` to the rows of each partition, which it sees as a source of their own."""
         return lazy_answers(self.collection, answer)
+
+
+def refuse_order(what: str, remedy: str) -> NoReturn:
+    """Say why a fit of ordered steps is not done by workers."""
+    raise DataError(
+        "This fit learns from one row after the other, each step starting from the weights that the last one left. "
+        f"{what} are worked on side by side and have no such order. Choose a fit that is a sum over rows "
+        "(solver='auto', 'newton', 'lbfgs' or 'gradient'; LogisticRegression or FisherDiscriminant instead of the "
+        f"Perceptron), or {remedy}."
+    )
 
 
 def answers(rows: Source, answer: Callable[[Source], Array]) -> Array:

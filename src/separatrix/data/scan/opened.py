@@ -175,7 +175,7 @@ class OpenedScan:
 
 
 def tally_piece(piece: Piece, target: str, weight: str | None, beside: Float | None, first_row: int = 0) -> LabelTally:
-    """The labels of some rows, weighted by a column or by numbers ``beside`` them, of which the first is that of a row."""
+    """The labels of some rows, weighted by a column or by numbers ``beside`` all rows from ``first_row`` on."""
     start, numbers = piece.row - first_row, None
     if weight is not None:
         numbers = weights_of(piece.batch.column(weight), piece.row, weight)

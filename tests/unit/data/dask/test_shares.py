@@ -69,23 +69,41 @@ def test_answers_come_back_in_the_order_of_the_rows(folder):
     np.testing.assert_allclose(model.predict_proba(shared), model.predict_proba(alone), rtol=1e-12)
 
 
-def test_ordered_work_is_done_by_the_client(folder):
-    alone, shared = both(folder)
-    fits = [sx.LogisticRegression(solver="stochastic", tol=1e-4).fit(rows) for rows in (alone, shared)]
-    np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, rtol=1e-9)  # steps alike; sums between them, to rounding
+@pytest.mark.parametrize("model", [sx.Perceptron(), sx.LogisticRegression(solver="stochastic")])
+def test_ordered_work_is_refused_with_the_remedy(folder, model):
+    shared = both(folder, where="y <> 'none'")[1]
+    with pytest.raises(DataError, match=r"one row after the other.*scan\(\.\.\.\) without client="):
+        model.fit(shared)
+
+
+def test_rows_are_counted_once_and_on_one_column(folder, monkeypatch):
+    from separatrix.data.dask import shares
+
+    counted = []
+    monkeypatch.setattr(shares, "_count", lambda part: counted.append(part) or sum(b.num_rows for b in part.batches()))
+    shared = both(folder, where="c0 > 0")[1]
+    sx.LinearDiscriminantAnalysis().fit(shared)
+    assert len(counted) == len(set(map(id, counted))) == len(shared.parts())
+    assert {part.columns for part in counted} == {("c0",)}
+
+
+def test_a_label_that_is_missing_has_the_number_of_its_row(tmp_path):
+    labels = np.where(np.arange(500) == 333, None, np.array(["few", "lot", "none"])[y])
+    pd.DataFrame(X, columns=names(X)).assign(y=labels).to_parquet(tmp_path / "a.parquet", row_group_size=70)
+    with pytest.raises(DataError, match=r"1 of 500 labels in column 'y' are missing, the first in row 333"):
+        sx.LinearDiscriminantAnalysis().fit(scan(tmp_path / "a.parquet", target="y", client=True))
 
 
 def test_no_row_passes_the_client(folder, monkeypatch):
-    """Other processes read the parts; this one reads the labels, and no other column."""
-    from separatrix.data.scan.source import Scanned
+    """Other processes read the parts, labels and all."""
+    from separatrix.data.scan.passes import Passes
 
-    def refuse(self, *arguments):
+    def refuse(*arguments, **settings):
         raise AssertionError("the client has read rows")
 
     _, shared = both(folder)
     expected = sx.LinearDiscriminantAnalysis().fit(both(folder)[0]).coef_
-    monkeypatch.setattr(Scanned, "reduce", refuse)
-    monkeypatch.setattr(Scanned, "map", refuse)
+    monkeypatch.setattr(Passes, "run", refuse)
     with ProcessPoolExecutor(1, get_context("spawn")) as pool, dask.config.set(scheduler="processes", pool=pool):
         np.testing.assert_allclose(sx.LinearDiscriminantAnalysis().fit(shared).coef_, expected, rtol=1e-10)
 
@@ -94,7 +112,7 @@ def test_a_share_that_changes_between_passes_is_an_error(folder):
     _, shared = both(folder)
     source = shared.open_rows(None).rows()
     assert isinstance(source, SharedScan)
-    vars(source.shares)["lengths"] = tuple(n + 1 for n in source.shares.lengths)
+    vars(source.workers)["lengths"] = tuple(n + 1 for n in source.workers.lengths)
     with pytest.raises(DataError, match=r"Part \d of the scan has \d+ rows now and had \d+ before"):
         source.reduce(lambda block: len(block))
 
@@ -104,4 +122,4 @@ def test_a_source_leaves_what_stands_beside_it_behind(folder):
 
     source = both(folder)[1].open_rows(None).attached(np.arange(500), None, None)
     sent = pickle.loads(pickle.dumps(source))
-    assert (sent.beside, sent.scanned.t, sent.columns) == (None, None, source.columns)
+    assert (sent.beside, sent.scanned.t, sent.columns) == ((), None, source.columns)
