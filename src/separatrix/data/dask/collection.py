@@ -97,8 +97,8 @@ def _open_frame(X: Any) -> Collection:
     if wrong:
         raise DataError(
             f"Columns that are not numbers: {', '.join(wrong[:8])}{', ...' if len(wrong) > 8 else ''}. Encode them "
-            "(dask.dataframe.get_dummies after .categorize(), or TableClassifier, which encodes tables by itself) or "
-            "drop them before fitting."
+            "(dask.dataframe.get_dummies after .categorize()), or drop them before fitting. TableClassifier encodes "
+            "files as workers read them: scan('*.parquet', target=..., client=...)."
         )
     return Collection(tuple(X.to_delayed()), None, _no_rows(X))
 

@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from separatrix.data.dask.collection import is_dask
 from separatrix.data.reader import as_table
 from separatrix.data.table.values import Values, read_values
 from separatrix.exceptions import DataError
@@ -65,10 +66,15 @@ def open_batch(table: Any) -> Batch:
     Raises
     ------
     DataError
-        Where the table is a single column, has no rows yet, or has two columns of one name.
+        Where the table is a single column or a Dask collection, has no rows yet, or has two columns of one name.
     """
     if isinstance(table, Batch):
         return table
+    if is_dask(table):
+        raise DataError(
+            "The table is a Dask collection, which an encoder would bring into memory whole. Write it to Parquet and "
+            "give scan('*.parquet', target=..., client=...), which is encoded as workers read it; or table.compute()."
+        )
     table = as_table(table)
     if nw.dependencies.is_into_series(table):
         raise DataError(

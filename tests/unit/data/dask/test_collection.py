@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import separatrix as sx
 from separatrix.data.dask.collection import is_dask, open_table, open_vector
 from separatrix.exceptions import DataError
 
@@ -85,3 +86,19 @@ def test_labels_may_be_a_series_a_vector_or_a_table():
 def test_labels_of_another_kind_are_refused(wrong):
     with pytest.raises(DataError, match="y is a Dask"):
         open_vector(wrong, "y")
+
+
+def test_an_encoder_of_tables_refuses_and_computes_nothing():
+    """The remedy that it names does what was wanted: test_shares fits from a scan with a client."""
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "city": ["Rome", "Pisa", "Rome", "Pisa"]})
+
+    def refuse(part):
+        raise AssertionError("a partition was computed")
+
+    frame = dd.from_pandas(table, npartitions=2).map_partitions(refuse, meta=table[:0])
+    model = sx.TableClassifier(sx.LinearDiscriminantAnalysis(shrinkage=0.5))
+    with pytest.raises(DataError, match=r"Dask collection.*client="):
+        model.fit(frame, [0, 1, 1, 0])
+    model.fit(table, [0, 1, 1, 0])
+    with pytest.raises(DataError, match=r"Dask collection.*client="):
+        model.predict_proba(frame)

@@ -123,3 +123,12 @@ def test_a_source_leaves_what_stands_beside_it_behind(folder):
     source = both(folder)[1].open_rows(None).attached(np.arange(500), None, None)
     sent = pickle.loads(pickle.dumps(source))
     assert (sent.beside, sent.scanned.t, sent.columns) == ((), None, source.columns)
+
+
+def test_a_table_of_words_is_encoded_by_those_who_read_it(tmp_path):
+    table = pd.DataFrame(X, columns=names(X)).assign(word=np.array(["a", "b", "c"])[np.arange(500) % 3], y=y)
+    table.to_parquet(tmp_path / "a.parquet", row_group_size=70)
+    model = sx.TableClassifier(sx.LogisticRegression(alpha=1.0))
+    shared = scan(tmp_path / "a.parquet", target="y", client=True)
+    expected = model.fit(table.drop(columns="y"), y).predict_proba(table)
+    np.testing.assert_allclose(model.fit(shared).predict_proba(shared), expected, rtol=1e-6)
