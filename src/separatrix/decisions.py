@@ -33,6 +33,7 @@ from separatrix.meta import (
     labels_with_reject,
     listed,
 )
+from separatrix.shell import unchanged_on_error
 
 __all__ = ["DecisionRule", "decide", "expected_cost"]
 
@@ -186,10 +187,11 @@ class DecisionRule(AbstractWrapper):
             This object.
         """
         _require_probabilities(self.estimator)
-        if not self.prefit:
-            arguments = fit_arguments(self, sample_weight)
-            self.estimator_ = clone(self.estimator).fit(X, y, **arguments)
-        self._rule()
+        with unchanged_on_error(self):
+            if not self.prefit:
+                arguments = fit_arguments(self, sample_weight)
+                self.estimator_ = clone(self.estimator).fit(X, y, **arguments)
+            self._rule()
         return self
 
     def predict(self, X: Any) -> Array:

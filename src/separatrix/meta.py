@@ -17,6 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from separatrix._array import Array
 from separatrix.exceptions import DataError
+from separatrix.shell import truth_beside
 
 __all__ = [
     "AbstractWrapper",
@@ -52,6 +53,11 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
     def feature_names_in_(self) -> Array:
         """Names of the columns, where the wrapped classifier was given any."""
         return np.asarray(self._fitted().feature_names_in_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows that `predict` gets right, weighted; labels and weights of a scan are its columns."""
+        y, sample_weight = truth_beside(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Weights given to ``fit`` go to the wrapped ``fit``; those given to ``score`` stay here."""

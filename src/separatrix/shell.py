@@ -43,6 +43,7 @@ __all__ = [
     "known_columns",
     "require_finite",
     "require_two_classes",
+    "truth_beside",
     "unchanged_on_error",
 ]
 
@@ -103,9 +104,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """
         from sklearn.metrics import accuracy_score
 
-        y, sample_weight = numbers_beside(X, y, sample_weight)
-        if y is None:
-            raise DataError("score compares predictions with labels, and there are none. Give y.")
+        y, sample_weight = truth_beside(X, y, sample_weight)
         truth, found, weight = gathered(y, self.predict(X), sample_weight)
         return float(accuracy_score(truth, found, sample_weight=weight))
 
@@ -168,6 +167,14 @@ def _checked_answers(
             if answer.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
                 answer = source.map(lambda X: row_function(X.astype(np.float64)))
     return answer
+
+
+def truth_beside(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """What predictions are compared with, and weights: as given, or from the columns of a scan; raise where absent."""
+    y, sample_weight = numbers_beside(X, y, sample_weight)
+    if y is None:
+        raise DataError("score compares predictions with what is true, and nobody said what is. Give y.")
+    return y, sample_weight
 
 
 @contextmanager

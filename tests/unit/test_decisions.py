@@ -286,3 +286,12 @@ def test_the_page_about_decisions_runs():
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert tried > 20
     assert failed == 0
+
+
+def test_a_fit_that_fails_leaves_the_rule_as_it_was():
+    X, y = blobs(60, n_classes=2)
+    rule = DecisionRule(GaussianNB(), costs=[[0, 1], [5, 0]]).fit(X, y)
+    before = rule.estimator_
+    with pytest.raises(ValueError, match="3"):
+        rule.fit(*blobs(60, n_classes=3))  # costs of two classes
+    assert rule.estimator_ is before

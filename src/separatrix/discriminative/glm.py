@@ -37,7 +37,7 @@ from separatrix.discriminative.summary import Summary
 from separatrix.discriminative.targets import open_targets
 from separatrix.exceptions import warn
 from separatrix.likelihoods.glm import LIKELIHOODS, MeanLikelihood, mean_likelihood
-from separatrix.shell import unchanged_on_error
+from separatrix.shell import truth_beside, unchanged_on_error
 from separatrix.solvers.newton import Newton
 
 __all__ = ["GeneralizedLinearModel"]
@@ -255,12 +255,13 @@ class GeneralizedLinearModel(LinearRegressor):
         mean = self.likelihood_.mean
         return np.sort(np.column_stack([mean(a - half), mean(a + half)]), axis=1)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
         """D², the share of the null deviance that is explained: 1 - Σ d(t, μ)/Σ d(t, mean). R² for gaussian.
 
         The mean is one number for all rows of y; with an offset, it is the mean that their activations have when the
         offset is all that tells them apart.
         """
+        y, sample_weight = truth_beside(X, y, sample_weight)
         a = self._activations(X, offset)
         likelihood = self.likelihood_
         targets = open_targets(y, likelihood, len(a), sample_weight=sample_weight, offset=offset)

@@ -317,8 +317,13 @@ def test_labels_of_a_scan_serve_partial_fit_and_score(table):
     X, y, weight = table.select(FEATURES), table["kind"].to_pylist(), table["weight"].to_numpy()
     for model in (sx.LinearDiscriminantAnalysis(), sx.BayesianLogisticRegression()):
         assert model.partial_fit(rows).score(rows) == pytest.approx(model.score(X, y, weight), rel=1e-12)
+    for wrapper in (sx.OneVsRest(model), sx.DecisionRule(model)):
+        assert wrapper.fit(rows).score(rows) == pytest.approx(wrapper.score(X, y, weight), rel=1e-12)
     with pytest.raises(DataError, match="Give y"):
         model.score(X)
+    counts = scan(table, target="count", columns=FEATURES, weight="weight")
+    glm = sx.GeneralizedLinearModel(family="poisson").fit(counts)
+    assert glm.score(counts) == pytest.approx(glm.score(X, table["count"].to_numpy(), weight), rel=1e-10)
 
 
 def test_a_file_without_rows_is_said_to_have_none(tmp_path):
