@@ -100,7 +100,7 @@ def dask_array(chunks, label_chunks):
 
 def dask_frame(X, y, weight, folder, monkeypatch):
     dd = pytest.importorskip("dask.dataframe")
-    lazy = dd.from_pandas(table(X, y, weight), npartitions=3)
+    lazy = dd.from_pandas(table(X, y, weight), npartitions=2)
     return lazy[names(X)], lazy["y"], None if weight is None else lazy["weight"]
 
 
@@ -140,9 +140,9 @@ def table(X, y, weight):
 PLACES = {
     "blocks_of_37": in_blocks(37),
     "dask_one": dask_array((N, -1), N),
-    "dask_even": dask_array((60, -1), 60),
-    "dask_ragged": dask_array(((1, 99, 0, 70, 10), -1), 77),
-    "dask_columns_apart": dask_array((50, 1), 50),
+    "dask_even": dask_array((90, -1), 90),
+    "dask_ragged": dask_array(((1, 99, 0, 80), -1), 77),
+    "dask_columns_apart": dask_array((90, 1), 50),
     "dask_frame": dask_frame,
     "torch": torch_tensor,
     "scan": parquet_file(),
@@ -150,15 +150,16 @@ PLACES = {
     "libsvm": libsvm_file,
 }
 FIRST = "two"  # the problem on which every model meets every place
-ELSEWHERE = ("blocks_of_37", "dask_ragged", "dask_columns_apart", "torch", "scan", "scan_by_workers")
-#: Fits of many passes, or of costly answers, which meet the other problems in two places.
+ELSEWHERE = ("blocks_of_37", "dask_even", "dask_ragged", "torch", "scan", "scan_by_workers")
+#: Fits of many passes, or of costly answers, which meet each other problem in one place.
 LONG = {"bayesian", "bayesian_probit", "bayesian_tuned", "label_noise", "logistic_gradient", "logistic_lbfgs"}
+LONG_PLACES = {"three": ("scan_by_workers",), "weighted": ("dask_ragged",)}
 
 
 def places_for(name, problem):
     if problem == FIRST:
         return tuple(PLACES)
-    return ("dask_ragged", "scan") if name in LONG else ELSEWHERE
+    return LONG_PLACES[problem] if name in LONG else ELSEWHERE
 
 
 CASES = [
