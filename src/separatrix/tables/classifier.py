@@ -22,6 +22,7 @@ from separatrix.data.scan import EncodedScan, Scan
 from separatrix.data.table import Schema, TableEncoder
 from separatrix.exceptions import DataError
 from separatrix.meta import is_ours
+from separatrix.shell import unchanged_on_error
 from separatrix.tables.contrasts import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.tables.functions import make_ready, model_of, moments_of
 from separatrix.tables.ramps import Ramps
@@ -116,7 +117,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             encoder.fit_batches(X.batches())
         else:
             encoder.fit(X)
-        return fit_numbers(self, encoder, _numbers(encoder, X), y, sample_weight)
+        with unchanged_on_error(self):  # the last pass comes after what it may fail to complete
+            return fit_numbers(self, encoder, _numbers(encoder, X), y, sample_weight)
 
     @property
     def sources_(self) -> tuple[str, ...]:
