@@ -22,7 +22,7 @@ from separatrix.data.block import Block
 from separatrix.data.reader import Reader, open_reader
 from separatrix.data.source import Stat
 
-__all__ = ["InMemory", "as_source", "join_answers"]
+__all__ = ["InMemory", "as_source", "join_answers", "spans_of"]
 
 State = TypeVar("State")
 
@@ -71,14 +71,14 @@ class InMemory:
 
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass. Blocks and the order of additions are fixed, so equal runs give equal bits."""
-        results = map_in_order(lambda span: statistic(self._block(span)), self._spans())
+        results = map_in_order(lambda span: statistic(self._block(span)), spans_of(self.n_rows, self.rows_per_block))
         return functools.reduce(operator.add, results)
 
     def fold(
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
     ) -> State:
         """Thread ``state`` through the blocks in order, or shuffled: first blocks, then rows within."""
-        spans = self._spans()
+        spans = spans_of(self.n_rows, self.rows_per_block)
         for i in range(len(spans)) if rng is None else rng.permutation(len(spans)):
             block = self._block(spans[i])
             state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
@@ -86,13 +86,9 @@ class InMemory:
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """``row_function`` of every row, in order; sparse where its answers are."""
-        spans = self._spans(MAP_BLOCKS * self.rows_per_block)
+        spans = spans_of(self.n_rows, MAP_BLOCKS * self.rows_per_block)
         answers = map_in_order(lambda span: row_function(self.reader.read(span)), spans)
         return join_answers(answers, spans, self.n_rows)
-
-    def _spans(self, rows: int | None = None) -> list[slice]:
-        rows = rows or self.rows_per_block
-        return [slice(start, min(start + rows, self.n_rows)) for start in range(0, self.n_rows, rows)]
 
     def _block(self, span: slice) -> Block:
         return Block(
@@ -102,6 +98,11 @@ class InMemory:
             row=range(span.start, span.stop),
             offset=None if self.offset is None else self.offset[span],
         )
+
+
+def spans_of(n_rows: int, rows: int) -> list[slice]:
+    """All rows, at most so many at a time."""
+    return [slice(start, min(start + rows, n_rows)) for start in range(0, n_rows, rows)]
 
 
 def join_answers(answers: Iterator[Array], spans: Sequence[slice], n_rows: int) -> Array:

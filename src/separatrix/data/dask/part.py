@@ -18,7 +18,7 @@ import numpy as np
 from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix._threads import single_thread_blas
 from separatrix.data.block import Block
-from separatrix.data.memory import block_rows, join_answers
+from separatrix.data.memory import block_rows, join_answers, spans_of
 from separatrix.data.reader import Reader, open_reader
 from separatrix.data.source import Stat
 from separatrix.exceptions import DataError
@@ -93,8 +93,7 @@ class PartRows:
         return join_answers((row_function(_aligned(self.reader.read(span))) for span in spans), spans, self.n_rows)
 
     def _spans(self) -> list[slice]:
-        n, rows = self.n_rows, self.rows_per_block
-        return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+        return spans_of(self.n_rows, self.rows_per_block)
 
     def _block(self, span: slice) -> Block:
         t, weight, offset = (None if each is None else each[span] for each in self.beside)

@@ -18,7 +18,7 @@ import numpy as np
 from separatrix._array import Array, Codes, Float, Rows
 from separatrix._threads import map_in_order
 from separatrix.data.block import Block
-from separatrix.data.memory import MAP_BLOCKS, block_rows, join_answers
+from separatrix.data.memory import MAP_BLOCKS, block_rows, join_answers, spans_of
 from separatrix.data.pairing import Labelled, LabelRules, check_weight, pair, require_weight
 from separatrix.data.scan.watch import begin_pass
 from separatrix.data.source import Source, Stat
@@ -106,8 +106,7 @@ class SparseFileRows:
         return join_answers(answers, wide._spans(), self.n_rows)
 
     def _spans(self) -> list[slice]:
-        rows = self.rows_per_block
-        return [slice(start, min(start + rows, self.n_rows)) for start in range(0, self.n_rows, rows)]
+        return spans_of(self.n_rows, self.rows_per_block)
 
     def _block(self, rows: SparseRows, first: int) -> Block:
         span = slice(first, first + len(rows))
