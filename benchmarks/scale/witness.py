@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.measure import timed
 from separatrix._array import Array, Float, Rows
 from separatrix.data import Block, LabelRules, Source, open_rows
-from separatrix.data.opening import Opened
+from separatrix.data.opening import Opened, RowStore
 from separatrix.data.pairing import Labelled
 from separatrix.data.source import Stat
 
@@ -38,7 +38,7 @@ class Read(NamedTuple):
     seconds: float
 
 
-class Witness:
+class Witness(RowStore):
     """Any table; ``log`` has every pass over it, in order."""
 
     def __init__(self, X: Any) -> None:
