@@ -48,7 +48,7 @@ def feed(table, model):
 
 ESTIMATORS = {
     "logistic": sx.LogisticRegression(),
-    "bayesian": sx.BayesianLogisticRegression(),
+    "bayesian": sx.BayesianLogisticRegression(approximation="laplace"),
     "lda": sx.LinearDiscriminantAnalysis(shrinkage=0.1),
 }
 
