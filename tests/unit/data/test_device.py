@@ -161,7 +161,7 @@ def test_the_precision_that_a_user_allows_elsewhere_is_restored(table):
 
 
 def test_predictions_of_single_precision_far_from_zero_are_those_of_the_host(rng):
-    X = (rng.normal(size=(3000, 3)) + [0.0, 1e5, -1e3]).astype(np.float32)
+    X = (rng.normal(size=(3000, 3)) + np.array([0.0, 1e5, -1e3])).astype(np.float32)
     y = (X[:, 0] + rng.logistic(size=3000) > 0).astype(int)
     for model in (sx.LogisticRegression(), sx.ProbitRegression(), sx.BayesianLogisticRegression()):
         model.fit(X, y)
