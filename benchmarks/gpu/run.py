@@ -15,6 +15,7 @@ import csv
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ FIELDS = ("device", "torch", "rows", "columns", "task", "ms", "passes", "share o
 
 def main() -> None:
     arguments = _arguments()
-    rows = [*checks(), *timings(arguments.rows, arguments.columns)]
+    rows = [*checks(), *cupy_check(), *timings(arguments.rows, arguments.columns)]
     head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
     for row in rows:
         print("  ".join(f"{key}: {value}" for key, value in row.items()), flush=True)
@@ -65,14 +66,27 @@ def checks(N: int = 200_000, M: int = 30) -> Iterator[dict[str, Any]]:
                 yield {"rows": N, "columns": M, "task": task, "figure": figure, "value": f"{far:.2e}"}
 
 
-def _difference(model: Any, X: Any, y: Any) -> float:
+def cupy_check(N: int = 20_000, M: int = 8) -> Iterator[dict[str, Any]]:
+    """The same of CuPy arrays, where that library is installed."""
+    if find_spec("cupy") is None:
+        return
+    import cupy  # type: ignore[import-not-found]  # not on every machine
+
+    X, y = problem(N, M, 2, torch.float64)
+    for task, model in MODELS.items():
+        far = _difference(model, X, y, as_given=cupy.asarray)
+        figure = "largest difference from the CPU, CuPy"
+        yield {"rows": N, "columns": M, "task": task, "figure": figure, "value": f"{far:.2e}"}
+
+
+def _difference(model: Any, X: Any, y: Any, as_given: Callable[[Any], Any] = lambda tensor: tensor) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         here = clone(model).fit(X.cpu().numpy(), y.cpu().numpy())
-        there = clone(model).fit(X, y)
+        there = clone(model).fit(as_given(X), as_given(y))
         host = X[:20_000].cpu().numpy()
         ask = "predict_proba" if "predict_proba" in dir(model) else "decision_function"
-        return float(np.abs(getattr(here, ask)(host) - getattr(there, ask)(X[:20_000])).max())
+        return float(np.abs(getattr(here, ask)(host) - getattr(there, ask)(as_given(X[:20_000]))).max())
 
 
 def timings(N: int, M: int) -> Iterator[dict[str, Any]]:

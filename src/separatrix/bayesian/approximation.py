@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, Rows
 from separatrix.data import Block
-from separatrix.data.device import DeviceRows
+from separatrix.data.tensors import DeviceRows
 from separatrix.exceptions import DataError
 from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior

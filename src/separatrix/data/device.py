@@ -4,8 +4,7 @@
 A statistic that knows of such rows (`device_aware`) gets blocks of `DeviceRows`, whose products run on the device. Any
 other gets a copy of one block at a time in host memory: slower, and the same numbers.
 
-Products of float32 rows are float32, and sums over rows are float64: of each `CHUNK` rows first, in the precision of
-the rows, then of the chunks. A tensor on a CPU takes the same path.
+A tensor on a CPU takes the same path.
 """
 
 from __future__ import annotations
@@ -26,162 +25,16 @@ from separatrix.data.labels import HEAD
 from separatrix.data.memory import join_answers
 from separatrix.data.pairing import Labelled, LabelRules, pair
 from separatrix.data.source import Source, Stat
+from separatrix.data.tensors import CHUNK, DeviceRows, DeviceVector, on_host
 from separatrix.exceptions import DataError
 
-__all__ = ["DeviceRows", "DeviceVector", "OnDevice", "OpenedTensor", "on_host"]
+__all__ = ["OnDevice", "OpenedTensor"]
 
 State = TypeVar("State")
 Answer = TypeVar("Answer")
 
 BLOCK_BYTES = {"cuda": 2**33, "cpu": 2**23}  # of a block: temporary arrays are as large as the block itself
 LEAST_ROWS = 1024  # in a block, before the device is said to be too small
-WIDE_ROWS = 2**18  # rows of which a copy in double precision is made at a time
-CHUNK = 4096  # rows summed in single precision: rounding grows with their number
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceVector:
-    """Class codes on a device, which come to the host only where someone looks at them there."""
-
-    tensor: Any
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(n,)."""
-        return tuple(self.tensor.shape)
-
-    @property
-    def ndim(self) -> int:
-        """1."""
-        return int(self.tensor.ndim)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """int64, or bool."""
-        return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
-
-    def __len__(self) -> int:
-        return int(self.tensor.shape[0])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.asarray(to_host(self.tensor), dtype=dtype)
-
-    def __getitem__(self, rows: Any) -> DeviceVector:
-        return DeviceVector(self.tensor[_index(rows, self.tensor)])
-
-    def __ge__(self, number: int) -> DeviceVector:
-        return DeviceVector(self.tensor >= number)
-
-    def __lt__(self, number: int) -> DeviceVector:
-        return DeviceVector(self.tensor < number)
-
-    def __gt__(self, number: int) -> DeviceVector:
-        return DeviceVector(self.tensor > number)
-
-    def __eq__(self, number: object) -> Any:
-        return DeviceVector(self.tensor == number)
-
-    __hash__ = None  # type: ignore[assignment]  # compared value by value, as arrays are
-
-    def __invert__(self) -> DeviceVector:
-        return DeviceVector(~self.tensor)
-
-    def all(self) -> bool:
-        """Of truth values."""
-        return bool(self.tensor.all())
-
-    def sum(self) -> float:
-        """Of the codes, or the number of truths."""
-        return float(self.tensor.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceRows:
-    """Rows (n, M) on a device; ``beside``, pairs of an array in host memory and its copy on the device."""
-
-    tensor: Any
-    beside: tuple[tuple[Array, Any], ...] = ()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, M)."""
-        n, m = self.tensor.shape
-        return int(n), int(m)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-        return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
-
-    def __len__(self) -> int:
-        return int(self.tensor.shape[0])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.asarray(to_host(self.tensor), dtype=dtype)
-
-    def __getitem__(self, rows: Any) -> DeviceRows:
-        return DeviceRows(self.tensor[_index(rows, self.tensor)])
-
-    def astype(self, dtype: Any, copy: bool = True) -> DeviceRows:
-        """The rows in another precision."""
-        return DeviceRows(self.tensor.to(self._dtype(dtype)), self.beside)
-
-    def on(self, array: Array | DeviceVector | None) -> Any:
-        """An array of the host on the device: the copy that is there, or a new one."""
-        if array is None or isinstance(array, DeviceVector):
-            return None if array is None else array.tensor
-        for host, copy in self.beside:
-            if host is array:
-                return copy
-        import torch
-
-        return torch.as_tensor(np.ascontiguousarray(array), device=self.tensor.device)
-
-    def like(self, array: Array) -> Any:
-        """An array of the host on the device, in the precision of the rows."""
-        return self.on(array).to(self.tensor.dtype)
-
-    def __sub__(self, row: Array) -> DeviceRows:
-        return DeviceRows(self.tensor - self.like(row), self.beside)
-
-    def __matmul__(self, W: Array) -> Float:
-        """X W in float64: (n,) or (n, C). Far from zero, products of single precision would leave few digits."""
-        import torch
-
-        wide = self.on(W).double()
-        return np.asarray(to_host(torch.cat([part.double() @ wide for part in self.tensor.split(WIDE_ROWS)])))
-
-    def sums(self, slope: Any) -> Any:
-        """Σ_n slope_n x_n' on the device, float64: (M,) of (n,) slopes, (C, M) of (n, C)."""
-        S = slope.to(self.tensor.dtype)
-        whole = len(self) - len(self) % CHUNK
-        S = S[:, None] if slope.ndim == 1 else S
-        total = S[whole:].T.double() @ self.tensor[whole:].double()
-        if whole:
-            X = self.tensor[:whole].reshape(-1, CHUNK, self.shape[1])
-            S = S[:whole].reshape(-1, CHUNK, S.shape[1])
-            total = total + (S.transpose(1, 2) @ X).double().sum(dim=0)
-        return total[0] if slope.ndim == 1 else total
-
-    def row_squares(self, R: Float, shift: Float) -> Float:
-        """|x_n R + shift|² of each row, (n,), in float64."""
-        import torch
-
-        wide, row = self.on(R).double(), self.on(shift).double()
-        parts = (part.double() @ wide + row for part in self.tensor.split(WIDE_ROWS))
-        return np.asarray(to_host(torch.cat([(Z * Z).sum(dim=1) for Z in parts])))
-
-    def _dtype(self, dtype: Any) -> Any:
-        import torch
-
-        return getattr(torch, np.dtype(dtype).name)
-
-    @staticmethod
-    def joined(parts: list[DeviceRows]) -> DeviceRows:
-        """Rows one after another."""
-        import torch
-
-        return DeviceRows(torch.cat([part.tensor for part in parts]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,11 +175,6 @@ class OpenedTensor:
         return self.source.with_numbers(t, weight, offset)
 
 
-def on_host(block: Block) -> Block:
-    """A copy of the block in host memory."""
-    return replace(block, X=np.asarray(block.X), t=None if block.t is None else np.asarray(block.t))
-
-
 def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
     """Classes and codes of whole numbers on a device; None where they are something else, which is the host's to judge.
 
@@ -345,17 +193,6 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
         return None
     names = np.asarray(to_host(classes.to(labels.dtype)))
     return names, DeviceVector(codes)
-
-
-def _index(rows: Any, like: Any) -> Any:
-    """An index of the host as one on the device."""
-    if isinstance(rows, DeviceVector):
-        return rows.tensor
-    if not isinstance(rows, np.ndarray):
-        return rows
-    import torch
-
-    return torch.as_tensor(rows, device=like.device)
 
 
 def block_rows(tensor: Any, width: int) -> int:

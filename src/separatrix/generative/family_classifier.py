@@ -22,8 +22,8 @@ from scipy.special import logsumexp
 from separatrix._arguments import check_option, check_positive
 from separatrix._array import Array, Float, Rows, device_aware
 from separatrix.data import Block, Source
-from separatrix.data.device import DeviceRows, on_host
 from separatrix.data.labels import UNLABELLED
+from separatrix.data.tensors import DeviceRows, on_host
 from separatrix.exceptions import DataError
 from separatrix.families import FactsError, NormalNormal
 from separatrix.generative.affine import Affine, affine_form, why_not_affine

@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, device_aware, is_sparse
 from separatrix.data import Block, Source
-from separatrix.data.device import DeviceRows
+from separatrix.data.tensors import DeviceRows
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense, to_host
 from separatrix.data.block import Block
-from separatrix.data.device import DeviceRows
+from separatrix.data.tensors import DeviceRows
 from separatrix.stats.device import curvature_gram
 from separatrix.stats.moments import COMPILED_FROM
 

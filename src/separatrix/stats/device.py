@@ -17,7 +17,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, to_host
 from separatrix.data.block import Block
-from separatrix.data.device import CHUNK, DeviceRows
+from separatrix.data.tensors import CHUNK, DeviceRows
 from separatrix.likelihoods import Likelihood, Logit, Probit, Softmax
 
 if TYPE_CHECKING:

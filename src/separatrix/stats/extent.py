@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix._array import Float, device_aware, is_sparse
 from separatrix.data.block import Block
-from separatrix.data.device import DeviceRows
+from separatrix.data.tensors import DeviceRows
 from separatrix.stats.device import extents
 
 __all__ = ["Extent", "extent"]

@@ -19,7 +19,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, device_aware
 from separatrix.data.block import Block
-from separatrix.data.device import DeviceRows
+from separatrix.data.tensors import DeviceRows
 from separatrix.likelihoods import Covariances, Likelihood
 from separatrix.stats.design import Design
 from separatrix.stats.device import Pass, objective_pass

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from separatrix._array import Array, Codes, device_aware, is_sparse
 from separatrix.data import Block, InMemory, Source, as_source, open_rows
-from separatrix.data.device import DeviceRows
+from separatrix.data.tensors import DeviceRows
 
 __all__ = ["Sample", "collect_sample", "drawn_numbers", "representative_sample"]
 

@@ -9,29 +9,15 @@ from separatrix.exceptions import DataError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from separatrix.data.device import DeviceRows, DeviceVector, OnDevice, OpenedTensor, on_host  # noqa: E402
+from separatrix.data.device import OnDevice, OpenedTensor  # noqa: E402
 from separatrix.data.pairing import LabelRules  # noqa: E402
+from separatrix.data.tensors import DeviceVector, on_host  # noqa: E402
 
 
 @pytest.fixture
 def table(rng):
     X = rng.normal(size=(5000, 4))
     return X, torch.as_tensor(X), (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=5000) > 0).astype(int)
-
-
-def test_products_with_rows_are_those_of_the_host_in_float64(table, rng):
-    X, tensor, _ = table
-    rows, W, slope = DeviceRows(tensor.float()), rng.normal(size=(4, 3)), rng.normal(size=(5000, 2))
-    single = X.astype(np.float32).astype(np.float64)
-    assert rows.shape == (5000, 4)
-    assert rows.dtype == np.float32
-    assert_allclose(rows @ W, single @ W, atol=1e-5)
-    assert (rows @ W).dtype == np.float64
-    assert_allclose(rows.sums(rows.on(slope)).numpy(), slope.T @ single, rtol=1e-5, atol=1e-3)
-    assert_allclose(DeviceRows(tensor).sums(rows.on(slope[:, 0])).numpy(), slope[:, 0] @ X, rtol=1e-12)
-    assert_allclose((DeviceRows(tensor) - X[0])[:3], X[:3] - X[0])
-    R, shift = rng.normal(size=(4, 4)), rng.normal(size=4)
-    assert_allclose(DeviceRows(tensor).row_squares(R, shift), ((X @ R + shift) ** 2).sum(axis=1), rtol=1e-12)
 
 
 def test_an_array_is_copied_to_the_device_once(table):
@@ -57,16 +43,6 @@ def test_statistics_that_know_no_device_get_host_blocks(table):
     shuffled = source.fold(fold, [], np.random.default_rng(0))
     assert sorted(np.concatenate([block.row for block in shuffled]).tolist()) == list(range(5000))
     assert on_host(source._block(slice(0, 5))).t.tolist() == y[:5].tolist()
-
-
-def test_codes_stay_on_the_device():
-    vector = DeviceVector(torch.tensor([0, 2, 1, 2]))
-    assert (vector.shape, vector.ndim, len(vector), vector.dtype) == ((4,), 1, 4, np.int64)
-    assert (vector >= 0).all()
-    assert not (vector > 0).all()
-    assert np.asarray(vector == 2).tolist() == [False, True, False, True]
-    assert np.asarray(vector[np.array([1, 2])]).tolist() == [2, 1]
-    assert (~(vector < 2)).sum() == 2
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "uint8", "bool"])
