@@ -11,6 +11,17 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
+STATES = pytest.StashKey[dict]()  # of each module's generator, as its first test found it
+
+
+def pytest_runtest_setup(item):
+    """A test draws the same numbers in whatever order, and in whatever process, tests run."""
+    for name in ("RNG", "rng"):
+        generator = vars(item.module).get(name) if isinstance(item, pytest.Function) else None
+        if isinstance(generator, np.random.Generator):
+            item.config.stash.setdefault(STATES, {}).setdefault(item.module.__name__, generator.bit_generator.state)
+            generator.bit_generator.state = item.config.stash[STATES][item.module.__name__]
+
 
 @pytest.fixture(autouse=True)
 def _floating_point_errors_are_errors():

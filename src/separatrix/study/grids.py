@@ -53,9 +53,8 @@ def grid_of(plan: Plan, numbers: Float) -> Grid:
     at = _days(plan, seen) if isinstance(plan, DatePlan) else _points(seen)
     share = _nearest(seen, at)
     if isinstance(plan, DatePlan):
-        return _of(
-            plan, np.datetime64(0, "us") + ((plan.origin + at) * DAY.astype(float)).astype("timedelta64[us]"), share
-        )
+        ticks = np.rint((plan.origin + at) * DAY.astype(float))  # cut off, ten o'clock could become a tick before it
+        return _of(plan, np.datetime64(0, "us") + ticks.astype("timedelta64[us]"), share)
     words = {value: word for word, value in plan.words.items()} if isinstance(plan, NumberPlan) else {}
     return _of(plan, np.array([words[value] for value in at.tolist()], dtype=object) if words else at, share)
 

@@ -110,6 +110,14 @@ def test_a_cycle_is_followed_or_stands_still(n_days):
         assert step.max() <= 92 or np.hypot(*(part.max() - part.min() for part in season)) < 0.2
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_whole_hours_stay_whole(seed):
+    found, _ = dates(np.random.default_rng(seed).integers(0, 24 * 9000, 900))
+    at = pd.DatetimeIndex(found.values)
+    assert len(set(at.hour)) == 1
+    assert not (at.minute | at.second | at.microsecond).any()
+
+
 def test_dates_are_dates_again():
     found, _, _ = grid("joined")
     assert found.values.min() - TABLE["joined"].min() < pd.Timedelta(days=40)
