@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.bayesian.logistic_normal import log_averages, softplus_variance
 from separatrix.bayesian.predictive import expected_logit, logit_normal, logit_normal_log_odds
+from separatrix.bayesian.predictive.logistic_normal import log_averages, softplus_variance
 
 pytestmark = pytest.mark.xdist_group("mpmath")  # twenty digits are dear: once, and not in each test process
 

@@ -41,9 +41,9 @@ import numpy as np
 
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Float, device_aware
-from separatrix.bayesian.approximation import Approximation
-from separatrix.bayesian.importance import Proposal, evaluations, weighted_draws
-from separatrix.bayesian.variational_softmax import estimated_seconds
+from separatrix.bayesian.posterior.approximation import Approximation
+from separatrix.bayesian.sampling.importance import Proposal, evaluations, weighted_draws
+from separatrix.bayesian.variational.softmax import estimated_seconds
 from separatrix.data import Block
 from separatrix.likelihoods import Covariances, ScalarLikelihood, Softmax
 from separatrix.solvers.posterior import Posterior

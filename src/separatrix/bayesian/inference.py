@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.bayesian.approximation import Approximation
 from separatrix.bayesian.diagnostics import MODERATE, Skewness, can_vary, choose, pareto_k, skewness, third_order
-from separatrix.bayesian.draws import Draws
-from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.evidence import effective_parameters
-from separatrix.bayesian.fitter import FitEP, FitLaplace
-from separatrix.bayesian.hyper import hyper
-from separatrix.bayesian.importance import USABLE, evaluations, importance
-from separatrix.bayesian.structure import AnyApproximation, choose_structure, laplace_of
-from separatrix.bayesian.tuned import Limit, TuningReport, TuningStatus
-from separatrix.bayesian.tuning import profile_scale, tune_scales
-from separatrix.bayesian.variational import variational
-from separatrix.bayesian.variational_softmax import variational_softmax
+from separatrix.bayesian.ep.fixed_point import expectation_propagation
+from separatrix.bayesian.evidence.fitter import FitEP, FitLaplace
+from separatrix.bayesian.evidence.gradient import effective_parameters
+from separatrix.bayesian.evidence.hyper import hyper
+from separatrix.bayesian.posterior.approximation import Approximation
+from separatrix.bayesian.posterior.structure import AnyApproximation, choose_structure, laplace_of
+from separatrix.bayesian.sampling.draws import Draws
+from separatrix.bayesian.sampling.importance import USABLE, evaluations, importance
+from separatrix.bayesian.tuning.report import Limit, TuningReport, TuningStatus
+from separatrix.bayesian.tuning.scales import profile_scale, tune_scales
+from separatrix.bayesian.variational.softmax import variational_softmax
+from separatrix.bayesian.variational.two_classes import variational
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Softmax
 from separatrix.solvers import Auto, Solution

@@ -24,12 +24,12 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.approximation import Activations
-from separatrix.bayesian.hyper import rescaled
+from separatrix.bayesian.evidence.hyper import rescaled
 from separatrix.bayesian.inference import METHODS, Inference, Options, infer
-from separatrix.bayesian.integral import RULES, class_probabilities, probabilities_and_errors
-from separatrix.bayesian.structure import STRUCTURES
-from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise
+from separatrix.bayesian.posterior.approximation import Activations
+from separatrix.bayesian.posterior.structure import STRUCTURES
+from separatrix.bayesian.posterior.weights import WeightPosterior, WeightSummary, interval_tails, summarise
+from separatrix.bayesian.predictive.integral import RULES, class_probabilities, probabilities_and_errors
 from separatrix.data import labels_of
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax

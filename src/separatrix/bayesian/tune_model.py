@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.bayesian.fitter import FitLaplace
+from separatrix.bayesian.evidence.fitter import FitLaplace
 from separatrix.bayesian.logistic import BayesianLogisticRegression
-from separatrix.bayesian.outer import Judged, OuterTuned, Trial, tune_choice, tune_outer
-from separatrix.bayesian.tuning import profile_scale
+from separatrix.bayesian.tuning.outer import Judged, OuterTuned, Trial, tune_choice, tune_outer
+from separatrix.bayesian.tuning.scales import profile_scale
 from separatrix.solvers.posterior import Posterior, pose
 
 __all__ = ["TunedModel", "tune_model"]

@@ -52,6 +52,16 @@ PARTS = (
     "stats",
     "tables",
 )
+#: Where modules are that files name by an earlier address.
+MOVED = {
+    "separatrix.bayesian.approximation": "separatrix.bayesian.posterior.approximation",
+    "separatrix.bayesian.by_class": "separatrix.bayesian.posterior.by_class",
+    "separatrix.bayesian.diagonal": "separatrix.bayesian.posterior.diagonal",
+    "separatrix.bayesian.draws": "separatrix.bayesian.sampling.draws",
+    "separatrix.bayesian.dual": "separatrix.bayesian.posterior.dual",
+    "separatrix.bayesian.tuned": "separatrix.bayesian.tuning.report",
+    "separatrix.bayesian.weights": "separatrix.bayesian.posterior.weights",
+}
 NUMBERS = "biufcUSmM"  # kinds of dtype that are plain bytes
 MOST_OUTPUTS = 10**6  # numbers that a transformer makes of a row
 
@@ -245,6 +255,7 @@ def _require_small(arguments: Mapping[str, Any], columns: int) -> None:
 def _class(name: Any) -> type:
     """An estimator or record of this package by module and name; never another attribute, never another package."""
     module, _, qualname = str(name).partition(":")
+    module = MOVED.get(module, module)
     package, _, inner = module.partition(".")
     if package != PACKAGE or inner.partition(".")[0] not in PARTS or "__" in module:
         raise FileError(f"{name} is not of the models of this package")

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.bayesian.approximation import Approximation
-from separatrix.bayesian.by_class import ByClassApproximation
-from separatrix.bayesian.diagonal import DiagonalApproximation
-from separatrix.bayesian.dual import DualApproximation
 from separatrix.bayesian.logistic import BayesianLogisticRegression
+from separatrix.bayesian.posterior.approximation import Approximation
+from separatrix.bayesian.posterior.by_class import ByClassApproximation
+from separatrix.bayesian.posterior.diagonal import DiagonalApproximation
+from separatrix.bayesian.posterior.dual import DualApproximation
 from separatrix.likelihoods import Probit
 from separatrix.onnx.answer import Answer, answer, two_columns
 from separatrix.onnx.averages import logistic_mean, normal_cdf

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from separatrix.bayesian.weights import interval_tails
+from separatrix.bayesian.posterior.weights import interval_tails
 from separatrix.study.record import Coefficient
 from separatrix.tables import TableClassifier
 from separatrix.tables.contrasts import has_contrasts

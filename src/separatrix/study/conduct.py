@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Codes, Float
-from separatrix.bayesian.weights import interval_tails
+from separatrix.bayesian.posterior.weights import interval_tails
 from separatrix.data.scan import Scan
 from separatrix.exceptions import DataError
 from separatrix.meta import listed

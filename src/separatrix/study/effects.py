@@ -23,7 +23,7 @@ from separatrix._arguments import generator
 from separatrix._array import Codes, Float, to_dense
 from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.bayesian.weights import interval_tails
+from separatrix.bayesian.posterior.weights import interval_tails
 from separatrix.study.coefficients import explain
 from separatrix.study.grids import POINTS, Grid, grid_of
 from separatrix.study.record import Effect

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from separatrix._array import Array, Codes
-from separatrix.bayesian.tuned import Limit
+from separatrix.bayesian.tuning.report import Limit
 from separatrix.comparison import Comparison
 from separatrix.data.table import Schema
 from separatrix.data.table.plans import CategoryPlan, DatePlan, NumberPlan, Plan

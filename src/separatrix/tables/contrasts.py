@@ -21,8 +21,8 @@ from scipy import special
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.bayesian.approximation import Approximation
-from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails
+from separatrix.bayesian.posterior.approximation import Approximation
+from separatrix.bayesian.posterior.weights import WeightPosterior, WeightSummary, interval_tails
 from separatrix.data.table.plans import CategoryPlan
 from separatrix.generative import QuadraticDiscriminantAnalysis
 from separatrix.tables.functions import names_of

@@ -1,5 +1,7 @@
 """A tree as a model again: only what a model is made of, and only as much of it as there is."""
 
+import dataclasses
+import importlib
 import io
 import math
 
@@ -10,7 +12,7 @@ from sklearn.preprocessing import PolynomialFeatures
 import separatrix as sx
 from separatrix.discriminative.logistic import LogisticRegression
 from separatrix.io.archive import FileError
-from separatrix.io.reader import Reader
+from separatrix.io.reader import MOVED, Reader
 from separatrix.io.writer import Writer
 from separatrix.solvers.result import Solution
 
@@ -112,6 +114,18 @@ def test_a_module_that_is_not_there():
 def test_a_class_is_found_where_its_file_became_a_folder():
     again = read(record("separatrix.solvers:Newton", tol=1e-3, max_steps=5, trace=False))
     assert (type(again), again.tol) == (sx.solvers.Newton, 1e-3)
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items(), ids=list(MOVED))
+def test_a_class_is_found_where_its_module_was_when_the_file_was_written(old, new):
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(old)
+    of_module = [each for each in vars(importlib.import_module(new)).values() if getattr(each, "__module__", "") == new]
+    records = [each.__name__ for each in of_module if dataclasses.is_dataclass(each)]
+    assert records
+    for name in records:
+        with pytest.raises(FileError, match=f"{name} has no field 'nothing'"):  # so it was found
+            read(record(f"{old}:{name}", nothing=0))
 
 
 def test_a_record_has_the_fields_of_its_class():

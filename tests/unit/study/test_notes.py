@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from separatrix.bayesian.tuned import Limit
+from separatrix.bayesian.tuning.report import Limit
 from separatrix.comparison import Comparison
 from separatrix.comparison.trial import Trial
 from separatrix.data.table import TableEncoder
