@@ -54,10 +54,14 @@ def study_document(study: Study | Compared, notes: list[str], files: dict[str, s
 
 
 def figures_of(study: Study) -> dict[str, tuple[float, float]]:
-    """Figures of merit on the rows that were judged: value and standard error by name, NaN where not known."""
-    from separatrix import metrics
+    """Figures of merit on the rows that were judged: value and standard error by name, NaN where not known.
 
-    held = study.held_out
+    Where one of many classes is of interest, they are those of it against all others.
+    """
+    from separatrix import metrics
+    from separatrix.report.interest import facing
+
+    held = facing(study).held_out
     loss = metrics.log_likelihood(held.P, held.codes)
     found = {name: getattr(metrics, name)(held.P, held.codes) for name in ("accuracy", "auc", "brier", "ece")}
     pairs = {name: (float(each.value), float(each.standard_error)) for name, each in found.items()}

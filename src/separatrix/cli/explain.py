@@ -34,6 +34,7 @@ def explain(
     """Show the weights of a saved model, strongest first, with intervals and odds ratios; its evidence; its doubts."""
     from separatrix.cli.files import load_model, require_of_tables, target_of
     from separatrix.cli.render import curves_of, straight_weights
+    from separatrix.cli.studies import side_of
     from separatrix.study.notes import captured
 
     voice = Voice(as_json=as_json)
@@ -59,7 +60,7 @@ def explain(
             "name": getattr(fitted, "name_", None),
             "target": target,
             "classes": fitted.classes_.tolist(),
-            "positive": found[0].label if found and not many else None,
+            "positive": side_of(fitted, positive) if found else None,
             "columns": column_list(schema),
             "level": level,
             "coefficients": coefficient_list(tuple(weights)),
@@ -74,14 +75,15 @@ def weights_for(fitted: Any, level: float, positive: str | None) -> tuple[Coeffi
     """The weights of a classifier of tables, for the class of interest: as named, or as the model remembers it."""
     from dataclasses import replace
 
-    from separatrix.cli.studies import positive_of
+    from separatrix.cli.studies import side_of
     from separatrix.study import explain as weights_of
 
-    found, classes = weights_of(fitted, level), fitted.classes_.tolist()
-    remembered = getattr(fitted, "positive_", None)  # only a study knows it
-    side = remembered if positive is None and remembered is not None else positive_of(classes, positive)
-    if len(classes) != 2 or side == classes[1]:
+    side, classes = side_of(fitted, positive), fitted.classes_.tolist()
+    found = weights_of(fitted, level)
+    if side is None or side == classes[1] == classes[-1]:
         return found
+    if len(classes) > 2:
+        return tuple(c for c in found if c.label == side)
     return tuple(
         replace(c, label=side, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
         for c in found

@@ -101,7 +101,8 @@ Positive = Annotated[
     typer.Option(
         "--positive",
         metavar="CLASS",
-        help="Of two classes, the one that odds and effects are told for; by default the rarer.",
+        help="The class that odds, effects and decisions are told for: of two by default the rarer; one of more is "
+        "seen against all others.",
         show_default=False,
     ),
 ]

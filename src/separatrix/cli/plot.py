@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -16,7 +17,8 @@ __all__ = ["VERBS", "export", "plot"]
 
 ENDINGS = (".png", ".svg", ".pdf")
 LEVEL = 0.95  # of whiskers
-SIDED = ("coefficients", "reliability")  # pictures of two classes that are told for one of them
+SIDED = ("coefficients", "reliability")  # pictures that are told for one of the classes
+SURFACES = {"likelihood": 20_000, "evidence": 2_000}  # rows of each at most: every cell is a pass, or a fit
 
 
 class Picture(NamedTuple):
@@ -35,6 +37,8 @@ PICTURES = {
     "probability": Picture("DecisionBoundaryDisplay", 2, "probability"),
     "uncertainty": Picture("DecisionBoundaryDisplay", 2, "uncertainty"),
     "density": Picture("ClassDensityDisplay", 1),
+    "likelihood": Picture("LikelihoodSurfaceDisplay", 2),
+    "evidence": Picture("EvidenceSurfaceDisplay"),
 }
 
 
@@ -65,7 +69,8 @@ def plot(
 ) -> None:
     """Draw one picture of a saved model.
 
-    boundary, probability and uncertainty are of models of two columns, density of one; projection of linear models.
+    boundary, probability and uncertainty are of models of two columns, density of one; projection of linear models;
+    likelihood of logistic models of two columns and two classes, evidence of models with radial basis functions.
     """
     from separatrix.cli.files import load_model
     from separatrix.study.notes import captured
@@ -75,7 +80,7 @@ def plot(
     if data is None and kind != "coefficients":
         raise typer.BadParameter(f"a picture of kind {kind} needs labelled rows.", param_hint="DATA")
     if positive is not None and kind not in SIDED:
-        raise typer.BadParameter(f"a picture of kind {kind} shows both classes.", param_hint="--positive")
+        raise typer.BadParameter(f"a picture of kind {kind} shows all classes.", param_hint="--positive")
     fitted = load_model(model)
     with captured() as warned:
         drawn = _drawn(_figure(kind, fitted, data, target, positive), output)
@@ -86,7 +91,8 @@ def plot(
 def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positive: str | None) -> Any:
     """The figure; matplotlib is told beforehand that there is no window to draw in."""
     from separatrix import plots
-    from separatrix.cli.studies import positive_of
+    from separatrix.cli import surfaces
+    from separatrix.cli.studies import side_of
     from separatrix.tables import TableClassifier
 
     _use_no_window()
@@ -97,14 +103,16 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
         return _weights(display, fitted, positive, per_spread=data is not None)
     if data is None:
         return display.from_estimator(fitted).figure_
-    X, y = _rows(fitted, data, target, needs_labels=kind != "coefficients")
+    if kind in SURFACES:
+        surfaces.require(kind, estimator)
+    X, y = _rows(fitted, data, target, needs_labels=kind != "coefficients", most=SURFACES.get(kind))
     _require_width(X, picture)
     if y is None:
         return display.from_estimator(estimator, X).figure_
     if kind == "reliability":
-        remembered = getattr(fitted, "positive_", None)
-        side = remembered if positive is None and remembered is not None else None
-        return _reliability(display, estimator, X, y, side or positive_of(estimator.classes_.tolist(), positive))
+        return _reliability(display, estimator, X, y, side_of(fitted, positive))
+    if kind in SURFACES:
+        return surfaces.draw(kind, estimator, X, y)
     response = {} if picture.response is None else {"response": picture.response}
     return display.from_estimator(estimator, X, y, **response).figure_
 
@@ -131,18 +139,25 @@ def _weights(display: Any, fitted: Any, positive: str | None, *, per_spread: boo
 
 
 def _reliability(display: Any, estimator: Any, X: Any, y: Any, side: Any) -> Any:
-    """Of two classes, that of the one of interest."""
+    """Of the class of interest, where there is one; else of the most probable class."""
     import numpy as np
 
+    from separatrix.report.interest import seen_from
+    from separatrix.study import HeldOut
+
     P, classes = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_)
-    order = np.argsort(classes == side, kind="stable") if len(classes) == 2 else np.arange(len(classes))
-    place = {label: k for k, label in enumerate(classes[order].tolist())}
-    codes = np.array([place[label] for label in y.tolist()])
-    return display.from_predictions(P[:, order], codes, classes=classes[order]).figure_
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    held = HeldOut(np.array([place[label] for label in y.tolist()]), P, classes)
+    held = held if side is None else seen_from(held, place[side])
+    return display.from_predictions(held.P, held.codes, classes=held.classes).figure_
 
 
-def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool) -> tuple[Any, Any]:
-    """The numbers that the estimator is given, of the rows with a label, and the labels."""
+def _rows(
+    fitted: Any, data: str, target: str | None, *, needs_labels: bool, most: int | None = None
+) -> tuple[Any, Any]:
+    """The numbers that the estimator is given, of the rows with a label or at most so many of them, and the labels."""
+    import numpy as np
+
     from separatrix.cli.files import open_data, read_rows, require_columns, target_of
     from separatrix.cli.scoring import Scorer
 
@@ -157,12 +172,16 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool) -> 
     require_columns(table, [labels], why="is the target")
     rows = read_rows(table)
     codes = scorer.codes(rows.column(labels))
-    known = codes >= 0
-    if not known.any():
+    known = np.flatnonzero(codes >= 0)
+    if not len(known):
         raise CommandError(
             "data", f"{table.path}: no row of {labels!r} is one of the model's classes. {scorer.marks.doubt}"
         )
-    return scorer.numbers(rows.filter(known)), scorer.classes[codes[known]]
+    if most is not None and len(known) > most:
+        text = f"Drawn from {most:,} of the {len(known):,} rows, evenly spread: with all of them it is steeper."
+        warnings.warn(text, stacklevel=2)  # which the caller collects as notes
+        known = known[np.linspace(0, len(known) - 1, most).astype(np.intp)]
+    return scorer.numbers(rows.take(known)), scorer.classes[codes[known]]
 
 
 def _require_width(X: Any, picture: Picture) -> None:
@@ -231,6 +250,7 @@ VERBS = (
             "separatrix plot model.sx --kind coefficients -o weights.png",
             "separatrix plot model.sx held_out.csv --kind reliability -o calibration.svg",
             "separatrix plot two_columns.sx data.csv --kind boundary -o regions.pdf",
+            "separatrix plot two_columns.sx data.csv --kind likelihood -o surface.png",
         ),
     ),
     (export, examples("separatrix export model.sx -o model.onnx")),

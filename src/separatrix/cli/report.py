@@ -38,13 +38,13 @@ def report(
     from dataclasses import replace
 
     from separatrix.cli.files import load_model, name_of, require_of_tables
-    from separatrix.cli.studies import contents_of, notes_to_say, positive_of, say_files
+    from separatrix.cli.studies import contents_of, notes_to_say, say_files, side_of
 
     require_ending(output, [".html", ".htm"], what="a report")
     require_free([output], force=force, inputs=[model, data])
     fitted = load_model(model)
     require_of_tables(fitted, model)
-    side = getattr(fitted, "positive_", None) if positive is None else positive_of(fitted.classes_.tolist(), positive)
+    side = side_of(fitted, positive)
     study, said = _examined(fitted, model, data, target, level)
     study = replace(study, positive=side)
     contents = contents_of(study, report=output, saved=model)
@@ -85,7 +85,8 @@ def _say_figures(study: Study, voice: Voice) -> None:
     for name, (value, error) in figures_of(study).items():
         if not isnan(value):
             table.add_row(name.replace("_", " "), f"{value:.4f}", "" if isnan(error) else f"{error:.4f}")
-    voice.title("Figures")
+    many = study.positive is not None and len(study.classes) > 2
+    voice.title(f"Figures, of {study.positive} against the other classes" if many else "Figures")
     voice.say(table)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.cli.console import Steps, Voice
 from separatrix.cli.errors import CommandError, as_typed
 from separatrix.cli.files import about, is_large, name_of, open_data, read_rows, require_columns, spread_rows
-from separatrix.cli.options import names_among
+from separatrix.cli.options import names_among, nearest
 from separatrix.cli.render import class_line, column_table, comparison_table, file_table
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "say_columns",
     "say_files",
     "say_table",
+    "side_of",
 ]
 
 # What a model may raise because of the rows it was given. Anything else is a slip of this package.
@@ -117,26 +118,31 @@ def expected_seconds(compared: Compared) -> float:
 
 
 def positive_of(classes: Sequence[Any], given: str | None, *, counts: Sequence[int] | None = None) -> Any:
-    """The class of interest of two: the one named, or the rarer where counts are known, or the second. Else None.
+    """The class of interest: the one named; else of two the rarer where counts are known, or the second; else None.
 
     Raises
     ------
     CommandError
-        Where the one named is none of the classes, or there are more than two.
+        Where the one named is none of the classes.
     """
     if given is None:
         if len(classes) != 2:
             return None
         return classes[0] if counts is not None and counts[0] < counts[1] else classes[1]
     known = [label for label in classes if str(label) == given]
-    named = ", ".join(map(str, classes[:8])) + (", ..." if len(classes) > 8 else "")
     if not known:
-        raise CommandError("usage", f"--positive {given}: there is no such class. The classes are {named}.")
-    if len(classes) != 2:
-        raise CommandError(
-            "usage", f"--positive {given}: there are {len(classes)} classes, {named}, and not two sides."
-        )
+        named = ", ".join(map(str, classes[:8])) + (", ..." if len(classes) > 8 else "")
+        near = nearest(given, map(str, classes)) if len(classes) > 8 else f"The classes are {named}."
+        raise CommandError("usage", f"--positive {given}: there is no such class. {near}")
     return known[0]
+
+
+def side_of(model: Any, given: str | None) -> Any:
+    """The class of interest of a saved model: as named, or as it remembers it; else as `positive_of` has it."""
+    remembered = getattr(model, "positive_", None)  # only a study knows it
+    if given is None and remembered is not None:
+        return remembered
+    return positive_of(model.classes_.tolist(), given)
 
 
 def notes_to_say(notes: Iterable[Any]) -> list[str]:

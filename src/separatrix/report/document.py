@@ -54,7 +54,7 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
     str
         HTML that needs no other file, and no network.
     """
-    study = facing(study)
+    whole, study = study, facing(study)
     facts = facts_of(study)
     advice = advice_on(study, facts)
     style = TEMPLATES.joinpath("report.css").read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
             style_hash=digest,
             level=percent(study.level),
             verdict=verdict_of(study, facts, advice),
-            data=data_of(study, facts),
+            data=data_of(whole, facts_of(whole)) if facts.is_one_of_many else data_of(study, facts),
             models=models_of(study),
             weights=weights_of(study, facts),
             effects=effects_of(study, facts),

@@ -24,6 +24,7 @@ N_COLOURS = 8  # of the palette; further classes have them again, dashed
 class Facts:
     """Figures on the rows judged, which were held out as far as ``is_held_out`` knows: True, or None where nobody does.
 
+    ``labels`` are those of the two sides where one of ``n_classes`` classes is of interest, else of all classes.
     ``baseline_loss`` is the log-loss of always saying the shares of the classes, ``baseline_accuracy`` the accuracy of
     always saying the largest. ``n_learnt`` rows are what the model itself has learnt from. ``excess`` is the mean
     probability of the decisions minus the share of right ones: above zero is over-confident.
@@ -40,6 +41,7 @@ class Facts:
     baseline_accuracy: float
     excess: float
     labels: tuple[str, ...]
+    n_classes: int
     is_held_out: bool | None
     is_prior_only: bool
 
@@ -57,6 +59,11 @@ class Facts:
     def event(self) -> str:
         """The class whose probability pictures of two classes show: the class of interest, as the study was turned."""
         return self.labels[1]
+
+    @property
+    def is_one_of_many(self) -> bool:
+        """Whether the two sides are a class of several and all others together."""
+        return len(self.labels) < self.n_classes
 
     @property
     def whose(self) -> str:
@@ -86,6 +93,7 @@ def facts_of(study: Study) -> Facts:
         baseline_accuracy=float((codes == share.argmax()).mean()),
         excess=float(P.max(axis=1).mean()) - hits.value,
         labels=tuple(shortened(label_text(label), LONGEST) for label in study.classes),
+        n_classes=len(study.model.classes_),
         is_held_out=study.is_held_out,
         is_prior_only=isinstance(study.model.estimator_, PriorOnly),
     )

@@ -79,6 +79,8 @@ def _provenance(study: Study, facts: Facts, written: datetime) -> Iterator[tuple
     yield "Rows", _rows(study, facts)
     if study.types:
         yield "Types", ", ".join(f"{column}={kind}" for column, kind in study.types.items())
+    if study.positive is not None:
+        yield "Class of interest", str(study.positive)
     if study.seed is not None:
         yield "Seed", str(study.seed)
     if study.choice is not None:

@@ -98,7 +98,12 @@ def _question(study: Study, facts: Facts) -> str:
     target, columns = shortened(study.target), counted(len(study.schema.inputs), "column")
     names = [brief(label) for label in facts.labels]
     learnt = f", learnt from {counted(facts.n_learnt, 'row')}" if facts.n_learnt else ""
-    if len(names) == 2:
+    if facts.is_one_of_many:
+        what = (
+            f"the probability of each value of {target}, one of {counted(facts.n_classes, 'class')} (everything below "
+            f"is about {names[1]} against all others)"
+        )
+    elif len(names) == 2:
         what = f"the probability that {target} is {names[1]} (and not {names[0]}: everything below is about {names[1]})"
     elif len(names) <= N_NAMED:
         what = f"the probability of each value of {target} ({enumerated(names)})"

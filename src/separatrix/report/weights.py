@@ -122,7 +122,9 @@ def factor_words(log_factor: float) -> str:
 
 def _against(study: Study, facts: Facts) -> str:
     """What the odds are of, and what the average level is, where there is one."""
-    if len(facts.labels) == 2:
+    if facts.is_one_of_many:
+        odds = f"Odds are those of {shortened(facts.event)} against the (geometric) mean of all classes."
+    elif len(facts.labels) == 2:
         odds = f"Odds are those of {shortened(facts.event)} against {shortened(facts.labels[0])}."
     else:
         odds = "Odds are those of the class named, against the (geometric) mean of all classes."

@@ -139,7 +139,8 @@ class Study:
     separation : str
         Whether hyperplanes separate the classes: "complete", "quasi-complete", "overlapping"; "unknown" where that
         was not checked.
-    positive : the class of interest where there are two, which odds and decisions are told for; None if none was named
+    positive : the class of interest, which odds and decisions are told for, of more than two classes against all
+        others; None if none was named
     """
 
     name: str

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import separatrix as sx
-from separatrix.cli.plot import PICTURES
+from separatrix.cli.plot import PICTURES, SURFACES
 from separatrix.tables import TableClassifier
 
 STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -18,8 +18,9 @@ def two(folder):
     X, y = sx.datasets.make_overlapping(80, rng=0)
     table = pa.table({"a": X[:, 0], "b": X[:, 1]})
     pyarrow.csv.write_csv(table.append_column("y", pa.array(y)), "two.csv")
-    for name, columns in (("two.sx", ["a", "b"]), ("one.sx", ["a"])):
-        estimator = sx.BayesianLogisticRegression(approximation="laplace")
+    saved = {"two.sx": (["a", "b"], None), "one.sx": (["a"], None), "rbf.sx": (["a", "b"], sx.basis.RBF(width=1.0))}
+    for name, (columns, basis) in saved.items():
+        estimator = sx.BayesianLogisticRegression(approximation="laplace", basis=basis)
         model = TableClassifier(estimator).fit(table.select(columns), y)
         model.target_name_ = "y"
         sx.save(model, name)
@@ -28,7 +29,7 @@ def two(folder):
 
 @pytest.mark.parametrize("kind", PICTURES)
 def test_every_kind_draws_something(two, run, kind):
-    model = "one.sx" if PICTURES[kind].n_columns == 1 else "two.sx"
+    model = "rbf.sx" if kind == "evidence" else "one.sx" if PICTURES[kind].n_columns == 1 else "two.sx"
     result = run("plot", model, "two.csv", "--kind", kind, "-o", "p.png")
     assert result.exit_code == 0, result.output
     assert len((two / "p.png").read_bytes()) > 5000
@@ -48,6 +49,8 @@ def test_the_ending_says_the_format(folder, run, run_json, ending):
         (["--kind", "reliability"], 2, "needs labelled rows"),
         (["-o", "p.jpeg"], 4, ".png or .svg or .pdf"),
         (["loans.csv", "--kind", "boundary"], 3, "models of 2 columns of numbers"),
+        (["loans.csv", "--kind", "likelihood"], 3, "models of 2 columns of numbers"),
+        (["loans.csv", "--kind", "evidence"], 3, "has no such functions. separatrix explain tells its evidence"),
         (
             ["loans.csv", "--kind", "reliability", "-t", "purpose"],
             3,
@@ -118,3 +121,60 @@ def test_the_class_of_interest_turns_weights_and_calibration(folder, run, drawn)
     assert "defaulted" in low.event
     assert "repaid" in high.event
     assert run("plot", "model.sx", "loans.csv", "--kind", "projection", "--positive", "repaid").exit_code == 2
+
+
+def test_a_class_that_is_false_is_remembered_as_the_one_of_interest(two, run, drawn):
+    import pyarrow.csv
+
+    table = pyarrow.csv.read_csv("two.csv")
+    label = [value == 1 for value in table.column("y").to_pylist()]
+    model = TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(table.drop(["y"]), label)
+    model.target_name_, model.positive_ = "y", False
+    sx.save(model, "truth.sx")
+    pyarrow.csv.write_csv(table.set_column(2, "y", pa.array(label)), "truth.csv")
+    assert run("plot", "truth.sx", "truth.csv", "--kind", "reliability", "-o", "p.png").exit_code == 0
+    assert "False" in drawn[0].event
+
+
+def test_of_many_rows_a_surface_is_drawn_from_some_and_says_so(two, run_json, monkeypatch):
+    monkeypatch.setitem(SURFACES, "likelihood", 50)
+    found = run_json("plot", "two.sx", "two.csv", "--kind", "likelihood", "-o", "p.png")
+    assert found["notes"] == ["Drawn from 50 of the 80 rows, evenly spread: with all of them it is steeper."]
+
+
+@pytest.fixture
+def irises(tmp_path, monkeypatch):
+    """A saved model of three classes, and its table."""
+    import pyarrow.csv
+
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=150)
+    labels = np.array(["setosa", "versicolor", "virginica"])[codes]
+    table = pa.table({"length": codes + rng.normal(size=150), "width": rng.normal(size=150) - 0.5 * codes})
+    pyarrow.csv.write_csv(table.append_column("species", pa.array(labels)), "irises.csv")
+    model = TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(table, labels)
+    model.target_name_ = "species"
+    sx.save(model, "irises.sx")
+    return model, table, labels
+
+
+def test_one_of_three_classes_has_weights_and_a_calibration_of_its_own(irises, run, drawn):
+    from separatrix import metrics
+
+    model, table, labels = irises
+    for kind in ("coefficients", "reliability"):
+        words = ("plot", "irises.sx", "irises.csv", "--kind", kind, "--positive", "virginica", "-o", "p.png", "--force")
+        assert run(*words).exit_code == 0
+    weights, curve = drawn
+    assert weights.labels == ("virginica",)
+    p = model.predict_proba(table)[:, 2]
+    expected = metrics.ece(np.stack([1 - p, p], axis=1), (labels == "virginica").astype(int))
+    assert curve.ece.value == pytest.approx(expected.value)
+    assert "virginica" in curve.event
+
+
+def test_the_likelihood_of_three_classes_is_refused_with_what_to_draw(irises, run):
+    result = run("plot", "irises.sx", "irises.csv", "--kind", "likelihood")
+    assert result.exit_code == 3
+    assert "has 3, and a w for each. Draw coefficients or reliability" in " ".join(result.stderr.split())

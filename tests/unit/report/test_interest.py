@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from separatrix.report.document import render
 from separatrix.report.facts import facts_of
 from separatrix.report.interest import facing
 
@@ -55,3 +56,39 @@ def test_a_study_is_left_alone_where_the_second_class_is_the_rarer_or_there_are_
     rare = replace(study_of_two, counts=np.array([90, 10]))
     assert facing(rare) is rare
     assert facing(facing(replace(study_of_two, counts=np.array([10, 90])))).classes.tolist() == ["stays", "leaves"]
+
+
+@pytest.fixture
+def pallida(study_of_five):
+    return replace(study_of_five, positive="pallida")
+
+
+def test_one_of_five_classes_is_seen_against_all_others(pallida):
+    turned, k = facing(pallida), pallida.classes.tolist().index("pallida")
+    assert turned.classes.tolist() == ["not pallida", "pallida"]
+    assert turned.counts.tolist() == [pallida.n_rows - pallida.counts[k], pallida.counts[k]]
+    held = turned.held_out
+    np.testing.assert_array_equal(held.codes, pallida.held_out.codes == k)
+    np.testing.assert_allclose(held.P.sum(axis=1), 1)
+    facts = facts_of(turned)
+    assert facts.auc.value == pytest.approx(roc_auc_score(pallida.held_out.codes == k, pallida.held_out.P[:, k]))
+    assert facts.is_one_of_many
+
+
+def test_its_weights_and_curves_are_those_it_has_among_the_five(pallida):
+    turned, k = facing(pallida), pallida.classes.tolist().index("pallida")
+    assert turned.coefficients == tuple(c for c in pallida.coefficients if c.label == "pallida")
+    for before, after in zip(pallida.effects, turned.effects, strict=True):
+        np.testing.assert_array_equal(after.mean[:, 1], before.mean[:, k])
+        np.testing.assert_array_equal(after.lower[:, 1], before.lower[:, k])
+        np.testing.assert_allclose(after.mean[:, 0], 1 - before.mean[:, k])
+        assert (after.lower[:, 0] <= after.upper[:, 0]).all()
+
+
+def test_the_report_on_one_of_five_keeps_the_classes_and_says_what_the_odds_are_of(pallida):
+    page = " ".join(render(pallida).split())
+    assert "everything below is about pallida against all others" in page
+    assert "Odds are those of pallida against the (geometric) mean of all classes." in page
+    assert 'Act where the probability of <strong class="name">pallida</strong>' in page
+    assert "virginica" in page  # among the data at a glance
+    assert "Class of interest" in page
