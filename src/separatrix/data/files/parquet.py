@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,14 +74,14 @@ class ParquetTable(AbstractTable):
 
 
 def read_groups(
-    file: Path, columns: tuple[str, ...], rows: int, *, groups: range | None = None, called: Path | None = None
+    file: Path, columns: tuple[str, ...], rows: int, *, groups: Sequence[int] | None = None, called: Path | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Batches of some row groups of one file, of all of them where None; errors call the file what the user did."""
     import pyarrow.parquet as pq
 
     name = called or file
     with reading_group(name), pq.ParquetFile(file) as opened:
-        for group in groups or range(opened.metadata.num_row_groups):
+        for group in range(opened.metadata.num_row_groups) if groups is None else groups:
             with reading_group(name, group):
                 for batch in opened.iter_batches(rows, row_groups=[group], columns=list(columns)):
                     yield batch.select(list(columns))
