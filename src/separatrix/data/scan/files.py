@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from separatrix.data.files import FileReadError, TableFile, open_table
-from separatrix.data.files.location import FORMATS, STANDARD, find
+from separatrix.data.files.location import STANDARD, find
 from separatrix.data.files.parquet import read_groups
 from separatrix.data.scan.batches import batch_rows
+from separatrix.data.scan.groups import group_rows, possible_groups, spans_of_groups
 from separatrix.data.scan.part import Part
 from separatrix.data.scan.stamp import FileStamp
 from separatrix.data.scan.where import Condition
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["FilePart", "FileRows", "open_files"]
-
-SHARE_ROWS = 2**20  # of a part of a Parquet file, at least: fewer are not worth another reading of its footer
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,8 @@ class FilePart:
         What the file was when it was opened; it is looked at before and after each reading.
     where : Condition, optional
         Which rows count.
-    groups : range, optional
-        Row groups of a Parquet file.
+    groups : tuple of int, optional
+        Row groups of a Parquet file: those that may have a row that counts.
     n_rows : int, optional
         Where known.
     table : TableFile, optional
@@ -59,7 +59,7 @@ class FilePart:
     types: Mapping[str, pa.DataType]
     stamp: FileStamp | None = None
     where: Condition | None = None
-    groups: range | None = None
+    groups: tuple[int, ...] | None = None
     n_rows: int | None = None
     table: TableFile | None = field(default=None, repr=False)
 
@@ -158,19 +158,26 @@ class FileRows:
 
     def parts(self, columns: Sequence[str]) -> tuple[Part, ...]:
         """A part for each file."""
-        return tuple(
-            self._part(file, columns, None if file.groups is None else range(len(file.groups))) for file in self.files
-        )
+        return tuple(self._part(file, columns, groups) for file, groups in zip(self.files, self._groups, strict=True))
 
     def shares(self, columns: Sequence[str]) -> tuple[Part, ...]:
         """Parts for several readers: files, and spans of row groups of Parquet files."""
         return tuple(
-            self._part(file, columns, groups)
-            for file in self.files
-            for groups in ([None] if file.groups is None else _spans(file.groups))
+            self._part(file, columns, span)
+            for file, groups in zip(self.files, self._groups, strict=True)
+            for span in ([None] if groups is None or file.groups is None else spans_of_groups(file.groups, groups))
         )
 
-    def _part(self, file: OpenFile, columns: Sequence[str], groups: range | None) -> FilePart:
+    @cached_property
+    def _groups(self) -> tuple[tuple[int, ...] | None, ...]:
+        """Of each file the row groups that may have a row that counts; None of one that has no groups."""
+        wanted = None if self.where is None else self.schema(self.where.columns)
+        return tuple(
+            None if file.groups is None else possible_groups(file.table.path, len(file.groups), self.where, wanted)
+            for file in self.files
+        )
+
+    def _part(self, file: OpenFile, columns: Sequence[str], groups: tuple[int, ...] | None) -> FilePart:
         names = list(dict.fromkeys([*columns, *(self.where.columns if self.where else ())]))
         schema = self.schema(names)
         n_rows = file.table.n_rows if groups is None or file.groups is None else sum(file.groups[i] for i in groups)
@@ -206,30 +213,7 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
 def _opened(path: str, types: Mapping[str, Any] | None) -> OpenFile:
     table = open_table(path, types=types)
     stamp = None if path == STANDARD else FileStamp.of(str(table.path))
-    return OpenFile(path, table, stamp, _group_rows(table))
-
-
-def _group_rows(table: TableFile) -> tuple[int, ...] | None:
-    """Rows of each row group; None where they cannot be read one by one: another format, packed, or without names."""
-    if table.format != "parquet" or table.path.suffix not in FORMATS["parquet"]:
-        return None
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(table.path) as opened:
-        metadata = opened.metadata
-        if tuple(opened.schema_arrow.names) != table.columns:
-            return None
-        return tuple(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
-
-
-def _spans(groups: Sequence[int]) -> Iterator[range]:
-    """Row groups that stand together, each span worth a visit."""
-    start = rows = 0
-    for group, n in enumerate(groups):
-        rows += n
-        if rows >= SHARE_ROWS or group == len(groups) - 1:
-            yield range(start, group + 1)
-            start, rows = group + 1, 0
+    return OpenFile(path, table, stamp, group_rows(table))
 
 
 def _expanded(path: str) -> tuple[str, ...]:

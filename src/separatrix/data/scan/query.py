@@ -120,7 +120,7 @@ def open_query(sql: str, connection: Any, where: Any) -> QueryRows:
     if not rows.columns:
         raise DataError(f"{rows.title} returns no columns. Give a SELECT.")
     _require_distinct(rows.columns, rows.title)
-    return rows if where is None else replace(rows, where=ArrowCondition(where, rows.columns))
+    return rows if where is None else replace(rows, where=ArrowCondition.of(where, rows))
 
 
 def _require_distinct(names: Sequence[str], title: str) -> None:

@@ -154,7 +154,7 @@ def _is_paths(source: Any) -> bool:
 
 
 def _where(origin: FileRows | StreamRows, where: Any) -> Origin:
-    return origin if where is None else replace(origin, where=make_condition(where, origin.columns))
+    return origin if where is None else replace(origin, where=make_condition(where, origin))
 
 
 def _require_column(name: str, origin: Origin) -> None:

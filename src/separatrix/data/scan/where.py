@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which rows of a table count: a condition in SQL, which DuckDB evaluates batch by batch, or an expression of Arrow."""
+"""Which rows of a table count: a condition in SQL, which DuckDB evaluates batch by batch, or an expression of Arrow.
+
+A condition also tells what it `implies`, so that row groups of Parquet which cannot have such a row are not read.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from separatrix.data.scan.bounds import implied, parse
 from separatrix.data.table.batch import did_you_mean
 from separatrix.exceptions import DataError
 
@@ -17,20 +21,36 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrowCondition", "Condition", "SqlCondition", "make_condition"]
 
+COMPARISONS = re.compile(r"(?:[() ]|and |or |[^()\s]+ (?:[<>]=?|==) [^()\s]+)+")  # joined by and, or; nothing negated
+
 
 class Condition(Protocol):
     """Which rows count."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """That it speaks of, or may speak of."""
+        """That it speaks of."""
 
     def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows for which it holds."""
 
+    def implies(self, schema: pa.Schema) -> Any:
+        """An expression of Arrow that holds for all of them, on columns of these types; None where none is known."""
 
-def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
-    """The condition that a user wrote on a table with these columns.
+
+class Typed(Protocol):
+    """A table that knows its columns and their types."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All there are."""
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """The types of some."""
+
+
+def make_condition(where: Any, table: Typed) -> Condition:
+    """The condition that a user wrote on the rows of a table.
 
     Raises
     ------
@@ -40,14 +60,14 @@ def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
     import pyarrow.compute as pc
 
     if isinstance(where, pc.Expression):
-        return ArrowCondition(where, columns)
+        return ArrowCondition.of(where, table)
     if not isinstance(where, str):
         raise DataError(f'where={where!r}: give a condition in SQL, such as "age > 30", or a pyarrow expression.')
     used = _columns_of(where)
     for name in used:
-        if name not in columns:
-            raise DataError(f"where={where!r}: the table has no column {name!r}.{did_you_mean(name, columns)}")
-    return SqlCondition(where, used or columns[:1])  # DuckDB must have something to look at
+        if name not in table.columns:
+            raise DataError(f"where={where!r}: the table has no column {name!r}.{did_you_mean(name, table.columns)}")
+    return SqlCondition(where, used or table.columns[:1])  # DuckDB must have something to look at
 
 
 @dataclass(frozen=True)
@@ -71,6 +91,10 @@ class SqlCondition:
                     raise DataError(f"where={self.text!r} is not understood: {str(error).splitlines()[0]}.") from error
                 yield batch.filter(self._decisions(answers.column(0).combine_chunks()))
 
+    def implies(self, schema: pa.Schema) -> Any:
+        """What can be said of single columns."""
+        return implied(self.text, schema)
+
     def _decisions(self, answers: pa.Array) -> pa.Array:
         import pyarrow as pa
 
@@ -84,10 +108,21 @@ class SqlCondition:
 
 @dataclass(frozen=True, eq=False)
 class ArrowCondition:
-    """An expression does not tell which columns it speaks of, so all are read."""
+    """An expression of Arrow, and the columns it speaks of."""
 
     expression: Any
     columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, expression: Any, table: Typed) -> ArrowCondition:
+        """On a table. An expression does not tell which columns it needs: it is tried on tables that lack some."""
+        if "FieldPath(" in str(expression):
+            raise DataError(
+                f"where={expression} speaks of a column by its number, and columns are read in an order of their own. "
+                "Name it: pyarrow.compute.field('name')."
+            )
+        none = table.schema(table.columns).empty_table()
+        return cls(expression, _needed(expression, table.columns, (), none) or table.columns[:1])
 
     def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows for which it holds."""
@@ -99,17 +134,41 @@ class ArrowCondition:
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
                 raise DataError(f"where={self.expression} is not understood: {error}.") from error
 
+    def implies(self, schema: pa.Schema) -> Any:
+        """Itself; with floats only where it is false for NaN, which Arrow forgets when it asks statistics."""
+        import pyarrow as pa
+
+        has_floats = any(pa.types.is_floating(column.type) for column in schema)
+        return None if has_floats and not COMPARISONS.fullmatch(str(self.expression)) else self.expression
+
+
+def _needed(expression: Any, columns: tuple[str, ...], beside: tuple[str, ...], none: pa.Table) -> tuple[str, ...]:
+    """Those of the columns that an expression needs ``beside`` others; ``none`` has all columns and no rows."""
+    if _is_understood(expression, none.select([*beside])):
+        return ()
+    if len(columns) <= 1:
+        return columns
+    half = len(columns) // 2
+    first = _needed(expression, columns[:half], (*beside, *columns[half:]), none)
+    return first + _needed(expression, columns[half:], (*beside, *first), none)
+
+
+def _is_understood(expression: Any, table: pa.Table) -> bool:
+    import pyarrow as pa
+
+    try:
+        table.filter(expression)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        return False
+    return True
+
 
 def _columns_of(where: str) -> tuple[str, ...]:
     """The names of columns in a condition, as DuckDB's own parser finds them."""
-    import duckdb
-
-    with closing(duckdb.connect()) as database:
-        query = f"SELECT 1 FROM t WHERE {where}"
-        parsed = json.loads(database.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()[0][0])
-    if parsed["error"]:
-        raise DataError(f"where={where!r} is not understood: {parsed.get('error_message', 'no condition of SQL')}.")
-    return tuple(dict.fromkeys(_references(parsed["statements"][0]["node"]["where_clause"])))
+    tree, wrong = parse(where)
+    if wrong:
+        raise DataError(f"where={where!r} is not understood: {wrong}.")
+    return tuple(dict.fromkeys(_references(tree)))
 
 
 def _references(node: Any) -> Iterator[str]:

@@ -3,11 +3,12 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from separatrix.data.files import FileReadError, open_writer
-from separatrix.data.scan import files
+from separatrix.data.scan import groups
 from separatrix.data.scan.files import open_files
 from separatrix.data.scan.where import make_condition
 
@@ -57,10 +58,10 @@ def test_a_pattern_of_csv_files_is_one_table(table, tmp_path):
 def test_row_groups_are_shares_that_make_up_the_file(table, tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pq.write_table(table, path, row_group_size=100)
-    monkeypatch.setattr(files, "SHARE_ROWS", 250)
+    monkeypatch.setattr(groups, "SHARE_ROWS", 250)
     shares = open_files(path, None).shares(["x0"])
     assert [share.n_rows for share in shares] == [300, 300, 300]
-    assert [share.groups for share in shares] == [range(0, 3), range(3, 6), range(6, 9)]
+    assert [share.groups for share in shares] == [(0, 1, 2), (3, 4, 5), (6, 7, 8)]
     assert rows(pickle.loads(pickle.dumps(shares)))["x0"].to_pylist() == table["x0"].to_pylist()
 
 
@@ -97,15 +98,51 @@ def test_drift_of_columns_names_the_column_and_both_files(other, tmp_path):
         open_files(tmp_path, None)
 
 
-def test_a_damaged_row_group_is_named_with_its_file(table, tmp_path):
-    path = tmp_path / "a.parquet"
-    pq.write_table(table.select(["x0"]), path, row_group_size=300, compression="zstd")
-    at = pq.read_metadata(path).row_group(1).column(0)
+def damaged(table, path, column=0):
+    """Three row groups, the second of which has a column that cannot be read."""
+    pq.write_table(table, path, row_group_size=len(table) // 3, compression="zstd")
+    at = pq.read_metadata(path).row_group(1).column(column)
     with path.open("r+b") as file:
         file.seek((at.dictionary_page_offset or at.data_page_offset) + 40)
         file.write(b"\xff" * 200)
+    return path
+
+
+def test_a_damaged_row_group_is_named_with_its_file(table, tmp_path):
+    path = damaged(table.select(["x0"]), tmp_path / "a.parquet")
     with pytest.raises(FileReadError, match=r"a\.parquet is damaged in row group 1"):
         rows(open_files(path, None).parts(["x0"]))
+
+
+def narrowed(path, where):
+    origin = open_files(path, None)
+    return replace(origin, where=make_condition(where, origin))
+
+
+@pytest.mark.parametrize("where", ["n >= 600", pc.field("n") >= 600], ids=str)
+@pytest.mark.parametrize("how", ["parts", "shares"])
+def test_a_row_group_that_statistics_exclude_is_not_read(where, how, table, tmp_path):
+    table = table.append_column("n", pa.array(np.arange(900)))
+    path = damaged(table.select(["x0", "n"]), tmp_path / "a.parquet")
+    found = rows(getattr(narrowed(path, where), how)(["x0"]))
+    assert found["x0"].to_pylist() == table["x0"].to_pylist()[600:]
+    with pytest.raises(FileReadError, match=r"a\.parquet is damaged in row group 1"):  # now one that may count
+        rows(getattr(narrowed(path, "n >= 599"), how)(["x0"]))
+
+
+@pytest.mark.parametrize("where", ["n >= 100", pc.field("n") >= 100], ids=str)
+def test_a_column_that_nobody_asked_for_is_not_read(where, table, tmp_path):
+    table = table.append_column("n", pa.array(np.arange(900)))
+    path = damaged(table.select(["x0", "n", "x1"]), tmp_path / "a.parquet")
+    assert rows(narrowed(path, where).parts(["x1"]))["x1"].to_pylist() == table["x1"].to_pylist()[100:]
+
+
+def test_a_file_of_which_no_row_counts_has_a_part_without_rows(table, tmp_path):
+    path = written(table, tmp_path / "a.parquet")
+    for how in ("parts", "shares"):
+        (part,) = getattr(narrowed(path, "count > 1000"), how)(["x0"])
+        assert part.groups == ()
+        assert list(part.batches()) == []
 
 
 @pytest.mark.parametrize("when", ["before", "during"])
@@ -124,7 +161,7 @@ def test_a_file_that_changes_is_noticed_before_and_after_it_is_read(when, table,
 
 def test_a_condition_needs_no_column_of_the_model(table, tmp_path):
     origin = open_files(written(table, tmp_path / "a.parquet"), None)
-    origin = replace(origin, where=make_condition("kind = 'oak'", origin.columns))
+    origin = replace(origin, where=make_condition("kind = 'oak'", origin))
     (part,) = origin.parts(["x0"])
     assert (origin.n_rows, part.n_rows) == (None, None)
     assert rows([part]).column_names == ["x0"]
