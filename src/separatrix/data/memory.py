@@ -21,6 +21,7 @@ from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.reader import Reader, open_reader
 from separatrix.data.source import Stat
+from separatrix.data.watch import followed
 
 __all__ = ["InMemory", "as_source", "join_answers", "spans_of"]
 
@@ -71,16 +72,18 @@ class InMemory:
 
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass. Blocks and the order of additions are fixed, so equal runs give equal bits."""
-        results = map_in_order(lambda span: statistic(self._block(span)), spans_of(self.n_rows, self.rows_per_block))
-        return functools.reduce(operator.add, results)
+        spans = spans_of(self.n_rows, self.rows_per_block)
+        results = map_in_order(lambda span: statistic(self._block(span)), spans)
+        return functools.reduce(operator.add, followed(results, spans))
 
     def fold(
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
     ) -> State:
         """Thread ``state`` through the blocks in order, or shuffled: first blocks, then rows within."""
         spans = spans_of(self.n_rows, self.rows_per_block)
-        for i in range(len(spans)) if rng is None else rng.permutation(len(spans)):
-            block = self._block(spans[i])
+        order = spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
+        for span in followed(order, order):
+            block = self._block(span)
             state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
         return state
 
@@ -88,7 +91,7 @@ class InMemory:
         """``row_function`` of every row, in order; sparse where its answers are."""
         spans = spans_of(self.n_rows, MAP_BLOCKS * self.rows_per_block)
         answers = map_in_order(lambda span: row_function(self.reader.read(span)), spans)
-        return join_answers(answers, spans, self.n_rows)
+        return join_answers(iter(followed(answers, spans)), spans, self.n_rows)
 
     def _block(self, span: slice) -> Block:
         return Block(

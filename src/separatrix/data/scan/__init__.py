@@ -10,7 +10,7 @@ from separatrix.data.scan.errors import QueryError, RowsChangedError
 from separatrix.data.scan.labels import LabelTally, tally_labels
 from separatrix.data.scan.part import BlockPlan, Part, block_of, blocks_of, pieces_of
 from separatrix.data.scan.scan import EncodedScan, Scan, scan
-from separatrix.data.scan.watch import watched
+from separatrix.data.watch import watched
 
 __all__ = [
     "BlockPlan",

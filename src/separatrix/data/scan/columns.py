@@ -14,7 +14,7 @@ from separatrix.data.scan.labels import plain
 from separatrix.data.scan.matrix import is_number, numbers
 from separatrix.data.scan.part import Piece
 from separatrix.data.scan.passes import Passes
-from separatrix.data.scan.watch import Progress
+from separatrix.data.watch import Progress
 from separatrix.exceptions import DataError
 
 if TYPE_CHECKING:

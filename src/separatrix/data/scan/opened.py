@@ -30,9 +30,9 @@ from separatrix.data.scan.matrix import precision
 from separatrix.data.scan.part import BlockPlan, Piece
 from separatrix.data.scan.passes import Ledger, Origin, Passes
 from separatrix.data.scan.source import Scanned
-from separatrix.data.scan.watch import Progress
 from separatrix.data.source import Source
 from separatrix.data.table import Schema
+from separatrix.data.watch import Progress
 from separatrix.exceptions import DataError
 
 if TYPE_CHECKING:

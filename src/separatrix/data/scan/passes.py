@@ -12,7 +12,7 @@ from separatrix.data.scan.ahead import read_ahead
 from separatrix.data.scan.batches import WHOLE
 from separatrix.data.scan.errors import QueryError, RowsChangedError
 from separatrix.data.scan.part import Part, Piece, pieces_of
-from separatrix.data.scan.watch import Progress, begin_pass
+from separatrix.data.watch import Progress, begin_pass
 from separatrix.exceptions import DataError
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from separatrix.data.memory import MAP_BLOCKS, block_rows
 from separatrix.data.scan.batches import WHOLE
 from separatrix.data.scan.part import BlockPlan, Piece, block_of
 from separatrix.data.scan.passes import Passes
-from separatrix.data.scan.watch import Progress
 from separatrix.data.source import Stat
+from separatrix.data.watch import Progress
 
 __all__ = ["Scanned"]
 

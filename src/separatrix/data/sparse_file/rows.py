@@ -20,9 +20,9 @@ from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.memory import MAP_BLOCKS, block_rows, join_answers, spans_of
 from separatrix.data.pairing import Labelled, LabelRules, check_weight, pair, require_weight
-from separatrix.data.scan.watch import begin_pass
 from separatrix.data.source import Source, Stat
 from separatrix.data.sparse_file.parsing import SparseRows, joined
+from separatrix.data.watch import begin_pass
 from separatrix.exceptions import DataError
 
 if TYPE_CHECKING:
