@@ -13,8 +13,9 @@ stands alone:
     evidence/       §4.4.1, §3.5  ln p(data), and how it changes with the prior
     tuning/         §3.5          the prior that makes the data most probable
 
-and on top of them
+and beside or on top of them
 
+    joint           p(data | w) p(w), from the words that a user has for them
     diagnostics     whether Laplace's Gaussian will do, and what to take instead
     inference       from an objective to a posterior: mode, Gaussian, diagnosis, repair, with the prior tuned on the way
     logistic        the classifier

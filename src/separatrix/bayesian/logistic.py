@@ -12,7 +12,6 @@ Gaussian is Laplace's at the mode, or a better one where that is poor: see `diag
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,26 +25,19 @@ from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence.hyper import rescaled
 from separatrix.bayesian.inference import METHODS, Inference, Options, infer
+from separatrix.bayesian.joint import LIKELIHOODS, likelihood_of, proper_prior, require_proper
 from separatrix.bayesian.posterior.approximation import Activations
 from separatrix.bayesian.posterior.structure import STRUCTURES
 from separatrix.bayesian.posterior.weights import WeightPosterior, WeightSummary, interval_tails, summarise
 from separatrix.bayesian.predictive.integral import RULES, class_probabilities, probabilities_and_errors
+from separatrix.bayesian.predictive.interval import N_DRAWS, interval_of_classes, interval_of_two
 from separatrix.data import labels_of
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
-from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
-from separatrix.priors import Flat, Gaussian, Penalty
+from separatrix.priors import Gaussian, Penalty
 from separatrix.shell import LinearClassifier, Training, unchanged_on_error
 from separatrix.solvers.posterior import Posterior, pose
 
 __all__ = ["ActivationDistribution", "BayesianLogisticRegression"]
-
-N_DRAWS = 2000  # for intervals of K classes
-AT_ONCE = 2**20  # probabilities over those draws that are held at a time, 8 MB
-INTERCEPT_SCALE = 10.0  # of a bias whose prior is not stated: class frequencies of any table are within two sd
-NO_EVIDENCE = (
-    "under a flat prior the evidence of any data is zero, its logarithm minus infinity. Give a Gaussian with finite "
-    "scales, or use LogisticRegression(alpha=0) for a point estimate."
-)
 
 
 class ActivationDistribution(NamedTuple):
@@ -192,23 +184,27 @@ class BayesianLogisticRegression(LinearClassifier):
         return self
 
     def _learn(self, training: Training, prior: Gaussian | Penalty) -> None:
-        self.likelihood_ = self._likelihood(training.classes)
         with single_thread_blas():
-            objective = pose(
-                training.source,
-                self.likelihood_,
-                prior,
-                fit_intercept=self.fit_intercept,
-                standardize=self.standardize and isinstance(prior, Gaussian),
-            )
-            _require_proper(objective)
-            found = infer(objective, self._options())
+            found = infer(self._pose(training, prior), self._options())
         self._keep_findings(found, prior, training)
+
+    def _pose(self, training: Training, prior: Gaussian | Penalty) -> Posterior:
+        """p(D, w), which is to be approximated as a function of w."""
+        objective = pose(
+            training.source,
+            likelihood_of(self.likelihood, self.noise, training.classes),
+            prior,
+            fit_intercept=self.fit_intercept,
+            standardize=self.standardize and isinstance(prior, Gaussian),  # a posterior is in units of its own
+        )
+        require_proper(objective)
+        return objective
 
     def _keep_findings(self, found: Inference, prior: Gaussian | Penalty, training: Training) -> None:
         objective, approximation = found.objective, found.approximation
         design = objective.design
         names = (*training.source.columns, "intercept")[: design.width]
+        self.likelihood_ = likelihood_of(self.likelihood, self.noise, training.classes)
         self.posterior_ = WeightPosterior(approximation, design, names)
         self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
@@ -255,10 +251,12 @@ class BayesianLogisticRegression(LinearClassifier):
         check_is_fitted(self)
         tails = interval_tails("predict_interval", level)
         if len(self.coef_) == 1:
-            return self._map_rows(X, lambda Phi: self._two_class_interval(Phi, special.ndtri(tails)))
+            z = special.ndtri(tails)
+            return self._map_rows(X, lambda Phi: interval_of_two(self.likelihood_, self._activations(Phi), z))
         draws = self.posterior_.approximation.sample(N_DRAWS, generator(self.rng))
         theta = np.ascontiguousarray(np.moveaxis(draws, 0, 2))
-        return self._map_rows(X, lambda Phi: self._interval_of_draws(Phi, theta, tails))
+        padded = self.posterior_.design.regressors
+        return self._map_rows(X, lambda Phi: interval_of_classes(self.likelihood_, padded(Phi), theta, tails))
 
     def decision_distribution(self, X: Any) -> ActivationDistribution:
         """Mean and variance of the activation of each row, over the posterior."""
@@ -295,27 +293,11 @@ class BayesianLogisticRegression(LinearClassifier):
         variance = a.cov if a.mean.ndim == a.cov.ndim else np.diagonal(a.cov, axis1=1, axis2=2)
         return np.stack([a.mean, variance], axis=1)
 
-    def _two_class_interval(self, Phi: Rows, z: Float) -> Array:
-        a = self._activations(Phi)
-        bounds = a.mean[:, None] + np.sqrt(a.cov)[:, None] * z
-        return np.asarray(self.likelihood_.probability(bounds.ravel()).reshape(bounds.shape))
-
-    def _interval_of_draws(self, Phi: Rows, theta: Float, tails: Float) -> Array:
-        """Quantiles over draws θ (K, P, S) of the weights, (n, K, 2), of a few rows at a time."""
-        K, _, S = theta.shape
-        X, few = self.posterior_.design.regressors(Phi), max(1, AT_ONCE // (K * S))
-        bounds = np.empty((len(X), K, 2))
-        for start in range(0, len(X), few):
-            A = X[start : start + few] @ theta  # (K, few, S)
-            P = self.likelihood_.probability(A.reshape(K, -1).T).T.reshape(A.shape)
-            bounds[start : start + few] = np.moveaxis(_quantiles(P, tails), 0, 1)
-        return bounds
-
     # -- arguments -----------------------------------------------------------------------------------------------
 
     def _check_arguments(self) -> None:
         name = type(self).__name__
-        check_option(name, "likelihood", self.likelihood, ("logit", "probit", "label_noise"))
+        check_option(name, "likelihood", self.likelihood, LIKELIHOODS)
         check_number(name, "noise", self.noise, low=0.0, high=0.5)
         check_option(name, "approximation", self.approximation, METHODS)
         check_option(name, "predictive", self.predictive, RULES)
@@ -336,46 +318,10 @@ class BayesianLogisticRegression(LinearClassifier):
         tags.classifier_tags.multi_class = self.likelihood == "logit"
         return tags
 
-    def _likelihood(self, classes: Array) -> ClassLikelihood:
-        if len(classes) > 2:
-            if self.likelihood != "logit":
-                raise DataError(
-                    f"Only binary classification is supported by likelihood={self.likelihood!r}, but y has "
-                    f"{len(classes)} classes: {', '.join(map(repr, classes[:6].tolist()))}"
-                    f"{', ...' if len(classes) > 6 else ''}. Use likelihood='logit', or OneVsRest or OneVsOne."
-                )
-            return Softmax(len(classes))
-        if self.likelihood == "label_noise":
-            return LabelNoise(self.noise)
-        return Probit() if self.likelihood == "probit" else Logit()
-
     def _prior(self) -> Gaussian:
-        """The prior asked for, with a prior on the bias as well."""
-        prior = Gaussian() if self.prior is None else self.prior
-        if isinstance(prior, Flat):
-            raise DataError(f"{type(self).__name__}(prior={prior!r}): {NO_EVIDENCE}")
-        if not isinstance(prior, Gaussian):
-            raise ValueError(f"{type(self).__name__}(prior={prior!r}): give Gaussian(...), or None for Gaussian(1.0).")
-        return prior if np.isfinite(prior.intercept_scale) else replace(prior, intercept_scale=INTERCEPT_SCALE)
+        return proper_prior(type(self).__name__, self.prior)
 
     def _options(self) -> Options:
         return Options(
             self.approximation, self.structure, self.tune is not None, self.groups, self.tol, generator(self.rng)
         )
-
-
-def _require_proper(objective: Posterior) -> None:
-    """Raise, naming the column, where a weight has no prior."""
-    flat = np.flatnonzero(objective.prior.free)
-    if len(flat):
-        column = (*objective.source.columns, "the bias")[flat[0]]
-        raise DataError(f"The prior of {column!r} has an infinite scale: {NO_EVIDENCE}")
-
-
-def _quantiles(P: Float, shares: Float) -> Float:
-    """As `numpy.quantile` over the last axis, the shares last; by selection, which is several times faster. Moves P."""
-    place = shares * (P.shape[-1] - 1)
-    low = np.floor(place).astype(np.intp)
-    high = np.minimum(low + 1, P.shape[-1] - 1)
-    P.partition(np.concatenate([low, high]), axis=-1)
-    return np.asarray(P[..., low] + (place - low) * (P[..., high] - P[..., low]))

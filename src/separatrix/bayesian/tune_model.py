@@ -19,7 +19,6 @@ from separatrix.bayesian.evidence.fitter import FitLaplace
 from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.bayesian.tuning.outer import Judged, OuterTuned, Trial, tune_choice, tune_outer
 from separatrix.bayesian.tuning.scales import profile_scale
-from separatrix.solvers.posterior import Posterior, pose
 
 __all__ = ["TunedModel", "tune_model"]
 
@@ -118,23 +117,11 @@ def tune_model(
 
 def _judged(model: BayesianLogisticRegression, X: Any, y: Any, sample_weight: Any) -> Judged:
     """The evidence of a model that nobody may ever ask for anything else."""
-    objective = _objective(model, X, y, sample_weight)
+    model._check_arguments()
+    objective = model._pose(model._open_training(X, y, sample_weight, soft=True), model._prior())
     if model.tune is None:
         return FitLaplace(model.tol).fit(objective, None)
     return profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL)
-
-
-def _objective(model: BayesianLogisticRegression, X: Any, y: Any, sample_weight: Any) -> Posterior:
-    """What the model's ``fit`` would approximate."""
-    model._check_arguments()
-    training = model._open_training(X, y, sample_weight, soft=True)
-    return pose(
-        training.source,
-        model._likelihood(training.classes),
-        model._prior(),
-        fit_intercept=model.fit_intercept,
-        standardize=model.standardize,
-    )
 
 
 def _checked(model: Any) -> BayesianLogisticRegression:

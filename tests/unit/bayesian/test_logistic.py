@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import separatrix as sx
 from posteriors import overlapping
 from separatrix.bayesian import logistic
+from separatrix.bayesian.predictive import interval
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError
 
 X, Y = overlapping(90)
@@ -334,12 +335,12 @@ def test_constant_and_repeated_columns_are_the_priors_business():
 
 def test_intervals_of_k_classes_are_quantiles_over_the_draws_whatever_is_held_at_once(monkeypatch):
     fitted = model(rng=3, approximation="laplace").fit(X3, Y3)
-    theta = fitted.posterior_.approximation.sample(logistic.N_DRAWS, np.random.default_rng(3))
+    theta = fitted.posterior_.approximation.sample(interval.N_DRAWS, np.random.default_rng(3))
     A = np.einsum("np,skp->snk", fitted.posterior_.design.regressors(X3), theta)
     P = special.softmax(A, axis=2)
     expected = np.moveaxis(np.quantile(P, [0.05, 0.95], axis=0), 0, -1)
     assert_allclose(fitted.predict_interval(X3, 0.9), expected, rtol=1e-12)
-    monkeypatch.setattr(logistic, "AT_ONCE", 7 * 3 * logistic.N_DRAWS)  # seven rows, which do not divide the table
+    monkeypatch.setattr(interval, "AT_ONCE", 7 * 3 * interval.N_DRAWS)  # seven rows, which do not divide the table
     assert_allclose(fitted.predict_interval(X3, 0.9), expected, rtol=1e-12)
 
 
@@ -350,4 +351,4 @@ def test_intervals_of_k_classes_need_memory_for_few_rows_at_a_time():
     fitted.predict_interval(rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 64e6 < 8 * len(rows) * 3 * logistic.N_DRAWS
+    assert peak < 64e6 < 8 * len(rows) * 3 * interval.N_DRAWS

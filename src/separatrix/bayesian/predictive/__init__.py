@@ -11,6 +11,7 @@ integral over all weights is one over a single variable, or over K of them.
     logistic_normal     the mathematics of the logit: exactly, and then by a table
     softmax             K classes, by a rule that is exact for two
     softmax_qmc         K classes, as exactly as one likes, with a standard error
+    interval            no average, but how far probabilities vary over the posterior
 """
 
 from separatrix.bayesian.predictive.softmax import softmax_normal, softmax_probit_rule
