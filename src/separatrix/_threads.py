@@ -3,7 +3,7 @@
 
 Two threads that each run a one-thread BLAS on a block in cache beat a two-thread BLAS on the whole
 matrix (0.5 of the time for ``X.T @ X`` on two cores), and the order of additions no longer depends on
-how many threads there are.
+how many threads there are. A thread keeps the memory in which it works on one block for the next.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from math import prod
+from threading import Lock, local
 from typing import Any, TypeVar
 
 import joblib
+import numpy as np
 import threadpoolctl
+
+from separatrix._array import Array
 
 # Read once: libraries that start processes set it for those in the environment of this one.
 LIMIT = os.environ.get("OMP_NUM_THREADS", "")
@@ -55,6 +59,27 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator
         finally:
             for future in pending:
                 future.cancel()
+
+
+def scratch(shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array to work in, whatever it holds; the next call in this thread may hand out the same memory.
+
+    Fresh memory is cleared page by page before a program may write to it, which takes as long as a product with it.
+    An allocator may spare that by keeping what was freed, but that of a Dask worker is told to give it back at once.
+    """
+    n_bytes = prod(shape) * np.dtype(dtype).itemsize
+    if _Kept.bytes.nbytes < n_bytes:
+        _Kept.bytes = np.empty(n_bytes, np.uint8)
+    return np.asarray(_Kept.bytes[:n_bytes].view(dtype).reshape(shape))
+
+
+class _OfThread(local):
+    """What each thread has of its own."""
+
+    bytes: Array = np.empty(0, np.uint8)
+
+
+_Kept = _OfThread()
 
 
 @cache

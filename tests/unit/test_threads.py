@@ -1,11 +1,12 @@
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from separatrix._threads import map_in_order, n_threads, single_thread_blas
+from separatrix._threads import map_in_order, n_threads, scratch, single_thread_blas
 
 
 def blas_threads():
@@ -77,3 +78,16 @@ def test_passes_in_several_threads_of_the_user_restore_blas():
     for worker in workers:
         worker.join()
     assert blas_threads() == before
+
+
+def test_a_thread_works_in_memory_that_it_keeps_and_no_other_has():
+    first = scratch((3, 4), np.float64)
+    again = scratch((2, 5), np.float32)
+    assert np.shares_memory(first, again)
+    assert again.shape == (2, 5)
+    assert again.dtype == np.float32
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(scratch, (3, 4), np.float64).result()
+    assert not np.shares_memory(first, other)
+    longer = scratch((1000,), np.float64)
+    assert np.shares_memory(longer, scratch((3, 4), np.float64))

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense, to_host
+from separatrix._threads import scratch
 from separatrix.data.block import Block
 from separatrix.data.tensors import DeviceRows
 from separatrix.stats.device import curvature_gram
@@ -94,7 +95,7 @@ class Design:
 
     def regressors(self, X: Rows) -> Array:
         """φ̃ of some rows, (n, P), dense."""
-        return self._scaled(to_dense(X), np.ones(X.shape[0]), None, np.dtype(np.float64))
+        return self._scaled(to_dense(X), np.ones(X.shape[0]), None, np.empty((X.shape[0], self.width)))
 
     def in_user_units(self, theta: Float) -> tuple[Float, Float]:
         """Weights and bias of a(x) = coef x + intercept."""
@@ -132,15 +133,16 @@ class Design:
         return units
 
     def _dense_gram(self, X: Array, weight: Array, unit: Float | None, dtype: np.dtype[Any]) -> Float:
+        Z = scratch((len(X), self.width), dtype)
         if (weight >= 0).all():  # half of it is computed and mirrored
-            Z = self._scaled(X, np.sqrt(weight), unit, dtype)
+            Z = self._scaled(X, np.sqrt(weight), unit, Z)
             return np.asarray(Z.T @ Z, dtype=np.float64)
-        Z = self._scaled(X, np.ones(len(weight)), unit, dtype)
+        Z = self._scaled(X, np.ones(len(weight)), unit, Z)
         return np.asarray(Z.T @ (Z * weight.astype(dtype)[:, None]), dtype=np.float64)
 
-    def _scaled(self, X: Array, factor: Array, unit: Float | None, dtype: np.dtype[Any]) -> Array:
-        """factor φ̃ of a dense block, each column in its unit (M,), in a fresh array."""
-        Z, M = np.empty((len(X), self.width), dtype), len(self.origin)
+    def _scaled(self, X: Array, factor: Array, unit: Float | None, Z: Array) -> Array:
+        """factor φ̃ of a dense block, each column in its unit (M,), written to Z."""
+        M = len(self.origin)
         if _is_compiled(X):
             from separatrix.stats._kernels import scaled_rows
 
@@ -152,7 +154,7 @@ class Design:
         else:
             Z[:, :M] = (X - self.origin) / unit
         Z[:, M:] = 1.0
-        Z *= factor.astype(dtype)[:, None]
+        Z *= factor.astype(Z.dtype)[:, None]
         return Z
 
     def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse, to_dense
+from separatrix._threads import scratch
 from separatrix.data.block import Block
 from separatrix.data.source import Source
 from separatrix.data.tensors import DeviceRows, on_host
@@ -133,7 +134,7 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
             return diagonal_moments(block, n_classes)  # type: ignore[return-value]  # S is DiagonalScatter
         if is_sparse(block.X):
             return _sparse_moments(block.X[order], weight, bounds, scatter)
-        return _dense_moments(_sorted_copy(block.X, order), weight, bounds, scatter)
+        return _dense_moments(_sorted_copy(block.X, order, kept=scatter is FactoredScatter), weight, bounds, scatter)
 
 
 def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments[S]:
@@ -181,10 +182,14 @@ def diagonal_moments(block: Block, n_classes: int) -> ClassMoments[DiagonalScatt
     return ClassMoments(count, mean + rest, DiagonalScatter(squares - safe * rest**2))
 
 
-def _sorted_copy(X: Array, order: Codes) -> Array:
+def _sorted_copy(X: Array, order: Codes, *, kept: bool) -> Array:
     """``X[order]`` in the memory order of X: gathering across the grain takes twice as long."""
-    by_column = X.strides[0] < X.strides[1]
-    return np.take(X.T, order, axis=1).T if by_column else np.take(X, order, axis=0)
+    across = int(X.strides[0] < X.strides[1])
+    rows = X.T if across else X
+    Z = np.empty_like(rows) if kept else scratch(rows.shape, rows.dtype)
+    # Of positions out of range there are none; told to expect them, NumPy takes a copy and copies it again.
+    np.take(rows, order, axis=across, out=Z, mode="clip")
+    return Z.T if across else Z
 
 
 def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
