@@ -69,6 +69,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def _training_table(self, X: Any, *, reset: bool) -> Any:
+        """What is opened for fitting; models that take more than numbers translate it."""
+        return X
+
+    def _table(self, X: Any) -> Any:
+        """What is opened for prediction."""
+        return X
+
     def _open_training(
         self,
         X: Any,
@@ -87,7 +95,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         ``soft`` targets, y may have a column for each class, of probabilities: they become the targets of the source
         (of two classes, those of the second). ``known`` are the classes among which the labels must be.
         """
-        opened = open_rows(X, None if reset else known_columns(self))
+        opened = open_rows(self._training_table(X, reset=reset), None if reset else known_columns(self))
         validate_data(self, opened.likeness, skip_check_array=True, reset=reset)
         rows = opened.labelled(y, sample_weight, LabelRules(unlabelled, soft, known, least_classes))
         source = Counted(rows.source)
@@ -122,7 +130,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         number once (``read_once``) gains nothing from blocks that fit the cache, and gets taller ones.
         """
         check_is_fitted(self)
-        opened = open_rows(X, known_columns(self))
+        opened = open_rows(self._table(X), known_columns(self))
         validate_data(self, opened.likeness, skip_check_array=True, reset=False)
         answer = partial(_checked_answers, row_function=row_function, basis=self.basis_, allow_nan=allow_nan)
         return answers(opened.rows(read_once=read_once), answer)

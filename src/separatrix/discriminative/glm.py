@@ -3,9 +3,10 @@
 
     E[t | x] = μ(w'φ(x) + w0 + offset),      var[t | x] = φ V(μ)
 
-The mathematics is in `glm_fit` (the maximum), `inference` (tests and intervals) and `likelihoods.glm` (responses and
-links). Passes over the rows: one for the units of the columns, one per Newton step and its start, one to prove that a
-maximum exists where there may be none, one for everything that says how good the fit is.
+The mathematics is in `glm_fit` (the maximum), `inference` and `profile` (tests and intervals, which `estimates` puts to
+coefficients one by one) and `likelihoods.glm` (responses and links). Passes over the rows: one for the units of the
+columns, one per Newton step and its start, one to prove that a maximum exists where there may be none, one for
+everything that says how good the fit is.
 """
 
 from __future__ import annotations
@@ -20,18 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_number, check_option, check_positive
 from separatrix._array import Float
 from separatrix.data import gathered, numbers_beside
+from separatrix.discriminative.estimates import INTERVALS, Estimates
 from separatrix.discriminative.glm_fit import GLMFit, fit_glm, warn_if_separable, warn_if_unfinished
-from separatrix.discriminative.inference import (
-    TESTS,
-    TestResult,
-    each_coefficient,
-    positions,
-    quantile,
-    run_test,
-    wald_tests,
-)
+from separatrix.discriminative.inference import TESTS, TestResult, positions, quantile, run_test
 from separatrix.discriminative.null_model import null_deviance
-from separatrix.discriminative.profile import profile_interval
 from separatrix.discriminative.regressor import LinearRegressor, Training
 from separatrix.discriminative.summary import Summary
 from separatrix.discriminative.targets import open_targets
@@ -41,13 +34,6 @@ from separatrix.shell import truth_beside, unchanged_on_error
 from separatrix.solvers.newton import Newton
 
 __all__ = ["GeneralizedLinearModel"]
-
-INTERVALS = ("wald", "profile")
-PENALISED = (
-    "Penalised fit (alpha = {alpha:g}): coefficients are pulled towards zero, and standard errors and intervals are "
-    "those of the posterior, which takes the pull for a prior. A test of w = 0 would take it for evidence, so there is "
-    "none; set alpha=0 to test."
-)
 
 
 class GeneralizedLinearModel(LinearRegressor):
@@ -280,8 +266,9 @@ class GeneralizedLinearModel(LinearRegressor):
             How; see `separatrix.discriminative.inference`.
         """
         check_option("test", "method", method, TESTS)
-        self._refuse_if_penalised(f"test(method={method!r})")
-        return run_test(self._training_fit(), positions(columns, self.coefficient_names_), method)
+        estimates = self._estimates
+        estimates.require_unpenalised(f"test(method={method!r})")
+        return run_test(estimates.training_fit(), positions(columns, self.coefficient_names_), method)
 
     def summary(self, *, level: float = 0.95, interval: str = "wald", test: str = "wald") -> Summary:
         """A table of coefficients with standard errors, tests of each being zero, and intervals.
@@ -296,17 +283,17 @@ class GeneralizedLinearModel(LinearRegressor):
         test : {"wald", "likelihood-ratio", "score"}
             Statistic and p value of each coefficient. The last two fit the model again without it.
         """
-        check_is_fitted(self)
+        estimates = self._estimates
         check_option("summary", "interval", interval, INTERVALS)
         check_option("summary", "test", test, TESTS)
         if interval == "profile" or test != "wald":
-            self._refuse_if_penalised(f"summary(interval={interval!r}, test={test!r})")
-        lower, upper = self._limits(level, interval)
-        name, statistic, p_value = self._tests(test)
+            estimates.require_unpenalised(f"summary(interval={interval!r}, test={test!r})")
+        lower, upper = estimates.limits(level, interval)
+        name, statistic, p_value = estimates.tests(test)
         return Summary(
             title=f"{self.likelihood_.response.name} regression, {self.likelihood_.link} link",
             names=self.coefficient_names_,
-            coefficient=self._coefficients,
+            coefficient=estimates.coefficients,
             standard_error=self.standard_errors_,
             statistic=statistic,
             p_value=p_value,
@@ -317,7 +304,7 @@ class GeneralizedLinearModel(LinearRegressor):
             interval=interval,
             level=level,
             facts=self._facts(),
-            notes=() if self.alpha_ == 0 else (PENALISED.format(alpha=self.alpha_),),
+            notes=estimates.notes,
         )
 
     def _facts(self) -> dict[str, float]:
@@ -332,41 +319,12 @@ class GeneralizedLinearModel(LinearRegressor):
         }
 
     @property
-    def _coefficients(self) -> Float:
-        return np.append(self.coef_, self.intercept_) if self.fit_intercept else self.coef_
+    def _estimates(self) -> Estimates:
+        check_is_fitted(self)
+        coefficients = np.append(self.coef_, self.intercept_) if self.fit_intercept else self.coef_
+        return Estimates(coefficients, self.standard_errors_, self._residual, self.alpha_, self._fit)
 
     @property
     def _residual(self) -> float:
         """Degrees of freedom of Student's t; infinite where the dispersion is known."""
         return self.degrees_of_freedom_ if self.likelihood_.response.has_dispersion else np.inf
-
-    def _limits(self, level: float, interval: str) -> tuple[Float, Float]:
-        reach = quantile(level, self._residual)
-        if interval == "wald":
-            half = reach * self.standard_errors_
-            return self._coefficients - half, self._coefficients + half
-        fit = self._training_fit()
-        ends = np.array([profile_interval(fit, j, reach) for j in range(len(fit.names))])
-        return ends[:, 0], ends[:, 1]
-
-    def _tests(self, test: str) -> tuple[str, Float, Float]:
-        """Name, statistic and p value of each coefficient."""
-        if self.alpha_ > 0:
-            nothing = np.full(len(self.standard_errors_), np.nan)
-            return "z", nothing, nothing
-        if test == "wald":
-            return wald_tests(self._coefficients, self.standard_errors_, self._residual)
-        return each_coefficient(self._training_fit(), test)
-
-    def _refuse_if_penalised(self, asked: str) -> None:
-        check_is_fitted(self)
-        if self.alpha_ > 0:
-            raise ValueError(f"{asked} needs alpha=0. {PENALISED.format(alpha=self.alpha_)}")
-
-    def _training_fit(self) -> GLMFit:
-        if self._fit is None:
-            raise ValueError(
-                "Likelihood-ratio and score tests and profile intervals fit the model again, and a model that was "
-                "saved and loaded has no rows. Call fit(X, y) again; Wald tests and intervals need no rows."
-            )
-        return self._fit

@@ -2,8 +2,8 @@
 """What every generative classifier shares: p(C_k | x) ∝ p(x | C_k) p(C_k).                    PRML §4.2
 
 A model keeps its *facts*, sums over the rows of each class. Parameters are computed from facts, so facts are all that
-`partial_fit`, `merge` and `add_class` have to touch. A model says how facts are collected, how parameters follow from
-them, and what ln p(x | C_k) is; everything else is here.
+`partial_fit`, `merge` and `add_class` have to touch (`merging`). A model says how facts are collected, how parameters
+follow from them, and what ln p(x | C_k) is; everything else is here.
 """
 
 from __future__ import annotations
@@ -11,35 +11,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-import joblib
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import generator
-from separatrix._array import Array, Codes, Float, Rows, bincount
+from separatrix._array import Array, Float, Rows, bincount
 from separatrix.data import Source, labels_of, open_rows
 from separatrix.exceptions import CollinearError, DataError
+from separatrix.generative.merging import among, require_alike, require_exact, united
 from separatrix.shell import Classifier, unchanged_on_error
 from separatrix.solvers import Solution
 
-__all__ = ["ClassFacts", "GenerativeClassifier", "class_priors"]
-
-
-class ClassFacts(Protocol):
-    """Sums over the rows of each of K classes: what a generative model remembers of its data."""
-
-    @property
-    def count(self) -> Float:
-        """N_k, the weight of each class, (K,)."""
-
-    def __add__(self, other: Self, /) -> Self:
-        """The facts of both sets of rows."""
-
-    def on_classes(self, position: Codes, n_classes: int) -> Self:
-        """The same facts among ``n_classes`` classes, those of class k now at ``position[k]``; the rest are empty."""
+__all__ = ["GenerativeClassifier", "class_priors"]
 
 
 class GenerativeClassifier(Classifier):
@@ -119,7 +105,7 @@ class GenerativeClassifier(Classifier):
         self._require_mergeable()
         fresh = "facts_" not in vars(self)
         if not fresh:
-            _require_exact(self)
+            require_exact(self)
         with unchanged_on_error(self):
             training = self._open_training(
                 X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1
@@ -130,9 +116,9 @@ class GenerativeClassifier(Classifier):
                     "Leave them out, or give all rows to fit."
                 )
             solution = self._collect(training.source, len(training.classes), whole=False)
-            facts, known = _among(solution.value, training.classes, classes)
+            facts, known = among(solution.value, training.classes, classes)
             if not fresh:
-                facts, known = _united(self.facts_, self.classes_, facts, known)
+                facts, known = united(self.facts_, self.classes_, facts, known)
             try:
                 self._learn(Solution(facts, solution.status, 1, 1), known, training.counted.passes)
             except CollinearError as too_early:  # the next rows may settle it; until then, asking is the error
@@ -158,9 +144,9 @@ class GenerativeClassifier(Classifier):
         check_is_fitted(self)
         check_is_fitted(other)
         self._require_mergeable()
-        _require_alike(self, other)
+        require_alike(self, other)
         merged = copy(self)
-        facts, classes = _united(self.facts_, self.classes_, other.facts_, other.classes_)
+        facts, classes = united(self.facts_, self.classes_, other.facts_, other.classes_)
         passes = self.n_passes_ + other.n_passes_
         merged._learn(Solution(facts, self.solution_.status, 1, passes), classes, passes)
         return merged
@@ -259,35 +245,6 @@ def _normalised(log_joint: Float) -> Float:
         return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
 
 
-def _among(facts: Any, seen: Array, classes: Any) -> tuple[Any, Array]:
-    """Facts of the classes seen, placed among all that were named."""
-    if classes is None:
-        return facts, seen
-    named = np.asarray(classes)
-    _require_kind(seen, named)
-    known = np.unique(np.concatenate([seen, named]))
-    return facts.on_classes(np.searchsorted(known, seen), len(known)), known
-
-
-def _require_kind(a: Array, b: Array) -> None:
-    """Labels of one kind: numbers joined to words would turn into words, and match nothing any more."""
-    kinds = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers"}
-    first, second = (kinds.get(array.dtype.kind, "words") for array in (a, b))
-    if first != second:
-        raise DataError(
-            f"The classes so far are {first} ({a[:3].tolist()}...), the new ones {second} ({b[:3].tolist()})."
-        )
-
-
-def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Array]:
-    """The facts of both, over the classes of both."""
-    _require_kind(a_classes, b_classes)
-    classes = np.unique(np.concatenate([a_classes, b_classes]))
-    K = len(classes)
-    left = a.on_classes(np.searchsorted(classes, a_classes), K)
-    return left + b.on_classes(np.searchsorted(classes, b_classes), K), classes
-
-
 def class_priors(priors: Any, classes: Array, count: Float) -> Float:
     """p(C_k): the shares of the rows, or those given, as a sequence in the order of ``classes`` or a mapping."""
     if priors is None:
@@ -310,25 +267,6 @@ def _position(classes: Array, label: Any) -> int:
     if not len(found):
         raise DataError(f"{label!r} is not a class of this model; its classes are {classes.tolist()}.")
     return int(found[0])
-
-
-def _require_alike(a: GenerativeClassifier, b: GenerativeClassifier) -> None:
-    if type(a) is not type(b):
-        raise TypeError(f"Cannot merge {type(a).__name__} with {type(b).__name__}: they hold different facts.")
-    if a.n_features_in_ != b.n_features_in_:
-        raise DataError(f"Cannot merge models of {a.n_features_in_} and {b.n_features_in_} columns.")
-    names = [list(vars(model).get("feature_names_in_", ())) for model in (a, b)]
-    if all(names) and names[0] != names[1]:
-        raise DataError(f"Cannot merge: the columns are {names[0]} in one model and {names[1]} in the other.")
-    if joblib.hash(a.basis_) != joblib.hash(b.basis_):
-        raise DataError("Cannot merge: the two models see x through different basis functions.")
-    for model in (a, b):
-        _require_exact(model)
-
-
-def _require_exact(model: GenerativeClassifier) -> None:
-    if model.n_steps_ > 1:
-        raise DataError("A model fitted by EM cannot be merged or continued: its facts are expectations of its own.")
 
 
 def _require_no_basis(model: GenerativeClassifier) -> None:

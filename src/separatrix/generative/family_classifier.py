@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What classifiers made of exponential families share: columns in groups of one family each.
 
-A model says which groups there are (`Layout`); facts, parameters, EM, the linear form, and columns of text are here.
-Probabilities are those of p(C_k) p(x | C_k)^τ, with τ = 1 unless a model is told to temper its likelihood (`temper`).
-
-EM for rows without a label: in the E step a row counts for class k with weight p(C_k | x), in the M step parameters
-follow from facts as ever. With a prior it is the log posterior that never falls, and that is what the trace holds.
+A model says which groups there are (`Layout`); parameters, EM, the linear form, and columns of text are here, and what
+a block adds to the facts is in `family_facts`. Probabilities are those of p(C_k) p(x | C_k)^τ, with τ = 1 unless a
+model is told to temper its likelihood (`temper`). With a prior, what EM never lowers is the log posterior, and that is
+what its trace holds.
 """
 
 from __future__ import annotations
@@ -17,23 +16,20 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from separatrix._arguments import check_option, check_positive
-from separatrix._array import Array, Float, Rows, device_aware
-from separatrix.data import Block, Source
-from separatrix.data.labels import UNLABELLED
-from separatrix.data.tensors import DeviceRows, on_host
+from separatrix._array import Array, Float, Rows
+from separatrix.data import Source
 from separatrix.exceptions import DataError
 from separatrix.families import FactsError, NormalNormal
 from separatrix.generative.affine import Affine, affine_form, why_not_affine
 from separatrix.generative.classifier import GenerativeClassifier, class_priors
 from separatrix.generative.conjugate import ESTIMATES, density_of, log_prior, prior_of
-from separatrix.generative.em import Expectation, maximise_expectation
-from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts, device_facts, labelled_facts
+from separatrix.generative.em import maximise_expectation
+from separatrix.generative.family_facts import Parameters, expected_facts, first_look
+from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
 from separatrix.generative.text import encode_text
-from separatrix.shell import Training
 from separatrix.solvers import Solution, Status
 from separatrix.stats import require_finite, require_squares
 
@@ -85,36 +81,15 @@ class FamilyClassifier(GenerativeClassifier):
 
     # -- opening tables ------------------------------------------------------------------------------------------
 
-    def _open_training(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        unlabelled: Any = "error",
-        reset: bool = True,
-        least_classes: int = 2,
-        soft: bool = False,
-        known: Array | None = None,
-    ) -> Training:
-        """As for any classifier, with columns of text as codes."""
+    def _training_table(self, X: Any, *, reset: bool) -> Any:
+        """Columns of text as codes."""
         table, self._text = encode_text(X)
         self._known = None if reset else self.facts_.groups
-        return super()._open_training(
-            table,
-            y,
-            sample_weight,
-            unlabelled=unlabelled,
-            reset=reset,
-            least_classes=least_classes,
-            soft=soft,
-            known=known,
-        )
+        return table
 
-    def _map_rows(self, X: Any, row_function: Any, *, allow_nan: bool = False, read_once: bool = False) -> Array:
-        """As for any classifier, with the texts seen at fit as codes."""
-        table, _ = encode_text(X, self._texts)
-        return super()._map_rows(table, row_function, allow_nan=allow_nan, read_once=read_once)
+    def _table(self, X: Any) -> Any:
+        """Columns of text as the codes they had in the fit."""
+        return encode_text(X, self._texts)[0]
 
     @property
     def _texts(self) -> dict[int, Array]:
@@ -128,7 +103,7 @@ class FamilyClassifier(GenerativeClassifier):
         self._columns = source.columns
         layout = Layout(self._known) if self._known is not None else self._layout(source)
         _require_categorical(layout.groups, self._text, self._columns)
-        look = partial(_first_look, groups=layout.groups, n_classes=n_classes, names=self._columns)
+        look = partial(first_look, groups=layout.groups, n_classes=n_classes, names=self._columns)
         # Sums of columns are cheap next to the bookkeeping of a block, so the blocks are four times as tall as usual.
         first = source.sized_for(max(1, len(self._columns) // 4)).reduce(look)
         if not first.is_finite:
@@ -147,14 +122,14 @@ class FamilyClassifier(GenerativeClassifier):
         """EM from what the labelled rows say. The prior, made of all rows, is fixed; its log is part of the trace."""
         priors = tuple(None if isinstance(prior, NormalNormal) else prior for prior in self._priors_of(everyone))
 
-        def parameters(facts: GroupedFacts) -> _Parameters:
+        def parameters(facts: GroupedFacts) -> Parameters:
             density = self._densities_of(facts, "map", priors)
             pairs = zip(priors, density.densities, strict=True)
             share = sum(log_prior(prior, each) for prior, each in pairs if prior is not None) / source.n_rows
             log_pi = _log(class_priors(self.priors, self.classes_, facts.count))
-            return _Parameters(density, log_pi, share, self._columns)
+            return Parameters(density, log_pi, share, self._columns)
 
-        solution = maximise_expectation(source, start, _expected, parameters)
+        solution = maximise_expectation(source, start, expected_facts, parameters)
         return replace(solution, passes=solution.passes + passes)
 
     def _fit_temperature(self, source: Source, solution: Solution[Any], n_labelled: float) -> Solution[Any]:
@@ -269,43 +244,6 @@ class FamilyClassifier(GenerativeClassifier):
     def categories_(self) -> dict[str, Array]:
         """The values of each categorical column."""
         return {self._columns[d]: values for d, values in self.facts_.categories.items()}
-
-
-class _Parameters(NamedTuple):
-    density: GroupedDensity
-    log_pi: Float
-    log_prior: float  # shared out among the rows, so that it adds over blocks as the likelihood does
-    names: Sequence[str]
-
-
-@device_aware
-def _first_look(block: Block, groups: tuple[Group, ...], n_classes: int, names: Sequence[str]) -> GroupedFacts:
-    """Facts of each class, and of the rows without a label as one class more."""
-    if isinstance(block.X, DeviceRows):
-        facts = device_facts(block, groups, n_classes + 1)
-        if facts is not None:
-            return facts
-        block = on_host(block)
-    codes = np.where(block.codes == UNLABELLED, n_classes, block.codes)
-    return labelled_facts(replace(block, t=codes), groups, n_classes + 1, names)
-
-
-def _expected(block: Block, parameters: _Parameters) -> Expectation[GroupedFacts]:
-    """The E step of one block: facts weighed by p(C_k | x), and the log likelihood of what was seen."""
-    density, log_pi, log_prior, names = parameters
-    weight = np.ones(len(block)) if block.weight is None else block.weight
-    joint = density.log_density(block.X, names) + log_pi
-    labelled = block.codes != UNLABELLED
-    total = np.where(labelled, joint[np.arange(len(joint)), block.codes], logsumexp(joint, axis=1))
-    hopeless = np.isneginf(total)  # impossible under every class, so far: nothing speaks for one or the other
-    share = np.exp(np.where(hopeless[:, None], log_pi, joint - np.where(hopeless, 0.0, total)[:, None]))
-    one_hot = np.arange(len(log_pi)) == block.codes[:, None]
-    R = weight[:, None] * np.where(labelled[:, None], one_hot, share)
-    parts = tuple(group.facts(group.of(block.X), R) for group in density.groups)
-    facts = GroupedFacts(R.sum(axis=0), density.groups, parts)
-    counted = weight > 0
-    value = float(weight[counted] @ total[counted]) + log_prior * len(block)
-    return Expectation(facts, value, float(weight.sum()))
 
 
 def _require_categorical(groups: Sequence[Group], text: dict[int, Array], names: Sequence[str]) -> None:

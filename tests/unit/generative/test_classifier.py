@@ -146,14 +146,6 @@ def test_infinity_is_refused_where_nan_is_welcome(make):
         make().fit(X, Y).predict_proba(bad)
 
 
-def test_merging_what_does_not_fit_together():
-    lda, qda = sx.LinearDiscriminantAnalysis().fit(X, Y), sx.QuadraticDiscriminantAnalysis().fit(X, Y)
-    with pytest.raises(TypeError, match="Cannot merge LinearDiscriminantAnalysis with QuadraticDiscriminantAnalysis"):
-        lda.merge(qda)
-    with pytest.raises(DataError, match="4 and 3 columns"):
-        lda.merge(sx.LinearDiscriminantAnalysis().fit(X[:, :3], Y))
-
-
 def test_a_model_of_basis_functions_cannot_draw_rows():
     model = sx.LinearDiscriminantAnalysis(basis=sx.basis.Polynomial(2)).fit(X, Y)
     with pytest.raises(DataError, match="Fit without basis"):
@@ -176,15 +168,6 @@ def test_batches_smaller_than_the_number_of_columns(make, size):
             return
     whole = make().fit(X[:60], Y[:60])
     assert_allclose(model.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-6, atol=1e-8)
-
-
-def test_a_model_fitted_by_em_is_not_continued():
-    gaps = X.copy()
-    gaps[::7, 1] = np.nan
-    model = sx.LinearDiscriminantAnalysis().fit(gaps, Y)
-    for more in (lambda: model.partial_fit(X, Y), lambda: model.add_class(X, 9), lambda: model.merge(model)):
-        with pytest.raises(DataError, match="fitted by EM cannot be merged or continued"):
-            more()
 
 
 @every_model
@@ -221,21 +204,6 @@ def test_arguments_may_settle_what_rows_have_not():
     with pytest.raises(DataError, match="Set shrinkage|set shrinkage"):
         model.predict(X)
     assert model.set_params(shrinkage=0.3).predict(X).shape == (240,)
-
-
-def test_labels_of_another_kind_are_not_mixed_in():
-    model = sx.LinearDiscriminantAnalysis().fit(X, Y)
-    with pytest.raises(DataError, match=r"classes so far are numbers .* the new ones words"):
-        model.add_class(X, "new")
-    with pytest.raises(DataError, match="the new ones words"):
-        model.partial_fit(X, Y, classes=["a"])
-
-
-def test_models_that_see_different_basis_functions_are_not_merged():
-    basis = sx.basis.RBF(centres="kmeans", n_centres=5, width=1.0)
-    a, b = (sx.LinearDiscriminantAnalysis(basis=basis).fit(X[i::2], Y[i::2]) for i in (0, 1))
-    with pytest.raises(DataError, match="different basis functions"):
-        a.merge(b)
 
 
 def test_a_row_that_no_class_can_have_made_leaves_the_priors():
