@@ -35,7 +35,7 @@ from separatrix.solvers.result import Solution, Status
 from separatrix.solvers.wide import dual, is_wide
 from separatrix.stats.objective import ValueGrad
 
-__all__ = ["Auto"]
+__all__ = ["Auto", "is_small"]
 
 JOINT = 1500  # weights in all, up to which a Hessian of all of them is factorised
 BLOCK = 5000  # weights per class, up to which a Hessian for each class is
@@ -67,7 +67,7 @@ class Auto:
         """From ``start`` (C, P) to a minimum."""
         if is_wide(objective):
             return self._in_turn(objective, start, self._wide(objective))
-        if objective.sample is None or _is_small(objective):
+        if objective.sample is None or is_small(objective):
             return self._in_turn(objective, start, self._few_rows(objective))
         if not _fits(objective):
             return self._in_turn(objective, start, [self._gradients()])
@@ -78,7 +78,7 @@ class Auto:
 
     def _few_rows(self, objective: Posterior) -> Sequence[Way]:
         C, P = objective.shape
-        if _is_small(objective, ALONE if C == 1 else 1):
+        if is_small(objective, ALONE if C == 1 else 1):
             return [self._newton]
         if not _fits(objective):
             return [self._gradients()]
@@ -158,7 +158,7 @@ def classes(objective: Posterior, theta: Float) -> tuple[Inverse, ValueGrad | No
     return by_class(objective, theta), None
 
 
-def _is_small(objective: Posterior, times: float = 1.0) -> bool:
+def is_small(objective: Posterior, times: float = 1.0) -> bool:
     """Whether a Hessian of everything costs nothing to speak of."""
     C, P = objective.shape
     return C * P <= JOINT and objective.source.n_rows * (C * P) ** 2 <= times * FLOPS

@@ -13,6 +13,7 @@ from separatrix.bayesian.ep.fixed_point import expectation_propagation
 from separatrix.bayesian.evidence.gradient import laplace_slope, stationary_slope
 from separatrix.bayesian.posterior.approximation import Approximation, laplace
 from separatrix.solvers import LBFGS, Auto
+from separatrix.solvers.auto import is_small
 from separatrix.solvers.factor import Factor
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse
@@ -55,9 +56,13 @@ class FitLaplace:
     tol: float = 1e-8
 
     def fit(self, objective: Posterior, guess: Guess | None) -> Approximation:
-        """By `Auto`; from a guess, by gradients alone as long as they lead somewhere."""
+        """By `Auto`; from a guess, by gradients alone as long as they lead somewhere.
+
+        Where Hessians cost nothing they do not: Newton's steps forget how the last sums were rounded, and a memory of
+        gradients, where a wide prior leaves a direction all but free, makes 1e-6 nats of it.
+        """
         start, steps = np.zeros(objective.shape) if guess is None else guess.mean, 0
-        if guess is not None and guess.inverse is not None:
+        if guess is not None and guess.inverse is not None and not is_small(objective):
             near = LBFGS(self.tol, PATIENCE).minimise(objective, start, inverse=guess.inverse)
             if near.is_converged:
                 return laplace(objective, near.value, steps=near.steps)

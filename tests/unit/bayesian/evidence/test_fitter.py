@@ -41,6 +41,16 @@ def test_from_a_fit_no_step_is_left_to_take(objective):
     assert FitLaplace().fit(objective, Guess.of(plain)).steps == 0
 
 
+def test_a_guess_costs_no_digit_where_a_wide_prior_leaves_a_direction_all_but_free():
+    X, t = blobs(180, seed=4, distance=0.7)
+    narrow, wide = (
+        pose(as_source(X, t), Softmax(3), Gaussian(scale, intercept_scale=10.0), fit_intercept=True, standardize=True)
+        for scale in (1.0, 15.0)
+    )
+    found = FitLaplace().fit(wide, Guess.of(FitLaplace().fit(narrow, None)))
+    assert_allclose(found.log_evidence, FitLaplace(1e-13).fit(wide, None).log_evidence, rtol=1e-10)
+
+
 def test_what_is_no_posterior_is_no_guess():
     singular = factorise(np.zeros((2, 2)), 1, np.array([False, False]))
     assert Guess.of(Approximation(np.zeros((1, 2)), singular, -np.inf, -np.inf, "parabola")) is None
