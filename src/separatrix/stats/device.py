@@ -193,9 +193,12 @@ def curvature_gram(rows: DeviceRows, origin: Float, bias: bool, weight: Any) -> 
 
 def class_weights(rows: DeviceRows, codes: Array, weight: Array | None, n_classes: int) -> Float:
     """Σ of weights, or of ones, for each class (K,)."""
+    import torch
+
     t, share = rows.on(codes), rows.on(weight)
     own = (t == k for k in range(n_classes))  # counting into bins makes every row wait for its class
-    return np.array([float(each.sum() if share is None else share[each].double().sum()) for each in own])
+    sums = [each.sum() if share is None else share[each].double().sum() for each in own]
+    return np.asarray(to_host(torch.stack(sums).double()))
 
 
 def class_sums(rows: DeviceRows, centre: Float, codes: Array, weight: Array | None, *, squared: bool = False) -> Float:
@@ -217,9 +220,11 @@ def pooled_moments(rows: DeviceRows, origin: Float, codes: Array, n_classes: int
     """Σ (x - origin) for each class (K, M) and Σ (x - origin)(x - origin)' (M, M); None without kernels for it."""
     if not _takes_kernels(rows):
         return None
-    from separatrix.stats._triton import split_moments
+    from separatrix.stats._triton import MOST_MOMENTS, split_moments
 
-    sums, product = split_moments(rows.tensor, rows.like(origin), rows.on(codes), n_classes, 2 * CHUNK)
+    if n_classes > MOST_MOMENTS:
+        return None
+    sums, product = split_moments(rows.tensor, rows.like(origin), rows.on(codes), n_classes, CHUNK)
     return np.asarray(to_host(sums)), np.asarray(to_host(product))
 
 

@@ -1,25 +1,41 @@
-"""The kernels agree with the plain versions; they need a CUDA device."""
+"""The kernels agree with sums in float64, on CUDA or under Triton's interpreter."""
+
+from itertools import product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
-if not torch.cuda.is_available():
-    pytest.skip("there is no CUDA device", allow_module_level=True)
+from kernels import device, plain_range
+
+DEVICE = device()
+
+import torch  # noqa: E402
 
 from separatrix.stats import _triton  # noqa: E402
 
+# The interpreter takes its time: rows for a few tiles, columns for one group, two, and three.
+SHAPES = [(100_003, 40), (5000, 256), (700, 3), (3000, 300)] if DEVICE == "cuda" else [(300, 40), (150, 130), (90, 3)]
+K = 3
 
-@pytest.fixture(params=[(100_003, 40), (5000, 256), (700, 3)], ids=str)
+
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch):
+    if DEVICE == "cpu":
+        monkeypatch.setattr(_triton, "range", plain_range, raising=False)
+        monkeypatch.setattr(_triton, "PROGRAMS", 2)
+        monkeypatch.setattr(_triton, "TILING", _triton.Tiling(width=64, rows=32, programs=6))
+
+
+@pytest.fixture(params=SHAPES, ids=str)
 def problem(request):
     N, M = request.param
-    draw = torch.Generator(device="cuda").manual_seed(N)
-    X = torch.randn(N, M, device="cuda", generator=draw) + 0.5
+    draw = torch.Generator(device=DEVICE).manual_seed(N)
+    X = torch.randn(N, M, device=DEVICE, generator=draw) + 0.5
     return (
         X,
-        torch.randint(3, (N,), device="cuda", generator=draw),
-        torch.rand(N, device="cuda", generator=draw).double(),
+        torch.randint(K, (N,), device=DEVICE, generator=draw),
+        torch.rand(N, device=DEVICE, generator=draw).double(),
     )
 
 
@@ -27,7 +43,7 @@ def problem(request):
 def test_a_pass_of_logistic_regression(problem, is_weighted):
     X, t, weight = problem
     t, weight = t % 2, weight if is_weighted else None
-    w, c = torch.linspace(-1, 1, X.shape[1], device="cuda"), torch.full((X.shape[1],), 0.4, device="cuda")
+    w, c = torch.linspace(-1, 1, X.shape[1], device=DEVICE), torch.full((X.shape[1],), 0.4, device=DEVICE)
     found, bend = _triton.logit_pass(X, w, c, t, weight, None, 0.3, with_curvature=True)
     totals, sums = found[:3], found[3:].view(2, -1)
     Z = X.double() - 0.4
@@ -46,25 +62,62 @@ def test_a_pass_of_logistic_regression(problem, is_weighted):
 @pytest.mark.parametrize("squared", [False, True])
 def test_sums_over_classes(problem, squared):
     X, t, weight = problem
-    centre = torch.randn(3, X.shape[1], device="cuda")
+    centre = torch.randn(K, X.shape[1], device=DEVICE)
     sums = _triton.class_sums(X, centre, t, weight, squared=squared)
     Z = (X - centre[t]).double()
     Z = Z**2 if squared else Z
-    expected = torch.stack([((t == k) * weight) @ Z for k in range(3)])
+    expected = torch.stack([((t == k) * weight) @ Z for k in range(K)])
     assert_allclose(sums.cpu(), expected.cpu(), rtol=1e-5, atol=1e-5 * float(len(X)) ** 0.5)
 
 
+def relative(found, expected):
+    """The largest difference, in units of what the two columns of an entry are long."""
+    length = np.sqrt(np.diag(expected))
+    return np.abs((np.asarray(found.cpu()) - expected) / np.outer(length, length)).max()
+
+
 def test_products_of_two_bfloat16_are_nearly_those_of_float32(problem):
-    X, t, weight = problem
-    c = torch.full((X.shape[1],), 0.5, device="cuda")
+    X, _, weight = problem
+    c = torch.linspace(0.3, 0.7, X.shape[1], device=DEVICE)
     Z = (X - c).double()
-    expected = (Z.T @ (Z * weight[:, None])).cpu().numpy()
-    assert_allclose(_triton.split_gram(X, c, weight, 512).cpu(), expected, atol=5e-5 * np.diag(expected).max())
-    rough = _triton.split_gram(X, c, weight, 512, rough=True).cpu()
-    assert_allclose(rough, expected, atol=5e-3 * np.diag(expected).max())
-    sums, product = _triton.split_moments(X, c, t, 3, 512)
-    assert_allclose(sums.cpu(), torch.stack([(t == k).double() @ Z for k in range(3)]).cpu(), rtol=1e-4, atol=0.05)
-    assert_allclose(product.cpu(), (Z.T @ Z).cpu(), atol=5e-5 * float((Z.T @ Z).diagonal().max()))
+    expected = np.asarray((Z.T @ (Z * weight[:, None])).cpu())
+    found = _triton.split_gram(X, c, weight, 64)
+    assert torch.equal(found, found.T)
+    assert relative(found, expected) < 1e-5
+    rough = _triton.split_gram(X, c, weight, 64, rough=True)
+    assert 1e-5 < relative(rough, expected) < 5e-3
+
+
+def test_moments_of_one_read(problem):
+    X, t, _ = problem
+    c = torch.linspace(0.3, 0.7, X.shape[1], device=DEVICE)
+    Z = (X - c).double()
+    sums, found = _triton.split_moments(X, c, t, K, 64)
+    expected = np.asarray((Z.T @ Z).cpu())
+    assert relative(found, expected) < 1e-5
+    own = torch.stack([(t == k).double() @ Z for k in range(K)]).cpu()
+    assert_allclose(sums.cpu(), own, atol=1e-5 * np.sqrt(np.diag(expected).max()))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_that_is_none_shows_in_its_column(value):
+    X = torch.randn(100, 20, device=DEVICE)
+    X[70, 3] = value
+    t = torch.arange(100, device=DEVICE) % 2
+    with np.errstate(invalid="ignore"):  # of the interpreter
+        _, found = _triton.split_moments(X, torch.zeros(20, device=DEVICE), t, 2, 64)
+    assert (~torch.isfinite(found.diagonal())).nonzero().ravel().tolist() == [3]
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("groups", [1, 2, 3, 4, 5])
+def test_every_tile_has_one_owner(groups, together):
+    """Outside the table, and on no other tile, two programs may write the same."""
+    owned = []
+    for pairs, with_own, with_cross in _triton._launches(groups, together, torch.device(DEVICE)):
+        owned += [(i, i) for i, _ in pairs.tolist() if with_own]
+        owned += [(i, j) for i, j in pairs.tolist() if with_cross and j < groups]
+    assert sorted(owned) == sorted(product(range(groups), repeat=2))
 
 
 def test_extents(problem):
