@@ -15,7 +15,8 @@ from separatrix._array import Array, Float
 from separatrix.comparison.candidates import name_models
 from separatrix.comparison.evidence import model_probabilities, read_evidence
 from separatrix.comparison.trial import in_order, weight_arguments
-from separatrix.data import check_weight, encode_labels, require_classes
+from separatrix.data import check_weight, encode_labels, numbers_beside, require_classes, rows_alone
+from separatrix.shell import truth_beside
 
 __all__ = ["ModelAverage", "average_fitted"]
 
@@ -57,14 +58,18 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
         self.models = models
         self.prior = prior
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ModelAverage:
-        """Fit a clone of every model to the same rows, and weigh them by their evidences."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ModelAverage:
+        """Fit a clone of every model to the same rows, and weigh them by their evidences.
+
+        Labels and weights of a scan are its columns, where they are not given.
+        """
+        y, sample_weight = numbers_beside(X, y, sample_weight)
         classes, codes = encode_labels(y)
         require_classes(classes)
         weight = check_weight(sample_weight, len(codes))
-        models = name_models(self.models)
+        models, rows = name_models(self.models), rows_alone(X)
         for model in models.values():
-            model.fit(X, classes[codes], **weight_arguments(model, weight))
+            model.fit(rows, classes[codes], **weight_arguments(model, weight))
         evidence = {name: read_evidence(model) for name, model in models.items()}
         silent = [name for name, found in evidence.items() if not found.of_labels]
         if silent:
@@ -87,6 +92,10 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
         """The most probable class of each row."""
         P = self.predict_proba(X)
         return np.asarray(self.classes_[P.argmax(axis=1)])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows that `predict` gets right, weighted; labels and weights of a scan are its columns."""
+        return float(super().score(X, *truth_beside(X, y, sample_weight)))
 
     @property
     def n_features_in_(self) -> int:

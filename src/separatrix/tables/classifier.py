@@ -22,7 +22,7 @@ from separatrix.data.scan import EncodedScan, Scan
 from separatrix.data.table import Schema, TableEncoder
 from separatrix.exceptions import DataError
 from separatrix.meta import is_ours
-from separatrix.shell import unchanged_on_error
+from separatrix.shell import truth_beside, unchanged_on_error
 from separatrix.tables.contrasts import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.tables.functions import make_ready, model_of, moments_of
 from separatrix.tables.ramps import Ramps
@@ -134,6 +134,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         return np.asarray(self._fitted().predict(self._encoded(X)))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows that `predict` gets right, weighted; labels and weights of a scan are its columns."""
+        return float(super().score(X, *truth_beside(X, y, sample_weight)))
 
     @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> Array:

@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -83,3 +84,12 @@ def test_unfitted():
 def test_a_model_without_evidence_has_no_weight():
     with pytest.raises(ValueError, match="'point' states no evidence"):
         ModelAverage({"point": LogisticRegression()}).fit(X, Y)
+
+
+def test_labels_and_weights_of_a_scan_are_its_columns(rng):
+    weight = rng.integers(1, 4, size=len(X))
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": Y, "w": weight})
+    rows = sx.scan(table, target="y", weight="w")
+    found, wanted = ModelAverage(MODELS).fit(rows), ModelAverage(MODELS).fit(X[:, :2], Y, sample_weight=weight)
+    assert found.weights_ == pytest.approx(wanted.weights_, rel=1e-8)
+    assert found.score(rows) == pytest.approx(wanted.score(X[:, :2], Y, weight), rel=1e-12)

@@ -172,3 +172,9 @@ def test_new_categories_missing_columns_and_drifted_types():
 
 def test_it_passes_the_checks_of_scikit_learn():
     check_estimator(TableClassifier(sx.LogisticRegression(alpha=1.0)), on_skip=None)
+
+
+def test_the_score_of_a_scan_needs_no_labels_beside_it():
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    rows = sx.scan(pl.from_pandas(TABLE.assign(label=Y)), target="label")
+    assert model.score(rows) == model.score(TABLE, Y) > 0.6
