@@ -11,14 +11,19 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import isinf, isnan, nan
+from math import floor, isinf, isnan, log10, nan
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from separatrix.study import Stage
+
 __all__ = ["Steps", "Voice", "plain", "put", "rows_read", "stderr", "stdout", "steps"]
+
+QUICK = 2.0  # seconds, about which nobody needs to be told
+UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 
 
 class Voice:
@@ -104,45 +109,40 @@ def _number(value: float) -> float | str | None:
 
 
 class Steps:
-    """How far a work of several steps is: called with a step in words, how many are done, and how many there are.
-
-    Steps take unequal time, so that those done say nothing of those to come; where more is known of the next one, such
-    as how long it took for fewer rows, `expect` tells it.
-    """
+    """How far a work of several stages is: called with each `Stage` of a study, or with what is done next."""
 
     def __init__(self, bar: Any, task: Any) -> None:
-        self._bar, self._task, self._expected = bar, task, nan
+        self._bar, self._task = bar, task
 
-    def __call__(self, step: str, done: int, total: int) -> None:
-        """A step begins."""
-        end, self._expected = monotonic() + self._expected, nan
-        self._bar.update(self._task, description=step, completed=done, total=total, end=end)
-
-    def expect(self, seconds: float) -> None:
-        """The next step will take about so long."""
-        self._expected = seconds
+    def __call__(self, stage: Stage) -> None:
+        """A stage begins, or goes on."""
+        end = monotonic() + stage.seconds_left
+        self._bar.update(self._task, description=stage.text, completed=stage.done, total=stage.total, end=end)
 
 
 @contextmanager
-def steps(what: str) -> Iterator[Steps]:
-    """A bar on standard error for work of several steps; shown where that is a terminal."""
+def steps(what: str, *, hidden: bool = False) -> Iterator[Steps]:
+    """A bar on standard error for work of several stages; shown where that is a terminal, unless it is hidden.
+
+    There is no bar of the stages done: they take unequal time, so that those done say nothing of those to come.
+    """
     from rich.progress import MofNCompleteColumn, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
     from rich.table import Column
     from rich.text import Text
 
     class Left(ProgressColumn):
-        """About how long the step will take yet."""
+        """About how long it will take yet."""
 
         def render(self, task: Task) -> Text:
             return Text(_left(task.fields["end"] - monotonic()))
 
     left = Left(table_column=Column(no_wrap=True))
-    with _bar(SpinnerColumn(), MofNCompleteColumn(), _described(), left, TimeElapsedColumn()) as bar:
+    with _bar(SpinnerColumn(), MofNCompleteColumn(), _described(), left, TimeElapsedColumn(), hidden=hidden) as bar:
         yield Steps(bar, bar.add_task(what, total=None, end=nan))
 
 
 @contextmanager
-def rows_read(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def rows_read(what: str, total: int | None, *, hidden: bool = False) -> Iterator[Callable[[int], None]]:
     """A function to call with the number of rows just done: shows rows, their rate and, of a total, the time left."""
     from rich.progress import BarColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.text import Text
@@ -155,18 +155,20 @@ def rows_read(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
             return Text(f"{int(task.completed):,} rows" + (f", {speed:,.0f}/s" if speed else ""))
 
     left = (TextColumn("left"), TimeRemainingColumn()) if total else (TimeElapsedColumn(),)
-    with _bar(_described(), BarColumn(), Rate(), *left) as bar:
+    with _bar(_described(), BarColumn(), Rate(), *left, hidden=hidden) as bar:
         task = bar.add_task(what, total=total)
         yield lambda n: bar.advance(task, n)
 
 
 def _left(seconds: float) -> str:
-    """In words, where it is known: NaN is not."""
-    if isnan(seconds):
+    """In words, to one digit, which is more than is known; nothing where it is not, or not worth a word."""
+    if isnan(seconds) or -QUICK < seconds < QUICK:
         return ""
-    if seconds < 1:
+    if seconds < 0:
         return "longer than expected"
-    return f"about {seconds:.0f} s more" if seconds < 100 else f"about {seconds / 60:.0f} min more"
+    scale, unit = next((scale, unit) for scale, unit in UNITS if seconds >= 1.5 * scale or scale == 1)
+    digit = 10 ** floor(log10(seconds / scale)) if seconds >= scale else 1
+    return f"about {round(seconds / scale / digit) * digit:,} {unit} left"
 
 
 def _described() -> Any:
@@ -175,9 +177,10 @@ def _described() -> Any:
     return TextColumn("{task.description}", markup=False)
 
 
-def _bar(*columns: Any) -> Any:
+def _bar(*columns: Any, hidden: bool) -> Any:
     """A bar that is gone when it is done, and that does not touch standard output."""
     from rich.progress import Progress
 
     console = stderr()
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal, redirect_stdout=False)
+    unseen = hidden or not console.is_terminal
+    return Progress(*columns, console=console, transient=True, disable=unseen, redirect_stdout=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.console import Voice
+from separatrix.cli.console import Voice, steps
 from separatrix.cli.document import coefficient_list, column_list, evidence_of
 from separatrix.cli.options import Json, Level, Positive, Saved, examples
 
@@ -40,7 +40,7 @@ def explain(
     voice = Voice(as_json=as_json)
     fitted = load_model(model)
     require_of_tables(fitted, model)
-    with captured() as warned:
+    with steps("Weights and their intervals", hidden=as_json), captured() as warned:
         found = weights_for(fitted, level, positive)
     weights, curves = sorted(found, key=_strength), curves_of(fitted, found)
     listed = weights if everything else sorted(straight_weights(fitted, found), key=_strength)

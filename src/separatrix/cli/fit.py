@@ -91,13 +91,12 @@ def fit_and_write(
     from dataclasses import replace
 
     from separatrix.cli import studies
-    from separatrix.study import study_of
+    from separatrix.study import LATER, study_of
 
-    with steps("Reading") as progress:
-        compared, said = studies.run_comparison(question, progress, later=2)
+    with steps("Reading", hidden=voice.as_json) as progress:
+        compared, said = studies.run_comparison(question, progress, later=LATER)
         studies.require_no_bug(compared)
         side = studies.positive_of(compared.classes.tolist(), positive, counts=compared.counts.tolist())
-        progress.expect(studies.expected_seconds(compared))
         rows = studies.everything_of(question)
         study = replace(study_of(compared, level=level, progress=progress, everything=rows), positive=side)
         contents = studies.contents_of(study, model=model, report=report)
@@ -129,7 +128,7 @@ def compare(
     question = studies.Question(
         data, target, split_types(types), tuple(drop or ()), model_names(models), test_share, seed
     )
-    with steps("Reading") as progress:
+    with steps("Reading", hidden=as_json) as progress:
         compared, said = studies.run_comparison(question, progress)
     studies.say_table(question, compared, voice)
     studies.say_choice(compared, voice)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from separatrix.cli.console import Voice
+from separatrix.cli.console import Voice, steps
 from separatrix.cli.errors import CommandError, writing, wrote
 from separatrix.cli.files import require_ending, require_free, write_together
 from separatrix.cli.options import Force, Json, Positive, Saved, examples, nearest
@@ -82,7 +82,7 @@ def plot(
     if positive is not None and kind not in SIDED:
         raise typer.BadParameter(f"a picture of kind {kind} shows all classes.", param_hint="--positive")
     fitted = load_model(model)
-    with captured() as warned:
+    with steps(f"Drawing {kind}", hidden=as_json), captured() as warned:
         drawn = _drawn(_figure(kind, fitted, data, target, positive), output)
     write_together({output: drawn})
     _finish(Voice(as_json=as_json), "picture", output, {"kind": kind}, list(map(str, warned)))

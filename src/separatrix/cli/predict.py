@@ -69,21 +69,22 @@ def predict(
     require_columns(table, kept, why="--keep names")
     _require_distinct(kept, scorer)
     with captured() as warned:
-        _stream(table, scorer, kept, writer)
+        _stream(table, scorer, kept, writer, hidden=as_json)
     notes = [*table.notes, *map(str, warned), *_findings(scorer, wanted=not no_intervals)]
     voice = Voice(as_json=as_json, to_stderr=output == STANDARD)
     _say(scorer.marks, _scores(scorer), output, notes, voice)
     voice.finish(_document(scorer, output, notes))
 
 
-def _stream(table: TableFile, scorer: Scorer, kept: list[str], writer: TableWriter) -> None:
+def _stream(table: TableFile, scorer: Scorer, kept: list[str], writer: TableWriter, *, hidden: bool) -> None:
     """Every batch through the model, and out."""
     from separatrix.cli.console import rows_read
     from separatrix.cli.files import about
 
     labels = [scorer.target] if scorer.target in table.columns else []
     columns = list(dict.fromkeys([*kept, *scorer.inputs, *labels]))
-    with writing(writer.path), rows_read("Predicting", _expected_rows(table)) as advance, writer:
+    bar = rows_read("Predicting", _expected_rows(table), hidden=hidden)
+    with writing(writer.path), bar as advance, writer:
         with about(table.path):
             for batch in table.batches(columns=columns, rows=ROWS):
                 writer.write(_joined(batch, kept, scorer.score(batch)))

@@ -45,10 +45,10 @@ def report(
     fitted = load_model(model)
     require_of_tables(fitted, model)
     side = side_of(fitted, positive)
-    study, said = _examined(fitted, model, data, target, level)
+    voice = Voice(as_json=as_json)
+    study, said = _examined(fitted, model, data, target, level, hidden=as_json)
     study = replace(study, positive=side)
     contents = contents_of(study, report=output, saved=model)
-    voice = Voice(as_json=as_json)
     voice.say(f"{data}: {study.n_rows:,} rows of {name_of(data)} judged by {model}.")
     _say_figures(study, voice)
     voice.notes([*said, *notes_to_say(study.notes)])
@@ -57,7 +57,9 @@ def report(
     voice.finish(study_document(study, [*said, *map(str, study.notes)], {"report": output}))
 
 
-def _examined(fitted: object, model: str, data: str, target: str | None, level: float) -> tuple[Study, list[str]]:
+def _examined(
+    fitted: object, model: str, data: str, target: str | None, level: float, *, hidden: bool
+) -> tuple[Study, list[str]]:
     """What the model makes of the rows of the table, and what there is to say of the file."""
     from separatrix.cli.files import about, as_labels, name_of, open_data, read_rows, require_columns, target_of
     from separatrix.cli.scoring import Scorer
@@ -70,7 +72,7 @@ def _examined(fitted: object, model: str, data: str, target: str | None, level: 
     table = open_data(data, scorer.types)
     require_columns(table, [labels], why="is the target")
     require_columns(table, scorer.inputs, why="the model needs")
-    with steps("Reading") as progress, about(table.path):
+    with steps("Reading", hidden=hidden) as progress, about(table.path):
         rows = read_rows(table)
         if scorer.classes.dtype.kind in "UO":  # labels of a file may look like numbers
             rows = as_labels(rows, labels)

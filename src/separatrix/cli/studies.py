@@ -22,7 +22,6 @@ __all__ = [
     "Question",
     "contents_of",
     "everything_of",
-    "expected_seconds",
     "notes_to_say",
     "positive_of",
     "require_no_bug",
@@ -71,7 +70,8 @@ def run_comparison(question: Question, progress: Steps, *, later: int = 0) -> tu
             models=list(question.models) or None,
             test_share=question.test_share,
             seed=question.seed,
-            progress=lambda step, done, total: progress(step, done, total + later),
+            progress=progress,
+            later=later,
         )
     return compared, list(table.notes)
 
@@ -109,12 +109,6 @@ def _types(question: Question, table: TableFile) -> dict[str, str]:
             "usage", f"--types {question.target}={kind}: this is the target, whose values are classes: categorical."
         )
     return types
-
-
-def expected_seconds(compared: Compared) -> float:
-    """How long the fit to all rows may take, by that to some of them."""
-    fitted = compared.comparison[compared.choice.name].fit_seconds
-    return fitted * compared.n_rows / max(compared.n_train, 1)
 
 
 def positive_of(classes: Sequence[Any], given: str | None, *, counts: Sequence[int] | None = None) -> Any:

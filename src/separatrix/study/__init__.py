@@ -4,11 +4,13 @@
 from separatrix.study.candidates import MODELS, candidates
 from separatrix.study.coefficients import explain
 from separatrix.study.compared import Compared, compare_models
-from separatrix.study.conduct import conduct, examine, study_of
+from separatrix.study.conduct import LATER, conduct, examine, study_of
+from separatrix.study.progress import Stage
 from separatrix.study.record import Choice, Coefficient, Effect, HeldOut, Note, Study, Topic
 from separatrix.study.streamed import spread_rows
 
 __all__ = [
+    "LATER",
     "MODELS",
     "Choice",
     "Coefficient",
@@ -16,6 +18,7 @@ __all__ = [
     "Effect",
     "HeldOut",
     "Note",
+    "Stage",
     "Study",
     "Topic",
     "candidates",

@@ -18,7 +18,7 @@ from separatrix.tables import TableClassifier
 from separatrix.tables.prior_only import PriorOnly
 from separatrix.tables.ramps import FEWEST, MOST
 
-__all__ = ["MODELS", "candidates", "most_rows", "selected"]
+__all__ = ["MODELS", "bent_columns", "candidates", "most_rows", "selected"]
 
 PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discriminant", "quadratic discriminant"
 LOGISTIC, CURVED = "logistic (Bayesian)", "logistic, curved (Bayesian)"
@@ -55,7 +55,7 @@ def candidates(
     ['prior only', 'naive Bayes', 'linear discriminant', 'logistic (Bayesian)']
     """
     outputs = n_classes if n_classes > 2 else 1
-    bent = n_columns + n_numbers * int(np.clip(np.sqrt(n_rows) / 3, FEWEST, MOST))
+    bent = bent_columns(n_rows, n_columns, n_numbers)
     offered: dict[str, Any] = {PRIOR: PriorOnly(), BAYES: NaiveBayes(temper=True)}
     if n_columns <= WIDEST:
         offered[LINEAR] = LinearDiscriminantAnalysis(shrinkage="evidence")
@@ -67,6 +67,11 @@ def candidates(
     if n_numbers and n_rows >= max(FEW_ROWS, bent) and affordable:
         models[CURVED] = TableClassifier(_logistic(n_rows, bent * outputs), types, curved=True)
     return models
+
+
+def bent_columns(n_rows: int, n_columns: int, n_numbers: int) -> int:
+    """How many functions there are where numbers act by curves, at most."""
+    return n_columns + n_numbers * int(np.clip(np.sqrt(n_rows) / 3, FEWEST, MOST))
 
 
 def most_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -19,28 +19,14 @@ from separatrix.study.candidates import MODELS
 from separatrix.study.choose import choose
 from separatrix.study.notes import notes_on_choice, notes_on_comparison, notes_on_data
 from separatrix.study.opening import Opened, open_table, without_singles
+from separatrix.study.progress import Progress, Stages
 from separatrix.study.record import Choice, Note
 from separatrix.study.trials import Prepared, prepare, run_trials
 
-__all__ = ["Compared", "Progress", "Stages", "compare_models", "sample_of"]
-
-Progress = Callable[[str, int, int], None]
+__all__ = ["Compared", "compare_models", "sample_of"]
 
 MOST_COMPARED = 100_000  # rows on which models are compared: figures of merit are then known to three digits
 LARGEST_SHARE = 0.5  # of rows held out
-
-
-class Stages:
-    """Tells a callback which stage begins, how many are done, and how many there are."""
-
-    def __init__(self, progress: Progress | None, total: int, done: int = 0) -> None:
-        self.progress, self.total, self.done = progress, total, done
-
-    def __call__(self, stage: str) -> None:
-        """A stage begins."""
-        if self.progress is not None:
-            self.progress(stage, self.done, self.total)
-        self.done += 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +101,11 @@ def compare_models(
     test_share: float = 0.2,
     seed: int = 0,
     progress: Progress | None = None,
+    later: int = 0,
 ) -> Compared:
     """Compare the sensible models on a table, and choose one. Parameters are those of `conduct`.
+
+    ``later`` stages will follow, of which ``progress`` is to know.
 
     Examples
     --------
@@ -129,13 +118,13 @@ def compare_models(
     """
     start = perf_counter()
     check_number("compare_models", "test_share", test_share, low=1e-6, high=LARGEST_SHARE)
-    tell, rng = Stages(progress, len(models or MODELS) + 1), generator(seed)
+    tell, rng = Stages(progress, len(models or MODELS) + 1 + later), generator(seed)
     tell("reading the columns")
     inputs = {column: kind for column, kind in (types or {}).items() if column != target}
     rows = without_singles(open_table(table, target, categorical=_is_categorical(types, target)), target)
     some = sample_of(rows, MOST_COMPARED, rng, "Models were compared on")
     prepared = prepare(some, inputs or None, models, test_share, rng)
-    tell.total = len(prepared.models) + 1
+    tell.total = len(prepared.models) + 1 + later
     comparison, said = run_trials(prepared, tell)
     schema = prepared.encoder.schema_
     notes = (*some.notes, *notes_on_data(schema, prepared.train_numbers.array, rows.classes, rows.counts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -17,19 +18,20 @@ from separatrix.exceptions import DataError
 from separatrix.meta import listed
 from separatrix.study.candidates import most_rows
 from separatrix.study.coefficients import explain
-from separatrix.study.compared import Compared, Progress, Stages, compare_models, sample_of
+from separatrix.study.compared import Compared, compare_models, sample_of
 from separatrix.study.effects import MOST_COLUMNS, partial_effects
 from separatrix.study.notes import captured, notes_on_data, notes_on_model
 from separatrix.study.opening import Opened, open_table
+from separatrix.study.progress import Progress, Stages
 from separatrix.study.record import HeldOut, Note, Study
 from separatrix.study.separation import notes_on_separation, separation_of
 from separatrix.study.streamed import fit_streamed
 from separatrix.tables import TableClassifier
 from separatrix.tables.classifier import fit_numbers
 
-__all__ = ["conduct", "examine", "study_of"]
+__all__ = ["LATER", "conduct", "examine", "study_of"]
 
-LATER = 2  # stages after the comparison: fitting to all rows, effects
+LATER = 3  # stages after the comparison: fitting to all rows, separation, effects
 
 
 def conduct(
@@ -65,7 +67,7 @@ def conduct(
     level : float, default 0.95
         Of intervals and bands.
     progress : callable, optional
-        Called with a stage in words, how many stages are done, and how many there are.
+        Called with a `Stage` whenever one begins, and a few times a second while rows are read.
 
     Examples
     --------
@@ -88,7 +90,8 @@ def conduct(
         models=models,
         test_share=test_share,
         seed=seed,
-        progress=None if progress is None else lambda stage, done, total: progress(stage, done, total + LATER),
+        progress=progress,
+        later=LATER,
     )
     study = study_of(found, level=level, progress=progress)
     return replace(study, seconds=perf_counter() - start)
@@ -110,15 +113,11 @@ def study_of(
     """
     start, before = perf_counter(), len(compared.prepared.models) + 1
     tell = Stages(progress, before + LATER, done=before)
-    if everything is None:
-        final = _fitted_in_memory(compared, tell)
-    else:
-        final = _fitted_as_read(compared, everything, progress, tell)
+    final = _fitted_in_memory(compared, tell) if everything is None else _fitted_as_read(compared, everything, tell)
+    model = final.model
+    tell("whether a plane separates the classes")
+    separation = separation_of(model, final.numbers, final.codes) if final.codes is not None else None
     tell("effects of the columns")
-    model, separation = (
-        final.model,
-        separation_of(final.model, final.numbers, final.codes) if final.codes is not None else None,
-    )
     judged = compared.comparison[compared.choice.name].model
     P: Float = np.asarray(judged.predict_proba(compared.prepared.test_numbers), dtype=np.float64)
     notes = (
@@ -141,7 +140,7 @@ def study_of(
         model=model,
         held_out=HeldOut(compared.prepared.test.codes, P, compared.classes),
         coefficients=explain(model, level),
-        effects=partial_effects(model, final.numbers, level, compared.seed),
+        effects=partial_effects(model, final.numbers, level, compared.seed, turn=partial(tell.turns, what="column")),
         notes=tuple(dict.fromkeys(notes)),
         level=level,
         seconds=compared.seconds + perf_counter() - start,
@@ -175,20 +174,24 @@ def _fitted_in_memory(compared: Compared, tell: Stages) -> _Final:
     most = most_rows(prepared.models[choice.name], len(compared.schema.columns), np.size(getattr(judged, "coef_", ())))
     # A stream of its own: the same rows whether or not this step follows the other at once.
     every = sample_of(compared.rows, most, np.random.default_rng([compared.seed, 1]), "The model was fitted to")
-    tell(f"fitting {choice.name} to {every.n_rows} rows")
+    tell(f"fitting {choice.name} to {every.n_rows:,} rows", _expected_seconds(compared, every.n_rows))
     numbers = prepared.encoder.transform(every.X)
-    with captured() as warned:
+    with captured() as warned, tell.watching():
         model = fit_numbers(prepared.models[choice.name], prepared.encoder, numbers, every.labels)
     return _Final(model, warned, numbers, every.codes, compared.n_rows, every.notes)
 
 
-def _fitted_as_read(compared: Compared, rows: Scan, progress: Progress | None, tell: Stages) -> _Final:
+def _expected_seconds(compared: Compared, n_rows: int) -> float:
+    """How long the fit to so many rows may take, by that to some of them."""
+    return compared.comparison[compared.choice.name].fit_seconds * n_rows / max(compared.n_train, 1)
+
+
+def _fitted_as_read(compared: Compared, rows: Scan, tell: Stages) -> _Final:
     """Of a table that does not fit into memory; effects are those over the rows that were compared on."""
     name = compared.choice.name
     tell(f"fitting {name} to all rows")
-    stage = (f"fitting {name} to all rows", tell.done - 1, tell.total)
     with captured() as warned:
-        model = fit_streamed(compared.prepared.models[name], rows, compared.classes, progress, stage)
+        model = fit_streamed(compared.prepared.models[name], rows, compared.classes, tell)
     text = (
         f"The table is larger than a quarter of the memory. Models were compared on {compared.n_rows} of its rows, "
         f"spread evenly, and {name} was fitted to all {rows.n_rows} of them as they were read. Shares of classes and "
@@ -225,10 +228,10 @@ def examine(
         Where the table has a label that the model does not know.
     """
     start, tell = perf_counter(), Stages(progress, 2)
-    tell("predicting")
     opened = _known(open_table(table, target), model, target)
+    tell(f"predicting {opened.n_rows:,} rows")
     numbers = model.encoder_.transform(opened.X)
-    with captured() as said:
+    with captured() as said, tell.watching():
         P: Float = np.asarray(model.predict_proba(opened.X), dtype=np.float64)
     tell("effects of the columns")
     notes = (
@@ -250,7 +253,7 @@ def examine(
         model=model,
         held_out=HeldOut(opened.codes, P, opened.classes),
         coefficients=explain(model, level),
-        effects=partial_effects(model, numbers, level),
+        effects=partial_effects(model, numbers, level, turn=partial(tell.turns, what="column")),
         notes=tuple(dict.fromkeys(notes)),
         level=level,
         seconds=perf_counter() - start,

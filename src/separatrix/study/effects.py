@@ -13,7 +13,7 @@ the functions of a column are its own, that is found from the rows; else from th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,13 @@ class Curves(NamedTuple):
     activation: Float
 
 
-def partial_effects(model: TableClassifier, numbers: Any, level: float = 0.95, rng: Any = None) -> tuple[Effect, ...]:
+def partial_effects(
+    model: TableClassifier,
+    numbers: Any,
+    level: float = 0.95,
+    rng: Any = None,
+    turn: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Effect, ...]:
     """The effect of each column, the most important first; of very many columns, those with the largest weights.
 
     Parameters
@@ -65,6 +71,8 @@ def partial_effects(model: TableClassifier, numbers: Any, level: float = 0.95, r
         Of the credible band.
     rng : int or Generator, optional
         Of the draws.
+    turn : callable, optional
+        Called with the number of columns done, and of all, after each.
     """
     some = to_dense(numbers[_evenly(numbers.shape[0], SHARES_OF)])
     tails = interval_tails("partial_effects", level)
@@ -79,7 +87,10 @@ def partial_effects(model: TableClassifier, numbers: Any, level: float = 0.95, r
     grids = {column: grid_of(plans[column], some[:, at.start : at.stop]) for column, at in places.items()}
     varied = [(column, grid) for column, grid in grids.items() if grid.is_varied]
     curves = map_in_order(lambda item: ask.curves(item[1], places[item[0]]), varied)
-    effects = [_effect(grid, found, parts.get(column)) for (column, grid), found in zip(varied, curves, strict=True)]
+    effects = []
+    for (column, grid), found in zip(varied, curves, strict=True):
+        effects.append(_effect(grid, found, parts.get(column)))
+        turn(len(effects), len(varied))
     return tuple(sorted(effects, key=lambda effect: -effect.importance))
 
 

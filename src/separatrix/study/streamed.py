@@ -7,17 +7,16 @@ The fit reads the file again for each pass; the comparison needs no more rows th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
 from separatrix._array import Array
-from separatrix.data.scan import Scan, watched
+from separatrix.data.scan import Scan
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
 from separatrix.stats.sample import drawn_numbers
-from separatrix.study.compared import Progress
+from separatrix.study.progress import Stages
 from separatrix.tables import TableClassifier
 
 if TYPE_CHECKING:
@@ -40,24 +39,15 @@ def spread_rows(batches: Iterable[pa.RecordBatch], n_rows: int, most: int = MOST
     return pa.concat_tables(parts).combine_chunks()
 
 
-def fit_streamed(
-    candidate: TableClassifier, rows: Scan, classes: Array, progress: Progress | None, stage: tuple[str, int, int]
-) -> TableClassifier:
-    """The candidate, fitted to all rows as they are read; ``stage`` is what to tell of it while that lasts.
+def fit_streamed(candidate: TableClassifier, rows: Scan, classes: Array, tell: Stages) -> TableClassifier:
+    """The candidate, fitted to all rows as they are read; ``tell`` hears of every pass.
 
     Raises
     ------
     DataError
         Where the rows have other classes than those that were compared on: one so rare that none of them showed it.
     """
-    name, done, total = stage
-
-    def tell(read: int, all_rows: int | None, number: int) -> None:
-        of = "" if all_rows is None else f" of {all_rows:,}"
-        assert progress is not None, "nobody is told where nobody asked"
-        progress(f"{name}: pass {number}, row {read:,}{of}", done, total)
-
-    with nullcontext() if progress is None else watched(tell):
+    with tell.watching():
         model: Any = clone(candidate).fit(rows)
     if model.classes_.tolist() != classes.tolist():
         raise DataError(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ from separatrix.comparison import Comparison, compare
 from separatrix.comparison.trial import Trial, rank
 from separatrix.data.reader import NamedRows
 from separatrix.data.table import TableEncoder
-from separatrix.study.candidates import candidates, selected
+from separatrix.study.candidates import CURVED, LOGISTIC, bent_columns, candidates, selected
 from separatrix.study.notes import captured
 from separatrix.study.opening import Opened, held_out_rows
+from separatrix.study.progress import Stages, forecast
 from separatrix.study.record import Note
 from separatrix.tables import TableClassifier
 from separatrix.tables.functions import bendable, make_ready
@@ -68,16 +69,29 @@ def prepare(
     )
 
 
-def run_trials(prepared: Prepared, tell: Callable[[str], None]) -> tuple[Comparison, dict[str, list[Note]]]:
+def run_trials(prepared: Prepared, tell: Stages) -> tuple[Comparison, dict[str, list[Note]]]:
     """All models compared, and what each warned of while it was fitted."""
     trials: list[Trial] = []
     said: dict[str, list[Note]] = {}
+    left = {} if tell.progress is None else forecast(prepared.train.n_rows, _weights(prepared))
     for name, model in prepared.models.items():
-        tell(name)
-        with captured() as said[name]:
+        tell(f"{name}, {prepared.train.n_rows:,} rows", sum(left.values()))
+        with captured() as said[name], tell.watching():
             trials.append(_trial(name, model, prepared))
+        left.pop(name, None)
     ranked = tuple(sorted(trials, key=rank))
     return Comparison(ranked, prepared.train.classes, prepared.train.rows, prepared.test.rows, None), said
+
+
+def _weights(prepared: Prepared) -> dict[str, int]:
+    """How many weights each model has, bends of curves included."""
+    schema, classes = prepared.encoder.schema_, len(prepared.train.classes)
+    outputs, straight = classes if classes > 2 else 1, len(schema.columns)
+    bent = bent_columns(prepared.train.n_rows, straight, len(bendable(schema)))
+    return {
+        name: outputs * (bent if model.curved else straight) if name in (LOGISTIC, CURVED) else straight
+        for name, model in prepared.models.items()
+    }
 
 
 def _trial(name: str, model: TableClassifier, prepared: Prepared) -> Trial:

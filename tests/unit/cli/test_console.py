@@ -7,6 +7,7 @@ from rich.console import Console
 
 from separatrix.cli import console
 from separatrix.cli.console import Voice, plain
+from separatrix.study import Stage
 
 
 def test_what_json_cannot_say_becomes_null_or_text():
@@ -74,18 +75,32 @@ def test_rows_and_their_rate_and_the_time_left_are_shown(screen):
 
 def test_steps_are_named_and_counted_with_the_time_that_is_known(screen):
     with console.steps("Reading") as step:
-        step("naive Bayes", 2, 7)
+        step(Stage("naive Bayes", 2, 7))
     assert all(words in screen.getvalue() for words in ("2/7", "naive Bayes"))
-    assert "more" not in screen.getvalue()
+    assert "about" not in screen.getvalue()
     with console.steps("Reading") as step:
-        step.expect(90.4)
-        step("fitting to all rows", 3, 7)
-    assert "fitting to all rows about 90 s more" in screen.getvalue()
+        step(Stage("fitting to all rows: pass 2", 3, 7, 41.0))
+    assert "fitting to all rows: pass 2 about 40 s left" in screen.getvalue()
+
+
+def test_a_document_on_standard_output_comes_without_a_bar(screen):
+    with console.steps("Reading", hidden=True) as step, console.rows_read("Predicting", 9, hidden=True) as advance:
+        step(Stage("naive Bayes", 2, 7))
+        advance(9)
+    assert screen.getvalue() == ""
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(np.nan, ""), (-5.0, "longer than expected"), (30.0, "about 30 s more"), (600.0, "about 10 min more")],
+    [
+        (np.nan, ""),
+        (0.5, ""),
+        (-5.0, "longer than expected"),
+        (34.0, "about 30 s left"),
+        (80.0, "about 80 s left"),
+        (640.0, "about 10 min left"),
+        (30_000.0, "about 8 h left"),
+    ],
 )
 def test_the_time_of_a_step_in_words(seconds, said):
     assert console._left(seconds) == said
@@ -94,5 +109,5 @@ def test_the_time_of_a_step_in_words(seconds, said):
 def test_where_there_is_no_terminal_nothing_is_said(capsys):
     with console.rows_read("Predicting", None) as advance, console.steps("Reading") as step:
         advance(10)
-        step("naive Bayes", 1, 2)
+        step(Stage("naive Bayes", 1, 2))
     assert capsys.readouterr() == ("", "")

@@ -7,7 +7,6 @@ from separatrix.cli.errors import CommandError
 from separatrix.cli.studies import (
     Question,
     contents_of,
-    expected_seconds,
     notes_to_say,
     positive_of,
     require_no_bug,
@@ -80,13 +79,6 @@ def test_a_model_may_fail_because_of_its_rows_and_not_because_of_a_slip():
         with pytest.raises(CommandError, match="m1 failed in a way") as raised:
             require_no_bug(trials("", slip))
         assert raised.value.code == 1
-
-
-def test_the_last_fit_takes_as_much_longer_as_it_has_more_rows():
-    compared = SimpleNamespace(
-        comparison={"m": SimpleNamespace(fit_seconds=10.0)}, choice=SimpleNamespace(name="m"), n_rows=300, n_train=100
-    )
-    assert expected_seconds(compared) == 30.0
 
 
 def test_a_model_remembers_what_it_predicts_and_for_whom(folder):

@@ -9,7 +9,7 @@ from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
 from separatrix.study import Note, compare_models, conduct, study_of
 from separatrix.study import compared as module
-from separatrix.study.compared import Stages, sample_of
+from separatrix.study.compared import sample_of
 from separatrix.study.opening import open_table
 
 X, Y = make_mixed_types(300, as_frame=True, rng=0)
@@ -19,8 +19,14 @@ NAMES = ["prior only", "linear discriminant"]
 
 def test_nothing_is_fitted_to_all_rows_and_stages_end_with_the_last_model():
     told = []
-    found = compare_models(TABLE, "customer", models=NAMES, progress=lambda *stage: told.append(stage))
-    assert told == [("reading the columns", 0, 3), ("prior only", 1, 3), ("linear discriminant", 2, 3)]
+    found = compare_models(TABLE, "customer", models=NAMES, progress=told.append)
+    begun = {stage.done: stage for stage in reversed(told)}
+    assert [(stage.text, stage.total) for stage in dict(sorted(begun.items())).values()] == [
+        ("reading the columns", 3),
+        ("prior only, 240 rows", 3),
+        ("linear discriminant, 240 rows", 3),
+    ]
+    assert begun[1].seconds_left > begun[2].seconds_left > 0
     assert not [name for name, model in found.prepared.models.items() if "estimator_" in vars(model)]
     assert (found.n_rows, found.n_train, found.n_test) == (300, 240, 60)
     assert found.counts.sum() == 300
@@ -59,14 +65,6 @@ def test_many_rows_are_compared_on_a_sample(monkeypatch):
     found = compare_models(TABLE, "customer", models=NAMES)
     assert (found.n_rows, found.n_train + found.n_test) == (300, 100)
     assert found.notes[0].topic == "sampled"
-
-
-def test_stages_may_go_on_from_others():
-    told = []
-    tell = Stages(lambda *stage: told.append(stage), 5, done=3)
-    tell("one")
-    tell("two")
-    assert told == [("one", 3, 5), ("two", 4, 5)]
 
 
 def test_a_share_that_cannot_be_held_out_is_an_error():

@@ -71,7 +71,7 @@ def _own():
 def test_a_saved_model_is_examined_on_other_rows(study):
     other, labels = make_mixed_types(200, as_frame=True, rng=1)
     told = []
-    found = examine(study.model, other.assign(customer=labels), "customer", progress=lambda *stage: told.append(stage))
+    found = examine(study.model, other.assign(customer=labels), "customer", progress=told.append)
     assert found.comparison is None
     assert found.choice is None
     assert (found.n_train, found.n_test, found.is_held_out) == (600, 200, None)
@@ -79,7 +79,10 @@ def test_a_saved_model_is_examined_on_other_rows(study):
     assert_array_equal(found.held_out.P, study.model.predict_proba(other))
     assert_array_equal(found.classes[found.held_out.codes], labels)
     assert [c.weight for c in found.coefficients] == [c.weight for c in study.coefficients]
-    assert [done for _, done, _ in told] == [0, 1]
+    assert sorted({stage.done for stage in told}) == [0, 1]
+    assert told[0].text == "predicting 200 rows"
+    n_columns = len(found.effects)
+    assert told[-1].text == f"effects of the columns: column {n_columns} of {n_columns}"
 
 
 def test_labels_that_a_model_does_not_know_and_values_it_has_not_seen(study):
@@ -103,10 +106,11 @@ def test_permuted_labels_are_called_noise():
 def test_stages_are_told_in_order_and_every_library_gives_the_same():
     told = []
     names = ["prior only", "linear discriminant"]
-    first = conduct(TABLE, "customer", models=names, progress=lambda *stage: told.append(stage))
-    assert [done for _, done, _ in told] == list(range(5))
-    assert {total for *_, total in told} == {5}
-    assert [stage for stage, *_ in told][1:3] == names
+    first = conduct(TABLE, "customer", models=names, progress=told.append)
+    assert list(dict.fromkeys(stage.done for stage in told)) == list(range(6))
+    assert {stage.total for stage in told} == {6}
+    begun = list({stage.done: stage.text for stage in reversed(told)}.values())[::-1]
+    assert begun[1:3] == [f"{name}, 480 rows" for name in names]
     second = conduct(pl.from_pandas(TABLE), "customer", models=names)
     assert_allclose(second.held_out.P, first.held_out.P)
 

@@ -7,6 +7,7 @@ import separatrix as sx
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
 from separatrix.study import compare_models, study_of
+from separatrix.study.progress import Stages
 from separatrix.study.streamed import fit_streamed, spread_rows
 
 
@@ -31,15 +32,16 @@ def test_few_rows_are_all_there():
     assert spread_rows(numbers.to_batches(), 50).equals(numbers.combine_chunks())
 
 
-def test_a_study_of_rows_that_are_read_is_that_of_rows_in_memory(table, tmp_path):
+def test_a_study_of_rows_that_are_read_is_that_of_rows_in_memory(table, tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 
     pq.write_table(table, tmp_path / "all.parquet", row_group_size=700)
     names = ["prior only", "logistic (Bayesian)"]
     compared = compare_models(table, "customer", models=names)
     heard = []
+    monkeypatch.setattr("separatrix.study.progress.EVERY", 0.0)
     rows = sx.scan(tmp_path / "all.parquet", target="customer")
-    streamed = study_of(compared, everything=rows, progress=lambda *step: heard.append(step[0]))
+    streamed = study_of(compared, everything=rows, progress=lambda stage: heard.append(stage.text))
     whole = study_of(compared)
     assert streamed.choice.name == "logistic (Bayesian)"
     assert streamed.n_rows == whole.n_rows == 3000
@@ -57,4 +59,4 @@ def test_a_study_of_rows_that_are_read_is_that_of_rows_in_memory(table, tmp_path
 def test_a_class_that_the_comparison_never_saw_is_said(table):
     rows = sx.scan(table, target="customer")
     with pytest.raises(DataError, match=r"too rare to be judged"):
-        fit_streamed(sx.TableClassifier(), rows, np.array(["leaves"]), None, ("", 0, 1))
+        fit_streamed(sx.TableClassifier(), rows, np.array(["leaves"]), Stages(None, 1))

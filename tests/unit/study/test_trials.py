@@ -8,6 +8,7 @@ from separatrix.comparison import compare
 from separatrix.datasets import make_mixed_types
 from separatrix.reductions.rows import take_rows
 from separatrix.study.opening import open_table
+from separatrix.study.progress import Stages
 from separatrix.study.trials import Numbers, prepare, run_trials
 
 TABLE, Y = make_mixed_types(200, as_frame=True, rng=0)
@@ -18,19 +19,19 @@ NAMES = ["prior only", "naive Bayes", "logistic (Bayesian)", "logistic, curved (
 def test_figures_are_those_of_a_comparison_of_table_classifiers():
     prepared = prepare(OPENED, None, NAMES, 0.25, np.random.default_rng(0))
     told = []
-    comparison, said = run_trials(prepared, told.append)
+    comparison, said = run_trials(prepared, Stages(told.append, 4))
     train, test = prepared.train, prepared.test
     direct = compare(prepared.models, train.X, train.labels, X_test=test.X, y_test=test.labels)
     assert comparison.names == direct.names
     for name in NAMES:
         assert_allclose(comparison[name].test.rows, direct[name].test.rows, atol=1e-9)
-    assert told == NAMES
+    assert list(dict.fromkeys(stage.text.partition(", 150 rows")[0] for stage in told)) == NAMES
     assert said == {name: [] for name in NAMES}
 
 
 def test_rows_are_numbered_as_in_the_table():
     prepared = prepare(OPENED, {"contract": "drop"}, ["prior only"], 0.2, np.random.default_rng(0))
-    comparison, _ = run_trials(prepared, lambda name: None)
+    comparison, _ = run_trials(prepared, Stages(None, 3))
     assert_array_equal(np.sort(np.concatenate([comparison.train_rows, comparison.test_rows])), np.arange(200))
     assert_array_equal(prepared.test.X["charge"].to_numpy(), TABLE["charge"].to_numpy()[comparison.test_rows])
     assert "contract" not in prepared.encoder.schema_.inputs
@@ -39,7 +40,7 @@ def test_rows_are_numbered_as_in_the_table():
 def test_a_model_that_fails_stops_no_other():
     prepared = prepare(OPENED, None, ["prior only", "logistic (Bayesian)"], 0.2, np.random.default_rng(0))
     prepared.models["logistic (Bayesian)"].estimator.set_params(tol=-1.0)
-    comparison, _ = run_trials(prepared, lambda name: None)
+    comparison, _ = run_trials(prepared, Stages(None, 3))
     assert comparison.names == ("prior only", "logistic (Bayesian)")
     assert "tol must be" in comparison["logistic (Bayesian)"].failure
 
