@@ -122,6 +122,7 @@ class FileRows:
     where: Condition | None = None
     types: dict[str, pa.DataType] = field(default_factory=dict)
     reads_ahead: bool = True
+    may_change: bool = False  # their stamps would tell
 
     @property
     def title(self) -> str:

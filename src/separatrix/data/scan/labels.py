@@ -15,6 +15,7 @@ import numpy as np
 from separatrix._array import Array, Codes, Float
 from separatrix.data.files.sqlite import quoted
 from separatrix.data.labels import UNLABELLED, encode_labels
+from separatrix.data.scan.checksum import label_sum
 from separatrix.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ class LabelTally:
         """Rows without a label."""
         marked = [count for label, (count, _) in self.seen.items() if self._marks(label, unlabelled)]
         return self.n_missing + sum(marked)
+
+    def checksum(self, classes: Array) -> int:
+        """Of the codes of all rows, as blocks will have them."""
+        counts = [(code, self.seen.get(label, (0, 0.0))[0]) for code, label in enumerate(classes.tolist())]
+        return label_sum([*counts, (UNLABELLED, self.n_rows - sum(count for _, count in counts))])
 
     def weights(self, classes: Array) -> Float:
         """The weight of the rows of each class."""

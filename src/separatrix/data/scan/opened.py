@@ -24,6 +24,7 @@ from separatrix.data.pairing import (
 )
 from separatrix.data.reader import NamedRows
 from separatrix.data.scan.batches import WHOLE
+from separatrix.data.scan.checksum import Seal
 from separatrix.data.scan.columns import column_in_memory, weights_of
 from separatrix.data.scan.labels import LabelTally, tally_labels
 from separatrix.data.scan.matrix import precision
@@ -124,6 +125,8 @@ class OpenedScan:
             totals = tally.weights(classes)
             require_weight(totals, None if rules.known is not None else np.arange(len(classes)), classes)
         source = self._source(target=target, classes=classes, unlabelled=rules.unlabelled, weight=self.weight)
+        if source.seal is not None:
+            source.seal.labels = tally.checksum(classes)
         rows = self._read_by(replace(source, weight=beside))
         return Labelled(rows, classes, tally.n_unlabelled(rules.unlabelled))
 
@@ -171,7 +174,8 @@ class OpenedScan:
             sparse=self.sparse,
             **labels,
         )
-        return Scanned(self._passes(more), plan, self.columns)
+        seal = Seal(self.origin.title) if self.origin.may_change else None
+        return Scanned(self._passes(more), plan, self.columns, seal=seal)
 
 
 def tally_piece(piece: Piece, target: str, weight: str | None, beside: Float | None, first_row: int = 0) -> LabelTally:

@@ -42,6 +42,10 @@ class Origin(Protocol):
     def reads_ahead(self) -> bool:
         """Whether a thread other than the one that fits may read."""
 
+    @property
+    def may_change(self) -> bool:
+        """Whether rows may be others in the next pass without anyone saying so."""
+
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """The types of some columns."""
 

@@ -2,7 +2,8 @@
 """What a query returns, asked again for every pass.
 
 A database promises no order of rows unless the query does (ORDER BY), and other people may write to its tables between
-two passes. The number of rows is compared, which notices most of that; a copy (CREATE TABLE ... AS) makes sure.
+two passes. The number of rows and their `checksum` are compared, which notices that; a copy (CREATE TABLE ... AS)
+prevents it.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class QueryRows:
     sql: str
     where: Condition | None = None
     n_rows: int | None = None
+    may_change: bool = True
 
     @property
     def title(self) -> str:

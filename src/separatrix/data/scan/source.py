@@ -20,6 +20,7 @@ from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.memory import MAP_BLOCKS, block_rows
 from separatrix.data.scan.batches import WHOLE
+from separatrix.data.scan.checksum import Checksum, Seal
 from separatrix.data.scan.part import BlockPlan, Piece, block_of
 from separatrix.data.scan.passes import Passes
 from separatrix.data.source import Stat
@@ -29,11 +30,15 @@ __all__ = ["Scanned"]
 
 State = TypeVar("State")
 Answer = TypeVar("Answer")
+NOTHING = Checksum()
 
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """Rows that are read anew for every pass, with targets from a column or beside them in memory."""
+    """Rows that are read anew for every pass, with targets from a column or beside them in memory.
+
+    Where nothing else tells whether they are the same each time, a ``seal`` does.
+    """
 
     passes: Passes
     plan: BlockPlan
@@ -41,6 +46,7 @@ class Scanned:
     t: Array | None = None
     weight: Float | None = None
     offset: Float | None = None
+    seal: Seal | None = None
 
     @property
     def n_rows(self) -> int:
@@ -59,7 +65,7 @@ class Scanned:
         """One pass."""
 
         def consume(pieces: Iterator[Piece], progress: Progress) -> Stat:
-            parts = self._mapped(lambda piece: statistic(self._block(piece)), pieces, progress)
+            parts = self._mapped(statistic, pieces, progress)
             return functools.reduce(operator.add, parts)
 
         return self.passes.run(consume, self.plan.rows)
@@ -74,34 +80,49 @@ class Scanned:
         """
 
         def consume(pieces: Iterator[Piece], progress: Progress) -> State:
-            answer = state
+            answer, seen = state, NOTHING
             for piece in pieces:
                 block = self._block(piece)
+                seen += self._seen(block)
                 answer = step(answer, block if rng is None else block.take(rng.permutation(len(block))))
                 progress.advance(len(block))
+            self._require(seen, progress.done)
             return answer
 
         return self.passes.run(consume, self.plan.rows if rng is None else WHOLE, retry=False)
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """``row_function`` of every row, in the order of the file; sparse where its answers are."""
-        bare = replace(self, plan=replace(self.plan, target=None, weight=None), t=None, weight=None, offset=None)
+        plan = replace(self.plan, target=None, weight=None)
+        bare = replace(self, plan=plan, t=None, weight=None, offset=None, seal=None)
 
         def consume(pieces: Iterator[Piece], progress: Progress) -> Array:
-            answers = bare._mapped(lambda piece: row_function(bare._block(piece).X), pieces, progress)
+            answers = bare._mapped(lambda block: row_function(block.X), pieces, progress)
             return _stacked(answers, self.passes.ledger.n_rows)
 
         return self.passes.run(consume, MAP_BLOCKS * self.plan.rows)
 
-    def _mapped(self, work: Callable[[Piece], Answer], pieces: Iterator[Piece], progress: Progress) -> Iterator[Answer]:
+    def _mapped(self, work: Callable[[Block], Answer], pieces: Iterator[Piece], progress: Progress) -> Iterator[Answer]:
         """The answers in order, each counted as it comes; the reader is stopped where nobody wants the rest."""
 
-        def measured(piece: Piece) -> tuple[int, Answer]:
-            return piece.batch.num_rows, work(piece)
+        def measured(piece: Piece) -> tuple[int, Checksum, Answer]:
+            block = self._block(piece)
+            return len(block), self._seen(block), work(block)
 
-        for rows, answer in map_in_order(measured, pieces):
+        total = NOTHING
+        for rows, seen, answer in map_in_order(measured, pieces):
             progress.advance(rows)
+            total += seen
             yield answer
+        self._require(total, progress.done)
+
+    def _seen(self, block: Block) -> Checksum:
+        return NOTHING if self.seal is None else self.seal.seen(block)
+
+    def _require(self, seen: Checksum, n_rows: int) -> None:
+        if self.seal is not None:
+            self.passes.ledger.settle(n_rows, self.seal.title)  # says more, where their number is another
+            self.seal.require(seen)
 
     def _block(self, piece: Piece) -> Block:
         block = block_of(piece, self.plan)

@@ -57,6 +57,7 @@ class StreamRows:
     where: Condition | None = None
     first: list[Any] = field(default_factory=list)
     reads_ahead: bool = True
+    may_change: bool = True
 
     @property
     def n_rows(self) -> int | None:
@@ -113,7 +114,8 @@ def open_stream(source: Any) -> StreamRows:
         return StreamRows(title, lambda _: _reader(source()), first.schema, first=[first])
     known = len(source) if isinstance(source, pa.Table) else None
     first = _reader(source)
-    return StreamRows(title, lambda _: _reader(source), first.schema, known, first=[first])
+    is_fixed = isinstance(source, pa.Table)
+    return StreamRows(title, lambda _: _reader(source), first.schema, known, first=[first], may_change=not is_fixed)
 
 
 def _of_dataset(dataset: Any, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:

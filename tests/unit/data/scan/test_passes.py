@@ -13,7 +13,7 @@ from separatrix.exceptions import DataError
 class Dropping:
     """An origin whose connection drops after its first batch, as often as it is told to."""
 
-    title, n_rows, reads_ahead = "the query 'SELECT ...'", None, True
+    title, n_rows, reads_ahead, may_change = "the query 'SELECT ...'", None, True, True
 
     def __init__(self, table, drops, at_pass=1):
         self.table, self.drops, self.at_pass, self.begun = table, drops, at_pass, 0

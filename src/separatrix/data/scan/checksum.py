@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether a pass saw the rows that the one before saw, where nothing else can tell: queries, and streams made again.
+
+    Σ_n h(r_n),    r_n = Σ_d 5^(D-d) bits(v_nd),   v = target, weight, offset, columns    (mod 2^64; h mixes bits)
+
+It is a statistic of the blocks that a model is given, and adds, in any order: a database that returns the same rows in
+another order has changed nothing, unless what stands beside them in memory now stands beside others. One changed value
+changes the sum for certain, and any other change with near certainty. Blocks are in cache when they are summed: a
+number takes a fifth of a nanosecond, and reading it from a database in memory takes ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from separatrix._array import Array, Rows, is_sparse
+from separatrix.data.block import Block
+from separatrix.data.scan.errors import RowsChangedError
+
+__all__ = ["Checksum", "Seal", "checksum", "label_sum"]
+
+WORD = 2**64
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """Of some rows: of all numbers in them, and of their class codes alone."""
+
+    rows: int = 0
+    labels: int = 0
+
+    def __add__(self, other: Checksum) -> Checksum:
+        return Checksum((self.rows + other.rows) % WORD, (self.labels + other.labels) % WORD)
+
+
+def checksum(block: Block, *, labels: bool = True) -> Checksum:
+    """Of one block; that of its ``labels`` alone where it is asked for, and they are class codes."""
+    r = np.zeros(len(block), np.uint64)
+    for values in (block.t, block.weight, block.offset):
+        if values is not None:
+            _absorb(np.atleast_2d(values.T).T, r)
+    _absorb(block.X, r)
+    is_coded = labels and block.t is not None and block.t.dtype.kind == "i"
+    return Checksum(_total(r), _total(block.codes.astype(np.uint64)) if is_coded else 0)
+
+
+def label_sum(counts: Iterable[tuple[int, int]]) -> int:
+    """What ``labels`` of a checksum is for so many rows of each class code."""
+    return sum(count * _total(np.array([code]).astype(np.uint64)) for code, count in counts) % WORD
+
+
+@dataclass
+class Seal:
+    """What the first pass saw, held against every later one. ``labels`` is known where classes were counted before."""
+
+    title: str
+    labels: int | None = None
+    rows: int | None = None
+
+    def seen(self, block: Block) -> Checksum:
+        """Of one block, as far as it will be looked at: labels that were counted are compared once."""
+        return checksum(block, labels=self.rows is None and self.labels is not None)
+
+    def require(self, found: Checksum) -> None:
+        """Raise where a pass saw other rows."""
+        if self.rows is None:
+            if self.labels not in (None, found.labels):
+                self._refuse("labels")
+            self.rows = found.rows
+        elif found.rows != self.rows:
+            self._refuse("values")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise RowsChangedError(
+            f"{self.title} has other {what} than in the pass before, in as many rows: it was written to while a model "
+            "was fitted, or does not return the same rows each time (labels in memory need a query that says its "
+            "order, ORDER BY). Scan a copy that nobody writes to: CREATE TABLE ... AS, or a file."
+        )
+
+
+def _absorb(X: Rows, r: Array) -> None:
+    """r_n <- 5^D r_n + Σ_d 5^(D-d) bits(x_nd), in place."""
+    from separatrix.data.scan._kernels import absorb
+
+    if not is_sparse(X):
+        absorb(np.ascontiguousarray(_bits(X.T)), r)
+        return
+    powers = np.full(X.shape[1] + 1, 5, np.uint64)
+    powers[0] = 1
+    powers = np.multiply.accumulate(powers)[::-1]
+    sums = np.append(np.uint64(0), np.cumsum(_bits(X.data) * powers[1:][X.indices], dtype=np.uint64))
+    r *= powers[0]
+    r += sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+
+
+def _bits(values: Array) -> Array:
+    """As whole numbers, without a copy where they have eight bytes already."""
+    if values.dtype.kind == "f":
+        values = values.view(f"u{values.dtype.itemsize}")
+    return values.astype(np.uint64, copy=False)
+
+
+def _total(r: Array) -> int:
+    from separatrix.data.scan._kernels import total
+
+    return int(total(r))
