@@ -33,11 +33,10 @@ from separatrix.meta import (
     labels_with_reject,
     listed,
 )
+from separatrix.metrics.sample import require_shares
 from separatrix.shell import unchanged_on_error
 
 __all__ = ["DecisionRule", "decide", "expected_cost"]
-
-ROUNDING = 1e-4  # how far probabilities of one row may sum from one: float32 rounds 1000 classes by less
 
 
 def expected_cost(P: Any, costs: Any) -> Float:
@@ -317,12 +316,7 @@ def _check_probabilities(probabilities: Any) -> Float:
             f"P has shape {P.shape}; it must be (N, K), with a column for each of the K classes. "
             "For the probability p of the second of two classes, give np.column_stack([1 - p, p])."
         )
-    wrong = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(P.sum(axis=1) - 1) <= ROUNDING)))
-    if len(wrong):
-        raise DataError(
-            f"{len(wrong)} of {len(P)} rows of P are not probabilities that sum to one; "
-            f"the first is row {wrong[0]}: {P[wrong[0]]}."
-        )
+    require_shares(P)
     return P
 
 

@@ -40,6 +40,8 @@ __all__ = [
     "Classifier",
     "LinearClassifier",
     "Training",
+    "checked_answers",
+    "first_of",
     "known_columns",
     "require_finite",
     "require_two_classes",
@@ -132,7 +134,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         opened = open_rows(self._table(X), known_columns(self))
         validate_data(self, opened.likeness, skip_check_array=True, reset=False)
-        answer = partial(_checked_answers, row_function=row_function, basis=self.basis_, allow_nan=allow_nan)
+        answer = partial(checked_answers, row_function=row_function, basis=self.basis_, allow_nan=allow_nan)
         return answers(opened.rows(read_once=read_once), answer)
 
 
@@ -163,8 +165,8 @@ class LinearClassifier(Classifier):
         return np.asarray(X @ W.T + self.intercept_)
 
 
-def _checked_answers(
-    rows: Source, row_function: Callable[[Rows], Array], basis: RowMap | None, allow_nan: bool
+def checked_answers(
+    rows: Source, row_function: Callable[[Rows], Array], basis: RowMap | None, allow_nan: bool = False
 ) -> Array:
     """``row_function`` of every row, of all of them or of one partition."""
     source: Source = rows if basis is None else ThroughBasis(rows, basis)
@@ -202,11 +204,15 @@ def known_columns(model: Any) -> tuple[str, ...] | None:
     return None if names is None else tuple(names)
 
 
-def require_two_classes(owner: object, classes: Array, why: str) -> None:
-    """Raise, naming the classes found, where a rule is defined for two classes alone."""
+def first_of(classes: Array) -> str:
+    """The first few labels, for a message."""
+    return ", ".join(map(repr, classes[:6].tolist())) + (", ..." if len(classes) > 6 else "")
+
+
+def require_two_classes(what: str, classes: Array, remedy: str) -> None:
+    """Raise, naming the classes found, where something is defined for two classes alone."""
     if len(classes) != 2:
         raise DataError(
-            f"{type(owner).__name__}({why}) is for two classes, but y has {len(classes)}: "
-            f"{', '.join(map(repr, classes[:6].tolist()))}{', ...' if len(classes) > 6 else ''}. "
-            "Choose another setting, or wrap the model in OneVsRest or OneVsOne."
+            f"Only binary classification is supported by {what}, which is for two classes, but y has {len(classes)}: "
+            f"{first_of(classes)}. {remedy}"
         )

@@ -11,9 +11,9 @@ from separatrix.shell import require_two_classes
 
 
 def test_two_classes_are_asked_for_by_name():
-    require_two_classes(object(), np.array(["a", "b"]), "x=1")
-    with pytest.raises(DataError, match=r"object\(x=1\) is for two classes, but y has 7: 0, 1, 2, 3, 4, 5, \.\.\."):
-        require_two_classes(object(), np.arange(7), "x=1")
+    require_two_classes("Model(x=1)", np.array(["a", "b"]), "Set x=2.")
+    with pytest.raises(DataError, match=r"by Model\(x=1\).* but y has 7: 0, 1, 2, 3, 4, 5, \.\.\.\. Set x=2\."):
+        require_two_classes("Model(x=1)", np.arange(7), "Set x=2.")
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -16,6 +16,7 @@ from separatrix._array import Array
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian
+from separatrix.shell import require_two_classes
 from separatrix.solvers.posterior import Posterior
 
 __all__ = ["LIKELIHOODS", "likelihood_of", "proper_prior", "require_proper"]
@@ -30,17 +31,10 @@ NO_EVIDENCE = (
 
 def likelihood_of(name: str, noise: float, classes: Array) -> ClassLikelihood:
     """p(t | a) of these classes; ``noise`` is the share of wrong labels, for "label_noise"."""
-    if len(classes) > 2:
-        if name != "logit":
-            raise DataError(
-                f"Only binary classification is supported by likelihood={name!r}, but y has "
-                f"{len(classes)} classes: {', '.join(map(repr, classes[:6].tolist()))}"
-                f"{', ...' if len(classes) > 6 else ''}. Use likelihood='logit', or OneVsRest or OneVsOne."
-            )
-        return Softmax(len(classes))
-    if name == "label_noise":
-        return LabelNoise(noise)
-    return Probit() if name == "probit" else Logit()
+    if name == "logit":
+        return Softmax(len(classes)) if len(classes) > 2 else Logit()
+    require_two_classes(f"likelihood={name!r}", classes, "Use likelihood='logit', or OneVsRest or OneVsOne.")
+    return Probit() if name == "probit" else LabelNoise(noise)
 
 
 def proper_prior(owner: str, prior: Any) -> Gaussian:

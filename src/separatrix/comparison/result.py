@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
+from separatrix._frame import as_frame
 from separatrix.comparison.average import ModelAverage, average_fitted
 from separatrix.comparison.evidence import model_probabilities
 from separatrix.comparison.table import as_text
@@ -145,11 +146,7 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row for each model."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame() needs pandas (pip install pandas); to_dict() does not.") from error
-        return pd.DataFrame(self.to_dict(), index=list(self.names))
+        return as_frame(self.to_dict(), self.names)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
         """Test log-likelihoods with their standard errors, and evidences beside. Needs matplotlib.

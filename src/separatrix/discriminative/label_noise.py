@@ -28,7 +28,7 @@ from separatrix.discriminative.separation import examine, is_at_stake, warn_if_c
 from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
-from separatrix.shell import Training
+from separatrix.shell import Training, first_of
 from separatrix.solvers import Auto, Solution, Step
 from separatrix.solvers.descent import ROUNDING
 from separatrix.solvers.posterior import Posterior
@@ -171,7 +171,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         if not np.all(known):
             raise DataError(
                 f"y has the label {labels[~known].tolist()[0]!r}, which is not among the classes of the fit: "
-                f"{', '.join(map(repr, self.classes_[:6].tolist()))}{', ...' if len(self.classes_) > 6 else ''}."
+                f"{first_of(self.classes_)}."
             )
         a = self.decision_function(X)
         if len(a) != len(codes):

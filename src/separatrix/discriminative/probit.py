@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.discriminative.model import DiscriminativeClassifier
-from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, Probit
+from separatrix.shell import require_two_classes
 
 __all__ = ["ProbitRegression"]
 
@@ -74,12 +74,8 @@ class ProbitRegression(DiscriminativeClassifier):
     """
 
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
-        if n_classes != 2:
-            raise DataError(
-                f"Only binary classification is supported. ProbitRegression is for two classes, but y has {n_classes}: "
-                f"{', '.join(map(repr, self.classes_[:6].tolist()))}{', ...' if n_classes > 6 else ''}. Use "
-                "LogisticRegression, or wrap the model in OneVsRest or OneVsOne."
-            )
+        remedy = "Use LogisticRegression, or wrap the model in OneVsRest or OneVsOne."
+        require_two_classes(type(self).__name__, self.classes_, remedy)
         return Probit()
 
     def __sklearn_tags__(self) -> Any:

@@ -16,9 +16,8 @@ from separatrix.basis import fit_basis
 from separatrix.data import Block, Counted, Source, ThroughBasis, answers, gathered, open_rows
 from separatrix.data.source import RowMap
 from separatrix.discriminative.targets import Targets, check_offset
-from separatrix.shell import known_columns
+from separatrix.shell import checked_answers, known_columns
 from separatrix.solvers import Solution
-from separatrix.stats import require_finite
 from separatrix.stats.objective import Design
 
 __all__ = ["LinearRegressor", "Training"]
@@ -77,14 +76,4 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         opened = open_rows(X, known_columns(self))
         validate_data(self, opened.likeness, skip_check_array=True, reset=False)
-        return answers(opened.rows(), partial(_checked_answers, row_function=row_function, basis=self.basis_))
-
-
-def _checked_answers(rows: Source, row_function: Callable[[Rows], Array], basis: RowMap | None) -> Array:
-    """``row_function`` of every row, of all of them or of one partition."""
-    source: Source = rows if basis is None else ThroughBasis(rows, basis)
-    with np.errstate(invalid="ignore", over="ignore"):
-        answer = source.map(row_function)
-    if not np.isfinite(answer).all():
-        require_finite(source)
-    return answer
+        return answers(opened.rows(), partial(checked_answers, row_function=row_function, basis=self.basis_))

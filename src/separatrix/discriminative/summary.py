@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float
+from separatrix._frame import as_frame
 
 __all__ = ["Summary"]
 
@@ -58,11 +59,7 @@ class Summary:
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row for each coefficient."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame() needs pandas (pip install pandas); to_dict() does not.") from error
-        return pd.DataFrame(self.to_dict(), index=list(self.names))
+        return as_frame(self.to_dict(), self.names)
 
     def __str__(self) -> str:
         """The table as text."""

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix._array import Codes, Float
 from separatrix.exceptions import DataError
 
-__all__ = ["Estimate", "Sample", "checked", "weighted_mean"]
+__all__ = ["Estimate", "Sample", "checked", "require_shares", "weighted_mean"]
 
 ROUNDING = 1e-4  # how far probabilities of one row may sum from one: float32 rounds 1000 classes by less
 
@@ -49,6 +49,16 @@ def weighted_mean(values: Any, weight: Any = None) -> Estimate:
     return Estimate(m, float(np.sqrt(w @ (v - m) ** 2 / (W * (W - 1)))) if W > 1 else np.nan)
 
 
+def require_shares(P: Float) -> None:
+    """Raise, naming the first, where rows of P (N, K) are no probabilities that sum to one."""
+    wrong = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(P.sum(axis=1) - 1) <= ROUNDING)))
+    if len(wrong):
+        raise DataError(
+            f"{len(wrong)} of {len(P)} rows of P are not probabilities that sum to one; "
+            f"the first is row {wrong[0]}: {P[wrong[0]]}."
+        )
+
+
 def checked(P: Any, codes: Any, weight: Any) -> Sample:
     """The sample, if P are probabilities, codes their columns, and weights fit; else a `DataError` naming the row."""
     P = np.asarray(P, dtype=np.float64)
@@ -57,12 +67,7 @@ def checked(P: Any, codes: Any, weight: Any) -> Sample:
             f"P has shape {P.shape}; it must be (N, K): N rows, and a column for each of K >= 2 classes. "
             "For the probability p of the second of two classes, give np.column_stack([1 - p, p])."
         )
-    wrong = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(P.sum(axis=1) - 1) <= ROUNDING)))
-    if len(wrong):
-        raise DataError(
-            f"{len(wrong)} of {len(P)} rows of P are not probabilities that sum to one; "
-            f"the first is row {wrong[0]}: {P[wrong[0]]}."
-        )
+    require_shares(P)
     codes = _checked_codes(codes, P.shape)
     if weight is None:
         return Sample(P, codes, np.ones(len(P)))

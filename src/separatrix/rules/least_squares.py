@@ -148,7 +148,8 @@ class LeastSquaresClassifier(LinearClassifier):
     def _target_code(self, classes: Array, count: Float) -> Float:
         """How the K indicator regressions combine into what `decision_function` returns."""
         if self.targets == "fisher":
-            require_two_classes(self, classes, "targets='fisher'")
+            what = f"{type(self).__name__}(targets='fisher')"
+            require_two_classes(what, classes, "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne.")
             scale: Float = count.sum() / count
             return np.array([[-1.0, 1.0]]) * scale
         return np.array([[-1.0, 1.0]]) if len(classes) == 2 else np.eye(len(classes))

@@ -24,9 +24,9 @@ def test_each_word_has_its_likelihood(name, expected):
 def test_three_classes_are_the_softmax_or_a_refusal_that_names_them():
     words = np.array(["ash", "birch", "cedar"])
     assert likelihood_of("logit", 0.0, words) == Softmax(3)
-    with pytest.raises(DataError, match=r"likelihood='probit', but y has 3 classes: 'ash', 'birch', 'cedar'\. Use"):
+    with pytest.raises(DataError, match=r"likelihood='probit', .* but y has 3: 'ash', 'birch', 'cedar'\. Use"):
         likelihood_of("probit", 0.0, words)
-    with pytest.raises(DataError, match=r"9 classes: 0, 1, 2, 3, 4, 5, \.\.\."):
+    with pytest.raises(DataError, match=r"y has 9: 0, 1, 2, 3, 4, 5, \.\.\."):
         likelihood_of("label_noise", 0.1, np.arange(9))
 
 

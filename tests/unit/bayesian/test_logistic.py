@@ -275,7 +275,9 @@ def test_arguments_that_make_no_sense(arguments, message):
 
 @pytest.mark.parametrize("likelihood", ["probit", "label_noise"])
 def test_three_classes_where_two_are_meant(likelihood):
-    with pytest.raises(DataError, match=rf"Only binary classification.*'{likelihood}', but y has 3 classes: 0, 1, 2"):
+    with pytest.raises(
+        DataError, match=rf"Only binary classification.*'{likelihood}', which is for two classes, but y has 3: 0, 1, 2"
+    ):
         model(likelihood=likelihood).fit(X3, Y3)
 
 

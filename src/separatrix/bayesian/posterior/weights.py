@@ -15,6 +15,7 @@ from scipy import special
 
 from separatrix._arguments import check_count, check_positive, generator
 from separatrix._array import Float
+from separatrix._frame import as_frame
 from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.bayesian.posterior.structure import AnyApproximation
 from separatrix.exceptions import DataError
@@ -135,11 +136,7 @@ class WeightSummary:
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row for each weight."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame() needs pandas (pip install pandas); to_dict() does not.") from error
-        return pd.DataFrame(self.to_dict(), index=list(self.names))
+        return as_frame(self.to_dict(), self.names)
 
     def __str__(self) -> str:
         width = max(map(len, self.names))

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.bayesian.posterior.approximation import row_squares
+from separatrix.bayesian.posterior.approximation import Approximation, row_squares
 from separatrix.data import Block
 from separatrix.priors import Penalty
 from separatrix.solvers.factor import Factor, factorise
@@ -88,6 +88,14 @@ class Bound:
                     return there, share
             share /= 2
         return None
+
+    def approximation(self, here: Point, steps: int, *, is_converged: bool) -> Approximation:
+        """q as a posterior whose log evidence is its bound: one pass for ln p(D | mean)."""
+        penalty, _ = self.objective.prior.value_grad(here.mean)
+        log_likelihood = penalty - self.objective.value_grad(here.mean).value
+        return Approximation(
+            here.mean, here.factor, log_likelihood, here.bound, "variational", steps, is_converged=is_converged
+        )
 
     def _factor(self, A: Float) -> Factor | None:
         """A precision factorised, if it is one."""

@@ -108,10 +108,7 @@ def variational_softmax(
         growth = 2.0 if share == tried else 1.0
         is_converged = there.bound - here.bound <= enough * share
         here, steps = there, steps + 1
-    log_likelihood = objective.prior.value_grad(here.mean)[0] - objective.value_grad(here.mean).value
-    return Approximation(
-        here.mean, here.factor, log_likelihood, here.bound, "variational", steps, is_converged=is_converged
-    )
+    return bound.approximation(here, steps, is_converged=is_converged)
 
 
 def estimated_seconds(objective: Posterior, n_points: int = POINTS) -> float:

@@ -92,10 +92,7 @@ def variational(
             break
         here, share = moved
         steps, distance = steps + 1, here.distance()
-    log_likelihood = objective.prior.value_grad(here.mean)[0] - objective.value_grad(here.mean).value
-    return Approximation(
-        here.mean, here.factor, log_likelihood, here.bound, "variational", steps, is_converged=distance <= tol
-    )
+    return bound.approximation(here, steps, is_converged=distance <= tol)
 
 
 def _bound(objective: Posterior) -> Bound:
