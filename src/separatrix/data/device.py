@@ -182,17 +182,23 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
     """
     import torch
 
-    labels = y
-    if labels.shape != (n_rows,) or labels.dtype.is_floating_point or labels.dtype.is_complex:
+    if y.shape != (n_rows,) or y.dtype.is_floating_point or y.dtype.is_complex:
         return None
-    classes = torch.unique(labels[:HEAD].long())
-    codes = torch.searchsorted(classes, labels.long()).clamp_(max=len(classes) - 1)
-    if not bool((classes[codes] == labels).all()):
-        classes, codes = torch.unique(labels.long(), return_inverse=True)
+    labels = y.long().contiguous()
+    classes = torch.unique(labels[:HEAD])
+    low, high = (int(classes[end]) for end in (0, -1))
+    if high - low == len(classes) - 1:  # whole numbers in a row, as most labels are: nothing has to be looked up
+        codes = labels - low if low else labels
+        least, most = codes.aminmax()
+        is_so = (least >= 0) & (most < len(classes))
+    else:
+        codes = torch.searchsorted(classes, labels).clamp_(max=len(classes) - 1)
+        is_so = (classes[codes] == labels).all()
+    if not bool(is_so):
+        classes, codes = torch.unique(labels, return_inverse=True)
     if len(classes) < 2:
         return None
-    names = np.asarray(to_host(classes.to(labels.dtype)))
-    return names, DeviceVector(codes)
+    return np.asarray(to_host(classes.to(y.dtype))), DeviceVector(codes)
 
 
 def block_rows(tensor: Any, width: int) -> int:

@@ -73,7 +73,9 @@ def test_labels_of_the_device_are_encoded_there_or_judged_on_the_host(table):
     _, tensor, y = table
     opened = OpenedTensor.of(tensor)
     late = torch.as_tensor(np.where(np.arange(5000) == 4999, 7, 3 * y))  # a class that the first rows do not show
-    for labels in (torch.as_tensor(y), late, late.to(torch.uint8)):
+    outside = torch.as_tensor(np.where(np.arange(5000) == 4999, -2, y + 4))  # ... below those that it shows
+    strided = torch.as_tensor(np.stack([y, y + 1], axis=1))[:, 1]
+    for labels in (torch.as_tensor(y), late, late.to(torch.uint8), outside, strided):
         rows = opened.labelled(labels, None, LabelRules())
         assert isinstance(rows.source.t, DeviceVector)
         assert np.array_equal(rows.classes[np.asarray(rows.source.t)], labels.numpy())
