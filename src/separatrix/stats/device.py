@@ -29,6 +29,7 @@ __all__ = [
     "class_weights",
     "curvature_gram",
     "extents",
+    "mean_of_first",
     "objective_pass",
     "pooled_moments",
     "scatter",
@@ -199,6 +200,11 @@ def class_weights(rows: DeviceRows, codes: Array, weight: Array | None, n_classe
     own = (t == k for k in range(n_classes))  # counting into bins makes every row wait for its class
     sums = [each.sum() if share is None else share[each].double().sum() for each in own]
     return np.asarray(to_host(torch.stack(sums).double()))
+
+
+def mean_of_first(rows: DeviceRows, n: int) -> Array:
+    """The mean of the first ``n`` rows (M,), in their own precision."""
+    return np.asarray(to_host(rows.tensor[:n].mean(dim=0)))
 
 
 def class_sums(rows: DeviceRows, centre: Float, codes: Array, weight: Array | None, *, squared: bool = False) -> Float:

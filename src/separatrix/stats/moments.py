@@ -142,7 +142,7 @@ def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments
     rows, t, weight = block.X, block.codes, block.weight
     count = device.class_weights(rows, t, weight, n_classes)
     safe = np.where(count > 0, count, 1.0)[:, None]
-    first = np.asarray(rows[:FIRST_ROWS]).mean(axis=0)
+    first = device.mean_of_first(rows, FIRST_ROWS)
     if kind is PooledScatter and weight is None:
         found = device.pooled_moments(rows, first, t, n_classes)
         if found is not None and _is_near(shift := found[0] / safe, np.diag(found[1]) / count.sum()):
