@@ -4,13 +4,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from separatrix._threads import map_in_order, n_threads, scratch, single_thread_blas
 
 
 def blas_threads():
     return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_blas_threads():
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 def test_results_come_in_the_order_of_the_items(monkeypatch):
@@ -55,20 +61,19 @@ def test_omp_num_threads_lowers_the_count(monkeypatch, value, expected):
     assert n_threads() == (expected or cores)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_blas_is_held_to_one_thread_and_given_back_when_the_last_pass_ends():
-    np.ones((2, 2)) @ np.ones((2, 2))
-    before = blas_threads()
     first, second = single_thread_blas(), single_thread_blas()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)  # the first to come is the first to go: the hold must outlast it
     assert blas_threads() == {1}
     second.__exit__(None, None, None)
-    assert blas_threads() == before
+    assert blas_threads() == {2}
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_passes_in_several_threads_of_the_user_restore_blas():
-    before = blas_threads()
     workers = [
         threading.Thread(target=lambda: list(map_in_order(lambda i: np.ones((9, 9)) @ np.ones(9), range(40))))
         for _ in range(6)
@@ -77,7 +82,7 @@ def test_passes_in_several_threads_of_the_user_restore_blas():
         worker.start()
     for worker in workers:
         worker.join()
-    assert blas_threads() == before
+    assert blas_threads() == {2}
 
 
 def test_a_thread_works_in_memory_that_it_keeps_and_no_other_has():
