@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from separatrix.data.watch import followed
 
 __all__ = ["InMemory", "as_source", "join_answers", "spans_of"]
 
+Answer = TypeVar("Answer")
 State = TypeVar("State")
 
 BLOCK_BYTES = 2**21  # about what one core keeps in its second-level cache
@@ -44,13 +45,19 @@ def block_rows(width: float) -> int:
 
 @dataclass(frozen=True)
 class InMemory:
-    """A table in memory with its targets and weights, read block by block."""
+    """A table in memory with its targets and weights, read block by block.
+
+    It may be a part of a larger one, in which its rows have numbers from ``first`` on, and be worked on by one of many
+    tasks: then on ``one_thread``, and nobody is told how far it is.
+    """
 
     reader: Reader
     t: Array | None
     weight: Float | None
     rows_per_block: int
     offset: Float | None = None
+    first: int = 0
+    one_thread: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -73,8 +80,7 @@ class InMemory:
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass. Blocks and the order of additions are fixed, so equal runs give equal bits."""
         spans = spans_of(self.n_rows, self.rows_per_block)
-        results = map_in_order(lambda span: statistic(self._block(span)), spans)
-        return functools.reduce(operator.add, followed(results, spans))
+        return functools.reduce(operator.add, self._each(lambda span: statistic(self._block(span)), spans))
 
     def fold(
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
@@ -82,7 +88,7 @@ class InMemory:
         """Thread ``state`` through the blocks in order, or shuffled: first blocks, then rows within."""
         spans = spans_of(self.n_rows, self.rows_per_block)
         order = spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
-        for span in followed(order, order):
+        for span in order if self.one_thread else followed(order, order):
             block = self._block(span)
             state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
         return state
@@ -90,15 +96,18 @@ class InMemory:
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """``row_function`` of every row, in order; sparse where its answers are."""
         spans = spans_of(self.n_rows, MAP_BLOCKS * self.rows_per_block)
-        answers = map_in_order(lambda span: row_function(self.reader.read(span)), spans)
-        return join_answers(iter(followed(answers, spans)), spans, self.n_rows)
+        answers = self._each(lambda span: row_function(self.reader.read(span)), spans)
+        return join_answers(iter(answers), spans, self.n_rows)
+
+    def _each(self, work: Callable[[slice], Answer], spans: list[slice]) -> Iterable[Answer]:
+        return map(work, spans) if self.one_thread else followed(map_in_order(work, spans), spans)
 
     def _block(self, span: slice) -> Block:
         return Block(
             X=self.reader.read(span),
             t=None if self.t is None else self.t[span],
             weight=None if self.weight is None else self.weight[span],
-            row=range(span.start, span.stop),
+            row=range(self.first + span.start, self.first + span.stop),
             offset=None if self.offset is None else self.offset[span],
         )
 

@@ -16,7 +16,7 @@ from separatrix._array import Array
 from separatrix._threads import single_thread_blas
 from separatrix.data.dask.collection import Collection, is_dask
 from separatrix.data.dask.graph import as_array, compute, shared, task
-from separatrix.data.dask.part import PartRows
+from separatrix.data.dask.part import part_rows
 from separatrix.data.source import Source
 from separatrix.exceptions import DataError
 
@@ -43,7 +43,7 @@ def answer_part(table: Any, answer: Callable[[Source], Array], form: Form) -> Ar
     if not table.shape[0]:
         return np.empty((0, *form.shape), form.dtype)
     with single_thread_blas():
-        return answer(PartRows.of(table))
+        return answer(part_rows(table))
 
 
 def labels_of(classes: Array, codes: Any) -> Array:
@@ -66,7 +66,7 @@ def _form(collection: Collection, answer: Callable[[Source], Array]) -> Form:
 
 
 def _asked(answer: Callable[[Source], Array], row: Any) -> Form:
-    found = answer(PartRows.of(row))
+    found = answer(part_rows(row))
     return Form(found.shape[1:], found.dtype)
 
 

@@ -1,11 +1,15 @@
 """What a task does with the rows of its partition."""
 
+from dataclasses import replace
+from threading import get_ident
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from separatrix.data.block import Block
-from separatrix.data.dask.part import Beside, PartRows, Place, Task, places, reduce_part
+from separatrix.data.dask.part import Beside, Place, Task, part_rows, places, reduce_part
+from separatrix.data.watch import watched
 from separatrix.exceptions import DataError
 
 X = np.arange(20.0).reshape(10, 2)
@@ -57,10 +61,19 @@ def test_the_callers_floating_point_policy_holds_in_the_task():
 
 
 def test_a_partition_is_a_source_of_its_own():
-    rows = PartRows.of(pd.DataFrame(X, columns=["a", "b"])).sized_for(10**6)
+    rows = part_rows(pd.DataFrame(X, columns=["a", "b"])).sized_for(10**6)
     assert (rows.n_rows, rows.columns) == (10, ("a", "b"))
     np.testing.assert_array_equal(rows.map(lambda some: some.sum(axis=1)), X.sum(axis=1))
     assert rows.fold(lambda n, block: n + len(block), 0) == 10
+
+
+def test_a_partition_is_worked_on_by_the_thread_of_its_task():
+    rows = replace(part_rows(X), rows_per_block=1)
+    assert set(rows.reduce(lambda block: Seen((get_ident(),)))) == {get_ident()}
+    told = []
+    with watched(lambda *progress: told.append(progress)):  # the client tells how far the pass is
+        rows.reduce(seen)
+    assert told == []
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
