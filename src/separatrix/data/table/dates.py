@@ -4,6 +4,10 @@
 With the year first they are ISO 8601, also with slashes or points. With the year last, points mean that the day comes
 first; slashes and dashes do not say, and so every function here is asked about one order. An offset from UTC is left
 aside: the hour is the one that the clock showed.
+
+Years of two digits, 31.12.99 or 12/31/99, are orders of their own: 69 to 99 are of the last century, 00 to 68 of this
+one, as POSIX has it. With points, day and month have two digits too, since 1.2.24 is a version as well as a date; with
+dashes the year may come first, as in 99-12-31.
 """
 
 from __future__ import annotations
@@ -16,9 +20,11 @@ import numpy as np
 from separatrix._array import Array, Float
 from separatrix.data.table.parse import tidied
 
-__all__ = ["DAY_FIRST", "MONTH_FIRST", "ORDERS", "YEAR_FIRST", "dates_of", "read_dates"]
+__all__ = ["DAY_FIRST", "MONTH_FIRST", "ORDERS", "PIVOT", "SHORT", "YEAR_FIRST", "dates_of", "read_dates"]
 
 YEAR_FIRST, DAY_FIRST, MONTH_FIRST = "year first", "day first", "month first"
+SHORT = tuple(f"{order}, years of two digits" for order in (DAY_FIRST, MONTH_FIRST, YEAR_FIRST))
+PIVOT = 69  # the first year of two digits that is of the last century
 DAY_US = 86_400_000_000
 
 CLOCK = (
@@ -30,6 +36,12 @@ ORDERS = {
     YEAR_FIRST: (re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){CLOCK}", re.ASCII), (0, 2, 3)),
     DAY_FIRST: (re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}){CLOCK}", re.ASCII), (3, 2, 0)),
     MONTH_FIRST: (re.compile(rf"(\d{{1,2}})([-/])(\d{{1,2}})\2(\d{{4}}){CLOCK}", re.ASCII), (3, 0, 2)),
+    SHORT[0]: (
+        re.compile(rf"(\d{{1,2}}(?=[-/])|\d\d)([-/.])(\d{{1,2}}(?=[-/])|\d\d)\2(\d\d){CLOCK}", re.ASCII),
+        (3, 2, 0),
+    ),
+    SHORT[1]: (re.compile(rf"(\d{{1,2}})([-/])(\d{{1,2}})\2(\d\d){CLOCK}", re.ASCII), (3, 0, 2)),
+    SHORT[2]: (re.compile(rf"(\d\d)(-)(\d\d)-(\d\d){CLOCK}", re.ASCII), (0, 2, 3)),
 }
 # What NumPy reads by itself, and faster.
 NUMPY = re.compile(r"(?!0000)\d{4}-\d{2}-\d{2}(?:[ T](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?", re.ASCII)
@@ -73,6 +85,8 @@ def _by_parts(written: list[str], order: str) -> Array | None:
         rows.append(found.groups("0"))
     columns = list(zip(*rows, strict=True))
     y, m, d, hour, minute, second = (_whole(columns[at]) for at in (year, month, day, 4, 5, 6))
+    if order in SHORT:
+        y = y + np.where(y < PIVOT, 2000, 1900)
     microsecond = _whole([f"{fraction:0<6.6}" for fraction in columns[7]])
     half: Array = np.array(columns[8])
     is_clock = (hour < 24) & (minute < 60) & (second < 60) & ((half == "0") | ((hour > 0) & (hour < 13)))

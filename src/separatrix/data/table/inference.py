@@ -23,7 +23,7 @@ import numpy as np
 from separatrix._arguments import check_count, check_option
 from separatrix.data.table.batch import did_you_mean
 from separatrix.data.table.categories import Options, cannot_be, category
-from separatrix.data.table.dates import YEAR_FIRST
+from separatrix.data.table.dates import PIVOT, SHORT, YEAR_FIRST
 from separatrix.data.table.facts import ColumnFacts, TableFacts
 from separatrix.data.table.ids import reason_for_id
 from separatrix.data.table.levels import Level
@@ -135,8 +135,19 @@ def _inferred(name: str, facts: ColumnFacts, options: Options) -> Plan:
     if facts.numbers and facts.numbers.count and not facts.declared:
         return _number_or_id(name, facts, options)
     if facts.dates and facts.dates.count and not facts.declared:
-        return _date(name, facts, options)
+        return _guessed_date(name, facts, options) if facts.as_dates.way in SHORT else _date(name, facts, options)
     return _text(name, facts, options)
+
+
+def _guessed_date(name: str, facts: ColumnFacts, options: Options) -> Plan:
+    """Years of two digits leave so much open that days must not be months as well."""
+    if not facts.as_dates.rival:
+        return _date(name, facts, options)
+    plan = _text(name, facts, options)
+    if not isinstance(plan, DropPlan):
+        return plan
+    doubt = "dates with years of two digits, of which no day tells itself from a month: write them as YYYY-MM-DD"
+    return replace(plan, why=f"{plan.why}; {doubt}")
 
 
 def _number_or_id(name: str, facts: ColumnFacts, options: Options) -> Plan:
@@ -233,10 +244,20 @@ def _two_orders(name: str, facts: ColumnFacts) -> str:
     """A sentence where no day is after the twelfth, so that days could be months."""
     found = facts.as_dates
     if not found.rival:
-        return ""
+        return _century(name, facts) if found.way in SHORT else ""
     return (
         f"{name} was read as dates with the {found.way}; every one, such as {facts.example}, could have the "
         f"{found.rival} as well. To be sure, write them as YYYY-MM-DD."
+    )
+
+
+def _century(name: str, facts: ColumnFacts) -> str:
+    """A sentence on what years of two digits were taken for."""
+    assert facts.dates is not None, "there are dates where there is an order of them"
+    first, last = (str(np.datetime64(int(np.floor(day)), "D"))[:4] for day in (facts.dates.low, facts.dates.high))
+    return (
+        f"{name} was read as dates with the {facts.as_dates.way}, {first} to {last}: {PIVOT} to 99 are taken for "
+        f"19{PIVOT} to 1999, 00 to {PIVOT - 1} for 2000 to 20{PIVOT - 1}. If not, write them as YYYY-MM-DD."
     )
 
 

@@ -20,7 +20,7 @@ import narwhals as nw
 import numpy as np
 
 from separatrix._array import Array, Codes, Float
-from separatrix.data.table.dates import DAY_FIRST, MONTH_FIRST, YEAR_FIRST, read_dates
+from separatrix.data.table.dates import DAY_FIRST, MONTH_FIRST, SHORT, YEAR_FIRST, read_dates
 from separatrix.data.table.parse import days_of, number_text
 from separatrix.data.table.spelling import PLAIN, read_numbers
 from separatrix.exceptions import DataError
@@ -29,6 +29,7 @@ __all__ = ["CellError", "Kind", "Values", "as_text", "join", "read_values"]
 
 DAY_US = 86_400_000_000.0
 LIKE = {YEAR_FIRST: "2024-12-31", DAY_FIRST: "31.12.2024", MONTH_FIRST: "12/31/2024"}
+LIKE |= dict(zip(SHORT, ("31.12.99", "12/31/99", "99-12-31"), strict=True))
 
 
 class CellError(DataError):

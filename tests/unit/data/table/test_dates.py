@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.data.table.dates import DAY_FIRST, MONTH_FIRST, ORDERS, YEAR_FIRST, read_dates
+from separatrix.data.table.dates import DAY_FIRST, MONTH_FIRST, ORDERS, SHORT, YEAR_FIRST, read_dates
 from separatrix.data.table.parse import days_of
 
 DAYS = {
@@ -17,6 +17,9 @@ DAYS = {
     DAY_FIRST: ["%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y"],
     MONTH_FIRST: ["%m/%d/%Y", "%m-%d-%Y"],
 }
+SHORT_DAYS = dict(
+    zip(SHORT, (["%d.%m.%y", "%d/%m/%y", "%d-%m-%y"], ["%m/%d/%y", "%m-%d-%y"], ["%y-%m-%d"]), strict=True)
+)
 CLOCKS = {"": "day", " %H:%M": "minute", "T%H:%M:%S": "second", " %H:%M:%S.%f": "microsecond", ", %I:%M %p": "minute"}
 MOMENTS = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
 
@@ -27,7 +30,7 @@ def read(text, order):
 
 
 @settings(max_examples=150)
-@given(MOMENTS, st.sampled_from(sorted(ORDERS)), st.sampled_from(sorted(CLOCKS)), st.data())
+@given(MOMENTS, st.sampled_from(sorted(DAYS)), st.sampled_from(sorted(CLOCKS)), st.data())
 def test_a_date_survives_being_written(moment, order, clock, data):
     kept = {"day": 3, "minute": 5, "second": 6, "microsecond": 7}[CLOCKS[clock]]
     whole = dt.datetime(*[*moment.timetuple()[:6], moment.microsecond][:kept])
@@ -61,7 +64,7 @@ def test_whole_columns_are_those_of_pandas():
     ],
 )  # fmt: skip
 def test_what_is_no_date_is_none_in_any_order(text):
-    assert [read(text, order) for order in ORDERS] == [None] * 3
+    assert [read(text, order) for order in ORDERS] == [None] * 6
 
 
 def test_the_order_decides_and_points_mean_day_first():
@@ -75,3 +78,21 @@ def test_the_order_decides_and_points_mean_day_first():
 def test_noon_and_midnight():
     noon, midnight = (read(f"1/1/1970 12:00 {half}", MONTH_FIRST) for half in ("p.m.", "AM"))
     assert (noon, midnight) == (0.5, 0.0)
+
+
+@settings(max_examples=100)
+@given(st.dates(dt.date(1900, 1, 1), dt.date(2099, 12, 31)), st.sampled_from(SHORT), st.data())
+def test_years_of_two_digits_are_of_the_century_that_python_has_for_them(day, order, data):
+    format = data.draw(st.sampled_from(SHORT_DAYS[order]))
+    text = day.strftime(format)
+    try:
+        expected = days_of(dt.datetime.strptime(text, format))
+    except ValueError:  # 29 February of 1900
+        expected = None
+    assert read(text, order) == expected
+    assert [read(text, long) for long in DAYS] == [None] * 3
+
+
+def test_with_points_and_one_digit_it_may_be_a_version():
+    assert [read("1.2.24", order) for order in SHORT] == [None] * 3
+    assert read("1/2/24", SHORT[1]) == days_of(dt.date(2024, 1, 2))

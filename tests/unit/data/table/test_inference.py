@@ -203,3 +203,29 @@ def test_levels_that_are_nearly_all_rare_are_noted():
     assert note.startswith("sku: 250 of 252 levels, with 45 % of the rows, are rare (in fewer than 10 rows")
     assert schema({"sku": lumped}, hashing=64, max_levels=50).notes == ()
     assert schema({"sku": ["a"] * 300 + ["b"] * 300 + [f"s{i}" for i in range(50)]}).notes == ()
+
+
+def test_years_of_two_digits_are_read_where_one_order_fits_and_the_century_is_said():
+    texts = {
+        "german": ["31.12.99", "01.05.03", "28.02.12"],
+        "american": ["12/31/99", "1/5/03", "2/28/12"],
+        "numbered": ["99-12-31", "03-05-01", "12-02-28"],
+    }
+    table = pd.DataFrame({name: values * 10 for name, values in texts.items()})
+    schema = infer_types(table_facts(table))
+    for plan in schema.plans:
+        assert plan.kind == "date"
+        assert plan.why.startswith("text that holds dates from 1999-12-31 to 2012-02-28")
+        assert "1999 to 2012: 69 to 99 are taken for 1969 to 1999, 00 to 68 for 2000 to 2068" in plan.note
+    days = [schema.encode(table)[:3, list(schema.columns).index(f"{name}: days")] for name in texts]
+    np.testing.assert_array_equal(days[0], days[2])
+
+
+def test_years_of_two_digits_in_which_days_could_be_months_are_no_dates_unless_said_to_be():
+    table = pd.DataFrame({"day": [f"{i % 12 + 1:02d}/{i // 12 + 1:02d}/03" for i in range(60)]})
+    (plan,) = infer_types(table_facts(table)).plans
+    assert plan.kind == "id or text"
+    assert "no day tells itself from a month: write them as YYYY-MM-DD" in plan.note
+    (said,) = infer_types(table_facts(table), {"day": "date"}).plans
+    assert said.kind == "date"
+    assert "could have the month first, years of two digits as well" in said.note
