@@ -90,7 +90,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Infer the types of the columns from one table; ``y`` is ignored."""
         X = as_table(X)
-        facts = table_facts(X, unread=self._unread())
+        facts = table_facts(X, unread=self.unread())
         validate_data(self, X, skip_check_array=True, reset=True)
         return self._infer(facts)
 
@@ -99,9 +99,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         facts, is_first = TableFacts(), True
         for number, batch in enumerate(batches, start=1):
             table = as_table(batch)
-            facts += table_facts(table, name=f"batch {number}", unread=self._unread())
+            facts += table_facts(table, name=f"batch {number}", unread=self.unread())
             validate_data(self, table, skip_check_array=True, reset=is_first)
             is_first = False
+        return self._infer(facts)
+
+    def fit_facts(self, facts: TableFacts, likeness: Any) -> Self:
+        """Infer the types from facts that others have gathered, of a table whose columns ``likeness`` has."""
+        validate_data(self, as_table(likeness), skip_check_array=True, reset=True)
         return self._infer(facts)
 
     def transform(self, X: Any) -> Rows:
@@ -127,7 +132,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"input_features should have length equal to number of features ({self.n_features_in_}).")
         return np.asarray(self.schema_.columns, dtype=object)
 
-    def _unread(self) -> list[str]:
+    def unread(self) -> list[str]:
         """Columns to drop are not even read: they may hold what no column should."""
         return [name for name, kind in (self.types or {}).items() if kind == "drop"]
 
