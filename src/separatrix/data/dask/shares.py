@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -21,17 +21,19 @@ from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.data.block import Block
 from separatrix.data.dask.beside import split
-from separatrix.data.dask.graph import compute, shared, task
+from separatrix.data.dask.graph import shared, task
 from separatrix.data.dask.part import Beside, Place, Task, places
 from separatrix.data.dask.source import refuse_order
+from separatrix.data.dask.told import compute_told, teller
 from separatrix.data.dask.tree import tree_sum
 from separatrix.data.scan.batches import WHOLE
 from separatrix.data.scan.labels import LabelTally
 from separatrix.data.scan.opened import tally_piece
 from separatrix.data.scan.part import BlockPlan, Part, blocks_of, pieces_of
-from separatrix.data.scan.passes import Origin
+from separatrix.data.scan.passes import Origin, tried_twice
 from separatrix.data.scan.source import Scanned
 from separatrix.data.source import Stat
+from separatrix.data.table import TableFacts, table_facts
 from separatrix.exceptions import DataError
 
 __all__ = ["SharedScan", "Workers"]
@@ -50,8 +52,8 @@ class Workers:
     def lengths(self) -> tuple[int, ...]:
         """Rows of each share; those that no file tells are counted by the workers, on one column."""
         parts = self.origin.shares(self.origin.columns[:1])
-        with self.at_work():
-            counted = iter(compute(*(task(partial(_count, part))() for part in parts if part.n_rows is None)))
+        unknown = [self.task(_count, part)() for part in parts if part.n_rows is None]
+        counted = iter(self.compute(unknown, [0] * len(unknown)))
         return tuple(next(counted) if part.n_rows is None else part.n_rows for part in parts)
 
     @property
@@ -66,6 +68,22 @@ class Workers:
         chosen: AbstractContextManager[Any] = import_module("dask").config.set(scheduler=self.client)
         return chosen
 
+    def task(self, work: Callable[..., Any], *settings: Any) -> Callable[..., Any]:
+        """A lazy ``work(*settings, ...)``, begun once more by the worker where a query breaks off."""
+        return task(partial(_retried, self.origin.title, work, *settings))
+
+    def total(self, sums: Sequence[Any], rows: Sequence[int], width: int) -> Any:
+        """The sum of lazy statistics of shares of so many rows: one pass."""
+        with self.at_work():
+            return tree_sum(sums, width, teller(rows, sum(rows) or None))
+
+    def compute(self, answers: Sequence[Any], rows: Sequence[int]) -> tuple[Any, ...]:
+        """Lazy answers to shares of so many rows, brought here: one pass."""
+        if not answers:
+            return ()
+        with self.at_work():
+            return compute_told(answers, lambda parts: parts, teller(rows, sum(rows) or None))
+
     def split(self, *numbers: Array | None) -> tuple[Any, ...]:
         """Targets, weights and offsets in memory, cut up and sent to where the shares are; once."""
         if all(each is None for each in numbers):
@@ -77,11 +95,15 @@ class Workers:
         """Labels and their weights, from a column or ``beside`` the rows: each share counts its own."""
         parts = self.origin.shares((target,) if weight is None else (target, weight))
         rows = zip(parts, self.split(None, beside, None), places(self.lengths), strict=True)
-        with self.at_work():
-            tallies = [
-                task(partial(tally_share, part, place, target, weight))(numbers) for part, numbers, place in rows
-            ]
-            total: LabelTally = tree_sum(tallies, 1)
+        tallies = [self.task(tally_share, part, place, target, weight)(numbers) for part, numbers, place in rows]
+        total: LabelTally = self.total(tallies, self.lengths, 1)
+        return total
+
+    def facts(self, columns: tuple[str, ...], unread: Sequence[str]) -> TableFacts:
+        """What there is to know about some columns before they have types."""
+        parts = self.origin.shares(columns)
+        found = [self.task(share_facts, part, number, tuple(unread))() for number, part in enumerate(parts, start=1)]
+        total: TableFacts = self.total(found, [part.n_rows or 0 for part in parts], len(columns))
         return total
 
 
@@ -124,16 +146,19 @@ class SharedScan:
 
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass: one graph."""
+        seal = self.scanned.seal
+        return self._reduced(statistic) if seal is None else seal.reduce(self._reduced, statistic)
+
+    def _reduced(self, statistic: Callable[[Block], Stat]) -> Stat:
         plan, of_block = shared(self.scanned.plan), shared(statistic)
         how = Task(self.scanned.plan.rows, tuple(np.geterr().items()))
         rows = zip(self.parts, self.beside, places(self.workers.lengths), strict=True)
-        with self.workers.at_work():
-            sums = [
-                task(partial(reduce_share, part, place, how))(plan, numbers, of_block)
-                for part, numbers, place in rows
-                if place.length
-            ]
-            total: Stat = tree_sum(sums, len(self.columns))
+        sums = [
+            self.workers.task(reduce_share, part, place, how)(plan, numbers, of_block)
+            for part, numbers, place in rows
+            if place.length
+        ]
+        total: Stat = self.workers.total(sums, [n for n in self.workers.lengths if n], len(self.columns))
         return total
 
     def fold(
@@ -146,8 +171,8 @@ class SharedScan:
         """Answers are brought to the client, rows are not."""
         plan = shared(replace(self.scanned.plan, target=None, weight=None))
         function = shared(row_function)
-        with self.workers.at_work():
-            answers = compute(*(task(partial(map_share, part))(plan, function) for part in self.parts))
+        lazy = [self.workers.task(map_share, part)(plan, function) for part in self.parts]
+        answers = self.workers.compute(lazy, [part.n_rows or 0 for part in self.parts])
         some = [answer for found in answers for answer in found]
         if not some:
             raise DataError(f"{self.scanned.passes.origin.title} has no rows: nothing is left to predict.")
@@ -169,6 +194,13 @@ def tally_share(part: Part, place: Place, target: str, weight: str | None, besid
     pieces = pieces_of(part.batches(), WHOLE, place.first)
     tallies = (tally_piece(piece, target, weight, known, place.first) for piece in pieces)
     return functools.reduce(operator.add, tallies, LabelTally())
+
+
+def share_facts(part: Part, number: int, unread: tuple[str, ...]) -> TableFacts:
+    """What there is to know about the columns of one share."""
+    batches = enumerate(part.batches(), start=1)
+    found = (table_facts(batch, name=f"batch {i} of part {number}", unread=unread) for i, batch in batches)
+    return functools.reduce(operator.add, found, TableFacts())
 
 
 def map_share(part: Part, plan: BlockPlan, row_function: Callable[[Rows], Array]) -> list[Array]:
@@ -199,6 +231,10 @@ def _with(block: Block, beside: Beside, first: int) -> Block:
         weight=block.weight if weight is None else weight,
         offset=offset,
     )
+
+
+def _retried(title: str, work: Callable[..., Any], *arguments: Any) -> Any:
+    return tried_twice(partial(work, *arguments), title)
 
 
 def _count(part: Part) -> int:

@@ -20,6 +20,7 @@ from separatrix.data.dask.answers import lazy_answers
 from separatrix.data.dask.collection import Collection
 from separatrix.data.dask.graph import shared, task
 from separatrix.data.dask.part import Task, places, reduce_part
+from separatrix.data.dask.told import teller
 from separatrix.data.dask.tree import tree_sum
 from separatrix.data.memory import block_rows
 from separatrix.data.source import Source, Stat
@@ -67,7 +68,7 @@ class Partitioned:
         beside = self.beside or (None,) * len(self.lengths)
         rows = zip(self.collection.parts, beside, places(self.lengths), strict=True)
         sums = [of_part(part, numbers, place, of_block, how) for part, numbers, place in rows if place.length]
-        total: Stat = tree_sum(sums, len(self.columns))
+        total: Stat = tree_sum(sums, len(self.columns), teller([n for n in self.lengths if n], self.n_rows))
         return total
 
     def fold(

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from separatrix.data.dask.graph import compute, task
+from separatrix.data.dask.graph import task
+from separatrix.data.dask.told import compute_told
 from separatrix.data.source import Stat
 
 __all__ = ["add_all", "tree_sum"]
@@ -16,16 +18,20 @@ FAN_IN = 16  # statistics that are added by one task
 NARROW = 256  # columns; a statistic may have a number for each pair of them
 
 
-def tree_sum(sums: list[Any], width: int) -> Any:
-    """The sum of lazy statistics of ``width`` columns.
+def tree_sum(sums: Sequence[Any], width: int, tell: Callable[[int], None] | None = None) -> Any:
+    """The sum of lazy statistics of ``width`` columns; ``tell(i)`` is called as soon as the i-th of them is known.
 
     Of a narrow table the client adds up what is left when few are, which saves a round of messages; of a wide one,
     whose statistics are large, one comes back.
     """
-    add, few = task(add_all), FAN_IN if width <= NARROW else 1
+    return add_all(list(compute_told(sums, functools.partial(_tree, few=FAN_IN if width <= NARROW else 1), tell)))
+
+
+def _tree(sums: Sequence[Any], few: int) -> Sequence[Any]:
+    add = task(add_all)
     while len(sums) > few:
-        sums = [add(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
-    return add_all(list(compute(*sums)))
+        sums = [add(list(sums[i : i + FAN_IN])) for i in range(0, len(sums), FAN_IN)]
+    return sums
 
 
 def add_all(statistics: list[Stat]) -> Stat:

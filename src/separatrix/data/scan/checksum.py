@@ -11,18 +11,21 @@ number takes a fifth of a nanosecond, and reading it from a database in memory t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NoReturn
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from separatrix._array import Array, Rows, is_sparse
 from separatrix.data.block import Block
 from separatrix.data.scan.errors import RowsChangedError
+from separatrix.data.source import Stat
 
-__all__ = ["Checksum", "Seal", "checksum", "label_sum"]
+__all__ = ["Checksum", "Seal", "Sealed", "checksum", "label_sum"]
 
+State = TypeVar("State")
 WORD = 2**64
 
 
@@ -53,6 +56,22 @@ def label_sum(counts: Iterable[tuple[int, int]]) -> int:
     return sum(count * _total(np.array([code]).astype(np.uint64)) for code, count in counts) % WORD
 
 
+@dataclass(frozen=True)
+class Sealed:
+    """A statistic of some rows, and their checksum."""
+
+    stat: Any
+    checksum: Checksum
+
+    def __add__(self, other: Sealed) -> Sealed:
+        return Sealed(self.stat + other.stat, self.checksum + other.checksum)
+
+
+def _sealed(block: Block, statistic: Callable[[Block], Any], labels: bool) -> Sealed:
+    seen = checksum(block, labels=labels)  # before the statistic, which may work in place
+    return Sealed(statistic(block), seen)
+
+
 @dataclass
 class Seal:
     """What the first pass saw, held against every later one. ``labels`` is known where classes were counted before."""
@@ -61,9 +80,26 @@ class Seal:
     labels: int | None = None
     rows: int | None = None
 
-    def seen(self, block: Block) -> Checksum:
-        """Of one block, as far as it will be looked at: labels that were counted are compared once."""
-        return checksum(block, labels=self.rows is None and self.labels is not None)
+    def reduce(self, run: Callable[[Callable[[Block], Sealed]], Sealed], statistic: Callable[[Block], Stat]) -> Stat:
+        """What a pass makes of a statistic, if it has seen the rows that others saw."""
+        # Labels that were counted are compared once: later they are part of the rows.
+        found = run(partial(_sealed, statistic=statistic, labels=self.rows is None and self.labels is not None))
+        self.require(found.checksum)
+        answer: Stat = found.stat
+        return answer
+
+    def fold(self, run: Callable[[Any, Any], Any], step: Callable[[State, Block], State], state: State) -> State:
+        """What an ordered pass makes of a state, likewise."""
+
+        def sealed_step(so_far: tuple[State, Checksum], block: Block) -> tuple[State, Checksum]:
+            seen = so_far[1] + checksum(block, labels=labels)
+            return step(so_far[0], block), seen
+
+        labels = self.rows is None and self.labels is not None
+        answer: State
+        answer, found = run(sealed_step, (state, Checksum()))
+        self.require(found)
+        return answer
 
     def require(self, found: Checksum) -> None:
         """Raise where a pass saw other rows."""

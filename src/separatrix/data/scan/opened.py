@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ from separatrix.data.scan.part import BlockPlan, Piece
 from separatrix.data.scan.passes import Ledger, Origin, Passes
 from separatrix.data.scan.source import Scanned
 from separatrix.data.source import Source
-from separatrix.data.table import Schema
+from separatrix.data.table import Schema, TableFacts, table_facts
 from separatrix.data.watch import Progress
 from separatrix.exceptions import DataError
 
@@ -89,6 +89,20 @@ class OpenedScan:
     def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
         """With numbers beside the rows."""
         return self._read_by(replace(self._source(), t=t, weight=weight, offset=offset))
+
+    def facts(self, unread: Sequence[str] = ()) -> TableFacts:
+        """What there is to know about the features before they have types: one pass, of workers where there are any."""
+        if self.client is not None:
+            return self._workers.facts(self.features, unread)
+
+        def consume(pieces: Iterator[Piece], progress: Progress) -> TableFacts:
+            total = TableFacts()
+            for number, piece in enumerate(pieces, start=1):
+                total = total + table_facts(piece.batch, name=f"batch {number}", unread=unread)
+                progress.advance(piece.batch.num_rows)
+            return total
+
+        return self._passes(()).run(consume, WHOLE)
 
     def column(self, name: str) -> Array:
         """One column in memory."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from separatrix.data.scan.ahead import read_ahead
@@ -18,7 +19,7 @@ from separatrix.exceptions import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Ledger", "Origin", "Passes"]
+__all__ = ["Ledger", "Origin", "Passes", "tried_twice"]
 
 Answer = TypeVar("Answer")
 
@@ -90,19 +91,8 @@ class Passes:
         A query that breaks off is asked once more from its first row, so ``consume`` must then begin anew; where it
         cannot (``retry=False``), the error is raised at once.
         """
-        try:
-            return self._once(consume, rows)
-        except QueryError as error:
-            if not retry:
-                raise
-            first = error
-        try:
-            return self._once(consume, rows)
-        except QueryError as error:
-            raise QueryError(
-                f"{self.origin.title} broke off twice while it was read. {error} Look at the connection, or give an "
-                "address (postgresql://...), which is connected to anew for each pass."
-            ) from first
+        once = partial(self._once, consume, rows)
+        return tried_twice(once, self.origin.title) if retry else once()
 
     def _once(self, consume: Callable[[Iterator[Piece], Progress], Answer], rows: int) -> Answer:
         progress = begin_pass(self.ledger.n_rows)
@@ -132,6 +122,27 @@ class Passes:
             narrow.run(_count, WHOLE)
         assert self.ledger.n_rows is not None
         return self.ledger.n_rows
+
+
+def tried_twice(attempt: Callable[[], Answer], title: str) -> Answer:
+    """What an attempt to read returns; where the database breaks off, that of the next.
+
+    Raises
+    ------
+    QueryError
+        Where that breaks off too.
+    """
+    try:
+        return attempt()
+    except QueryError as error:
+        first = error
+    try:
+        return attempt()
+    except QueryError as error:
+        raise QueryError(
+            f"{title} broke off twice while it was read. {error} Look at the connection, or give an address "
+            "(postgresql://...), which is connected to anew for each pass."
+        ) from first
 
 
 def _count(pieces: Iterator[Piece], progress: Progress) -> None:

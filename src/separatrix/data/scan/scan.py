@@ -19,7 +19,7 @@ from separatrix.data.scan.passes import Ledger, Origin, Passes
 from separatrix.data.scan.query import open_query
 from separatrix.data.scan.stream import StreamRows, open_stream
 from separatrix.data.scan.where import make_condition
-from separatrix.data.table import Schema
+from separatrix.data.table import Schema, TableFacts
 from separatrix.data.table.batch import did_you_mean
 from separatrix.exceptions import DataError
 
@@ -230,6 +230,14 @@ class Scan(TargetStore):
         for name in schema.inputs:
             _require_column(name, self.origin)
         return EncodedScan(self, schema, sparse)
+
+    def facts(self, unread: Sequence[str] = ()) -> TableFacts:
+        """What there is to know about the columns before they have types, for `TableEncoder`: one pass."""
+        return OpenedScan(self.origin, self.features, None, None, self.ledger, client=self.client).facts(unread)
+
+    def likeness(self) -> pa.Table:
+        """The columns, and no rows."""
+        return self.origin.schema(self.features).empty_table()
 
     def column(self, name: str) -> Array:
         """One column in memory: numbers with NaN for gaps, or words with None."""

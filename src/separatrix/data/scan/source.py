@@ -10,6 +10,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from separatrix._threads import map_in_order
 from separatrix.data.block import Block
 from separatrix.data.memory import MAP_BLOCKS, block_rows
 from separatrix.data.scan.batches import WHOLE
-from separatrix.data.scan.checksum import Checksum, Seal
+from separatrix.data.scan.checksum import Seal
 from separatrix.data.scan.part import BlockPlan, Piece, block_of
 from separatrix.data.scan.passes import Passes
 from separatrix.data.source import Stat
@@ -30,7 +31,6 @@ __all__ = ["Scanned"]
 
 State = TypeVar("State")
 Answer = TypeVar("Answer")
-NOTHING = Checksum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +63,11 @@ class Scanned:
 
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass."""
+        return self._reduced(statistic) if self.seal is None else self.seal.reduce(self._reduced, statistic)
 
+    def _reduced(self, statistic: Callable[[Block], Stat]) -> Stat:
         def consume(pieces: Iterator[Piece], progress: Progress) -> Stat:
-            parts = self._mapped(statistic, pieces, progress)
-            return functools.reduce(operator.add, parts)
+            return functools.reduce(operator.add, self._mapped(statistic, pieces, progress))
 
         return self.passes.run(consume, self.plan.rows)
 
@@ -78,15 +79,16 @@ class Scanned:
         A file is read from its beginning to its end in any case: rows that are sorted by class should be shuffled in
         the file. A step may change its state, so a query that breaks off is not asked again.
         """
+        run = partial(self._folded, rng=rng)
+        return run(step, state) if self.seal is None else self.seal.fold(run, step, state)
 
+    def _folded(self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None) -> State:
         def consume(pieces: Iterator[Piece], progress: Progress) -> State:
-            answer, seen = state, NOTHING
+            answer = state
             for piece in pieces:
                 block = self._block(piece)
-                seen += self._seen(block)
                 answer = step(answer, block if rng is None else block.take(rng.permutation(len(block))))
                 progress.advance(len(block))
-            self._require(seen, progress.done)
             return answer
 
         return self.passes.run(consume, self.plan.rows if rng is None else WHOLE, retry=False)
@@ -94,7 +96,7 @@ class Scanned:
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """``row_function`` of every row, in the order of the file; sparse where its answers are."""
         plan = replace(self.plan, target=None, weight=None)
-        bare = replace(self, plan=plan, t=None, weight=None, offset=None, seal=None)
+        bare = replace(self, plan=plan, t=None, weight=None, offset=None)
 
         def consume(pieces: Iterator[Piece], progress: Progress) -> Array:
             answers = bare._mapped(lambda block: row_function(block.X), pieces, progress)
@@ -105,24 +107,12 @@ class Scanned:
     def _mapped(self, work: Callable[[Block], Answer], pieces: Iterator[Piece], progress: Progress) -> Iterator[Answer]:
         """The answers in order, each counted as it comes; the reader is stopped where nobody wants the rest."""
 
-        def measured(piece: Piece) -> tuple[int, Checksum, Answer]:
-            block = self._block(piece)
-            return len(block), self._seen(block), work(block)
+        def measured(piece: Piece) -> tuple[int, Answer]:
+            return piece.batch.num_rows, work(self._block(piece))
 
-        total = NOTHING
-        for rows, seen, answer in map_in_order(measured, pieces):
+        for rows, answer in map_in_order(measured, pieces):
             progress.advance(rows)
-            total += seen
             yield answer
-        self._require(total, progress.done)
-
-    def _seen(self, block: Block) -> Checksum:
-        return NOTHING if self.seal is None else self.seal.seen(block)
-
-    def _require(self, seen: Checksum, n_rows: int) -> None:
-        if self.seal is not None:
-            self.passes.ledger.settle(n_rows, self.seal.title)  # says more, where their number is another
-            self.seal.require(seen)
 
     def _block(self, piece: Piece) -> Block:
         block = block_of(piece, self.plan)

@@ -6,12 +6,14 @@ from multiprocessing import get_context
 import dask
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import separatrix as sx
 from problems import blobs, names
 from separatrix.data.dask.shares import SharedScan
-from separatrix.data.scan import scan
+from separatrix.data.scan import QueryError, RowsChangedError, scan, watched
+from separatrix.data.scan.scan import Scan
 from separatrix.exceptions import DataError
 
 X, y = blobs(500, seed=2)
@@ -132,3 +134,97 @@ def test_a_table_of_words_is_encoded_by_those_who_read_it(tmp_path):
     shared = scan(tmp_path / "a.parquet", target="y", client=True)
     expected = model.fit(table.drop(columns="y"), y).predict_proba(table)
     np.testing.assert_allclose(model.fit(shared).predict_proba(shared), expected, rtol=1e-6)
+
+
+def test_columns_are_understood_by_those_who_read_them(tmp_path, monkeypatch):
+    """No batch comes to this process, not even to find out what the columns are."""
+    from separatrix.data.scan.passes import Passes
+
+    words = np.array(["a", "b", None], dtype=object)[np.arange(500) % 3]
+    table = pd.DataFrame(X, columns=names(X)).assign(word=words, y=y)
+    for i in range(2):
+        table[250 * i :][:250].to_parquet(tmp_path / f"{i}.parquet", row_group_size=70)
+    alone, shared = (scan(tmp_path, target="y", client=client) for client in (None, True))
+    expected = sx.TableClassifier(sx.LogisticRegression(alpha=1.0)).fit(alone)
+    for name in ("run", "batches"):
+        monkeypatch.setattr(Passes, name, lambda *_, **__: pytest.fail("the client has read rows"))
+    model = sx.TableClassifier(sx.LogisticRegression(alpha=1.0)).fit(shared)
+    assert model.encoder_.schema_.describe() == expected.encoder_.schema_.describe()
+    assert list(model.feature_names_in_) == [*names(X), "word"]
+    np.testing.assert_allclose(model.estimator_.coef_, expected.estimator_.coef_, rtol=1e-6)
+
+
+def test_whoever_watches_is_told_of_each_share_that_is_done(folder, monkeypatch):
+    monkeypatch.setattr("separatrix.data.scan.groups.SHARE_ROWS", 100)
+    shared, told = both(folder)[1], []
+    lengths = [part.n_rows for part in shared.parts()]
+    with watched(lambda *progress: told.append(progress)):
+        model = sx.LinearDiscriminantAnalysis().fit(shared)
+        model.predict_proba(shared)
+    assert len([n for n in lengths if n]) == 5
+    assert {total for _, total, _ in told} == {500}
+    for number in (1, 2, 3):  # the classes, the moments, the predictions
+        done = [rows for rows, total, n in told if n == number]
+        assert done == sorted(done)
+        assert done[-1] == 500
+        assert len(set(done)) == 5
+
+
+class Dropping:
+    """An origin of two shares; the connection that reads the second drops as often as it is told to."""
+
+    title, n_rows, reads_ahead, may_change = "the query 'SELECT ...'", None, True, True
+
+    def __init__(self, table, drops):
+        self.table, self.drops, self.columns = table, drops, tuple(table.column_names)
+
+    def schema(self, columns):
+        return self.table.select(list(columns)).schema
+
+    def shares(self, columns):
+        return tuple(_DroppingPart(self, self.table.slice(250 * i, 250).select(list(columns)), i) for i in range(2))
+
+    parts = shares
+
+
+class _DroppingPart:
+    n_rows = 250
+
+    def __init__(self, origin, table, number):
+        self.origin, self.table, self.number, self.columns = origin, table, number, tuple(table.column_names)
+
+    def batches(self):
+        first, second = self.table.to_batches(125)
+        yield first
+        if self.number and self.origin.drops:
+            self.origin.drops -= 1
+            raise QueryError("PostgreSQL did not answer the query: server closed the connection unexpectedly.")
+        yield second
+
+
+def dropping(drops):
+    return Dropping(pa.table(dict(zip(names(X), X.T, strict=True)) | {"y": y}), drops)
+
+
+def test_a_worker_whose_connection_drops_begins_its_share_once_more(folder):
+    expected = sx.LinearDiscriminantAnalysis().fit(X, y).coef_
+    origin = dropping(1)
+    model = sx.LinearDiscriminantAnalysis().fit(Scan(origin, names(X), "y", client=True))
+    assert origin.drops == 0
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-10)
+
+
+def test_one_that_drops_twice_is_an_error_and_leaves_no_half_of_a_model():
+    model = sx.LinearDiscriminantAnalysis()
+    with pytest.raises(QueryError, match=r"the query 'SELECT ...' broke off twice.*server closed.*postgresql://"):
+        model.fit(Scan(dropping(2), names(X), "y", client=True))
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_rows_that_change_between_passes_of_workers_are_noticed():
+    tables = [pa.table(dict(zip(names(X), X.T, strict=True)) | {"y": y + shift}) for shift in (0, 0, 0, 0)]
+    tables.append(tables[0].set_column(0, names(X)[0], pa.array(X[::-1, 0])))
+    waiting = list(tables)
+    rows = scan(lambda: waiting.pop(0) if len(waiting) > 1 else waiting[0], target="y", client=True)
+    with pytest.raises(RowsChangedError, match="has other values than in the pass before"):
+        sx.LogisticRegression().fit(rows)
