@@ -208,7 +208,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self.posterior_ = WeightPosterior(approximation, design, names)
         self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
-        self.occam_factor_ = self.log_evidence_ - self.log_likelihood_
+        self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
         self.effective_parameters_ = found.effective_parameters
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
         self._rule = found.rule  # where averages would mislead; None else
@@ -216,8 +216,8 @@ class BayesianLogisticRegression(LinearClassifier):
         if isinstance(prior, Gaussian):  # batches after the first keep the prior that the first began with
             self.prior_ = rescaled(prior, found.factors)
         n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
-        self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_
-        self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_
+        self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
+        self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
         self._keep(found.solution, training.counted.passes)
         for doubt in found.doubts:
             warn(doubt, ApproximationWarning)

@@ -91,7 +91,7 @@ def why_not_affine(density: GroupedDensity, names: Sequence[str]) -> str:
 def _affine(density: Any) -> tuple[Float, Float, Float] | None:
     match density:
         case Bernoulli() | Poisson() | Exponential():
-            w = density.natural[..., 0]
+            w = density.natural[..., 0]  # λ_k of (4.85); of 0/1 columns (4.82)
             return w, -density.log_normaliser.sum(axis=1), np.zeros(w.shape[1])
         case Multinomial():
             w = density.log_probability

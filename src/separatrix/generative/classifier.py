@@ -175,7 +175,7 @@ class GenerativeClassifier(Classifier):
     def _log_joint(self, X: Rows) -> Float:
         """ln p(x, C_k) = ln p(x | C_k) + ln p(C_k), (n, K)."""
         with np.errstate(divide="ignore"):
-            return np.asarray(self._log_likelihood(X) + np.log(self.priors_))
+            return np.asarray(self._log_likelihood(X) + np.log(self.priors_))  # (4.63)
 
     def predict_log_proba(self, X: Any) -> Float:
         """ln p(C_k | x), (N, K): right far out in the tails, where probabilities are 0 or 1 to rounding."""
@@ -201,7 +201,7 @@ class GenerativeClassifier(Classifier):
 
         def log_odds(rows: Rows) -> Float:
             joint = self._scores(rows)
-            return np.asarray(joint[:, 1] - joint[:, 0])
+            return np.asarray(joint[:, 1] - joint[:, 0])  # (4.58)
 
         return self._map_rows(X, log_odds, allow_nan=True)
 
@@ -242,13 +242,13 @@ class GenerativeClassifier(Classifier):
 def _normalised(log_joint: Float) -> Float:
     """ln p(C_k | x); NaN for a row that no class can have made."""
     with np.errstate(invalid="ignore"):
-        return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+        return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))  # (4.62)
 
 
 def class_priors(priors: Any, classes: Array, count: Float) -> Float:
     """p(C_k): the shares of the rows, or those given, as a sequence in the order of ``classes`` or a mapping."""
     if priors is None:
-        return np.asarray(count / count.sum())
+        return np.asarray(count / count.sum())  # (4.73)
     if isinstance(priors, Mapping):
         missing = [label for label in classes.tolist() if label not in priors]
         if missing:

@@ -147,7 +147,7 @@ class GaussianClassifier(GenerativeClassifier):
         """λ for each class, (K,)."""
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
-        self.means_ = facts.mean
+        self.means_ = facts.mean  # (4.75)
         self.shrinkage_ = self._chosen_shrinkage(facts)
         self._densities = self._classes(facts, self.shrinkage_, self.estimate)
 
@@ -187,7 +187,7 @@ class Weighting:
     def of(cls, estimate: str, N: float, n: float, shrinkage: float) -> Weighting:
         """See the table at the top of this file."""
         if estimate == "ml":
-            return cls((1 - shrinkage) / N, shrinkage, np.inf)
+            return cls((1 - shrinkage) / N, shrinkage, np.inf)  # (4.78) where λ = 0
         worth = max(1.0, n * shrinkage / max(1 - shrinkage, 1e-12))
         if estimate == "map":
             return cls(1 / (worth + N), worth / (worth + N), np.inf)

@@ -121,12 +121,11 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
         if self._linear is None:
             return self._log_joint(X)
         W, w0, m = self._linear
-        if is_sparse(X):
-            a = X @ W.T + (w0 - W @ m)
-        elif X.dtype == np.float32:  # less the mean in float64: an offset must not cost the digits of float32
-            a = (X - m).astype(X.dtype) @ W.T.astype(X.dtype) + w0
+        if X.dtype == np.float32 and not is_sparse(X):
+            # Less the mean in float64: an offset must not cost the digits of float32.
+            a = (X - m).astype(X.dtype) @ W.T.astype(X.dtype) + w0  # (4.68)
         else:
-            a = X @ W.T + (w0 - W @ m)
+            a = X @ W.T + (w0 - W @ m)  # (4.68)
         gaps = np.isnan(a).any(axis=1)
         if gaps.any():
             a[gaps] = self._log_joint(X[gaps])

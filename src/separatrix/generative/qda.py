@@ -2,7 +2,7 @@
 """Quadratic discriminant analysis: normal classes, each with its own covariance.                     PRML §4.2.1
 
     p(x | C_k) = N(x | μ_k, Σ_k),  p(C_k) = π_k
-    a_k(x) = -½ (x - μ_k)' Σ_k⁻¹ (x - μ_k) - ½ ln |Σ_k| + ln π_k
+    a_k(x) = -½ (x - μ_k)' Σ_k⁻¹ (x - μ_k) - ½ ln |Σ_k| + ln π_k                                     (4.63, 4.64)
 
 and the log-odds of two classes are a quadratic, a(x) = x'C x + w'x + w0, with
 
@@ -52,12 +52,19 @@ def _contrasts(classes: NormalClasses, origin: Float, priors: Float) -> _Contras
         return None
     if not all(isinstance(Sigma, DenseCovariance) and Sigma.is_well_conditioned for Sigma in covariances):
         return None
-    P = np.stack([Sigma.solve(np.eye(len(origin))) for Sigma in covariances])
+    C, w, w0 = _quadratics(classes, origin, priors)
+    return _Contrasts(origin, C - C[0], w - w[0], w0 - w0[0])
+
+
+def _quadratics(classes: NormalClasses, origin: Float, priors: Float) -> tuple[Float, Float, Float]:
+    """C, w and w0 of ln p(x, C_k) = z'C z + w'z + w0 with z = x - origin, without what all classes share."""
+    P = np.stack([Sigma.solve(np.eye(len(origin))) for Sigma in classes.covariance])
+    log_det = np.array([Sigma.log_det for Sigma in classes.covariance])
     delta = classes.mean - origin
     w = np.einsum("kml,kl->km", P, delta)
-    log_det = np.array([Sigma.log_det for Sigma in covariances])
-    w0 = -0.5 * np.einsum("km,km->k", delta, w) - 0.5 * log_det + np.log(priors)
-    return _Contrasts(origin, -0.5 * (P - P[0]), w - w[0], w0 - w0[0])
+    with np.errstate(divide="ignore"):
+        w0 = -0.5 * np.einsum("km,km->k", delta, w) - 0.5 * log_det + np.log(priors)
+    return -0.5 * P, w, w0  # the exponent of (4.64), multiplied out
 
 
 class QuadraticDiscriminantAnalysis(GaussianClassifier):
@@ -153,15 +160,10 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         self._require_parameters()
         if np.isfinite(self._densities.freedom).any():
             raise AttributeError("With estimate='predictive' the log-odds are not a quadratic form.")
-        eye = np.eye(self.means_.shape[1])
-        precision = np.stack([Sigma.solve(eye) for Sigma in self._densities.covariance])
-        w = np.einsum("kml,kl->km", precision, self.means_)
-        log_det = np.array([Sigma.log_det for Sigma in self._densities.covariance])
-        with np.errstate(divide="ignore"):
-            w0 = -0.5 * np.einsum("km,km->k", self.means_, w) - 0.5 * log_det + np.log(self.priors_)
+        C, w, w0 = _quadratics(self._densities, np.zeros(self.means_.shape[1]), self.priors_)
         if len(w) > 2:
-            return -0.5 * precision, w, w0
-        return -0.5 * np.diff(precision, axis=0), np.diff(w, axis=0), np.diff(w0)
+            return C, w, w0
+        return np.diff(C, axis=0), np.diff(w, axis=0), np.diff(w0)
 
     @property
     def quadratic_(self) -> Float:

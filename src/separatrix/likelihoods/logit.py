@@ -54,9 +54,9 @@ class Logit:
         np.add(e, 1.0, out=spare)
         low = np.divide(e, spare, out=e)
         np.copysign(low, a, out=spare)
-        slope = np.subtract(spare, d, out=d)
+        slope = np.subtract(spare, d, out=d)  # (4.91)
         np.multiply(low, low, out=spare)
-        low -= spare
+        low -= spare  # σ(a) σ(-a), R of (4.98)
         return Derivatives(log_p, slope, low)
 
     def safe_curvature(self, a: Array, t: Array) -> Array:

@@ -51,7 +51,7 @@ class Softmax:
         slope[at_t] = 0.0
         doubt = -slope.sum(axis=0)  # 1 - p_t
         slope[at_t] = doubt
-        return Derivatives(log_of(doubt, named - np.log(total)), slope.T, Covariances(P.T))
+        return Derivatives(log_of(doubt, named - np.log(total)), slope.T, Covariances(P.T))  # (4.109), (4.110)
 
     def safe_curvature(self, a: Array, t: Array) -> Covariances:
         """The curvature itself: ln p is concave."""

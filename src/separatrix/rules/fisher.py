@@ -54,7 +54,7 @@ def fit_fisher(
     N, K = moments.total, len(moments.count)
     B = moments.between
     factor = np.full(K, 1 / N) if convention == "pooled" else 1 / (K * moments.count)
-    SB = _solve_within(moments, factor, B.T, shrinkage, columns)  # S_W⁻¹ B'
+    SB = _solve_within(moments, factor, B.T, shrinkage, columns)  # S_W⁻¹ B', of two classes (4.30)
     values, U = np.linalg.eigh(B @ SB)
     best = np.argsort(values)[::-1][: min(K - 1, len(SB))]
     kept = best[values[best] > np.finfo(float).eps * K * max(values.max(), np.finfo(float).tiny)]

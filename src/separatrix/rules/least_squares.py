@@ -53,7 +53,7 @@ def fit_least_squares(
     B = (moments.count[:, None] * (moments.mean - origin)).T
     # S_T = S_W + S_B about the mean; about the origin there is one more row, √N m.
     rows = moments.between if fit_intercept else np.vstack([moments.between, np.sqrt(N) * m])
-    W = _solve(moments, rows, B, alpha, columns).T
+    W = _solve(moments, rows, B, alpha, columns).T  # (4.16)
     return LeastSquares(W, moments.count / N - W @ m if fit_intercept else np.zeros(len(W)))
 
 

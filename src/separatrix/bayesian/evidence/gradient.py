@@ -56,7 +56,7 @@ def well_determined(approximation: Approximation, prior: Penalty) -> Float:
 
 def effective_parameters(approximation: Approximation, prior: Penalty) -> float:
     """γ = CP - tr(Λ A⁻¹), the number of directions that the data determine.                    PRML (3.91)"""
-    return float(well_determined(approximation, prior).sum())
+    return float(well_determined(approximation, prior).sum())  # Σ λ_i/(λ_i + α) where Λ = α I
 
 
 def stationary_slope(objective: Posterior, approximation: Approximation) -> Float:

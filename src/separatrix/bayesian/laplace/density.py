@@ -5,8 +5,8 @@
     q(x) = N(x | x*, A⁻¹)                                                                (4.134)
     ln Z = ln ∫ e^f(x) dx ≈ f(x*) + (D/2) ln 2π - ½ ln |A|                               (4.135)
 
-The mode is found by peak.py, in coordinates where the density is round; what derivatives the user does not give are
-taken there by differences.py, and ln Z is good to about 1e-9 all the same.
+The mode is found by `peak`, in coordinates where the density is round; what derivatives the user does not give are
+taken there by `differences`, and ln Z is good to about 1e-9 all the same.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class LaplaceApproximation:
         away = (points[..., None] if self._is_number else points) - self.mode
         whitened = away @ self.factor
         log_scale = np.log(np.diag(self.factor)).sum() - len(self.factor) * LOG_SQRT_2PI
-        return log_scale - 0.5 * (whitened**2).sum(axis=-1)
+        return log_scale - 0.5 * (whitened**2).sum(axis=-1)  # (4.134)
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Float:
         """``n`` draws: (n, D), or (n,) for a density of one number."""
@@ -137,7 +137,7 @@ def laplace_approximation(
     A Gaussian times a sigmoid (PRML figure 4.14):
 
     >>> import numpy as np
-    >>> from separatrix.bayesian.laplace.density import laplace_approximation
+    >>> from separatrix import laplace_approximation
     >>> q = laplace_approximation(lambda z: -z**2 / 2 - np.logaddexp(0, -20 * z - 4), 0.0)
     >>> round(q.mode, 4), round(q.std, 4), round(q.log_z, 4)
     (0.0775, 0.627, 0.4453)
@@ -148,6 +148,6 @@ def laplace_approximation(
     surface = Surface(log_density, is_number=start.ndim == 0, gradient=gradient, hessian=hessian)
     point = climb(surface, np.atleast_1d(start))
     require_a_peak(surface, point)
-    log_z = point.value + len(point.x) * LOG_SQRT_2PI - float(np.log(np.diag(point.factor)).sum())
+    log_z = point.value + len(point.x) * LOG_SQRT_2PI - float(np.log(np.diag(point.factor)).sum())  # (4.135)
     mode = float(point.x[0]) if start.ndim == 0 else point.x
     return LaplaceApproximation(mode, point.factor, log_z, point.value, surface.n_evaluations)

@@ -7,7 +7,7 @@
 All of it goes through one Cholesky factor of the precision A; the covariance itself is made only where it is asked for.
 
 `laplace` is the first of several ways to come by one (PRML §4.5.1): the mode, and the Hessian there. The others, in
-`variational`, `ep` and `importance`, return the same record.
+`variational`, `ep` and `sampling`, return the same record.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Approximation:
             return Activations(design.activate(block, self.mean), spread_squares(X, design, self.factor.root))
         Phi = design.regressors(X)
         if C == 1:
-            return Activations(Phi @ self.mean[0], row_squares(Phi @ self.factor.root))
+            return Activations(Phi @ self.mean[0], row_squares(Phi @ self.factor.root))  # (4.149), (4.150)
         spread = np.stack([Phi @ self.factor.root[k * P : (k + 1) * P] for k in range(C)], axis=1)
         return Activations(Phi @ self.mean.T, np.asarray(np.matmul(spread, spread.transpose(0, 2, 1))))
 
@@ -114,7 +114,7 @@ def laplace(objective: Posterior, mode: Float, *, steps: int = 0) -> Approximati
 
     ln p(D) ≈ ln p(D | θ) + ln p(θ) + ½ CP ln 2π - ½ ln |A|                                 (4.137)
     """
-    here = objective.value_grad_hess(mode)
+    here = objective.value_grad_hess(mode)  # minus (4.142), its gradient, and A = S_N⁻¹ of (4.143)
     factor = factorise(here.hess, objective.shape[0], objective.prior.free)
     if factor.singular is not None:
         columns = (*objective.source.columns, "the bias")[: objective.design.width] * objective.shape[0]
@@ -124,5 +124,5 @@ def laplace(objective: Posterior, mode: Float, *, steps: int = 0) -> Approximati
         )
     away = objective.prior.value_grad(mode)[0]
     # The constants of the prior, -½ CP ln 2π + ½ ln |Λ|, and of the integral, +½ CP ln 2π - ½ ln |A|.
-    log_evidence = -here.value + 0.5 * objective.prior.log_det() - 0.5 * factor.log_det
+    log_evidence = -here.value + 0.5 * objective.prior.log_det() - 0.5 * factor.log_det  # (4.137)
     return Approximation(mode, factor, away - here.value, log_evidence, "laplace", steps)
