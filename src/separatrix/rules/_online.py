@@ -114,8 +114,8 @@ def perceptron_rows(rows: Any, t: Codes, step: Float, bias: float, state: Online
     step φ, the highest other one loses it. ``step[n]`` is the learning rate times the row's weight; rows
     with step 0 are skipped. ``bias`` is φ_0: 1, or 0 for a model without w0.
     """
-    # One long function on purpose: helpers that take the state count references to its arrays at every call, which
-    # for a row of 50 numbers costs five times as much as the row.
+    # One long function on purpose: helpers that take the state count references to its arrays at every call, and an
+    # epoch over rows of 50 numbers then takes five times as long.
     w, w0, late, late0, pocket, pocket0, clock = state
     mistakes = 0
     for n in range(t.shape[0]):
