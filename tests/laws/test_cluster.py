@@ -12,6 +12,7 @@ import pytest
 import separatrix as sx
 from problems import blobs
 from separatrix.data.dask.source import Partitioned
+from separatrix.data.watch import watched
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]  # one cluster, and not one for each test process
 distributed = pytest.importorskip("distributed")
@@ -81,3 +82,13 @@ def test_predictions_stay_on_the_cluster_until_they_are_asked_for(client):
     P = fitted.predict_proba(lazy()[0]).persist()
     assert isinstance(P, da.Array)
     np.testing.assert_allclose(P.compute(), fitted.predict_proba(X), rtol=1e-12)
+
+
+def test_a_pass_that_is_watched_has_the_same_bits_and_each_part_is_told_when_it_is_done(client):
+    rows, labels, weight = lazy()
+    told = []
+    with watched(lambda *progress: told.append(progress)):
+        found = sx.LinearDiscriminantAnalysis().fit(rows, labels, sample_weight=weight)
+    unwatched = sx.LinearDiscriminantAnalysis().fit(rows, labels, sample_weight=weight)
+    assert found.coef_.tobytes() == unwatched.coef_.tobytes()
+    assert told == [(CHUNKS * (i + 1), len(X), 1) for i in range(len(X) // CHUNKS)]
