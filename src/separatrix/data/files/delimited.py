@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.data.files.dialect import Dialect, name_columns, sniff
+from separatrix.data.files.dialect import Dialect, name_columns, shortened, sniff
 from separatrix.data.files.encoding import find_encoding, open_text
 from separatrix.data.files.errors import FileReadError
 from separatrix.data.files.kinds import Kind, convert, fitting, kind_of_type
@@ -59,11 +59,9 @@ class DelimitedFile(AbstractTable):
         self._guessed = {name: wanted for name, wanted in types.items() if name in self.columns and wanted in GUESSED}
 
     def _titled(self) -> str:
-        title = self._dialect.title
-        shown = repr(title if len(title) <= 60 else f"{title[:60]}...")
         return (
-            f"What stands above the names of the columns was left out as a title: {shown}. The names are in line "
-            f"{self._dialect.skipped + 1}."
+            "What stands above the names of the columns was left out as a title: "
+            f"{shortened(self._dialect.title)}. The names are in line {self._dialect.skipped + 1}."
         )
 
     def _sample(self) -> str:

@@ -21,12 +21,13 @@ from typing import NamedTuple
 
 from separatrix.data.files.errors import FileReadError
 
-__all__ = ["Dialect", "name_columns", "sniff"]
+__all__ = ["AGREED", "AMOUNT", "SAMPLE_ROWS", "TITLES", "Dialect", "name_columns", "shortened", "sniff"]
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLE_ROWS = 200
 NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
 AMOUNT = re.compile(r"\s*[^\w\s]?\s*[+-]?\d[\d.,:/ '-]*\s*\S{0,3}\s*")  # numbers and dates of any country
+LONGEST = 60  # letters of a title that are shown
 TITLES = 5  # lines of a title, at most
 AGREED = 0.5  # of the lines below have as many fields as that of the names, at least
 
@@ -97,6 +98,11 @@ def _has_names(rows: list[list[str]]) -> bool:
         return False
     columns = ([cell for cell in column if cell.strip()] for column in zip(*below, strict=True))
     return any(cells and all(map(AMOUNT.fullmatch, cells)) for cells in columns)
+
+
+def shortened(title: str) -> str:
+    """In quotes, and not so long that nothing else is seen."""
+    return repr(title if len(title) <= LONGEST else f"{title[:LONGEST]}...")
 
 
 def _n_filled(row: list[str]) -> int:

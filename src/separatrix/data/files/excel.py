@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Excel: a sheet of a workbook. The first row that is not empty has the names; cells have their own types."""
+"""Excel: a sheet of a workbook. The names are where `heads` finds them; cells have their own types."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
-from separatrix.data.files.dialect import name_columns
+from separatrix.data.files.dialect import SAMPLE_ROWS, name_columns, shortened
 from separatrix.data.files.errors import FileReadError, FileWriteError
+from separatrix.data.files.heads import find_head
 from separatrix.data.files.kinds import Kind
 from separatrix.data.files.packing import unpacked
 from separatrix.data.files.sinks import refuse_nested
@@ -42,15 +43,26 @@ class ExcelSheet(AbstractTable):
         self._file = unpacked(where, self)
         with self._workbook() as book:
             self._sheet = choose_table(list(book.sheetnames), where, "sheet")
-        header = next(self._rows(), None)
-        if header is None:
+        first = list(islice(self._rows(), SAMPLE_ROWS))
+        if not first:
             raise FileReadError(f"{self.path}, sheet {self._sheet!r} is empty: it has no row of names.")
-        width = max(place for place, cell in enumerate(header, 1) if cell is not None)
-        self._read_kinds(header, width)
+        self._head = find_head(first)
+        self._read_kinds()
+        self._note_head()
 
-    def _read_kinds(self, header: tuple[Any, ...], width: int) -> None:
+    def _note_head(self) -> None:
+        """What stands above the names, and names of two rows."""
+        if self._head.title:
+            self._notes.append(
+                f"What stands above the names of the columns was left out as a title: {shortened(self._head.title)}."
+            )
+        if self._head.is_double:
+            shown = ", ".join(map(repr, self.columns[:3]))
+            self._notes.append(f"The names of the columns were put together from two rows: {shown}, ...")
+
+    def _read_kinds(self) -> None:
         """Find what the columns hold; those beyond the last name count only where there is something in them."""
-        kinds = [Kind.NOTHING] * width
+        kinds = [Kind.NOTHING] * len(self._head.names)
         self.n_rows = 0
         for rows in self._chunks():
             widest = max((place for row in rows for place, cell in enumerate(row, 1) if cell is not None), default=0)
@@ -58,7 +70,7 @@ class ExcelSheet(AbstractTable):
             columns = [[_cell(row, place) for row in rows] for place in range(len(kinds))]
             kinds = [kind_of_values(column, kind) for column, kind in zip(columns, kinds, strict=True)]
             self.n_rows += len(rows)
-        names = [_cell(header, place) for place in range(len(kinds))]
+        names = [_cell(self._head.names, place) for place in range(len(kinds))]
         self.columns, notes = name_columns(names, f"{self.path}, sheet {self._sheet!r}")
         self._notes += notes
         self._kinds = dict(zip(self.columns, kinds, strict=True))
@@ -96,8 +108,8 @@ class ExcelSheet(AbstractTable):
                 is_begun, empty = True, 0
 
     def _chunks(self) -> Iterator[list[tuple[Any, ...]]]:
-        rows = self._rows()
-        next(rows)  # the names
+        margin = self._head.margin
+        rows = (row[margin:] for row in islice(self._rows(), self._head.rows, None))
         while chunk := list(islice(rows, ROWS)):
             yield chunk
 

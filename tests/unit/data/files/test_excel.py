@@ -83,3 +83,31 @@ def test_what_a_workbook_cannot_hold_is_an_error(tmp_path, monkeypatch):
     with pytest.raises(FileWriteError, match="a sheet holds 2 rows, and these are more. Write CSV or Parquet"):
         write(tmp_path / "t.xlsx", {"a": [1, 2, 3]})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_titles_margins_and_merged_names_of_a_real_workbook(tmp_path):
+    book = Workbook()
+    sheet = book.active
+    sheet["A1"] = "Harvest of the north, 2024"
+    for place, name in {"B4": "field", "C4": "size", "E4": "sown"}.items():
+        sheet[place] = name
+    sheet["C5"], sheet["D5"] = "long", "wide"
+    for area in ("A1:E1", "B4:B5", "C4:D4", "E4:E5"):
+        sheet.merge_cells(area)
+    for row, cells in enumerate(
+        [("ash", 3, 1.5, dt.datetime(2024, 5, 1)), ("elm", 4, None, dt.datetime(2024, 5, 2))], 6
+    ):
+        for column, value in enumerate(cells, 2):
+            sheet.cell(row, column, value)
+    book.save(tmp_path / "t.xlsx")
+    table = open_table(tmp_path / "t.xlsx")
+    assert table.read().to_pydict() == {
+        "field": ["ash", "elm"],
+        "size long": [3, 4],
+        "size wide": [1.5, None],
+        "sown": [dt.date(2024, 5, 1), dt.date(2024, 5, 2)],
+    }
+    assert table.n_rows == 2
+    title, double = table.notes
+    assert "left out as a title: 'Harvest of the north, 2024'" in title
+    assert "put together from two rows: 'field', 'size long', 'size wide'" in double
