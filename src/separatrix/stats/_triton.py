@@ -34,8 +34,11 @@ __all__ = [
     "MOST_CLASSES",
     "MOST_COLUMNS",
     "MOST_MOMENTS",
+    "TILINGS",
+    "Tiling",
     "class_sums",
     "extent_pass",
+    "generation",
     "logit_pass",
     "split_gram",
     "split_moments",
@@ -50,12 +53,12 @@ REGISTERS = 2**16  # of a multiprocessor
 
 
 class Tiling(NamedTuple):
-    """How a Gram matrix is cut up: what an H200 likes best."""
+    """How a Gram matrix is cut up."""
 
+    rows: int  # that are split and multiplied at a time
+    stages: int  # of rows under way from memory
     width: int = 128  # columns of a group, at most
-    rows: int = 64  # that are split and multiplied at a time
     warps: int = 8
-    stages: int = 3  # of rows under way from memory
     programs: int = 1  # for each multiprocessor
     together: bool = True  # a tile beside the diagonal in the same program as one on it
 
@@ -65,7 +68,8 @@ class Tiling(NamedTuple):
         return None if self.programs == 1 else REGISTERS // (32 * self.warps * self.programs)
 
 
-TILING = Tiling()
+# By generation of the device. The first is what an H200 likes best; the others have less memory beside their cores.
+TILINGS = {9: Tiling(rows=64, stages=3), 8: Tiling(rows=32, stages=2), 12: Tiling(rows=32, stages=2)}
 
 
 @triton.jit  # type: ignore[untyped-decorator]  # Triton ships no types
@@ -382,7 +386,7 @@ def split_moments(X: Any, centre: Any, t: Any, K: int, chunk: int) -> tuple[Any,
 
 def _all_tiles(X: Any, centre: Any, weight: Any, t: Any, K: int, chunk: int, *, rough: bool) -> tuple[Any, Any]:
     """Sums of the classes (K, M) and G (M, M)."""
-    (N, M), cut = X.shape, TILING
+    (N, M), cut = X.shape, TILINGS[generation(X)]
     width = max(16, min(cut.width, triton.next_power_of_2(M)))
     groups = triton.cdiv(M, width)
     even = groups if groups == 1 else groups + groups % 2
@@ -427,6 +431,11 @@ def _tile(M: int) -> tuple[int, int]:
 
 def _programs(X: Any) -> int:
     return PROGRAMS * _processors(X)
+
+
+def generation(X: Any) -> int:
+    """The major number of the compute capability of the device; Triton's interpreter passes for the latest."""
+    return torch.cuda.get_device_capability(X.device)[0] if X.is_cuda else max(TILINGS)
 
 
 def _processors(X: Any) -> int:

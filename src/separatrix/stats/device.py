@@ -280,6 +280,7 @@ def _takes_kernels(rows: DeviceRows, n_classes: int = 1) -> bool:
         return False
     if not _has_triton():
         return False
-    from separatrix.stats._triton import MOST_CLASSES, MOST_COLUMNS
+    from separatrix.stats._triton import MOST_CLASSES, MOST_COLUMNS, TILINGS, generation
 
-    return 0 < rows.shape[1] <= MOST_COLUMNS and n_classes <= MOST_CLASSES
+    # Triton 3.6 fails to compile products for the generations that are not in the table.
+    return 0 < rows.shape[1] <= MOST_COLUMNS and n_classes <= MOST_CLASSES and generation(rows.tensor) in TILINGS

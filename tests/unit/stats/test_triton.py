@@ -24,7 +24,8 @@ def interpreted(monkeypatch):
     if DEVICE == "cpu":
         monkeypatch.setattr(_triton, "range", plain_range, raising=False)
         monkeypatch.setattr(_triton, "PROGRAMS", 2)
-        monkeypatch.setattr(_triton, "TILING", _triton.Tiling(width=64, rows=32, programs=6))
+        few = _triton.Tiling(rows=32, stages=1, width=64, programs=6)
+        monkeypatch.setattr(_triton, "TILINGS", {_triton.generation(torch.empty(0)): few})
 
 
 @pytest.fixture(params=SHAPES, ids=str)
