@@ -9,6 +9,7 @@ come in as one row for each class, which counts as many times as the class has r
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array, Rows, bincount
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data import encode_labels
-from separatrix.data.pairing import check_weight
-from separatrix.shell import Classifier, require_finite
+from separatrix.data import Block, labels_of
+from separatrix.shell import Classifier, require_finite, unchanged_on_error
+from separatrix.stats import Tally
 
 __all__ = ["PriorOnly"]
 
@@ -46,12 +47,16 @@ class PriorOnly(Classifier):
     -3.9
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count the labels."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count the labels, wherever they are."""
+        with unchanged_on_error(self):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         training = self._open_training(X, y, sample_weight)
         require_finite(training.source)  # as every model would, so that a table that passes here passes there
-        K, codes = len(training.classes), encode_labels(y)[1]
-        self.class_count_ = bincount(codes, check_weight(sample_weight, len(codes)), K)
+        K = len(training.classes)
+        self.class_count_ = training.source.reduce(partial(_class_count, n_classes=K)).count
         rows = np.repeat(NOWHERE, K, axis=0)
         self.bias_ = BayesianLogisticRegression().fit(rows, np.arange(K), sample_weight=self.class_count_)
         self._p, self.log_evidence_ = self.bias_.predict_proba(NOWHERE)[0], self.bias_.log_evidence_
@@ -67,14 +72,19 @@ class PriorOnly(Classifier):
 
     def predict(self, X: Any) -> Array:
         """The most frequent class, for every row."""
-        codes = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        P = self.predict_proba(X)
+        return labels_of(self.classes_, P.argmax(axis=1))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Credible interval of the share of ``classes_[1]``, (N, 2); of K classes those of all, (N, K, 2)."""
         check_is_fitted(self)
         bounds = self.bias_.predict_interval(NOWHERE, level)[0]
         return self._map_rows(X, lambda rows: _unmoved(rows).reshape(-1, *(1,) * bounds.ndim) + bounds)
+
+
+def _class_count(block: Block, n_classes: int) -> Tally:
+    """Weight of the rows of each class."""
+    return Tally(bincount(block.codes, block.weight, n_classes))
 
 
 def _unmoved(rows: Rows) -> Array:

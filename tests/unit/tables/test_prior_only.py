@@ -1,6 +1,8 @@
 """The shares of the classes: a logistic model of a bias alone, on the scale of all others."""
 
+import dask.array as da
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
@@ -8,6 +10,7 @@ from scipy.special import expit, log_expit
 from sklearn.utils.estimator_checks import check_estimator
 
 import separatrix as sx
+from separatrix.data.scan import scan
 from separatrix.tables.prior_only import PriorOnly
 
 X = np.zeros((60, 1)) + np.arange(60.0)[:, None]
@@ -63,3 +66,33 @@ def test_it_is_a_classifier_that_can_be_saved(tmp_path):
     assert again.predict(X).tolist() == ["a"] * 60
     expected = {"check_classifiers_train": "it does not learn from columns, so it cannot be accurate"}
     check_estimator(PriorOnly(), on_skip=None, expected_failed_checks=expected)
+
+
+PLACES = {
+    "a scan": lambda table: (scan(table, target="y", weight="w"), {}),
+    "a scan that workers read": lambda table: (scan(table, target="y", weight="w", client=True), {}),
+    "Dask": lambda table: (
+        da.from_array(X, chunks=17),
+        {"y": da.from_array(Y, chunks=20), "sample_weight": da.from_array(WEIGHT, chunks=23)},
+    ),
+}
+WEIGHT = np.linspace(0.5, 2, 60)
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_labels_are_counted_where_they_are(place):
+    rows, beside = place(pa.table({"x0": X[:, 0], "y": Y, "w": WEIGHT}))
+    expected = PriorOnly().fit(X, Y, sample_weight=WEIGHT)
+    found = PriorOnly().fit(rows, **beside)
+    assert_allclose(found.class_count_, expected.class_count_, rtol=1e-12)
+    assert found.log_evidence_ == pytest.approx(expected.log_evidence_, rel=1e-10)
+    assert_allclose(np.asarray(found.predict_proba(rows)), expected.predict_proba(X), rtol=1e-10)
+    assert_array_equal(np.asarray(found.predict(rows)), expected.predict(X))
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    model = PriorOnly().fit(X, Y)
+    before = model.classes_
+    with pytest.raises(ValueError, match="infinity|NaN"):
+        model.fit(np.full((3, 1), np.inf), ["a", "b", "b"])
+    assert model.classes_ is before
