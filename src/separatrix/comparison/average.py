@@ -11,11 +11,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._array import Array, Float
+from separatrix._array import Array
 from separatrix.comparison.candidates import name_models
 from separatrix.comparison.evidence import model_probabilities, read_evidence
 from separatrix.comparison.trial import in_order, weight_arguments
-from separatrix.data import check_weight, encode_labels, numbers_beside, require_classes, rows_alone
+from separatrix.data import check_weight, encode_labels, gathered, labels_of, require_classes
+from separatrix.data.dask.collection import is_dask
+from separatrix.data.opening import RowStore
+from separatrix.exceptions import DataError
+from separatrix.meta import is_ours
 from separatrix.shell import truth_beside
 
 __all__ = ["ModelAverage", "average_fitted"]
@@ -61,41 +65,49 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ModelAverage:
         """Fit a clone of every model to the same rows, and weigh them by their evidences.
 
-        Labels and weights of a scan are its columns, where they are not given.
+        Labels and weights of a scan are its columns, where they are not given. Scans and Dask collections are read by
+        models of this package alone.
         """
-        y, sample_weight = numbers_beside(X, y, sample_weight)
-        classes, codes = encode_labels(y)
-        require_classes(classes)
-        weight = check_weight(sample_weight, len(codes))
-        models, rows = name_models(self.models), rows_alone(X)
+        models = name_models(self.models)
+        if isinstance(X, RowStore) or is_dask(X):
+            _require_readers(models, X)
+        else:  # labels of any type become what the models of every library take
+            classes, codes = encode_labels(y)
+            require_classes(classes)
+            y, sample_weight = classes[codes], check_weight(sample_weight, len(codes))
         for model in models.values():
-            model.fit(rows, classes[codes], **weight_arguments(model, weight))
+            model.fit(X, y, **weight_arguments(model, sample_weight))
         evidence = {name: read_evidence(model) for name, model in models.items()}
         silent = [name for name, found in evidence.items() if not found.of_labels]
         if silent:
             raise ValueError(f"{silent[0]!r} states no evidence p(t | x) of its training labels, and has no weight.")
         weights = model_probabilities({name: found.log_evidence for name, found in evidence.items()}, self.prior)
-        self.models_, self.weights_, self.classes_ = models, weights, classes
+        self.models_, self.weights_ = models, weights
+        self.classes_ = np.asarray(next(iter(models.values())).classes_)
         return self
 
-    def predict_proba(self, X: Any) -> Float:
-        """p(C_k | x, D), (N, K)."""
+    def predict_proba(self, X: Any) -> Any:
+        """p(C_k | x, D), (N, K); lazy where X is."""
         check_is_fitted(self)
         terms = (
             weight * in_order(self.models_[name].predict_proba(X), self.models_[name], self.classes_)
             for name, weight in self.weights_.items()
             if weight > 0
         )
-        return np.asarray(sum(terms))
+        return sum(terms)
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         P = self.predict_proba(X)
-        return np.asarray(self.classes_[P.argmax(axis=1)])
+        return labels_of(self.classes_, P.argmax(axis=1))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows that `predict` gets right, weighted; labels and weights of a scan are its columns."""
-        return float(super().score(X, *truth_beside(X, y, sample_weight)))
+        from sklearn.metrics import accuracy_score
+
+        truth, weight = truth_beside(X, y, sample_weight)
+        truth, found, weight = gathered(truth, self.predict(X), weight)
+        return float(accuracy_score(truth, found, sample_weight=weight))
 
     @property
     def n_features_in_(self) -> int:
@@ -122,6 +134,15 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
     def _first(self) -> Any:
         check_is_fitted(self)
         return next(iter(self.models_.values()))
+
+
+def _require_readers(models: Mapping[str, Any], X: Any) -> None:
+    for name, model in models.items():
+        if not is_ours(type(model)):
+            raise DataError(
+                f"{name!r} is of {type(model).__module__.partition('.')[0]}, which takes tables in memory, and X is a "
+                f"{type(X).__name__}. Leave that model out, or read the rows into memory for all of them."
+            )
 
 
 def average_fitted(models: dict[str, Any], weights: dict[str, float], classes: Array, prior: Any) -> ModelAverage:

@@ -16,6 +16,7 @@ from separatrix import metrics
 from separatrix._array import Array, Float
 from separatrix.comparison.evidence import NO_EVIDENCE, Evidence, read_evidence
 from separatrix.comparison.split import Part, Split
+from separatrix.data.dask.collection import is_dask
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
 from separatrix.metrics import Estimate
@@ -141,7 +142,7 @@ def _log_likelihoods(P: Float, model: Any, part: Part, classes: Array) -> Float:
 
 def in_order(P: Any, model: Any, classes: Array) -> Float:
     """Columns of the answer of a model in the order of the classes."""
-    columns: Float = np.asarray(P, dtype=np.float64)
+    columns: Float = P if is_dask(P) else np.asarray(P, dtype=np.float64)
     own, wanted = np.asarray(getattr(model, "classes_", classes)).tolist(), classes.tolist()
     if own == wanted:
         return columns

@@ -1,3 +1,4 @@
+import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,6 +10,9 @@ from problems import blobs
 from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.comparison import ModelAverage
 from separatrix.comparison.average import average_fitted
+from separatrix.data.dask.collection import is_dask
+from separatrix.data.scan import scan
+from separatrix.exceptions import DataError
 
 X, Y = blobs(n=120, n_classes=2, distance=0.3)
 MODELS = {
@@ -93,3 +97,34 @@ def test_labels_and_weights_of_a_scan_are_its_columns(rng):
     found, wanted = ModelAverage(MODELS).fit(rows), ModelAverage(MODELS).fit(X[:, :2], Y, sample_weight=weight)
     assert found.weights_ == pytest.approx(wanted.weights_, rel=1e-8)
     assert found.score(rows) == pytest.approx(wanted.score(X[:, :2], Y, weight), rel=1e-12)
+
+
+TABLE = pa.table({f"x{d}": column for d, column in enumerate(X.T)} | {"y": np.array(["no", "yes"])[Y], "w": 1.0 + Y})
+PLACES = {
+    "a scan": lambda: (scan(TABLE, target="y", weight="w"), {}),
+    "Dask": lambda: (
+        da.from_array(X, chunks=(50, X.shape[1])),
+        {"y": da.from_array(np.array(["no", "yes"])[Y], chunks=40), "sample_weight": da.from_array(1.0 + Y, chunks=30)},
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_rows_may_be_anywhere(place):
+    rows, beside = place()
+    expected = ModelAverage(MODELS).fit(X, np.array(["no", "yes"])[Y], sample_weight=1.0 + Y)
+    found = ModelAverage(MODELS).fit(rows, **beside)
+    assert found.weights_["one"] == pytest.approx(expected.weights_["one"], rel=1e-6)
+    np.testing.assert_allclose(np.asarray(found.predict_proba(rows)), expected.predict_proba(X), rtol=1e-6)
+    assert np.array_equal(np.asarray(found.predict(rows)), expected.predict(X))
+    assert is_dask(found.predict(rows)) == is_dask(rows)
+    truth = (np.array(["no", "yes"])[Y], 1.0 + Y)
+    assert found.score(rows, *beside.values()) == pytest.approx(expected.score(X, *truth), rel=1e-12)
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_models_of_others_are_refused_with_the_remedy(place):
+    rows, beside = place()
+    models = {**MODELS, "theirs": LogisticRegression()}
+    with pytest.raises(DataError, match=r"'theirs' is of sklearn, which takes tables in memory.*Leave that model out"):
+        ModelAverage(models).fit(rows, **beside)
