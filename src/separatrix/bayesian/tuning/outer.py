@@ -5,8 +5,8 @@
 
 Each x is a new design or a new likelihood, and costs a tuning of the scales of its own. So the profile is first seen
 from afar, at a few points between the bounds, because it may have more than one hill; then the highest is climbed by
-parabolas through its three best points, until the next promises less than ``tol`` nats. The bounds themselves, where
-fits are dearest, are tried only if the way leads there. Everything tried is kept.
+parabolas through its three best points, until neither the next nor the cubic through one point more promises ``tol``
+nats. The bounds themselves, where fits are dearest, are tried only if the way leads there. Everything tried is kept.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = ["Judged", "OuterTuned", "Trial", "tune_choice", "tune_outer"]
 EDGE = 0.1  # of a bracket's side: so near to a point that was seen there is nothing new
 NARROW = 1e-3  # of the range: a bracket that is closed
 GOLDEN, LOPSIDED = 0.38, 4.0
+GRID = 65  # points at which a cubic is looked at
 LEAST = 1  # fits after the first look, before a parabola is believed that promises nothing
 
 
@@ -36,6 +37,7 @@ class Judged(Protocol):
 
 
 Result = TypeVar("Result", bound=Judged)
+Seen = tuple[float, float]  # where, and the log evidence there
 
 
 class Trial(NamedTuple):
@@ -136,17 +138,22 @@ def _next(seen: dict[float, float], ends: tuple[float, float], tol: float) -> fl
     i = max(range(len(order)), key=lambda j: seen[order[j]])
     closed = NARROW * (ends[1] - ends[0])
     if 0 < i < len(order) - 1:
-        return _climb(*((u, seen[u]) for u in order[i - 1 : i + 2]), tol=tol, closed=closed)
+        beyond = [order[j] for j in (i - 2, i + 2) if 0 <= j < len(order)]
+        witness = min(beyond, key=lambda u: abs(u - order[i]), default=None)
+        a, b, c = ((u, seen[u]) for u in order[i - 1 : i + 2])
+        return _climb(a, b, c, None if witness is None else (witness, seen[witness]), tol=tol, closed=closed)
     end, neighbour = (ends[0], order[1]) if i == 0 else (ends[1], order[-2])
     if order[i] != end:
         return end
     return None if abs(neighbour - end) < closed else 0.5 * (end + neighbour)
 
 
-def _climb(
-    a: tuple[float, float], b: tuple[float, float], c: tuple[float, float], *, tol: float, closed: float
-) -> float | None:
-    """The top of the parabola through three points, b the highest; where it is lopsided, a point in its longer side."""
+def _climb(a: Seen, b: Seen, c: Seen, witness: Seen | None, *, tol: float, closed: float) -> float | None:
+    """The top of the parabola through three points, b the highest; where it is lopsided, a point in its longer side.
+
+    A hill that is steep on one side alone may put the top of the parabola on b by chance. So before the search ends,
+    the cubic through a fourth point, the ``witness``, must promise nothing either.
+    """
     left, right = b[0] - a[0], c[0] - b[0]
     if left + right < 2 * closed:
         return None
@@ -155,6 +162,14 @@ def _climb(
     falls = (b[1] - a[1]) / left, (b[1] - c[1]) / right
     bend = sum(falls) / (left + right)
     slope = falls[0] - bend * left  # f(b + s) = f(b) + slope s - bend s²
-    if bend <= 0 or slope * slope < 4 * bend * tol:
+    low, high = (EDGE - 1) * left, (1 - EDGE) * right
+    if bend <= 0:
         return None
-    return float(b[0] + np.clip(0.5 * slope / bend, (EDGE - 1) * left, (1 - EDGE) * right))
+    if slope * slope >= 4 * bend * tol:
+        return float(b[0] + np.clip(0.5 * slope / bend, low, high))
+    if witness is None:
+        return None
+    s, w = np.linspace(low, high, GRID), witness[0] - b[0]
+    third = (witness[1] - b[1] - slope * w + bend * w * w) / ((w + left) * w * (w - right))
+    rise = slope * s - bend * s * s + third * (s + left) * s * (s - right)
+    return float(b[0] + s[rise.argmax()]) if rise.max() >= tol else None
