@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data import open_rows
+from separatrix.data import RowStore, open_rows
 from separatrix.data.reader import NamedRows
 from separatrix.data.scan import EncodedScan, Scan
 from separatrix.data.table import Schema, TableEncoder
@@ -113,6 +113,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         A scan is read once more for the types, and once or twice for the spreads; it may bring its labels and weights.
         """
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
+        _require_columns_of_any_type(X)
         if isinstance(X, Scan):
             encoder.fit_facts(X.facts(encoder.unread()), X.likeness())
         else:
@@ -182,6 +183,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _require_columns_of_any_type(X: Any) -> None:
+    """Raise where rows are read from what holds numbers alone, and has no columns to infer types of."""
+    if isinstance(X, RowStore) and not isinstance(X, Scan):
+        raise DataError(
+            f"{type(X).__name__} holds numbers alone, and TableClassifier is there to encode columns that are none. "
+            "Give these rows to the model itself."
+        )
 
 
 def _numbers(encoder: TableEncoder, X: Any) -> Any:

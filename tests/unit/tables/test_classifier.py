@@ -178,3 +178,9 @@ def test_the_score_of_a_scan_needs_no_labels_beside_it():
     model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
     rows = sx.scan(pl.from_pandas(TABLE.assign(label=Y)), target="label")
     assert model.score(rows) == model.score(TABLE, Y) > 0.6
+
+
+def test_a_file_of_numbers_alone_is_sent_to_the_model(tmp_path):
+    (tmp_path / "rows.svm").write_text("0 1:1\n1 1:2\n")
+    with pytest.raises(DataError, match="LibsvmFile holds numbers alone.*Give these rows to the model itself"):
+        TableClassifier().fit(sx.scan(tmp_path / "rows.svm"))
