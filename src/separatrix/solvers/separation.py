@@ -32,7 +32,8 @@ column's range is none, and a row on the wrong side by less than ten times that 
 much larger than the range that data are rounded more coarsely, the tolerance is that rounding, but never above 1e-6.
 
 **Cost.** Some passes, and programs of (K - 1)(M + 1) unknowns with a few times as many rows: milliseconds for tens of
-columns, a second for hundreds, half a minute for thousands.
+columns, a second for hundreds. Where the columns are so collinear that the answer is lost in rounding, or so many that
+half a minute of computing is not enough, the status is "unknown".
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from time import thread_time
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -49,6 +51,7 @@ from separatrix._array import Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.data import Source
 from separatrix.solvers.directions import Split, fewest_columns, largest_sum, some_gap
+from separatrix.solvers.hinge import UndecidedError
 from separatrix.solvers.worst_rows import Demand, Frame, WorstRows, survey, worst_rows
 from separatrix.stats import ClassMoments, require_finite
 
@@ -58,6 +61,7 @@ SeparationStatus = Literal["complete", "quasi-complete", "overlapping", "unknown
 
 LEFT = 10  # tolerances by which a solution of a program may violate a row
 CLEARLY = 1 / np.e  # of the range of a column, or of the largest margin: no ratio that data are likely to have
+SECONDS = 30.0  # of computing, passes apart, after which the answer is "unknown"
 SHARE = 1e-6  # a column takes part in a direction if its weight is more than this share of the largest
 
 
@@ -68,7 +72,8 @@ class Separability:
     ``coef`` (1, M) for two classes, (K, M) otherwise, and ``intercept`` are in the user's units and scaled to
     Σ coef² = 1; they are zero where the classes overlap. ``columns`` are those with a weight in it. ``n_on_plane`` is
     the number of rows that the direction leaves on a boundary, ``n_cuts`` the number that the programs had to see.
-    The status is unknown where nobody asked the programs.
+    The status is unknown where nobody asked the programs, or where they did not know: a hyperplane may separate the
+    classes, but if so, with a gap that is lost in the rounding of nearly collinear columns.
     """
 
     status: SeparationStatus
@@ -95,7 +100,10 @@ def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) 
     frame = Frame.of(first.extent, fit_intercept=fit_intercept)
     search = _Search(source, frame, first.moments)
     with single_thread_blas():  # NumPy and SciPy bring a BLAS each, and their threads wait on each other
-        status, B, n_on_plane = _decide(search)
+        try:
+            status, B, n_on_plane = _decide(search)
+        except UndecidedError:
+            status, B, n_on_plane = "unknown", search.nothing, 0
     weight = np.abs(B[:, : len(frame.scale)]).max(axis=0)
     return Separability(
         status,
@@ -110,13 +118,13 @@ def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) 
 def _decide(search: _Search) -> tuple[SeparationStatus, Float, int]:
     """The status, a direction B (K, P) in the frame, and the number of rows on its boundaries."""
     tol, slack = search.frame.tolerance, search.frame.rounding
-    apart = search.run(partial(some_gap, split=search.split, least=2 * tol), floor=tol)
+    apart = search.run(partial(some_gap, split=search.split, least=2 * tol, until=search.until), floor=tol)
     if apart is not None and apart.worst.least >= tol:
         return "complete", apart.B, 0
     c = search.means.sum(axis=0)
-    best = search.run(partial(largest_sum, c=c, slack=slack, least=tol), floor=-tol)
+    best = search.run(partial(largest_sum, c=c, slack=slack, least=tol, until=search.until), floor=-tol)
     if best is None or not search.agrees(best.worst):
-        return "overlapping", np.zeros((search.n_classes, search.frame.width)), 0
+        return "overlapping", search.nothing, 0
     demand = Demand(best.B, CLEARLY * min(1.0, best.worst.largest))
     named = search.run(partial(search.few_columns, best=best.b, demand=demand), -tol, demand)
     if named is None or not search.agrees(named.worst):
@@ -144,6 +152,8 @@ class _Search:
         self.most = max(8, frame.width // (self.n_classes - 1))
         self.seen = np.zeros(0, dtype=np.intp)
         self.passes = 0
+        self.until = thread_time() + SECONDS
+        self.nothing = np.zeros((self.n_classes, frame.width))
 
     def run(
         self, program: Callable[..., Float | None], floor: float, demand: Demand | None = None

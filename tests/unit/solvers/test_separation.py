@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from separatrix.data import ThroughBasis, as_source
 from separatrix.exceptions import DataError
 from separatrix.solvers import directions, separability
+from separatrix.solvers import separation as module
 
 COMPLETE, QUASI, OVERLAPPING = "complete", "quasi-complete", "overlapping"
 
@@ -265,3 +267,37 @@ def test_numbers_near_the_limits_of_floating_point(size):
     a = ONE[:, 0] * size * found.coef[0, 0] + found.intercept[0]
     assert ((a > 0) == [False, False, True, True]).all()
     assert separability(as_source(ONE * size, np.array([0, 1, 0, 1])), 2).status == OVERLAPPING
+
+
+def wide_bumps(n_centres, width):
+    """Two clouds that overlap, through radial functions so wide that columns agree to many digits."""
+    rng = np.random.default_rng(0)
+    t = rng.integers(0, 2, 200)
+    x = rng.normal(size=(200, 2)) + np.where(t == 1, 0.5, -0.5)[:, None]
+    return np.exp(-0.5 * ((x[:, None] - x[:n_centres]) ** 2).sum(axis=-1) / width**2), t
+
+
+@pytest.mark.parametrize(("n_centres", "width"), [(76, 1), (100, 10), (200, 100)])
+def test_collinear_columns_do_not_make_programs_run_on(n_centres, width, monkeypatch):
+    """Without a limit, the first of these takes tens of thousands of steps in one program, and minutes."""
+    steps = []
+    program = scipy.optimize.linprog
+
+    def counted(*args, **options):
+        result = program(*args, **options)
+        steps.append(result.nit / sum(args[1].shape))
+        return result
+
+    monkeypatch.setattr(scipy.optimize, "linprog", counted)
+    X, t = wide_bumps(n_centres, width)
+    found = separability(as_source(X, t), 2)
+    assert found.status == OVERLAPPING
+    assert max(steps) <= directions.PATIENCE + 1
+
+
+def test_what_rounding_hides_is_unknown_and_no_error(monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", -np.inf)  # no time for the hinge ...
+    monkeypatch.setattr(directions, "PATIENCE", 0)  # ... and none for programs
+    found = separability(as_source(CLOUD, COIN), 2)
+    assert (found.status, bool(found), found.columns, found.n_on_plane) == ("unknown", False, (), 0)
+    assert not found.coef.any()
