@@ -118,13 +118,13 @@ def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
     return None if (weight == 1.0).all() else weight
 
 
-def require_classes(classes: Array, least: int = 2) -> None:
-    """Raise where there are too few classes to tell apart."""
+def require_classes(classes: Array, least: int = 2, where: str = "") -> None:
+    """Raise where there are too few classes to tell apart; ``where`` says in which column."""
     if len(classes) == 0:
         raise DataError("y has no labels (0 rows). Give rows of at least two classes.")
     if len(classes) < least:
         raise DataError(
-            f"Classifier can't train when only one class is present: every label is {classes.tolist()[0]!r}. "
+            f"Classifier can't train when only one class is present: every label{where} is {classes.tolist()[0]!r}. "
             "Give rows of at least two classes."
         )
 

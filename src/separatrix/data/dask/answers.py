@@ -16,7 +16,7 @@ from separatrix._array import Array
 from separatrix._threads import single_thread_blas
 from separatrix.data.dask.collection import Collection, is_dask
 from separatrix.data.dask.graph import as_array, compute, shared, task
-from separatrix.data.dask.part import part_rows
+from separatrix.data.dask.part import opened_part, part_rows
 from separatrix.data.source import Source
 from separatrix.exceptions import DataError
 
@@ -33,17 +33,18 @@ class Form(NamedTuple):
 def lazy_answers(collection: Collection, answer: Callable[[Source], Array]) -> Any:
     """A Dask array of ``answer`` to each partition; chunks of unknown length where those of the rows are unknown."""
     form = _form(collection, answer)
-    answered, for_all = task(answer_part), shared(answer)
+    answered, for_all, likeness = task(answer_part), shared(answer), shared(collection.likeness)
     lengths = collection.lengths or (np.nan,) * len(collection.parts)
-    return as_array([answered(part, for_all, form) for part in collection.parts], lengths, form.shape, form.dtype)
+    chunks = [answered(part, likeness, number, for_all, form) for number, part in enumerate(collection.parts)]
+    return as_array(chunks, lengths, form.shape, form.dtype)
 
 
-def answer_part(table: Any, answer: Callable[[Source], Array], form: Form) -> Array:
+def answer_part(table: Any, likeness: Any, partition: int, answer: Callable[[Source], Array], form: Form) -> Array:
     """The answers to one partition, which may be empty."""
     if not table.shape[0]:
         return np.empty((0, *form.shape), form.dtype)
     with single_thread_blas():
-        return answer(part_rows(table))
+        return answer(opened_part(table, likeness, partition))
 
 
 def labels_of(classes: Array, codes: Any) -> Array:

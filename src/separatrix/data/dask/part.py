@@ -19,9 +19,10 @@ from separatrix.data.block import Block
 from separatrix.data.memory import InMemory, block_rows
 from separatrix.data.reader import Reader, open_reader
 from separatrix.data.source import Stat
+from separatrix.data.table.batch import did_you_mean
 from separatrix.exceptions import DataError
 
-__all__ = ["Beside", "Place", "part_rows", "places", "reduce_part"]
+__all__ = ["Beside", "Place", "opened_part", "part_rows", "places", "reduce_part"]
 
 
 class Beside(NamedTuple):
@@ -41,6 +42,15 @@ class Place(NamedTuple):
     partition: int
     first: int
     length: int
+
+
+def opened_part(table: Any, likeness: Any, partition: int, beside: Beside = ALONE, first: int = 0) -> InMemory:
+    """The rows of one partition of a collection like this; an error says which."""
+    table = conforming(table, likeness, partition)
+    try:
+        return part_rows(table, beside, first)
+    except DataError as error:
+        raise DataError(f"In partition {partition}: {error}") from error
 
 
 def part_rows(table: Any, beside: Beside = ALONE, first: int = 0) -> InMemory:
@@ -96,9 +106,38 @@ class Task(NamedTuple):
     policy: tuple[tuple[str, Any], ...]
 
 
-def reduce_part(table: Any, beside: Beside | None, place: Place, statistic: Callable[[Block], Stat], how: Task) -> Stat:
+def conforming(table: Any, likeness: Any, partition: int) -> Any:
+    """A partition with the columns that its collection promises, in their order.
+
+    Raises
+    ------
+    DataError
+        Naming the partition and the column, where it has others.
+    """
+    if isinstance(likeness, np.ndarray):
+        if table.shape[1] != likeness.shape[1]:
+            raise DataError(
+                f"Partition {partition} has {table.shape[1]} columns, and the Dask array says that it has "
+                f"{likeness.shape[1]}. Give every chunk as many columns as the array has: look at how it was made."
+            )
+        return table
+    names, own = list(likeness.columns), list(table.columns)
+    for name in names:
+        if name not in own:
+            raise DataError(
+                f"Partition {partition} has no column {name!r}, which the Dask dataframe says that it has."
+                f"{did_you_mean(str(name), list(map(str, own)))} Give every partition the same columns: "
+                "X.map_partitions(lambda part: part.rename(columns=...))."
+            )
+    return table if own == names else table[names]
+
+
+def reduce_part(
+    table: Any, likeness: Any, beside: Beside | None, place: Place, statistic: Callable[[Block], Stat], how: Task
+) -> Stat:
     """The statistic of one partition, summed over its blocks in order."""
-    rows = replace(part_rows(table, beside or ALONE, place.first), rows_per_block=how.rows_per_block)
+    rows = opened_part(table, likeness, place.partition, beside or ALONE, place.first)
+    rows = replace(rows, rows_per_block=how.rows_per_block)
     if rows.n_rows != place.length:
         raise DataError(
             f"Partition {place.partition} has {rows.n_rows} rows now and had {place.length} in the first pass. A fit "

@@ -30,7 +30,7 @@ from separatrix.data.scan.batches import WHOLE
 from separatrix.data.scan.labels import LabelTally
 from separatrix.data.scan.opened import tally_piece
 from separatrix.data.scan.part import BlockPlan, Part, blocks_of, pieces_of
-from separatrix.data.scan.passes import Origin, tried_twice
+from separatrix.data.scan.passes import Origin, require_rows, tried_twice
 from separatrix.data.scan.source import Scanned
 from separatrix.data.source import Stat
 from separatrix.data.table import TableFacts, table_facts
@@ -54,7 +54,9 @@ class Workers:
         parts = self.origin.shares(self.origin.columns[:1])
         unknown = [self.task(_count, part)() for part in parts if part.n_rows is None]
         counted = iter(self.compute(unknown, [0] * len(unknown)))
-        return tuple(next(counted) if part.n_rows is None else part.n_rows for part in parts)
+        lengths = tuple(next(counted) if part.n_rows is None else part.n_rows for part in parts)
+        require_rows(sum(lengths), self.origin.title)
+        return lengths
 
     @property
     def n_rows(self) -> int:
@@ -174,8 +176,7 @@ class SharedScan:
         lazy = [self.workers.task(map_share, part)(plan, function) for part in self.parts]
         answers = self.workers.compute(lazy, [part.n_rows or 0 for part in self.parts])
         some = [answer for found in answers for answer in found]
-        if not some:
-            raise DataError(f"{self.scanned.passes.origin.title} has no rows: nothing is left to predict.")
+        require_rows(len(some), self.scanned.passes.origin.title)
         return np.concatenate(some)
 
 

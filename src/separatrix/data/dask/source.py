@@ -63,11 +63,11 @@ class Partitioned:
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass: one graph."""
         # One node for all tasks: a basis of many centres is sent once to each worker, not once with each partition.
-        of_block, of_part = shared(statistic), task(reduce_part)
+        of_block, of_part, likeness = shared(statistic), task(reduce_part), shared(self.collection.likeness)
         how = Task(self.rows_per_block, tuple(np.geterr().items()))
         beside = self.beside or (None,) * len(self.lengths)
         rows = zip(self.collection.parts, beside, places(self.lengths), strict=True)
-        sums = [of_part(part, numbers, place, of_block, how) for part, numbers, place in rows if place.length]
+        sums = [of_part(part, likeness, numbers, place, of_block, how) for part, numbers, place in rows if place.length]
         total: Stat = tree_sum(sums, len(self.columns), teller([n for n in self.lengths if n], self.n_rows))
         return total
 

@@ -255,7 +255,8 @@ def _failing(kind: type[Exception], who: str) -> Iterator[None]:
     except (kind, OSError, pa.ArrowException) as error:
         if isinstance(error, DataError):  # of whoever reads the rows
             raise
-        raise QueryError(f"{who} did not answer the query: {' '.join(str(error).split()).rstrip('.')}.") from error
+        said = " ".join(str(error).split()).rstrip(".?")
+        raise QueryError(f"{who} did not answer the query: {said}. Look at the query and at the connection.") from error
 
 
 def _not_sent(who: str, remedy: str) -> DataError:

@@ -134,7 +134,7 @@ class OpenedScan:
         if rules.known is not None:
             require_known(classes, rules.known)
             classes = rules.known
-        require_classes(classes, rules.least)
+        require_classes(classes, rules.least, f" in column {target!r} of {self.origin.title}")
         if beside is not None or self.weight is not None:
             totals = tally.weights(classes)
             require_weight(totals, None if rules.known is not None else np.arange(len(classes)), classes)

@@ -19,7 +19,7 @@ from separatrix.exceptions import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Ledger", "Origin", "Passes", "tried_twice"]
+__all__ = ["Ledger", "Origin", "Passes", "require_rows", "tried_twice"]
 
 Answer = TypeVar("Answer")
 
@@ -65,10 +65,7 @@ class Ledger:
 
     def settle(self, n_rows: int, title: str) -> None:
         """A pass has read so many rows; raise where another read a different number."""
-        if n_rows == 0:
-            raise DataError(
-                f"{title} has no rows: nothing is left to fit or predict. Look at where= and at the source."
-            )
+        require_rows(n_rows, title)
         if self.n_rows not in (None, n_rows):
             raise RowsChangedError(
                 f"{title} had {self.n_rows} rows before and {n_rows} now: they were changed between two passes, or can "
@@ -124,6 +121,12 @@ class Passes:
         return self.ledger.n_rows
 
 
+def require_rows(n_rows: int, title: str) -> None:
+    """Raise where there are none."""
+    if not n_rows:
+        raise DataError(f"{title} has no rows: nothing is left to fit or predict. Look at where= and at the source.")
+
+
 def tried_twice(attempt: Callable[[], Answer], title: str) -> Answer:
     """What an attempt to read returns; where the database breaks off, that of the next.
 
@@ -140,8 +143,8 @@ def tried_twice(attempt: Callable[[], Answer], title: str) -> Answer:
         return attempt()
     except QueryError as error:
         raise QueryError(
-            f"{title} broke off twice while it was read. {error} Look at the connection, or give an address "
-            "(postgresql://...), which is connected to anew for each pass."
+            f"{title} broke off twice while it was read. {error} An address (postgresql://...), unlike a connection, "
+            "is connected to anew for each pass."
         ) from first
 
 
@@ -154,7 +157,7 @@ def _required(pieces: Iterator[Piece], title: str) -> Iterator[Piece]:
     """The pieces; raise where there is none."""
     first = next(pieces, None)
     if first is None:
-        Ledger().settle(0, title)
+        require_rows(0, title)
         return
     yield first
     yield from pieces

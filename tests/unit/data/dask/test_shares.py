@@ -167,7 +167,7 @@ def test_whoever_watches_is_told_of_each_share_that_is_done(folder, monkeypatch)
         done = [rows for rows, total, n in told if n == number]
         assert done == sorted(done)
         assert done[-1] == 500
-        assert len(set(done)) == 5
+        assert len(set(done) - {0}) == 5  # a file without rows may be the first to be read
 
 
 class Dropping:
@@ -228,3 +228,11 @@ def test_rows_that_change_between_passes_of_workers_are_noticed():
     rows = scan(lambda: waiting.pop(0) if len(waiting) > 1 else waiting[0], target="y", client=True)
     with pytest.raises(RowsChangedError, match="has other values than in the pass before"):
         sx.LogisticRegression().fit(rows)
+
+
+def test_no_rows_are_an_error_here_too(folder):
+    shared = both(folder, where="c0 > 1000")[1]
+    with pytest.raises(DataError, match=r"a\.parquet and 2 more has no rows.*Look at where="):
+        sx.LinearDiscriminantAnalysis().fit(shared)
+    with pytest.raises(DataError, match="has no rows"):
+        sx.LinearDiscriminantAnalysis().fit(both(folder)[0]).predict(shared)

@@ -90,3 +90,10 @@ def test_labels_and_weights_come_from_one_place(table, opened):
         scan(table, columns=FEATURES).open_rows(None).labelled(None, None, LabelRules())
     with pytest.raises(DataError, match="900 rows but y has 2 labels"):
         opened.labelled(["ash", "oak"], None, LabelRules())
+
+
+def test_one_class_is_said_with_its_column_and_where_it_is(table):
+    with pytest.raises(DataError, match=r"only one class.*every label in column 'kind' of .* is 'oak'"):
+        scan(table, columns=["x0"], target="kind", where="kind = 'oak'").open_rows(None).labelled(
+            None, None, LabelRules()
+        )
