@@ -28,6 +28,7 @@ CODES = {
 }
 # Remedies in Python that stand beside those of the command line, which alone are shown.
 IN_PYTHON = re.compile(r"types=\{[^{}]*\}, in encode_target categorical=True, or on the command line (?=--types)")
+HASHED = re.compile(r"hash them \(hashing=\d+\) or (?=give)")
 FORCED = re.compile(r"--force \(force=True\)|pass force=True")
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 # Typer brings its own copy of click in some versions and imports it in others; this is the right class in both.
@@ -96,7 +97,7 @@ def as_typed(message: str) -> str:
     >>> as_typed("out.csv exists. Choose another name, or pass force=True to replace it.")
     'out.csv exists. Choose another name, or pass --force to replace it.'
     """
-    return FORCED.sub("pass --force", IN_PYTHON.sub("", message))
+    return FORCED.sub("pass --force", HASHED.sub("", IN_PYTHON.sub("", message)))
 
 
 def _left_behind() -> str:

@@ -10,6 +10,7 @@ import typer
 
 from separatrix.cli.console import Voice, steps
 from separatrix.cli.document import coefficient_list, column_list, evidence_of
+from separatrix.cli.errors import as_typed
 from separatrix.cli.options import Json, Level, Positive, Saved, examples
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def explain(
     listed = weights if everything else sorted(straight_weights(fitted, found), key=_strength)
     target, evidence = target_of(fitted, None), evidence_of(fitted.estimator_)
     schema = fitted.encoder_.schema_
-    notes = list(dict.fromkeys([*schema.notes, *getattr(fitted.estimator_, "notes_", ()), *map(str, warned)]))
+    said = [*schema.notes, *getattr(fitted.estimator_, "notes_", ()), *map(str, warned)]
+    notes = list(dict.fromkeys(map(as_typed, said)))
     many = len(fitted.classes_) > 2
     voice.say(_head(model, fitted, target))
     _say_weights(voice, listed, level, many=many, most=len(listed) if everything else SHOWN)

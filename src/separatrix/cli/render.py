@@ -31,10 +31,12 @@ __all__ = [
     "curves_of",
     "file_table",
     "plain_table",
+    "shown_plans",
     "sparkline",
     "straight_weights",
 ]
 
+MOST_COLUMNS = 40  # of a table that are listed
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -47,13 +49,22 @@ def plain_table(*heads: str, right: tuple[int, ...] = ()) -> Table:
 
 
 def column_table(schema: Schema) -> Table:
-    """What each column was taken to be, and what it becomes."""
+    """What each column was taken to be, and what it becomes; of very many, the first of each kind."""
     table = plain_table("column", "is", "seen", "becomes")
-    for plan in schema.plans:
+    for plan in shown_plans(schema):
         table.add_row(
             *map(Text, (plan.column, plan.kind, plan.why, _becomes(plan))), style=None if plan.names else "dim"
         )
     return table
+
+
+def shown_plans(schema: Schema) -> list[Any]:
+    """All, or of very many columns the first, and the first of those that were dropped, in their order."""
+    if len(schema.plans) <= MOST_COLUMNS:
+        return list(schema.plans)
+    used, dropped = ([p for p in schema.plans if bool(p.names) is so][: MOST_COLUMNS // 2] for so in (True, False))
+    kept = {plan.column for plan in (*used, *dropped)}
+    return [plan for plan in schema.plans if plan.column in kept]
 
 
 def comparison_table(comparison: Comparison) -> Table:

@@ -11,7 +11,7 @@ from separatrix.cli.console import Steps, Voice
 from separatrix.cli.errors import CommandError, as_typed
 from separatrix.cli.files import about, is_large, name_of, open_data, read_rows, require_columns, spread_rows
 from separatrix.cli.options import names_among, nearest
-from separatrix.cli.render import class_line, column_table, comparison_table, file_table
+from separatrix.cli.render import class_line, column_table, comparison_table, file_table, shown_plans
 
 if TYPE_CHECKING:
     from separatrix.data.files import TableFile
@@ -36,6 +36,9 @@ __all__ = [
 # What a model may raise because of the rows it was given. Anything else is a slip of this package.
 OF_DATA = ("DataError", "ValueError", "LinAlgError", "MemoryError", "FloatingPointError", "OverflowError")
 ASIDE = ("other model", "failure")  # topics of notes on models that were not chosen; the table shows failures
+
+
+MOST_NOTES = 20
 
 
 @dataclass(frozen=True)
@@ -140,8 +143,10 @@ def side_of(model: Any, given: str | None) -> Any:
 
 
 def notes_to_say(notes: Iterable[Any]) -> list[str]:
-    """Notes on the table and the model chosen, each once; those on other models are in the document alone."""
-    return list(dict.fromkeys(as_typed(str(note)) for note in notes if getattr(note, "topic", "") not in ASIDE))
+    """Notes on the table and the model chosen, each once and the first of many; all are in the document."""
+    found = list(dict.fromkeys(as_typed(str(note)) for note in notes if getattr(note, "topic", "") not in ASIDE))
+    left = len(found) - MOST_NOTES
+    return found if left <= 1 else [*found[:MOST_NOTES], f"{left} more notes: the report and --json have all of them."]
 
 
 def require_no_bug(compared: Compared) -> None:
@@ -165,13 +170,25 @@ def say_table(question: Question, study: Study | Compared, voice: Voice) -> None
     """What the table is, and what is to be predicted."""
     where, plans = question.shown or question.data, study.schema.plans
     voice.say(f"{where}: {study.n_rows:,} rows, {len(plans) + 1} columns. Predicting {study.target}:")
-    voice.say(f"{class_line(study)}.")
+    voice.say(f"{class_line(study)}.{_interest(study)}")
+
+
+def _interest(study: Study | Compared) -> str:
+    """Which class the report is about, of a study that has one."""
+    side = getattr(study, "positive", None)
+    if side is None:
+        return ""
+    other = " against all others" if len(study.classes) > 2 else " (--positive names the other)"
+    return f" Odds, effects and decisions are told for {side}{other}."
 
 
 def say_columns(study: Study | Compared, voice: Voice) -> None:
     """What the columns were taken for."""
     voice.title(f"Columns, by the {study.schema.n_rows:,} rows learnt from")
     voice.say(column_table(study.schema))
+    more = len(study.schema.plans) - len(shown_plans(study.schema))
+    if more:
+        voice.say(f"{more:,} more columns: the report and --json list all of them.")
 
 
 def say_choice(study: Study | Compared, voice: Voice) -> None:

@@ -66,6 +66,11 @@ class Facts:
         return len(self.labels) < self.n_classes
 
     @property
+    def by_rote(self) -> str:
+        """What the baseline of accuracy does."""
+        return f"always saying {self.labels[0]}" if self.is_one_of_many else "always saying the largest class"
+
+    @property
     def whose(self) -> str:
         """What to call the rows judged."""
         return "held-out rows" if self.is_held_out else "rows of this table"

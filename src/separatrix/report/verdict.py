@@ -130,9 +130,9 @@ def _quality(study: Study, facts: Facts) -> str:
     right = f"{_judged(study, facts)} right in {percent(facts.accuracy.value)} of cases"
     chance = percent(facts.baseline_accuracy)
     if facts.accuracy.value <= facts.baseline_accuracy + 2 * facts.accuracy.standard_error:
-        right += f", hardly more often than always saying the largest class ({chance})"
+        right += f", hardly more often than {facts.by_rote} ({chance})"
     else:
-        right += f", where always saying the largest class is right in {chance}"
+        right += f", where {facts.by_rote} is right in {chance}"
     if facts.n_rows < FEWEST_TO_JUDGE:
         return f"{right}."
     if not facts.gain > 0:
@@ -175,7 +175,7 @@ def _figures(facts: Facts) -> tuple[Figure, ...]:
     calibration = f"{points(facts.ece_if_calibrated)} if exactly right"
     ranking = "0.5 is guessing, 1 perfect" if len(facts.labels) == 2 else "mean over pairs of classes; 0.5 is guessing"
     return (
-        Figure(percent(facts.accuracy.value), "right decisions", f"{chance} by always saying the largest class"),
+        Figure(percent(facts.accuracy.value), "right decisions", f"{chance} by {facts.by_rote}"),
         Figure(fixed(facts.log_loss.value), "log-loss", f"{fixed(facts.baseline_loss)} by always saying the shares"),
         Figure(fixed(facts.auc.value), "area under the curve", ranking),
         Figure(points(facts.ece.value), "calibration error", calibration),

@@ -142,4 +142,5 @@ def _against_shares(comparison: Comparison, judged: list[Trial], chosen: Trial) 
         )
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
-        yield f"It gains {gain:.4f} nats a row over the shares of the classes alone."
+        seen = f"{gain:.4f} nats a row" if abs(gain) > UNSEEN else "nothing that these rows could show"
+        yield f"It gains {seen} over the shares of the classes alone."

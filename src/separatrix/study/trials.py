@@ -20,6 +20,7 @@ from separatrix.study.progress import Stages, forecast
 from separatrix.study.record import Note
 from separatrix.tables import TableClassifier
 from separatrix.tables.functions import bendable, make_ready
+from separatrix.tables.prior_only import PriorOnly
 
 __all__ = ["Prepared", "prepare", "run_trials"]
 
@@ -73,6 +74,7 @@ def run_trials(prepared: Prepared, tell: Stages) -> tuple[Comparison, dict[str, 
     """All models compared, and what each warned of while it was fitted."""
     trials: list[Trial] = []
     said: dict[str, list[Note]] = {}
+    PriorOnly().fit(np.zeros((2, 1)), [0, 1])  # loads what the first model would otherwise be charged for
     left = {} if tell.progress is None else forecast(prepared.train.n_rows, _weights(prepared))
     for name, model in prepared.models.items():
         tell(f"{name}, {prepared.train.n_rows:,} rows", sum(left.values()))

@@ -82,3 +82,10 @@ def test_remedies_can_be_typed():
     said = as_typed(str(raised.value))
     assert said.endswith("is a class, say so: --types rating=categorical.")
     assert "types={" not in said
+
+
+def test_a_remedy_that_cannot_be_typed_is_left_out():
+    text = (
+        "If they matter, hash them (hashing=4096) or give a coarser column; if they are names or ids, drop the column."
+    )
+    assert as_typed(text).startswith("If they matter, give a coarser column;")

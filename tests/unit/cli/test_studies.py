@@ -5,6 +5,7 @@ import pytest
 from separatrix.cli.console import steps
 from separatrix.cli.errors import CommandError
 from separatrix.cli.studies import (
+    MOST_NOTES,
     Question,
     contents_of,
     notes_to_say,
@@ -54,6 +55,9 @@ def test_names_that_are_not_there(folder, question, code, said):
 def test_only_notes_on_the_table_and_the_model_chosen_are_said_each_once():
     notes = [Note("dropped", "a"), Note("other model", "b"), Note("failure", "c"), Note("warning", "a"), "file"]
     assert notes_to_say(notes) == ["a", "file"]
+    many = notes_to_say(Note("dropped", f"column {d} was dropped.") for d in range(30))
+    assert len(many) == MOST_NOTES + 1
+    assert many[-1] == "10 more notes: the report and --json have all of them."
 
 
 def test_of_two_classes_the_rarer_is_of_interest_unless_another_is_named():

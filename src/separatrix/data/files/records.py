@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """JSON: one record a line, or a list of records. Columns are all the names that any record has.
 
-A list is read record by record, too: it may be larger than memory. One scan finds the names and the kinds.
+A list is read record by record, too: it may be larger than memory. One scan finds the names and the kinds. An object
+inside a record is columns of its own, ``user.age`` and ``user.country``; a list is its text.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = ["RecordsFile"]
 
 ROWS = 8_192  # records that are held at a time as Python objects, which are large
 LONGEST = 2**24  # characters of one record
+MOST_NAMES = 10_000  # columns, beyond which names are likely to be values
 
 
 class RecordsFile(AbstractTable):
@@ -39,14 +41,30 @@ class RecordsFile(AbstractTable):
         if self._encoding.note:
             self._notes.append(self._encoding.note)
         self._kinds: dict[str, Kind] = {}
+        self._inside: dict[str, None] = {}  # names of columns that were inside of objects, in order
         for records in self._records():
             names = dict.fromkeys(name for record in records for name in record)
             for name in names:
                 column = [record.get(name) for record in records]
                 self._kinds[name] = kind_of_values(column, self._kinds.get(name, Kind.NOTHING), iso=True)
+            if len(self._kinds) > MOST_NAMES:
+                raise FileReadError(self._too_many())
         if not self._kinds:
             raise FileReadError(f"{self.path} is empty: it holds no record. Is it the right file?")
+        for name in {inside.rpartition(".")[0] for inside in self._inside}:
+            if self._kinds.get(name) is Kind.NOTHING:  # null, where other records have an object
+                del self._kinds[name]
         self.columns = tuple(self._kinds)
+        if self._inside:
+            shown = ", ".join(map(repr, list(self._inside)[:3])) + (", ..." if len(self._inside) > 3 else "")
+            self._notes.append(f"Objects inside of records were read as columns of their own: {shown}.")
+
+    def _too_many(self) -> str:
+        shown = ", ".join(map(repr, list(self._kinds)[-3:]))
+        return (
+            f"{self.path} has more than {MOST_NAMES} different names in its records, such as {shown}. Are these ids or "
+            "dates, and not names of columns? Write them as values: one record for each."
+        )
 
     def _schema(self, columns: tuple[str, ...]) -> pa.Schema:
         import pyarrow as pa
@@ -72,12 +90,37 @@ class RecordsFile(AbstractTable):
                         f"{self.path}, line {line}: {json.dumps(record)[:40]} is no record. Each line, or each item of "
                         'the list, must be an object such as {"age": 40, "colour": "red"}.'
                     )
-                kept.append(record)
+                kept.append(self._flat(record, line))
                 if len(kept) == ROWS:
                     yield kept
                     kept = []
         if kept:
             yield kept
+
+    def _flat(self, record: dict[str, Any], line: int) -> dict[str, Any]:
+        """With the objects inside of it opened."""
+        if not any(isinstance(value, dict) for value in record.values()):
+            return record
+        flat: dict[str, Any] = {}
+        for name, value in _pairs(record, ""):
+            if name in flat:
+                raise FileReadError(
+                    f"{self.path}, line {line}: {name!r} is there twice, with a point in its name and inside of an "
+                    "object. Rename one of them."
+                )
+            flat[name] = value
+            if name not in record:
+                self._inside.setdefault(name)
+        return flat
+
+
+def _pairs(record: dict[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+    """Names with those of the objects they are in, and values that are no objects."""
+    for name, value in record.items():
+        if isinstance(value, dict):
+            yield from _pairs(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
 
 
 def _values(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:

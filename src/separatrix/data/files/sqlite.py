@@ -7,6 +7,7 @@ import datetime as dt
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from separatrix.data.files.dialect import name_columns
@@ -132,7 +133,9 @@ def choose_table(names: list[str], where: Location, what: str) -> str:
         return where.table
     if len(names) > 1:
         listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-        raise FileReadError(f"{path} has {len(names)} {what}s: {listed}. Name one, as in {path}::{names[0]}.")
+        raise FileReadError(
+            f"{path} has {len(names)} {what}s: {listed}. Name one, as in {quote(f'{path}::{names[0]}')}."
+        )
     return names[0]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from separatrix.data.files import FileReadError, open_table, records
 
 RECORDS = [{"a": 1, "b": "x"}, {"b": "é, ]", "c": {"d": [1]}}, {"a": 2.5, "c": None}]
-EXPECTED = {"a": [1.0, None, 2.5], "b": ["x", "é, ]", None], "c": [None, '{"d": [1]}', None]}
+EXPECTED = {"a": [1.0, None, 2.5], "b": ["x", "é, ]", None], "c.d": [None, "[1]", None]}
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,35 @@ def test_what_is_wrong_is_named_by_line(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(FileReadError, match=message):
         open_table(tmp_path / name)
+
+
+def test_objects_inside_of_records_are_columns_of_their_own(tmp_path):
+    records = [
+        {"id": 1, "user": {"age": 40, "home": {"city": "Oslo"}}, "tags": ["a"]},
+        {"id": 2, "user": None, "tags": []},
+        {"id": 3, "user": {"age": 50.5}},
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    table = open_table(path)
+    found = table.read().to_pydict()
+    assert list(found) == ["id", "user.age", "user.home.city", "tags"]
+    assert found["user.age"] == [40.0, None, 50.5]
+    assert found["user.home.city"] == ["Oslo", None, None]
+    assert found["tags"] == ['["a"]', "[]", None]
+    assert "columns of their own: 'user.age', 'user.home.city'" in " ".join(table.notes)
+
+
+def test_a_name_that_an_object_makes_a_second_time_is_an_error(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1}\n{"user.age": 4, "user": {"age": 5}}\n')
+    with pytest.raises(FileReadError, match="line 2: 'user.age' is there twice"):
+        open_table(path)
+
+
+def test_names_that_are_values_are_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.data.files.records.MOST_NAMES", 50)
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"by day": {f"2024-01-{i}": i for i in range(60)}}))
+    with pytest.raises(FileReadError, match="more than 50 different names.*'by day.2024-01-59'. Are these"):
+        open_table(path)
