@@ -50,7 +50,8 @@ class LogisticRegression(DiscriminativeClassifier):
     intercept_ : ndarray of shape (1,) or (K,)
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     separation_ : whether a hyperplane separates the classes: ``status`` "complete", "quasi-complete", "overlapping", or
-        "unknown" (only where a prior keeps the weights finite); true if it does, with ``coef`` and ``columns``
+        "unknown" (where a prior keeps the weights finite, or nearly collinear columns hide it); true if it does, with
+        ``coef`` and ``columns``
     solution_ : status with reason, steps, passes
     trace_ : steps (weights, objective, gradient), where asked for
     n_steps_, n_passes_ : cost

@@ -29,6 +29,12 @@ __all__ = ["examine", "is_at_stake", "warn_if_collinear"]
 
 SMALL = 200  # unknowns up to which a linear program is asked although a prior keeps the weights finite
 FEW = 20_000  # rows, likewise
+UNDECIDED = (
+    "Whether a hyperplane separates the classes could not be decided: columns are so nearly collinear, or so many, "
+    "that the answer is lost in rounding or takes too long. If one does, the likelihood has no maximum, and the weights "
+    "are merely those at which the solver stopped. Give the weights a prior (alpha > 0), or use fewer columns or "
+    "narrower functions."
+)
 
 
 def examine(
@@ -36,8 +42,8 @@ def examine(
 ) -> Separability:
     """Whether the classes are separable; a warning where that leaves the weights without a maximum.
 
-    With a prior on every weight nothing is at stake, so a large problem in doubt is left "unknown". Targets that are no
-    labels have a ``support``.
+    With a prior on every weight nothing is at stake, so a large problem in doubt is left "unknown"; without one, only
+    what rounding hides, and with a warning. Targets that are no labels have a ``support``.
     """
     at_stake = is_at_stake(objective)
     if is_overlapping(objective, solution, at_stake=at_stake, support=support):
@@ -46,9 +52,13 @@ def examine(
         source = objective.source if support is None else Seen(objective.source, support.repeat)
         found = separability(source, n_classes, fit_intercept=objective.design.bias)
     else:
-        found = _by_weights(objective, solution.value) if support is None else _unproven(objective, "unknown")
+        found = _unproven(objective, "unknown")
+    if found.status == "unknown" and support is None:
+        found = _by_weights(objective, solution.value)
     if at_stake and found:
         _warn_of_separation(found, is_count=support is not None and support.is_count)
+    if at_stake and found.status == "unknown":
+        warn(UNDECIDED, SeparationWarning)
     return found
 
 

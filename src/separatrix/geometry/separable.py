@@ -20,6 +20,7 @@ WORDS = {
     "complete": "A hyperplane separates the classes completely",
     "quasi-complete": "A hyperplane separates the classes except for {n} of {N} rows, which lie on it (quasi-complete)",
     "overlapping": "No hyperplane separates the classes: they overlap",
+    "unknown": "Whether a hyperplane separates the classes is lost in rounding (nearly collinear columns) or too long to find",
 }
 
 
@@ -29,7 +30,7 @@ class SeparabilityReport:
 
     Attributes
     ----------
-    status : "complete", "quasi-complete" or "overlapping"
+    status : "complete", "quasi-complete" or "overlapping"; "unknown" where rounding hides it
     coef, intercept : the separating direction in the user's units; zero where there is none
     columns : names of the columns with a weight in it
     n_on_plane : rows that the direction leaves on a boundary
@@ -47,7 +48,7 @@ class SeparabilityReport:
 
     @property
     def status(self) -> str:
-        """Complete, quasi-complete or overlapping."""
+        """Complete, quasi-complete or overlapping; unknown where rounding hides it."""
         return self.found.status
 
     @property
@@ -123,7 +124,7 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
 
     Complete: every row lies strictly on its own side. Quasi-complete: some rows lie on the plane, none on the
     wrong side. Overlapping: neither; only then does the likelihood of a logistic model have a maximum (Albert &
-    Anderson 1984).
+    Anderson 1984). Unknown: columns are so nearly collinear, or so many, that there is no telling.
 
     Parameters
     ----------

@@ -265,8 +265,10 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
         return f"{made}. Raise max_epochs, or see is_separable."
     if source.n_rows * len(source.columns) > PROOF_SIZE:
         found = "the classes, as it seems, cannot be separated by a hyperplane (is_separable decides)"
-    elif separability(source, n_classes, fit_intercept=options.fit_intercept).status == "complete":
+    elif (status := separability(source, n_classes, fit_intercept=options.fit_intercept).status) == "complete":
         return f"{made}, yet the classes can be separated. Raise max_epochs.{_far_from_zero(source)}"
+    elif status == "unknown":
+        found = "whether a hyperplane separates the classes is lost in rounding, as columns are nearly collinear"
     else:
         found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
     better = ", or keep better weights with weights='average' or 'pocket'" if options.keep == "last" else ""

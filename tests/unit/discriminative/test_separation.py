@@ -10,7 +10,7 @@ from scipy import sparse
 
 import separatrix as sx
 from separatrix.exceptions import CollinearWarning, SeparationWarning
-from separatrix.solvers import posterior
+from separatrix.solvers import directions, posterior, separation
 
 
 class Case(NamedTuple):
@@ -329,3 +329,27 @@ def test_soft_targets_overlap_where_no_row_is_sure():
 def test_many_columns_are_abbreviated():
     with pytest.warns(SeparationWarning, match="and .* more columns"):
         sx.LogisticRegression(alpha=0.0).fit(rows(20, 40), np.arange(20) % 2)
+
+
+def test_what_rounding_hides_is_a_warning_without_a_prior_and_none_with_one(monkeypatch):
+    monkeypatch.setattr(directions, "PATIENCE", 0)  # neither programs ...
+    monkeypatch.setattr(separation, "SECONDS", -np.inf)  # ... nor Newton's method find an answer
+    touching, y = np.array([[0.0], [1.0], [1.0], [2.0]]), [0, 0, 1, 1]
+    with pytest.warns(SeparationWarning, match=r"could not be decided.*alpha > 0"):
+        model = sx.LogisticRegression(alpha=0.0, tol=1e-4).fit(touching, y)
+    assert model.separation_.status == "unknown"
+    assert sx.LogisticRegression(alpha=1.0).fit(touching, y).separation_.status == "unknown"
+    apart = sx.LogisticRegression(alpha=1.0).fit(*plane(40, 2, 1.0))
+    assert apart.separation_.status == "complete"  # as the weights show by themselves
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_radial_functions_of_several_widths_are_decided(alpha):
+    """In their columns the simplex method cycles: it takes minutes, and does not end."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 2)) + np.where(y == 1, 0.5, -0.5)[:, None]
+    model = sx.LogisticRegression(alpha=alpha, basis=sx.basis.MultiScaleRBF(5, 3), tol=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CollinearWarning)
+        assert model.fit(X, y).separation_.status == "overlapping"

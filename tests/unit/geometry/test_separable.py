@@ -8,6 +8,7 @@ import pytest
 import separatrix as sx
 from problems import STORAGES, blobs, separable
 from separatrix.exceptions import DataError
+from separatrix.solvers import directions, separation
 
 
 def test_the_report_reads_as_an_answer():
@@ -111,3 +112,12 @@ def test_the_page_about_geometry_runs():
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert tried > 20
     assert failed == 0
+
+
+def test_what_rounding_hides_is_said_to_be_unknown(monkeypatch):
+    monkeypatch.setattr(directions, "PATIENCE", 0)
+    monkeypatch.setattr(separation, "SECONDS", -np.inf)
+    report = sx.is_separable(*blobs(60, distance=0.1))
+    assert not report
+    assert report.status == "unknown"
+    assert str(report).startswith("Whether a hyperplane separates the classes is lost in rounding")

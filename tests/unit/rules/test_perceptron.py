@@ -6,6 +6,7 @@ import separatrix as sx
 from problems import blobs, separable
 from separatrix.exceptions import NotSeparableWarning
 from separatrix.rules import perceptron
+from separatrix.solvers import directions, separation
 
 
 def test_mistakes_are_counted_by_epoch_and_the_last_epoch_has_none():
@@ -69,3 +70,11 @@ def test_columns_far_from_zero_are_named_with_the_remedy():
     X, y = separable(60)
     with pytest.warns(NotSeparableWarning, match=r"can be separated.*far from zero, such as 'x0'.*StandardScaler"):
         sx.Perceptron(max_epochs=5).fit(X + 1000, y)
+
+
+def test_a_limit_reached_where_rounding_hides_the_answer_says_so(monkeypatch):
+    monkeypatch.setattr(directions, "PATIENCE", 0)
+    monkeypatch.setattr(separation, "SECONDS", -np.inf)
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 0, 1]
+    with pytest.warns(NotSeparableWarning, match="lost in rounding, as columns are nearly collinear"):
+        sx.Perceptron(max_epochs=5).fit(X, y)
