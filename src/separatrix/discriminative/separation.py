@@ -31,9 +31,9 @@ SMALL = 200  # unknowns up to which a linear program is asked although a prior k
 FEW = 20_000  # rows, likewise
 UNDECIDED = (
     "Whether a hyperplane separates the classes could not be decided: columns are so nearly collinear, or so many, "
-    "that the answer is lost in rounding or takes too long. If one does, the likelihood has no maximum, and the weights "
-    "are merely those at which the solver stopped. Give the weights a prior (alpha > 0), or use fewer columns or "
-    "narrower functions."
+    "that the answer is lost in rounding or takes too long. If one does, the likelihood has no maximum, and the "
+    "weights are merely those at which the solver stopped. Give the weights a prior (alpha > 0), or use fewer columns "
+    "or narrower functions."
 )
 
 

@@ -20,7 +20,7 @@ WORDS = {
     "complete": "A hyperplane separates the classes completely",
     "quasi-complete": "A hyperplane separates the classes except for {n} of {N} rows, which lie on it (quasi-complete)",
     "overlapping": "No hyperplane separates the classes: they overlap",
-    "unknown": "Whether a hyperplane separates the classes is lost in rounding (nearly collinear columns) or too long to find",
+    "unknown": "Whether a hyperplane separates the classes is lost in rounding: columns are nearly collinear",
 }
 
 
