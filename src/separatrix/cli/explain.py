@@ -97,7 +97,8 @@ def _strength(weight: Coefficient) -> float:
 
 
 def _head(path: str, fitted: Any, target: str | None) -> str:
-    classes = ", ".join(map(str, fitted.classes_[:8])) + (", ..." if len(fitted.classes_) > 8 else "")
+    more = len(fitted.classes_) - 8
+    classes = ", ".join(map(str, fitted.classes_[:8])) + (f" and {more} more" if more > 0 else "")
     predicted = f"predicts {target}: " if target else "classes "
     name = getattr(fitted, "name_", None) or type(fitted.estimator_).__name__  # a study has names in plain words
     return f"{path}: {name}, {predicted}{classes}."
