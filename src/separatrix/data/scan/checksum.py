@@ -6,7 +6,7 @@
 It is a statistic of the blocks that a model is given, and adds, in any order: a database that returns the same rows in
 another order has changed nothing, unless what stands beside them in memory now stands beside others. One changed value
 changes the sum for certain, and any other change with near certainty. Blocks are in cache when they are summed: a
-number takes a fifth of a nanosecond, and reading it from a database in memory takes ten.
+number takes 0.2 to 0.5 ns. Reading and using it takes 7 ns from a table in DuckDB's memory, and 60 from PostgreSQL.
 """
 
 from __future__ import annotations

@@ -160,3 +160,13 @@ class TestRealTables:
         ours = cross_val_score(make_pipeline(TableEncoder(), model), X, **options).mean()
         theirs = cross_val_score(make_pipeline(peer, model), by_hand, **options).mean()
         assert ours > theirs - 0.001
+
+
+def test_facts_that_others_have_gathered_are_as_good_as_the_table(table):
+    encoder = TableEncoder(types={"key": "drop"})
+    parts = (table_facts(part, unread=encoder.unread()) for part in (table[:70], table[70:]))
+    encoder.fit_facts(sum(parts, TableFacts()), table[:0])
+    expected = TableEncoder(types={"key": "drop"}).fit(table)
+    assert encoder.schema_.columns == expected.schema_.columns
+    assert encoder.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
+    np.testing.assert_allclose(encoder.transform(table), expected.transform(table), rtol=1e-12)
