@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock
 from typing import Any, Protocol
 
@@ -116,12 +116,20 @@ class _Sparse:
     def row_numbers(self) -> float:
         return float(1.5 * self.array.nnz / self.array.shape[0])  # a value and half as much for its index
 
+    @cached_property
+    def is_summed(self) -> bool:
+        """Whether every entry is stored once, and in order."""
+        return bool(self.array.has_canonical_format)
+
     def read(self, span: slice) -> Rows:
         start, stop, _ = span.indices(self.n_rows)
         X, low, high = self.array, self.array.indptr[start], self.array.indptr[stop]
         # Slicing a CSR matrix copies, and so does building one from small parts of arrays; three views do not.
         rows = sparse.csr_array((stop - start, X.shape[1]), dtype=X.dtype)
         rows.data, rows.indices, rows.indptr = X.data[low:high], X.indices[low:high], X.indptr[start : stop + 1] - low
+        if not self.is_summed:  # an entry that is stored twice is their sum; in a copy, for the matrix is the caller's
+            rows = rows.copy()
+            rows.sum_duplicates()
         return rows.astype(working_dtype(X.dtype), copy=False)
 
 

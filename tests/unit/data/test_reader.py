@@ -4,6 +4,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 from problems import STORAGES, names
 from separatrix._array import to_dense
@@ -90,3 +91,18 @@ def test_complex_numbers_one_dimension_and_three_are_refused():
         open_reader(X[:, 0])
     with pytest.raises(ValueError, match="dim 3"):
         open_reader(X[None])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_entries_of_a_sparse_matrix_that_are_stored_twice_are_summed_in_a_copy(dtype):
+    twice = sparse.csr_array((np.array([1, 2, 3, 4], dtype), [1, 1, 0, 1], [0, 2, 2, 4]), shape=(3, 2))
+    reader = open_reader(twice)
+    rows = reader.read(slice(0, 3))
+    assert rows.has_canonical_format
+    assert_array_equal(rows.toarray(), [[0, 3], [0, 0], [3, 4]])
+    assert_array_equal(twice.data, [1, 2, 3, 4])
+
+
+def test_a_block_of_a_sparse_matrix_without_such_entries_is_a_view():
+    once = sparse.csr_array(np.eye(3))
+    assert np.shares_memory(open_reader(once).read(slice(1, 3)).data, once.data)
