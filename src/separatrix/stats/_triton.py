@@ -1,75 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels for float32 rows on a CUDA device. Import this file only where it is used: it pulls in Triton.
+"""Kernels for float32 rows on a CUDA device that read each row once, at the rate of the memory.
 
     logit_pass      ln p, slope and curvature of a logistic regression, and Σ slope φ with φ = x - origin
     class_sums      Σ (x - c_k), or of its squares, for each class
     extent_pass     the smallest and largest value of each column, and the longest row
-    split_gram      Σ weight (x - c)(x - c)'
-    split_moments   the same without weights, and Σ (x - c) for each class
 
-Nothing as tall as the table is written, but for a number or two per row by the first. In the first three each program
-takes every so-many-th tile of rows and keeps its sums in float64.
-
-The last two run on tensor cores, which multiply bfloat16 at ten times the rate of float32. Two of them hold 16 bits of
-z = √weight (x - c) = h + l, and the product of the two small parts, 2⁻¹⁸ of the whole, is left out:
-
-    G = Σ h h' + h l' + l h' = ½ (A + A'),     A = Σ h (h + 2 l)'
-
-so that each tile of A is two products, and doubling is exact. A program owns a tile of 128 x 128 columns on the
-diagonal and one beside it, for a stretch of rows, which it splits in registers. It sums a chunk of rows in float32,
-and chunks in float64 in memory of its own: the same rows give the same bits. `device` has the plain versions.
+Each program takes every so-many-th tile of rows and keeps its sums in float64: the same rows give the same bits.
+Nothing as tall as the table is written, but for a number or two per row by the first. `_triton_gram` has the products
+of columns, `device` the plain versions. Import this file only where it is used: it pulls in Triton.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 
-__all__ = [
-    "MOST_CLASSES",
-    "MOST_COLUMNS",
-    "MOST_MOMENTS",
-    "TILINGS",
-    "Tiling",
-    "class_sums",
-    "extent_pass",
-    "generation",
-    "logit_pass",
-    "split_gram",
-    "split_moments",
-]
+__all__ = ["MOST_CLASSES", "MOST_COLUMNS", "class_sums", "extent_pass", "logit_pass", "processors"]
 
 MOST_COLUMNS = 1024  # a row that a program can hold
 MOST_CLASSES = 4  # whose sums it can hold beside
-MOST_MOMENTS = 64  # classes whose sums a program can hold beside its tiles of a Gram matrix
 TILE = 4096  # numbers in a tile of rows
 PROGRAMS, WARPS = 8, 2  # for each multiprocessor, and in each: what reads at the full rate of the memory
-REGISTERS = 2**16  # of a multiprocessor
-
-
-class Tiling(NamedTuple):
-    """How a Gram matrix is cut up."""
-
-    rows: int  # that are split and multiplied at a time
-    stages: int  # of rows under way from memory
-    width: int = 128  # columns of a group, at most
-    warps: int = 8
-    programs: int = 1  # for each multiprocessor
-    together: bool = True  # a tile beside the diagonal in the same program as one on it
-
-    @property
-    def registers(self) -> int | None:
-        """Of a thread, at most, so that all programs fit."""
-        return None if self.programs == 1 else REGISTERS // (32 * self.warps * self.programs)
-
-
-# By generation of the device. The first is what an H200 likes best; the others have less memory beside their cores.
-TILINGS = {9: Tiling(rows=64, stages=3), 8: Tiling(rows=32, stages=2), 12: Tiling(rows=32, stages=2)}
 
 
 @triton.jit  # type: ignore[untyped-decorator]  # Triton ships no types
@@ -126,7 +80,7 @@ def _logit_kernel(  # type: ignore[no-untyped-def]
         slopes += tl.sum(x * (share * (slope + tl.where(a >= 0, low, -low)))[:, None], axis=0).to(tl.float64)
         if WITH_CURVATURE:
             bends += tl.sum(x * (share * low * (1.0 - low))[:, None], axis=0).to(tl.float64)
-    row = sums + tl.program_id(0) * 2 * M + m
+    row = sums + tl.program_id(0) * (3 + 2 * M) + 3 + m
     tl.store(row, slopes, mask=m < M)
     tl.store(row + M, bends, mask=m < M)
 
@@ -136,9 +90,10 @@ def _row_kernel(  # type: ignore[no-untyped-def]
     activation,
     t,
     weight,
-    totals,
+    sums,
     curvature,
     N,
+    M: tl.constexpr,
     ROWS: tl.constexpr,
     STEP: tl.constexpr,
     HAS_WEIGHT: tl.constexpr,
@@ -162,7 +117,7 @@ def _row_kernel(  # type: ignore[no-untyped-def]
             bend = share * low * (1.0 - low)
             bends += bend
             tl.store(curvature + n, bend.to(tl.float32), mask=live)
-    head = totals + tl.program_id(0) * 3
+    head = sums + tl.program_id(0) * (3 + 2 * M)
     tl.store(head, tl.sum(value, axis=0))
     tl.store(head + 1, tl.sum(slopes, axis=0))
     tl.store(head + 2, tl.sum(bends, axis=0))
@@ -233,96 +188,6 @@ def _extent_kernel(  # type: ignore[no-untyped-def]
     tl.store(longest + tl.program_id(0), tl.max(far, axis=0))
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _group(X, centre, share, i, live, m, M: tl.constexpr, ROWS: tl.constexpr, IS_EVEN: tl.constexpr):  # type: ignore[no-untyped-def]
-    """√weight (x - c) in the columns m of the i-th block of rows; zero outside the table."""
-    at = X + tl.cast(i, tl.int64) * (ROWS * M) + tl.arange(0, ROWS)[:, None] * M + m[None, :]
-    if IS_EVEN:  # without a mask by column loads are four times as wide
-        x = tl.load(at, mask=live[:, None], other=0.0)
-    else:
-        x = tl.load(at, mask=live[:, None] & (m < M)[None, :], other=0.0)
-    return (x - tl.load(centre + m, mask=m < M, other=0.0)[None, :]) * share[:, None]
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _split(z, PART: tl.constexpr):  # type: ignore[no-untyped-def]
-    """h and 2 l, where z = h + l. Rounding by the bits: there is no fast instruction that gives back a float32."""
-    h = ((z.to(tl.int32, bitcast=True) + 0x8000) & -0x10000).to(tl.float32, bitcast=True)
-    low = z - h
-    return h.to(PART), (low + low).to(PART)
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _plus(A, left, z, PART: tl.constexpr, IS_ROUGH: tl.constexpr):  # type: ignore[no-untyped-def]
-    """A + left (h + 2 l)."""
-    high, low = _split(z, PART)
-    A = tl.dot(left, high, A)
-    if not IS_ROUGH:
-        A = tl.dot(left, low, A)
-    return A
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _gram_kernel(  # type: ignore[no-untyped-def]
-    X,
-    centre,
-    weight,
-    t,
-    pairs,
-    tiles,
-    sums,
-    N,
-    M: tl.constexpr,
-    ROWS: tl.constexpr,
-    WIDTH: tl.constexpr,
-    CHUNK: tl.constexpr,
-    PART: tl.constexpr,
-    CLASSES: tl.constexpr,
-    WITH_OWN: tl.constexpr,
-    WITH_CROSS: tl.constexpr,
-    HAS_WEIGHT: tl.constexpr,
-    IS_ROUGH: tl.constexpr,
-    IS_EVEN: tl.constexpr,
-):
-    pair, stretch = tl.program_id(0), tl.program_id(1)
-    column = tl.arange(0, WIDTH)
-    mine, theirs = tl.load(pairs + 2 * pair) * WIDTH + column, tl.load(pairs + 2 * pair + 1) * WIDTH + column
-    place = tl.cast(stretch, tl.int64) * tl.num_programs(0) + pair
-    at = tiles + place * (2 * WIDTH * WIDTH) + column[:, None] * WIDTH + column[None, :]
-    k = tl.arange(0, CLASSES)
-    head = sums + place * (CLASSES * WIDTH) + k[:, None] * WIDTH + column[None, :]
-    per = tl.cdiv(tl.cdiv(N, ROWS), tl.num_programs(1))
-    stop = tl.minimum((stretch + 1) * per, tl.cdiv(N, ROWS))
-    for first in range(stretch * per, stop, CHUNK // ROWS):
-        own, cross = tl.zeros([WIDTH, WIDTH], tl.float32), tl.zeros([WIDTH, WIDTH], tl.float32)
-        total = tl.zeros([CLASSES, WIDTH], tl.float32)
-        for i in range(first, tl.minimum(first + CHUNK // ROWS, stop)):
-            n = tl.cast(i, tl.int64) * ROWS + tl.arange(0, ROWS)
-            live = n < N
-            share = tl.where(live, 1.0, 0.0)
-            if HAS_WEIGHT:
-                share *= tl.sqrt(tl.load(weight + n, mask=live, other=0.0).to(tl.float32))
-            z = _group(X, centre, share, i, live, mine, M, ROWS, IS_EVEN)
-            high, low = _split(z, PART)
-            left = tl.trans(high)
-            if WITH_OWN:
-                own = _plus(own, left, z, PART, IS_ROUGH)
-            if WITH_CROSS:
-                y = _group(X, centre, share, i, live, theirs, M, ROWS, IS_EVEN)
-                cross = _plus(cross, left, y, PART, IS_ROUGH)
-            if CLASSES > 1:
-                code = tl.load(t + n, mask=live, other=-1)
-                is_so = code[None, :] == k[:, None]
-                total = tl.dot(tl.where(is_so, 1.0, 0.0).to(PART), high, total)
-                total = tl.dot(tl.where(is_so, 0.5, 0.0).to(PART), low, total)
-        if WITH_OWN:
-            tl.store(at, tl.load(at) + own.to(tl.float64))
-        if WITH_CROSS:
-            tl.store(at + WIDTH * WIDTH, tl.load(at + WIDTH * WIDTH) + cross.to(tl.float64))
-        if CLASSES > 1:
-            tl.store(head, tl.load(head) + total.to(tl.float64))
-
-
 def logit_pass(
     X: Any, w: Any, origin: Any, t: Any, weight: Any, offset: Any, bias: float, *, with_curvature: bool
 ) -> tuple[Any, Any]:
@@ -332,8 +197,7 @@ def logit_pass(
     """
     (N, M), step = X.shape, _programs(X)
     rows, width = _tile(M)
-    sums = torch.empty(step, 2, M, dtype=torch.float64, device=X.device)
-    totals = torch.empty(step, 3, dtype=torch.float64, device=X.device)
+    sums = torch.empty(step, 3 + 2 * M, dtype=torch.float64, device=X.device)  # of the rows, then of the columns
     a = torch.empty(N, dtype=torch.float32, device=X.device)
     bend = torch.empty(N if with_curvature else 1, dtype=torch.float32, device=X.device)
     share = t if weight is None else weight
@@ -342,8 +206,8 @@ def logit_pass(
         X, w, w if origin is None else origin, t, share, offset if has_offset else t, a, sums, bias, N, M, rows, width,
         step, has_weight, has_offset, origin is not None, with_curvature, num_warps=WARPS,
     )  # fmt: skip
-    _row_kernel[(step,)](a, t, share, totals, bend, N, 256, step, has_weight, with_curvature, num_warps=4)
-    return torch.cat([totals.sum(dim=0), sums.sum(dim=0).ravel()]), bend
+    _row_kernel[(step,)](a, t, share, sums, bend, N, M, 256, step, has_weight, with_curvature, num_warps=4)
+    return sums.sum(dim=0), bend
 
 
 def class_sums(X: Any, centre: Any, t: Any, weight: Any, *, squared: bool) -> Any:
@@ -368,61 +232,6 @@ def extent_pass(X: Any) -> tuple[Any, Any, Any]:
     return low.amin(dim=0), high.amax(dim=0), longest.max()
 
 
-def split_gram(X: Any, centre: Any, weight: Any, chunk: int, *, rough: bool = False) -> Any:
-    """Σ weight (x - centre)(x - centre)' (M, M) in float64, each ``chunk`` of rows summed in float32 first.
-
-    Weights are not negative. A ``rough`` one takes the eight bits of the larger part alone.
-    """
-    return _all_tiles(X, centre, weight, None, 0, chunk, rough=rough)[1]
-
-
-def split_moments(X: Any, centre: Any, t: Any, K: int, chunk: int) -> tuple[Any, Any]:
-    """Σ (x - centre) for each class (K, M), and Σ (x - centre)(x - centre)' (M, M), in float64.
-
-    The sums are products with an indicator of each class, which bfloat16 holds exactly.
-    """
-    return _all_tiles(X, centre, None, t, K, chunk, rough=False)
-
-
-def _all_tiles(X: Any, centre: Any, weight: Any, t: Any, K: int, chunk: int, *, rough: bool) -> tuple[Any, Any]:
-    """Sums of the classes (K, M) and G (M, M)."""
-    (N, M), cut = X.shape, TILINGS[generation(X)]
-    width = max(16, min(cut.width, triton.next_power_of_2(M)))
-    groups = triton.cdiv(M, width)
-    even = groups if groups == 1 else groups + groups % 2
-    A = torch.zeros(even, even, width, width, dtype=torch.float64, device=X.device)
-    S = torch.zeros(K, even, width, dtype=torch.float64, device=X.device)
-    part = tl.bfloat16 if X.is_cuda else tl.float32  # of which Triton's interpreter knows the products
-    for pairs, with_own, with_cross in _launches(groups, cut.together, X.device):
-        classes = max(16, triton.next_power_of_2(K)) if K and with_own else 1
-        stretches = max(1, min(cut.programs * _processors(X) // len(pairs), triton.cdiv(N, cut.rows)))
-        tiles = torch.zeros(stretches, len(pairs), 2, width, width, dtype=torch.float64, device=X.device)
-        sums = torch.zeros(stretches, len(pairs), classes, width, dtype=torch.float64, device=X.device)
-        _gram_kernel[(len(pairs), stretches)](
-            X, centre, X if weight is None else weight, pairs if t is None else t, pairs, tiles, sums, N, M, cut.rows,
-            width, chunk, part, classes, with_own, with_cross, weight is not None, rough, even * width == M,
-            num_warps=cut.warps, num_stages=cut.stages, maxnreg=cut.registers,
-        )  # fmt: skip
-        (i, j), found = pairs.long().T, tiles.sum(dim=0)
-        if with_cross:
-            A[i, j] = found[:, 1]
-        if with_own:
-            A[i, i] = found[:, 0]
-            S[:, i] = sums.sum(dim=0)[:, :K].transpose(0, 1)
-    A = A.transpose(1, 2).reshape(even * width, even * width)[:M, :M]
-    return S.view(K, even * width)[:, :M], 0.5 * (A + A.T)
-
-
-@cache
-def _launches(groups: int, together: bool, device: Any) -> list[tuple[Any, bool, bool]]:
-    """Pairs (i, j) of column groups, and whether their programs own the tile (i, i) and the tile (i, j)."""
-    every = range(groups)
-    own = [(i, i ^ 1 if together and groups > 1 else i) for i in every]
-    rest = [pair for pair in product(every, repeat=2) if pair[0] != pair[1] and pair not in own]
-    launches = ((own, True, bool(own[0][1])), (rest, False, True))
-    return [(torch.tensor(pairs, dtype=torch.int32, device=device), *what) for pairs, *what in launches if pairs]
-
-
 def _tile(M: int) -> tuple[int, int]:
     """Rows and columns of a tile, powers of two."""
     width = triton.next_power_of_2(M)
@@ -430,14 +239,9 @@ def _tile(M: int) -> tuple[int, int]:
 
 
 def _programs(X: Any) -> int:
-    return PROGRAMS * _processors(X)
+    return PROGRAMS * processors(X)
 
 
-def generation(X: Any) -> int:
-    """The major number of the compute capability of the device; Triton's interpreter passes for the latest."""
-    return torch.cuda.get_device_capability(X.device)[0] if X.is_cuda else max(TILINGS)
-
-
-def _processors(X: Any) -> int:
+def processors(X: Any) -> int:
     """Multiprocessors of the device; on a CPU Triton's interpreter runs one program after another."""
     return int(torch.cuda.get_device_properties(X.device).multi_processor_count) if X.is_cuda else 1

@@ -2,8 +2,8 @@
 """Statistics of rows that live on a GPU: the sums of `objective` and `moments`, with torch.
 
 Activations, slopes and curvatures are float64 and stay on the device; for float32 rows on CUDA the hot passes are the
-kernels of `_triton`, which read each row once. A likelihood that is not in the table below is evaluated on the host,
-from activations that were computed here.
+kernels of `_triton` and `_triton_gram`, which read each row once. A likelihood that is not in the table below is
+evaluated on the host, from activations that were computed here.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def _hessian(rows: DeviceRows, curvature: Any, weight: Any, design: Design) -> F
 
 def _fused(block: Block, theta: Float, design: Design, *, hessian: str) -> Pass:
     """Logistic regression of float32 rows on CUDA. The host waits once for the sums, and once for a Hessian."""
-    from separatrix.stats._triton import logit_pass, split_gram
+    from separatrix.stats._triton import logit_pass
+    from separatrix.stats._triton_gram import split_gram
 
     rows: DeviceRows = block.X
     M = len(design.origin)
@@ -175,7 +176,7 @@ LIKELIHOODS: dict[type, Callable[[Any, Any], tuple[Any, Any, Any]]] = {
 def gram(rows: DeviceRows, origin: Float, weight: Any) -> Any:
     """Σ weight (x - origin)(x - origin)' on the device, (M, M), float64; weights of any sign, None for one each."""
     if _takes_kernels(rows) and (weight is None or bool((weight >= 0).all())):
-        from separatrix.stats._triton import split_gram
+        from separatrix.stats._triton_gram import split_gram
 
         return split_gram(rows.tensor, rows.like(origin), weight, CHUNK)
     Z = rows.tensor - rows.like(origin)
@@ -226,7 +227,7 @@ def pooled_moments(rows: DeviceRows, origin: Float, codes: Array, n_classes: int
     """Σ (x - origin) for each class (K, M) and Σ (x - origin)(x - origin)' (M, M); None without kernels for it."""
     if not _takes_kernels(rows):
         return None
-    from separatrix.stats._triton import MOST_MOMENTS, split_moments
+    from separatrix.stats._triton_gram import MOST_MOMENTS, split_moments
 
     if n_classes > MOST_MOMENTS:
         return None
@@ -280,7 +281,8 @@ def _takes_kernels(rows: DeviceRows, n_classes: int = 1) -> bool:
         return False
     if not _has_triton():
         return False
-    from separatrix.stats._triton import MOST_CLASSES, MOST_COLUMNS, TILINGS, generation
+    from separatrix.stats._triton import MOST_CLASSES, MOST_COLUMNS
+    from separatrix.stats._triton_gram import TILINGS, generation
 
     # Triton 3.6 fails to compile products for the generations that are not in the table.
     return 0 < rows.shape[1] <= MOST_COLUMNS and n_classes <= MOST_CLASSES and generation(rows.tensor) in TILINGS

@@ -1,8 +1,5 @@
-"""The kernels agree with sums in float64, on CUDA or under Triton's interpreter."""
+"""Kernels that read each row once agree with sums in float64, on CUDA or under Triton's interpreter."""
 
-from itertools import product
-
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -14,8 +11,7 @@ import torch  # noqa: E402
 
 from separatrix.stats import _triton  # noqa: E402
 
-# The interpreter takes its time: rows for a few tiles, columns for one group, two, and three.
-SHAPES = [(100_003, 40), (5000, 256), (700, 3), (3000, 300)] if DEVICE == "cuda" else [(300, 40), (150, 130), (90, 3)]
+SHAPES = [(100_003, 40), (5000, 256), (700, 3)] if DEVICE == "cuda" else [(300, 40), (150, 130), (90, 3)]
 K = 3
 
 
@@ -24,8 +20,6 @@ def interpreted(monkeypatch):
     if DEVICE == "cpu":
         monkeypatch.setattr(_triton, "range", plain_range, raising=False)
         monkeypatch.setattr(_triton, "PROGRAMS", 2)
-        few = _triton.Tiling(rows=32, stages=1, width=64, programs=6)
-        monkeypatch.setattr(_triton, "TILINGS", {_triton.generation(torch.empty(0)): few})
 
 
 @pytest.fixture(params=SHAPES, ids=str)
@@ -69,56 +63,6 @@ def test_sums_over_classes(problem, squared):
     Z = Z**2 if squared else Z
     expected = torch.stack([((t == k) * weight) @ Z for k in range(K)])
     assert_allclose(sums.cpu(), expected.cpu(), rtol=1e-5, atol=1e-5 * float(len(X)) ** 0.5)
-
-
-def relative(found, expected):
-    """The largest difference, in units of what the two columns of an entry are long."""
-    length = np.sqrt(np.diag(expected))
-    return np.abs((np.asarray(found.cpu()) - expected) / np.outer(length, length)).max()
-
-
-def test_products_of_two_bfloat16_are_nearly_those_of_float32(problem):
-    X, _, weight = problem
-    c = torch.linspace(0.3, 0.7, X.shape[1], device=DEVICE)
-    Z = (X - c).double()
-    expected = np.asarray((Z.T @ (Z * weight[:, None])).cpu())
-    found = _triton.split_gram(X, c, weight, 64)
-    assert torch.equal(found, found.T)
-    assert relative(found, expected) < 1e-5
-    rough = _triton.split_gram(X, c, weight, 64, rough=True)
-    assert 1e-5 < relative(rough, expected) < 5e-3
-
-
-def test_moments_of_one_read(problem):
-    X, t, _ = problem
-    c = torch.linspace(0.3, 0.7, X.shape[1], device=DEVICE)
-    Z = (X - c).double()
-    sums, found = _triton.split_moments(X, c, t, K, 64)
-    expected = np.asarray((Z.T @ Z).cpu())
-    assert relative(found, expected) < 1e-5
-    own = torch.stack([(t == k).double() @ Z for k in range(K)]).cpu()
-    assert_allclose(sums.cpu(), own, atol=1e-5 * np.sqrt(np.diag(expected).max()))
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_number_that_is_none_shows_in_its_column(value):
-    X = torch.randn(100, 20, device=DEVICE)
-    X[70, 3] = value
-    t = torch.arange(100, device=DEVICE) % 2
-    with np.errstate(invalid="ignore"):  # of the interpreter
-        _, found = _triton.split_moments(X, torch.zeros(20, device=DEVICE), t, 2, 64)
-    assert (~torch.isfinite(found.diagonal())).nonzero().ravel().tolist() == [3]
-
-
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize("groups", [1, 2, 3, 4, 5])
-def test_every_tile_has_one_owner(groups, together):
-    """Outside the table, and on no other tile, two programs may write the same."""
-    owned = []
-    for pairs, with_own, with_cross in _triton._launches(groups, together, torch.device(DEVICE)):
-        owned += [(i, i) for i, _ in pairs.tolist() if with_own]
-        owned += [(i, j) for i, j in pairs.tolist() if with_cross and j < groups]
-    assert sorted(owned) == sorted(product(range(groups), repeat=2))
 
 
 def test_extents(problem):
