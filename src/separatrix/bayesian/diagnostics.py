@@ -159,7 +159,7 @@ def _rarity(objective: Posterior, approximation: Approximation) -> float:
     radius = np.maximum(reach.high - origin, origin - reach.low)
     if objective.design.bias:
         radius = np.append(radius, 1.0)
-    information = np.diag(approximation.factor.matrix).reshape(objective.shape) - objective.prior.diagonal
+    information = approximation.factor.diagonal.reshape(objective.shape) - objective.prior.diagonal
     root = approximation.factor.root.reshape(*objective.shape, -1)
     if len(root) > 1:
         root = root - root.mean(axis=0)  # a vector added to the weights of every class changes nothing

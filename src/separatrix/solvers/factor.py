@@ -34,6 +34,13 @@ class Factor:
         return np.asarray(root @ root.T)
 
     @property
+    def diagonal(self) -> Float:
+        """Of H, without H."""
+        if self.hess is not None:
+            return np.asarray(self.hess.diagonal())
+        return np.asarray(self.scale**2 * np.einsum("ij,ij->i", self.L, self.L))
+
+    @property
     def log_det(self) -> float:
         """ln |H|."""
         if self.singular is not None:
