@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 GALLERY = ROOT / "docs" / "gallery"
 LARGEST = 200_000  # bytes of a picture in the gallery
+SMALL = {"rbf_evidence": ["--rows", "80", "--side", "3"]}  # those that can be asked for less than the gallery shows
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def load(name):
 def test_an_example_prints_numbers_and_saves_its_picture_where_it_is_told(name, tmp_path, monkeypatch, capsys):
     script = ROOT / "examples" / f"{name}.py"
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [str(script), f"{name}.png"])
+    monkeypatch.setattr(sys, "argv", [str(script), f"{name}.png", *SMALL.get(name, [])])
     with mpl.rc_context():
         runpy.run_path(str(script), run_name="__main__")
     printed = capsys.readouterr().out
@@ -109,10 +110,8 @@ def test_the_search_ends_above_every_cell_of_the_grid(findings):
     assert findings.tuned.model.log_evidence_ > findings.surface.log_evidence.max()
 
 
-def test_the_table_and_the_picture_are_made(rbf_evidence, findings, tmp_path, capsys):
+def test_the_table_is_made(rbf_evidence, findings, capsys):
     rbf_evidence.report(findings)
-    rbf_evidence.draw(findings, str(tmp_path / "evidence.png"))
-    assert (tmp_path / "evidence.png").stat().st_size > 10_000
     printed = capsys.readouterr().out
     assert printed.count("Laplace") == printed.count("MAP") == 2
     assert f"{findings.tuned.model.log_evidence_:.1f} where the search ended" in printed

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy import optimize, sparse, stats
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from separatrix.exceptions import DataError
 from separatrix.generative import ExponentialFamilyClassifier, LinearDiscriminantAnalysis, NaiveBayes
@@ -158,13 +157,3 @@ def test_parts_of_a_whole_may_not_be_missing():
     X[3, 1] = np.nan
     with pytest.raises(DataError, match="Column 'x1' has 1 missing values \\(NaN\\), but the columns are parts"):
         ExponentialFamilyClassifier("multinomial").fit(X, t)
-
-
-CHECKS = list(estimator_checks_generator(ExponentialFamilyClassifier(), legacy=True, mark="skip"))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=[getattr(c, "func", c).__name__ for _, c in CHECKS])
-def test_scikit_learn_check(estimator, check):
-    with np.errstate(all="warn", under="ignore"):  # as NumPy is by default
-        check(estimator)
