@@ -129,8 +129,10 @@ def can_vary(objective: Posterior) -> bool:
 @device_aware
 def _pull(block: Block, approximation: Approximation, objective: Posterior) -> Grad:
     """Σ_n weight_n skew_n var_n φ̃_n', (C, P), on one block."""
-    a = objective.design.activate(block, approximation.mean)
-    spread = approximation.activations(block.X, objective.design).cov
+    found = approximation.activations(block.X, objective.design)
+    a, spread = found.mean, found.cov
+    if block.offset is not None:
+        a = a + (block.offset if a.ndim == 1 else block.offset[:, None])
     if a.ndim == 1:
         likelihood: ScalarLikelihood = objective.likelihood  # type: ignore[assignment]  # one output has a skew
         third = likelihood.skew(a, block.codes) * spread
