@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Do hyperplanes separate the classes? Of a model with a prior nothing fails then, so that it has to be asked.
 
-Under separation the rows say nothing of how steep some direction is: the prior alone does. A linear program answers
-(`solvers.separation`) where it takes seconds; beyond that, fitted weights may still show that they separate all rows.
+Under separation the rows say nothing of how steep some direction is: the prior alone does. Most often a few rows prove
+that there is none, in three or four passes; else linear programs answer (`solvers.separation`). Where they would take
+minutes, or rounding hides the answer, fitted weights may still show that they separate all rows.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from separatrix.tables.functions import functions_of
 
 __all__ = ["notes_on_separation", "separation_of"]
 
-MOST_UNKNOWNS = 300  # of a linear program
-MOST_NUMBERS = 2e7  # rows times unknowns: some twenty passes, a few seconds
+MOST_UNKNOWNS = 1000  # with so many the answer takes some seconds, however many the rows
 BATCH = 4096
 MOST_LISTED = 6
 
@@ -35,15 +35,17 @@ REST = "only the prior says how steep. Probabilities near 0 and 1 rest on it; be
 def separation_of(model: TableClassifier, numbers: Any, codes: Codes) -> Separability | None:
     """The answer for the functions that a logistic model has weights for; None for other models, which do not care.
 
-    The status is "unknown" where the problem is too large for a linear program.
+    The status is "unknown" where there are too many weights, or columns are so nearly collinear that nobody can tell.
     """
     estimator = model.estimator_
     if not isinstance(estimator, BayesianLogisticRegression):
         return None
     source = _source(model, numbers, codes)
     K, unknowns = len(model.classes_), (len(model.classes_) - 1) * (len(source.columns) + 1)
-    if unknowns <= MOST_UNKNOWNS and source.n_rows * unknowns <= MOST_NUMBERS:
-        return separability(source, K, fit_intercept=estimator.fit_intercept)
+    if unknowns <= MOST_UNKNOWNS:
+        found = separability(source, K, fit_intercept=estimator.fit_intercept)
+        if found.status != "unknown":
+            return found
     status: SeparationStatus = "complete" if _is_right_throughout(model, numbers, codes) else "unknown"
     return Separability(status, estimator.coef_, estimator.intercept_, (), 0, 0, 1)
 
@@ -63,8 +65,8 @@ def notes_on_separation(found: Separability | None, n_rows: int) -> Iterator[Not
         )
     else:
         text = (
-            "Whether some columns tell a class from the others without a single error was not checked: there are too "
-            "many rows and weights for it."
+            "Whether some columns tell a class from the others without a single error is not known: there are too many "
+            "weights for it, or columns are nearly collinear. If some do, probabilities near 0 and 1 rest on the prior."
         )
     yield Note("separation not checked" if found.status == "unknown" else "separation", text)
 

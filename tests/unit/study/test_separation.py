@@ -75,3 +75,16 @@ def test_three_classes():
 def test_models_whose_estimates_exist_anyway_are_not_asked():
     assert found(TABLE["age"] > 0, estimator=sx.LinearDiscriminantAnalysis(shrinkage=0.1)) is None
     assert not list(notes_on_separation(None, N))
+
+
+@pytest.mark.parametrize("status", ["overlapping", "quasi-complete"])
+def test_five_hundred_weights_are_no_obstacle(status):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1600, 500))
+    X[:, -1] = np.arange(1600) < 8
+    labels = X[:, 0] + rng.logistic(size=1600) > 0
+    labels[:8] = True if status == "quasi-complete" else np.arange(8) % 2 == 0
+    table = pd.DataFrame(X, columns=[f"c{d}" for d in range(500)])
+    answer = found(labels, table, estimator=sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="diagonal"))
+    assert answer.status == status
+    assert answer.columns == (("c499",) if status == "quasi-complete" else ())
