@@ -84,13 +84,17 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
 
 
 def third_order(objective: Posterior, approximation: Approximation, found: Skewness) -> Approximation:
-    """The same Gaussian about the mean, to first order, instead of the mode. One pass, for ln p(D | mean).
+    """The same Gaussian about the mean, to first order, instead of the mode.
 
-    No weight moves by more than a standard deviation: beyond, the first order is no guide to how far.
+    No weight moves by more than a standard deviation: beyond, the first order is no guide to how far. ln p(D | mean)
+    takes a pass, unless it differs from that at the mode by less than a sum over these rows is rounded.
     """
-    mean = approximation.mean + found.shift / max(found.largest, 1.0)
-    log_likelihood = objective.prior.value_grad(mean)[0] - objective.value_grad(mean).value
-    return replace(approximation, mean=mean, log_likelihood=log_likelihood)
+    step = found.shift / max(found.largest, 1.0)
+    mean = approximation.mean + step
+    value = objective.prior.value_grad(approximation.mean)[0] - approximation.log_likelihood  # of E at the mode
+    rise = 0.5 * approximation.factor.square(step)
+    value = value + rise if rise <= objective.rounding * abs(value) else objective.value_grad(mean).value
+    return replace(approximation, mean=mean, log_likelihood=objective.prior.value_grad(mean)[0] - value)
 
 
 def pareto_k(

@@ -40,6 +40,13 @@ class Factor:
             return np.asarray(self.hess.diagonal())
         return np.asarray(self.scale**2 * np.einsum("ij,ij->i", self.L, self.L))
 
+    def square(self, x: Float) -> float:
+        """x' H x."""
+        if self.hess is not None:
+            return float(x.ravel() @ self.hess @ x.ravel())
+        z = (self.scale * x.ravel()) @ self.L
+        return float(z @ z)
+
     @property
     def log_det(self) -> float:
         """ln |H|."""

@@ -10,6 +10,7 @@ import separatrix.bayesian.diagnostics as module
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from separatrix.bayesian.diagnostics import Skewness, choose, pareto_k, skewness, third_order
 from separatrix.data import as_source
+from separatrix.data.counted import Counted
 from separatrix.likelihoods import Logit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
 from separatrix.solvers import pose
@@ -57,6 +58,19 @@ def test_the_corrected_mean_is_nearer_to_the_posteriors(name):
     assert found.largest == pytest.approx(before, rel=0.4)
     log_p = objective.likelihood.derivatives(X @ corrected.mean[0], t).log_p
     assert corrected.log_likelihood == pytest.approx(log_p.sum(), rel=1e-9)
+
+
+def test_a_change_that_drowns_in_rounding_takes_no_pass():
+    objective, _, _ = two_weights("logit", n=4000)
+    laplace = at_the_mode(objective)
+    found = skewness(objective, laplace)
+    exact = third_order(objective, laplace, found)
+    blunt = replace(objective, units=replace(objective.units, rounding=1e-5), source=Counted(objective.source))
+    corrected = third_order(blunt, laplace, found)
+    assert blunt.source.passes == 0
+    assert_allclose(corrected.mean, exact.mean)
+    change = exact.log_likelihood - laplace.log_likelihood  # of which the second order has all but the third
+    assert corrected.log_likelihood - laplace.log_likelihood == pytest.approx(change, rel=0.01)
 
 
 def test_two_classes_as_a_softmax_shift_as_the_logistic_model_does(rng):

@@ -12,6 +12,7 @@ def test_a_factor_is_the_inverse_and_remembers_the_matrix(rng):
     factor = factorise(H, 1, np.zeros(5, dtype=bool))
     np.testing.assert_allclose(factor.matrix, H, rtol=1e-10)
     np.testing.assert_allclose(factor.diagonal, H.diagonal(), rtol=1e-12)
+    np.testing.assert_allclose(factor.square(g), g[0] @ H @ g[0], rtol=1e-10)
     np.testing.assert_allclose(factor.solve(g)[0], np.linalg.solve(H, g[0]), rtol=1e-8)
 
 
@@ -22,6 +23,7 @@ def test_a_singular_hessian_names_columns_and_still_solves(rng):
     factor = factorise(H, 1, np.ones(4, dtype=bool))
     assert factor.singular.describe(("a", "b", "c", "d")) == "'d' is a combination of 'a', 'c'" or factor.singular
     np.testing.assert_allclose(factor.diagonal, H.diagonal())
+    np.testing.assert_allclose(factor.square(Z[0]), Z[0] @ H @ Z[0])
     g = H @ rng.normal(size=4)  # in the range of H, as a gradient is
     np.testing.assert_allclose(H @ factor.solve(g), g, atol=1e-8)
 
