@@ -29,6 +29,7 @@ __all__ = ["RecordsFile"]
 ROWS = 8_192  # records that are held at a time as Python objects, which are large
 LONGEST = 2**24  # characters of one record
 MOST_NAMES = 10_000  # columns, beyond which names are likely to be values
+NamePath = tuple[str, ...]
 
 
 class RecordsFile(AbstractTable):
@@ -41,30 +42,38 @@ class RecordsFile(AbstractTable):
         if self._encoding.note:
             self._notes.append(self._encoding.note)
         self._kinds: dict[str, Kind] = {}
-        self._inside: dict[str, None] = {}  # names of columns that were inside of objects, in order
+        self._paths: dict[str, NamePath] = {}  # of names with a point: the names that it is made of
         for records in self._records():
             names = dict.fromkeys(name for record in records for name in record)
+            self._require_few(self._kinds | names)
             for name in names:
                 column = [record.get(name) for record in records]
                 self._kinds[name] = kind_of_values(column, self._kinds.get(name, Kind.NOTHING), iso=True)
-            if len(self._kinds) > MOST_NAMES:
-                raise FileReadError(self._too_many())
+        self._leave_out_gaps()
         if not self._kinds:
             raise FileReadError(f"{self.path} is empty: it holds no record. Is it the right file?")
-        for name in {inside.rpartition(".")[0] for inside in self._inside}:
-            if self._kinds.get(name) is Kind.NOTHING:  # null, where other records have an object
-                del self._kinds[name]
         self.columns = tuple(self._kinds)
-        if self._inside:
-            shown = ", ".join(map(repr, list(self._inside)[:3])) + (", ..." if len(self._inside) > 3 else "")
+        inside = [name for name, path in self._paths.items() if len(path) > 1]
+        if inside:
+            shown = ", ".join(map(repr, inside[:3])) + (", ..." if len(inside) > 3 else "")
             self._notes.append(f"Objects inside of records were read as columns of their own: {shown}.")
 
-    def _too_many(self) -> str:
-        shown = ", ".join(map(repr, list(self._kinds)[-3:]))
-        return (
-            f"{self.path} has more than {MOST_NAMES} different names in its records, such as {shown}. Are these ids or "
-            "dates, and not names of columns? Write them as values: one record for each."
-        )
+    def _leave_out_gaps(self) -> None:
+        """Drop names that are always null where other records have an object, whose columns are there."""
+        objects = {path[:n] for path in self._paths.values() for n in range(1, len(path))}
+        for path in objects:
+            name = ".".join(path)
+            if self._kinds.get(name) is Kind.NOTHING and self._paths.get(name, (name,)) == path:
+                del self._kinds[name]
+
+    def _require_few(self, names: Mapping[str, Any]) -> None:
+        """Before their values are looked at, which takes names times records."""
+        if len(names) > MOST_NAMES:
+            shown = ", ".join(map(repr, list(names)[-3:]))
+            raise FileReadError(
+                f"{self.path} has more than {MOST_NAMES} different names in its records, such as {shown}. Are these "
+                "ids or dates, and not names of columns? Write them as values: one record for each."
+            )
 
     def _schema(self, columns: tuple[str, ...]) -> pa.Schema:
         import pyarrow as pa
@@ -84,7 +93,7 @@ class RecordsFile(AbstractTable):
         kept: list[dict[str, Any]] = []
         with open_text(self.where, self._encoding) as stream, reading(self.where):
             text = io.TextIOWrapper(stream, encoding="utf-8")
-            for line, record in _values(text, self.path):
+            for line, record in _not_too_deep(_values(text, self.path), self.path):
                 if not isinstance(record, dict):
                     raise FileReadError(
                         f"{self.path}, line {line}: {json.dumps(record)[:40]} is no record. Each line, or each item of "
@@ -98,29 +107,37 @@ class RecordsFile(AbstractTable):
             yield kept
 
     def _flat(self, record: dict[str, Any], line: int) -> dict[str, Any]:
-        """With the objects inside of it opened."""
-        if not any(isinstance(value, dict) for value in record.values()):
+        """With the objects inside of it opened.
+
+        A name means the same in every record: one with a point in it must not be that of a value inside of an object.
+        """
+        if not any(isinstance(value, dict) or "." in name for name, value in record.items()):
             return record
         flat: dict[str, Any] = {}
-        for name, value in _pairs(record, ""):
-            if name in flat:
+        for path, value in _pairs(record, ()):
+            name = ".".join(path)
+            if (other := self._paths.setdefault(name, path)) != path:
                 raise FileReadError(
-                    f"{self.path}, line {line}: {name!r} is there twice, with a point in its name and inside of an "
-                    "object. Rename one of them."
+                    f"{self.path}, line {line}: {name!r} has two meanings, {_spelled(other)} (in this record or one "
+                    f"before) and {_spelled(path)}. Rename one of them."
                 )
             flat[name] = value
-            if name not in record:
-                self._inside.setdefault(name)
         return flat
 
 
-def _pairs(record: dict[str, Any], before: str) -> Iterator[tuple[str, Any]]:
-    """Names with those of the objects they are in, and values that are no objects."""
+def _pairs(record: dict[str, Any], before: NamePath) -> Iterator[tuple[NamePath, Any]]:
+    """Names after those of the objects they are in, and values that are no objects."""
     for name, value in record.items():
         if isinstance(value, dict):
-            yield from _pairs(value, f"{before}{name}.")
+            yield from _pairs(value, (*before, name))
         else:
-            yield f"{before}{name}", value
+            yield (*before, name), value
+
+
+def _spelled(path: NamePath) -> str:
+    """As it is written in the file."""
+    *outer, last = map(json.dumps, path)
+    return "".join(f"{{{name}: " for name in outer) + f"{{{last}: ...}}" + "}" * len(outer)
 
 
 def _values(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
@@ -130,6 +147,19 @@ def _values(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
         first += character
     line = 1 + first.count("\n")
     return _listed(text, path, line) if character == "[" else _lines(text, path, character, line)
+
+
+def _not_too_deep(values: Iterator[tuple[int, Any]], path: object) -> Iterator[tuple[int, Any]]:
+    """The values; the decoder calls itself for each object inside of another."""
+    line = 0
+    try:
+        for line, value in values:
+            yield line, value
+    except RecursionError as error:
+        raise FileReadError(
+            f"{path}: the record after that of line {line} has hundreds of objects or lists inside of each other, "
+            "which is no row of a table. Correct it, or leave it out."
+        ) from error
 
 
 def _lines(text: io.TextIOWrapper, path: object, begun: str, line: int) -> Iterator[tuple[int, Any]]:

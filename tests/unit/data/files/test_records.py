@@ -58,6 +58,7 @@ def test_a_list_is_decoded_wherever_the_text_is_cut(items, step, indent):
         ("t.jsonl", '{"a": 1}\n5\n', "line 2: 5 is no record"),
         ("t.json", '[{"a": 1},\n{"a": 2},\n{"a": oops}]', r"line 3: not JSON \(Expecting value: 'oops"),
         ("t.json", '[{"a": 1},\n{"a": 2}', r"line 2: not JSON \(The list has no end"),
+        ("t.jsonl", '{"a": 1}\n' + '{"a": ' * 5000 + "1" + "}" * 5000, "after that of line 1 has hundreds of objects"),
         ("t.json", "[]", "is empty: it holds no record"),
         ("t.jsonl", "", "is empty: it holds no record"),
     ],
@@ -85,10 +86,34 @@ def test_objects_inside_of_records_are_columns_of_their_own(tmp_path):
     assert "columns of their own: 'user.age', 'user.home.city'" in " ".join(table.notes)
 
 
-def test_a_name_that_an_object_makes_a_second_time_is_an_error(tmp_path):
+def test_null_where_other_records_have_an_object_is_no_column_at_any_depth(tmp_path):
+    records = [{"a": {"b": {"c": 1}}}, {"a": {"b": None}}, {"a": None}, {"a": {"b": {"x.y": 2}}}]
     path = tmp_path / "t.jsonl"
-    path.write_text('{"a": 1}\n{"user.age": 4, "user": {"age": 5}}\n')
-    with pytest.raises(FileReadError, match="line 2: 'user.age' is there twice"):
+    path.write_text("\n".join(map(json.dumps, records)))
+    assert open_table(path).read().to_pydict() == {"a.b.c": [1, None, None, None], "a.b.x.y": [None, None, None, 2]}
+
+
+def test_names_with_points_and_no_objects_are_names(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"sepal.length": 1}\n{"sepal.length": null}\n{"sepal": 3}')
+    table = open_table(path)
+    assert table.read().to_pydict() == {"sepal.length": [1, None, None], "sepal": [None, None, 3]}
+    assert not table.notes
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ('{"user.age": 4, "user": {"age": 5}}', "{}"),  # in one record
+        ('{"user.age": 4}', '{"user": {"age": 5}}'),  # in two, either first
+        ('{"user": {"age": 5}}', '{"user.age": 4}'),
+        ('{"user.age": {"x": 4}}', '{"user": {"age.x": 5}}'),
+    ],
+)
+def test_a_name_that_has_two_meanings_is_an_error(tmp_path, first, second):
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"a": 1}}\n{first}\n{second}\n')
+    with pytest.raises(FileReadError, match=r"line [23]: 'user\.age.* has two meanings, \{\"user.*Rename one of them"):
         open_table(path)
 
 
