@@ -27,6 +27,7 @@ from separatrix.discriminative.null_model import NullModel, fit_null
 from separatrix.discriminative.separation import examine
 from separatrix.discriminative.support import Support
 from separatrix.discriminative.targets import Targets
+from separatrix.discriminative.vanishing import require_positive_means
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods.glm import MeanLikelihood, NormalIdentity
 from separatrix.priors import Flat, Gaussian
@@ -248,7 +249,11 @@ def _normal_equations(block: Block, z: Float, design: Design) -> _NormalEquation
 
 
 def warn_if_separable(fit: GLMFit) -> None:
-    """Say so where a hyperplane separates classes or shares, or zero counts, and the likelihood has no maximum."""
+    """Say so where a hyperplane separates classes or shares, or zero counts, and the likelihood has no maximum.
+
+    Of a normal response with a log link, `DataError`: its best mean is one that the link does not have.
+    """
+    require_positive_means(fit.posterior, fit.theta, fit.targets.t)
     name = fit.likelihood.response.name
     if name in SEPARABLE and fit.posterior.prior.free.all():
         is_code = fit.targets.t.dtype.kind != "f"
