@@ -70,7 +70,7 @@ def failure_of(error: BaseException) -> CommandError:
             kind, message = ("output" if is_output else "data"), _os_error(error)
         case MemoryError():
             kind, message = "data", "The table does not fit into memory. Give fewer rows or columns (--drop)."
-        case ModuleNotFoundError():
+        case ImportError():
             kind, message = "unexpected", _missing(error)
         case _ if (reason := _reason(error)) is not None:
             kind, message = reason, as_typed(str(error))
@@ -120,10 +120,12 @@ def writing(path: Any) -> Iterator[None]:
 
 def _reason(error: BaseException) -> str | None:
     """The kind of an error of this package that is about what it was given, and says so itself."""
-    from separatrix.data.files import FileWriteError
-    from separatrix.exceptions import DataError
-    from separatrix.io import FileError
-
+    try:
+        from separatrix.data.files import FileWriteError
+        from separatrix.exceptions import DataError
+        from separatrix.io import FileError
+    except Exception:  # where a library is broken, importing fails again, and no error is one of these
+        return None
     if isinstance(error, FileWriteError):
         return "output"
     told = isinstance(error, DataError | FileError) or (isinstance(error, ValueError) and _raised_here(error))
@@ -145,12 +147,16 @@ def _os_error(error: OSError) -> str:
     return f"{where}{error.strerror or error}."
 
 
-def _missing(error: ModuleNotFoundError) -> str:
-    """The messages of this package name the extra; any other names only the module."""
+def _missing(error: ImportError) -> str:
+    """A library that is not there, or is broken: messages of this package name the extra, any other the module."""
     text = str(error)
-    return (
-        text if "pip install" in text else f"{text}. Install all that the command needs: pip install 'separatrix[all]'"
-    )
+    if "pip install" in text:
+        return text
+    if isinstance(error, ModuleNotFoundError):
+        return f"{text}. Install all that the command needs: pip install 'separatrix[all]'"
+    library = (error.name or "").partition(".")[0]
+    anew = f"pip install --force-reinstall {library or repr('separatrix[all]')}"
+    return f"{library or 'A library'} is installed, but cannot be loaded: {text}. Install it anew: {anew}"
 
 
 def _bug(error: BaseException) -> str:

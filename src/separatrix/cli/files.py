@@ -198,8 +198,9 @@ def target_of(model: Any, given: str | None) -> str | None:
 
 
 def _swapped(path: str) -> str:
-    """For those who name the table where the model goes."""
-    return " The model comes first, then the table: separatrix predict MODEL DATA." if path.endswith(TABLES) else ""
+    """For those who name the table where the model goes, of whatever verb."""
+    hint = " That is the name of a table. A saved model comes first, any table after it; separatrix fit makes a model."
+    return hint if path.endswith(TABLES) else ""
 
 
 # -- outputs -----------------------------------------------------------------------------------------------------------

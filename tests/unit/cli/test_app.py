@@ -64,6 +64,19 @@ def test_without_typer_the_command_says_what_to_install():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("error", ["ImportError('no libblas', name='numpy')", "AttributeError('no libblas')"])
+def test_a_library_that_cannot_be_loaded_is_a_paragraph_and_no_trace(tmp_path, error):
+    (tmp_path / "numpy.py").write_text(f"raise {error}")
+    (tmp_path / "t.csv").write_text("a,y\n1,x\n2,z\n")
+    script = "import sys\nsys.path.insert(0, '.')\nfrom separatrix.cli import main\nmain()\n"
+    command = [sys.executable, "-c", script, "fit", "t.csv", "--target", "y"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert "no libblas" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

@@ -58,6 +58,7 @@ def test_a_missing_library_is_named_with_what_to_install():
     assert "pip install" in str(failure_of(ModuleNotFoundError("No module named 'onnx'")))
     given = ModuleNotFoundError("Plots need matplotlib: pip install 'separatrix[plots]'")
     assert str(failure_of(given)) == str(given)
+    assert "--force-reinstall numpy" in str(failure_of(ImportError("no libblas", name="numpy.linalg")))
 
 
 def test_what_the_system_refuses_while_writing_is_about_the_output():

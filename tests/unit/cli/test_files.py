@@ -52,7 +52,7 @@ def test_the_target_is_what_was_typed_or_what_the_model_remembers():
 
 
 def test_a_table_in_place_of_a_model(folder):
-    with pytest.raises(CommandError, match="The model comes first, then the table"):
+    with pytest.raises(CommandError, match="name of a table. A saved model comes first"):
         load_model("loans.csv")
 
 

@@ -87,7 +87,7 @@ def test_reordered_columns_gaps_and_new_categories(folder, run, loans):
         (["model.sx", "loans.csv", "-o", "out.csv", "--keep", "agee"], 3, "Did you mean 'age'?"),
         (["model.sx", "loans.csv", "-o", "out.csv", "--target", "outcom"], 3, "Did you mean 'outcome'?"),
         (["model.sx", "clash.csv", "-o", "out.csv", "--keep-all"], 3, "'predicted'"),
-        (["loans.csv", "model.sx", "-o", "out.csv"], 3, "The model comes first"),
+        (["loans.csv", "model.sx", "-o", "out.csv"], 3, "A saved model comes first"),
         (["model.sx", "loans.csv", "-o", "-", "--json"], 2, "name a file"),
         (["model.sx", "text.csv", "-o", "out.csv"], 3, "age"),
     ],
