@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,7 +33,10 @@ __all__ = ["OnDevice", "OpenedTensor"]
 State = TypeVar("State")
 Answer = TypeVar("Answer")
 
-BLOCK_BYTES = {"cuda": 2**33, "cpu": 2**23}  # of a block: temporary arrays are as large as the block itself
+BLOCK_SHARE = (
+    8  # of the memory of a GPU, the part that is a block: temporary arrays may be as large as the block itself
+)
+BLOCK_BYTES = 2**23  # of a block elsewhere, where caches are what counts
 LEAST_ROWS = 1024  # in a block, before the device is said to be too small
 
 
@@ -53,7 +56,7 @@ class OnDevice:
         """N."""
         return int(self.tensor.shape[0])
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Tensors have no names."""
         return tuple(f"x{d}" for d in range(self.tensor.shape[1]))
@@ -202,9 +205,15 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
 
 
 def block_rows(tensor: Any, width: int) -> int:
-    """Rows of a block of ``width`` numbers each; whole chunks."""
-    numbers = BLOCK_BYTES.get(tensor.device.type, BLOCK_BYTES["cuda"]) // tensor.element_size()
-    return int(max(LEAST_ROWS, numbers // max(width, 1) // CHUNK * CHUNK))
+    """Rows of a block of ``width`` numbers each; whole chunks.
+
+    It depends on the device and not on how much of its memory is free: the same rows give the same bits.
+    """
+    import torch
+
+    is_gpu = tensor.device.type == "cuda"
+    n_bytes = torch.cuda.get_device_properties(tensor.device).total_memory // BLOCK_SHARE if is_gpu else BLOCK_BYTES
+    return int(max(LEAST_ROWS, n_bytes // tensor.element_size() // max(width, 1) // CHUNK * CHUNK))
 
 
 def _is_aware(function: Any) -> bool:

@@ -1,5 +1,7 @@
 """Rows on a device; a CPU takes the same path, so that these tests need no GPU."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,9 +11,9 @@ from separatrix.exceptions import DataError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from separatrix.data.device import OnDevice, OpenedTensor  # noqa: E402
+from separatrix.data.device import LEAST_ROWS, OnDevice, OpenedTensor, block_rows  # noqa: E402
 from separatrix.data.pairing import LabelRules  # noqa: E402
-from separatrix.data.tensors import DeviceVector, on_host  # noqa: E402
+from separatrix.data.tensors import CHUNK, DeviceVector, on_host  # noqa: E402
 
 
 @pytest.fixture
@@ -87,6 +89,14 @@ def test_labels_of_the_device_are_encoded_there_or_judged_on_the_host(table):
         opened.labelled(torch.zeros(5000, dtype=torch.long), None, LabelRules())
     with pytest.raises(DataError, match="are missing"):
         opened.labelled(torch.full((5000,), float("nan")), None, LabelRules())
+
+
+def test_a_block_is_an_eighth_of_the_memory_of_a_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(total_memory=2**37))
+    tensor = SimpleNamespace(device=SimpleNamespace(type="cuda"), element_size=lambda: 4)
+    assert block_rows(tensor, 256) == 2**34 // (4 * 256)
+    assert block_rows(tensor, 300) % CHUNK == 0
+    assert block_rows(tensor, 2**34) == LEAST_ROWS
 
 
 def test_derivatives_of_tensors_are_left_alone(table):
