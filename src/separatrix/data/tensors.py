@@ -107,8 +107,14 @@ class DeviceRows(_Held):
         return torch.as_tensor(np.ascontiguousarray(array), device=self.tensor.device)
 
     def like(self, array: Array) -> Any:
-        """An array of the host on the device, in the precision of the rows."""
-        return self.on(array).to(self.tensor.dtype)
+        """A small array of the host on the device, in the precision of the rows."""
+        return self.on(np.asarray(array, dtype=self.dtype))
+
+    def in_one_class(self) -> DeviceVector:
+        """A code of zero for each row."""
+        import torch
+
+        return DeviceVector(torch.zeros(len(self), dtype=torch.long, device=self.tensor.device))
 
     def __sub__(self, row: Array) -> DeviceRows:
         return DeviceRows(self.tensor - self.like(row), self.beside)

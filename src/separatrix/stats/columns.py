@@ -17,6 +17,7 @@ import numpy as np
 
 from separatrix._array import Float, Rows, bincount, device_aware, is_sparse
 from separatrix.data.block import Block
+from separatrix.data.tensors import DeviceRows
 from separatrix.stats.moments import COMPILED_FROM, ClassMoments, class_moments
 from separatrix.stats.scatter import DiagonalScatter
 
@@ -27,7 +28,9 @@ __all__ = ["column_moments"]
 def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
     """The moments of one block, as those of a single class."""
     if not is_sparse(block.X):
-        return class_moments(replace(block, t=np.zeros(len(block), dtype=np.intp)), 1, DiagonalScatter)
+        is_there = isinstance(block.X, DeviceRows)
+        t = block.X.in_one_class() if is_there else np.zeros(len(block), dtype=np.intp)
+        return class_moments(replace(block, t=t), 1, DiagonalScatter)
     with np.errstate(invalid="ignore", over="ignore"):
         return _sparse_moments(block.X, block.weight)
 
