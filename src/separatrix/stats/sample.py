@@ -69,7 +69,7 @@ def collect_sample(source: Source, rows: int) -> InMemory:
     sample = _drawn(source, rows)
     X = _stacked([np.asarray(part.X) if isinstance(part.X, DeviceRows) else part.X for part in sample.parts])
     t, weight, offset = _numbers(sample)
-    return replace(as_source(X, t, weight), offset=offset)
+    return replace(as_source(X, None if t is None else np.asarray(t), weight), offset=offset)
 
 
 def representative_sample(source: Source, rows: int, least: int) -> Source | None:
@@ -109,4 +109,6 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _joined(parts: list[Array | None]) -> Any:
-    return None if parts[0] is None else np.concatenate([part for part in parts if part is not None])
+    if parts[0] is None or len(parts) == 1:  # which may stay where it is
+        return parts[0]
+    return np.concatenate([part for part in parts if part is not None])
