@@ -36,6 +36,7 @@ __all__ = [
     "scatter_of_class",
 ]
 
+LARGE_CLASS = 1 / 3  # of the rows, from which to copy them takes longer than to read the others too
 FAR = -1e4  # activations below which a probit's curvature is its limit, to rounding
 
 
@@ -199,7 +200,7 @@ def class_weights(rows: DeviceRows, codes: Array, weight: Array | None, n_classe
 
     t, share = rows.on(codes), rows.on(weight)
     own = (t == k for k in range(n_classes))  # counting into bins makes every row wait for its class
-    sums = [each.sum() if share is None else share[each].double().sum() for each in own]
+    sums = [(each if share is None else each * share.double()).sum() for each in own]
     return np.asarray(to_host(torch.stack(sums).double()))
 
 
@@ -241,9 +242,10 @@ def scatter(rows: DeviceRows, origin: Float, weight: Array | None) -> Float:
 
 
 def scatter_of_class(rows: DeviceRows, mean: Float, codes: Array, weight: Array | None, k: int) -> Float:
-    """The same of the rows of one class."""
-    own = rows.on(codes) == k
-    share = rows.on(weight)
+    """The same of the rows of one class: a copy of them, or where they are many, all rows with weights of 0 and 1."""
+    own, share = rows.on(codes) == k, rows.on(weight)
+    if _takes_kernels(rows) and int(own.sum()) > LARGE_CLASS * len(rows):
+        return np.asarray(to_host(gram(rows, mean, own.float() if share is None else own * share)))
     part = DeviceRows(rows.tensor[own])
     return np.asarray(to_host(gram(part, mean, None if share is None else share[own])))
 

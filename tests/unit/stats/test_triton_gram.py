@@ -12,7 +12,9 @@ DEVICE = device()
 
 import torch  # noqa: E402
 
+from separatrix.data.tensors import DeviceRows, DeviceVector  # noqa: E402
 from separatrix.stats import _triton_gram  # noqa: E402
+from separatrix.stats import device as stats_device  # noqa: E402
 
 # The interpreter takes its time: rows for a few stretches, columns for one group, two, and three.
 SHAPES = [(100_003, 40), (5000, 256), (700, 3), (3000, 300)] if DEVICE == "cuda" else [(300, 40), (150, 130), (90, 3)]
@@ -74,6 +76,20 @@ def test_a_number_that_is_none_shows_in_its_column(value):
     with np.errstate(invalid="ignore"):  # of the interpreter
         _, found = _triton_gram.split_moments(X, torch.zeros(20, device=DEVICE), t, 2, 64)
     assert (~torch.isfinite(found.diagonal())).nonzero().ravel().tolist() == [3]
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_scatter_of_a_class_is_the_same_by_weights_as_of_a_copy(monkeypatch, problem, is_weighted):
+    X, t, weight = problem
+    rows, codes = DeviceRows(X), DeviceVector((t == 0).long())  # of class 0 two thirds, and of class 1 the rest
+    share = np.asarray(weight.cpu()) if is_weighted else None
+    mean = np.full(X.shape[1], 0.4)
+    Z = np.asarray(X.cpu(), dtype=float) - np.float32(0.4)
+    monkeypatch.setattr(stats_device, "_takes_kernels", lambda rows: True)
+    for k in (0, 1):
+        w = (np.asarray(codes) == k) * (1.0 if share is None else share)
+        found = stats_device.scatter_of_class(rows, mean, codes, share, k)
+        assert relative(torch.as_tensor(found), (Z * w[:, None]).T @ Z) < 1e-5
 
 
 NAN_THAT_WRAPS = np.uint32(0x7FFFFFFF)  # the one that CUDA makes: rounded by its bits it would be -0
