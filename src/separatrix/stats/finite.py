@@ -43,8 +43,9 @@ def require_finite(source: Source, *, allow_nan: bool = False) -> None:
                 "or choose another basis."
             )
         raise DataError(
-            f"Input X contains {'infinity' if allow_nan else 'NaN or infinity'} in {said}. "
-            "Drop those rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
+            f"Input X contains {'infinity' if allow_nan else 'NaN or infinity'} in {said}. Drop those rows "
+            f"(of a scan with where={_condition(source.columns[bad[0]], allow_nan=allow_nan)!r}), or fill them in (for "
+            "example with sklearn.impute.SimpleImputer)."
         )
 
 
@@ -61,6 +62,12 @@ def require_squares(source: Source) -> None:
         if len(bad):
             said = _listed(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
             raise DataError(f"Values too large to square{where}: {said}. {remedy}")
+
+
+def _condition(column: str, *, allow_nan: bool) -> str:
+    """What holds for the rows to keep, in SQL."""
+    quoted = '"' + column.replace('"', '""') + '"'
+    return f"{quoted} IS NULL OR NOT isinf({quoted})" if allow_nan else f"isfinite({quoted})"
 
 
 def _listed(source: Source, columns: Codes | Array, remarks: list[str], most: int = 8) -> str:
