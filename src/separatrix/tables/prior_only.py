@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._array import Array, Rows, bincount
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.data import Block, labels_of
+from separatrix.data.watch import watched
 from separatrix.shell import Classifier, require_finite, unchanged_on_error
 from separatrix.stats import Tally
 
@@ -58,8 +59,9 @@ class PriorOnly(Classifier):
         K = len(training.classes)
         self.class_count_ = training.source.reduce(partial(_class_count, n_classes=K)).count
         rows = np.repeat(NOWHERE, K, axis=0)
-        self.bias_ = BayesianLogisticRegression().fit(rows, np.arange(K), sample_weight=self.class_count_)
-        self._p, self.log_evidence_ = self.bias_.predict_proba(NOWHERE)[0], self.bias_.log_evidence_
+        with watched(lambda done, total, number: None):  # whoever watches the table need not hear of K rows
+            self.bias_ = BayesianLogisticRegression().fit(rows, np.arange(K), sample_weight=self.class_count_)
+            self._p, self.log_evidence_ = self.bias_.predict_proba(NOWHERE)[0], self.bias_.log_evidence_
         N = self.class_count_.sum()
         likelihood = float(special.xlogy(self.class_count_, self.class_count_ / N).sum())
         self.bic_ = float((K - 1) * np.log(N) - 2 * likelihood)

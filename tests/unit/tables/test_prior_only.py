@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import separatrix as sx
 from separatrix.data.scan import scan
+from separatrix.data.watch import watched
 from separatrix.tables.prior_only import PriorOnly
 
 X = np.zeros((60, 1)) + np.arange(60.0)[:, None]
@@ -96,3 +97,12 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was():
     with pytest.raises(ValueError, match="infinity|NaN"):
         model.fit(np.full((3, 1), np.inf), ["a", "b", "b"])
     assert model.classes_ is before
+
+
+def test_whoever_watches_hears_of_the_rows_of_the_table_alone():
+    heard = []
+    with watched(lambda done, total, number: heard.append((total, number))):
+        PriorOnly().fit(np.zeros((50, 2)), np.arange(50) % 3)
+    assert heard
+    assert {total for total, _ in heard} == {50}
+    assert sorted({number for _, number in heard}) == list(range(1, 1 + max(number for _, number in heard)))
