@@ -74,7 +74,8 @@ def run_trials(prepared: Prepared, tell: Stages) -> tuple[Comparison, dict[str, 
     """All models compared, and what each warned of while it was fitted."""
     trials: list[Trial] = []
     said: dict[str, list[Note]] = {}
-    PriorOnly().fit(np.zeros((2, 1)), [0, 1])  # loads what the first model would otherwise be charged for
+    K = len(prepared.train.classes)
+    PriorOnly().fit(np.zeros((K, 1)), np.arange(K))  # loads what the first model would otherwise be charged for
     left = {} if tell.progress is None else forecast(prepared.train.n_rows, _weights(prepared))
     for name, model in prepared.models.items():
         tell(f"{name}, {prepared.train.n_rows:,} rows", sum(left.values()))
