@@ -26,7 +26,7 @@ class Facts:
 
     ``labels`` are those of the two sides where one of ``n_classes`` classes is of interest, else of all classes.
     ``baseline_loss`` is the log-loss of always saying the shares of the classes, ``baseline_accuracy`` the accuracy of
-    always saying the largest. ``n_learnt`` rows are what the model itself has learnt from. ``excess`` is the mean
+    always saying ``labels[largest]``. ``n_learnt`` rows are what the model itself has learnt from. ``excess`` is the mean
     probability of the decisions minus the share of right ones: above zero is over-confident.
     """
 
@@ -41,6 +41,7 @@ class Facts:
     baseline_accuracy: float
     excess: float
     labels: tuple[str, ...]
+    largest: int
     n_classes: int
     is_held_out: bool | None
     is_prior_only: bool
@@ -68,7 +69,9 @@ class Facts:
     @property
     def by_rote(self) -> str:
         """What the baseline of accuracy does."""
-        return f"always saying {self.labels[0]}" if self.is_one_of_many else "always saying the largest class"
+        return (
+            f"always saying {self.labels[self.largest]}" if self.is_one_of_many else "always saying the largest class"
+        )
 
     @property
     def whose(self) -> str:
@@ -98,6 +101,7 @@ def facts_of(study: Study) -> Facts:
         baseline_accuracy=float((codes == share.argmax()).mean()),
         excess=float(P.max(axis=1).mean()) - hits.value,
         labels=tuple(shortened(label_text(label), LONGEST) for label in study.classes),
+        largest=int(share.argmax()),
         n_classes=len(study.model.classes_),
         is_held_out=study.is_held_out,
         is_prior_only=isinstance(study.model.estimator_, PriorOnly),

@@ -75,6 +75,17 @@ def test_one_of_five_classes_is_seen_against_all_others(pallida):
     assert facts.is_one_of_many
 
 
+@pytest.mark.parametrize(("share", "said"), [(0.1, "always saying not pallida"), (0.9, "always saying pallida")])
+def test_the_baseline_of_accuracy_says_the_larger_side_whichever_it_is(pallida, share, said):
+    k = pallida.classes.tolist().index("pallida")
+    counts = np.full(5, (1000 - 1000 * share) / 4)
+    counts[k] = 1000 * share
+    facts = facts_of(facing(replace(pallida, counts=counts)))
+    assert facts.by_rote == said
+    is_named = pallida.held_out.codes == k
+    assert facts.baseline_accuracy == pytest.approx(np.mean(is_named if share > 0.5 else ~is_named))
+
+
 def test_its_weights_and_curves_are_those_it_has_among_the_five(pallida):
     turned, k = facing(pallida), pallida.classes.tolist().index("pallida")
     assert turned.coefficients == tuple(c for c in pallida.coefficients if c.label == "pallida")
