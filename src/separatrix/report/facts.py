@@ -26,8 +26,8 @@ class Facts:
 
     ``labels`` are those of the two sides where one of ``n_classes`` classes is of interest, else of all classes.
     ``baseline_loss`` is the log-loss of always saying the shares of the classes, ``baseline_accuracy`` the accuracy of
-    always saying ``labels[largest]``. ``n_learnt`` rows are what the model itself has learnt from. ``excess`` is the mean
-    probability of the decisions minus the share of right ones: above zero is over-confident.
+    always saying ``labels[largest]``. ``n_learnt`` rows are what the model itself has learnt from. ``excess`` is the
+    mean probability of the decisions minus the share of right ones: above zero is over-confident.
     """
 
     n_rows: int
