@@ -17,13 +17,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from separatrix._arguments import check_count, check_option
 from separatrix.data.table.batch import did_you_mean
 from separatrix.data.table.categories import Options, cannot_be, category
-from separatrix.data.table.dates import PIVOT, SHORT, YEAR_FIRST
+from separatrix.data.table.dates import ORDERS, PIVOT, SHORT, YEAR_FIRST, read_dates
 from separatrix.data.table.facts import ColumnFacts, TableFacts
 from separatrix.data.table.ids import reason_for_id
 from separatrix.data.table.levels import Level
@@ -136,7 +137,10 @@ def _inferred(name: str, facts: ColumnFacts, options: Options) -> Plan:
         return _number_or_id(name, facts, options)
     if facts.dates and facts.dates.count and not facts.declared:
         return _guessed_date(name, facts, options) if facts.as_dates.way in SHORT else _date(name, facts, options)
-    return _text(name, facts, options)
+    plan = _text(name, facts, options)
+    if isinstance(plan, DropPlan) and _are_dates(facts):
+        plan = replace(plan, why=f"{plan.why}; dates, but not all written alike: write them as YYYY-MM-DD")
+    return plan
 
 
 def _guessed_date(name: str, facts: ColumnFacts, options: Options) -> Plan:
@@ -148,6 +152,12 @@ def _guessed_date(name: str, facts: ColumnFacts, options: Options) -> Plan:
         return plan
     doubt = "dates with years of two digits, of which no day tells itself from a month: write them as YYYY-MM-DD"
     return replace(plan, why=f"{plan.why}; {doubt}")
+
+
+def _are_dates(facts: ColumnFacts) -> bool:
+    """Whether each value is a date in one way or another; by the first of them."""
+    texts = [written(value) for value in islice(facts.levels.counts, 100)]
+    return bool(texts) and all(any(read_dates([text], order) is not None for order in ORDERS) for text in texts)
 
 
 def _number_or_id(name: str, facts: ColumnFacts, options: Options) -> Plan:

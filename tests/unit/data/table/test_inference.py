@@ -229,3 +229,14 @@ def test_years_of_two_digits_in_which_days_could_be_months_are_no_dates_unless_s
     (said,) = infer_types(table_facts(table), {"day": "date"}).plans
     assert said.kind == "date"
     assert "could have the month first, years of two digits as well" in said.note
+
+
+@pytest.mark.parametrize("others", ["%d/%m/%y", "%m/%d/%Y", "%Y-%m-%d"])
+def test_dates_that_are_not_written_alike_are_dropped_and_told_so(others):
+    days = pd.date_range("2001-01-01", periods=60, freq="13D")
+    texts = [day.strftime("%d/%m/%Y" if i % 2 else others) for i, day in enumerate(days)]
+    (plan,) = schema({"day": texts}).plans
+    assert plan.kind == "id or text"
+    assert plan.why.endswith("dates, but not all written alike: write them as YYYY-MM-DD")
+    (text,) = schema({"day": [*texts[:-1], "when it rained"]}).plans
+    assert "dates" not in text.why
