@@ -8,7 +8,7 @@ it cannot say with certainty it leaves out, so that a row group is passed over o
     age > 30 OR  lower(city) = 'rome'     ->   nothing
 
 DuckDB, which evaluates the condition on the rows that are read, has NaN above every number, and statistics do not
-tell of NaN. So ``x > 3`` is left out where x is a float, and ``x < 3`` is not.
+tell of NaN. So ``x > 3`` is left out where x is a float, and ``x < 3`` is not; nor does a constant NaN say anything.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from contextlib import closing
 from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 MIRRORED = {operator.lt: operator.gt, operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le}
 FALSE_FOR_NAN = (operator.eq, operator.lt, operator.le)
+DIGITS = 15  # of a decimal that doubles tell from every other one
+ENDS = (date.min, date.max, datetime.min, datetime.max)  # as which DuckDB gives out infinity too
 
 
 def parse(where: str) -> tuple[Any, str]:
@@ -114,7 +117,7 @@ def _compared(left: Any, compare: Callable[[Any, Any], Any], right: Any, schema:
     name = _column(left, schema)
     if name is None or not _is_constant(right):
         return None
-    constant = _same(_value(right, database), schema.field(name).type, compare)
+    constant = _same(*_value(right, database), schema.field(name).type, compare)
     return None if constant is None else compare(pc.field(name), constant)
 
 
@@ -122,39 +125,52 @@ def _is_constant(node: Any) -> bool:
     return node["class"] == "CONSTANT" or (node["class"] == "CAST" and _is_constant(node["child"]))
 
 
-def _value(node: Any, database: Any) -> Any:
-    """Of a constant: DuckDB says, as how it writes one in its tree is its own affair."""
+def _value(node: Any, database: Any) -> tuple[Any, str]:
+    """Of a constant, and its type: DuckDB says, as how it writes one in its tree is its own affair."""
     import duckdb
 
     query = _serialized(database, "SELECT 1")
     query["statements"][0]["node"]["select_list"] = [node]
     try:
         text = database.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(query)]).fetchall()[0][0]
-        return database.execute(text).fetchall()[0][0]
+        value, kind = database.execute(f"SELECT v, typeof(v) FROM ({text}) AS constant(v)").fetchall()[0]
     except duckdb.Error:  # a cast that fails; whoever evaluates the condition says so
-        return None
+        return None, ""
+    return value, kind
 
 
-def _same(value: Any, kind: pa.DataType, compare: Callable[[Any, Any], Any]) -> Any:
-    """The constant as a scalar of the column's own type, where the comparison is one of that type; None elsewhere."""
+def _same(value: Any, of: str, kind: pa.DataType, compare: Callable[[Any, Any], Any]) -> Any:
+    """The constant, of a type of DuckDB's, as a scalar of the column's own type; None where they may differ."""
     import pyarrow as pa
 
     types = pa.types
     if types.is_integer(kind):
         fits = type(value) is int
     elif types.is_float64(kind):
-        fits = type(value) in (int, float, Decimal) and compare in FALSE_FOR_NAN
+        fits = compare in FALSE_FOR_NAN and _is_one_double(value)
         value = float(value) if fits else value
     elif types.is_string(kind) or types.is_large_string(kind):
-        fits = type(value) is str
+        fits = of == "VARCHAR"
     elif types.is_date32(kind):
-        fits = type(value) is date
+        fits = of == "DATE" and value not in ENDS
     else:
-        fits = types.is_timestamp(kind) and kind.tz is None and type(value) is datetime
-    try:
-        return pa.scalar(value, kind) if fits else None
-    except (pa.ArrowException, OverflowError):  # beyond what the column can hold
+        fits = types.is_timestamp(kind) and kind.tz is None and of == "TIMESTAMP" and value not in ENDS
+    if not fits or value is None:
         return None
+    try:  # beyond what the column can hold, or between two values of it (a moment of which it knows the second)
+        return pa.scalar(value, pa.timestamp("us")).cast(kind) if types.is_timestamp(kind) else pa.scalar(value, kind)
+    except (pa.ArrowException, OverflowError):
+        return None
+
+
+def _is_one_double(value: Any) -> bool:
+    """Whether a number is, to everyone, the same double: not NaN, nor of so many digits that roundings differ."""
+    if type(value) is float:
+        return not isnan(value)
+    if type(value) not in (int, Decimal):
+        return False
+    _, digits, exponent = Decimal(value).as_tuple()
+    return max(len(digits), -int(exponent)) <= DIGITS
 
 
 def _serialized(database: Any, query: str) -> Any:

@@ -173,8 +173,9 @@ class FileRows:
     def _groups(self) -> tuple[tuple[int, ...] | None, ...]:
         """Of each file the row groups that may have a row that counts; None of one that has no groups."""
         wanted = None if self.where is None else self.schema(self.where.columns)
+        implied = None if self.where is None or wanted is None else self.where.implies(wanted)
         return tuple(
-            None if file.groups is None else possible_groups(file.table.path, len(file.groups), self.where, wanted)
+            None if file.groups is None else possible_groups(file.table.path, len(file.groups), implied, wanted)
             for file in self.files
         )
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from separatrix.data.files import TableFile
 from separatrix.data.files.location import FORMATS
-from separatrix.data.scan.where import Condition
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,21 +31,20 @@ def group_rows(table: TableFile) -> tuple[int, ...] | None:
         return tuple(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
 
 
-def possible_groups(path: Path, n_groups: int, where: Condition | None, schema: pa.Schema | None) -> tuple[int, ...]:
-    """Row groups whose statistics do not exclude a condition on columns of these types."""
+def possible_groups(path: Path, n_groups: int, implied: Any, schema: pa.Schema | None) -> tuple[int, ...]:
+    """Row groups whose statistics do not exclude what a condition implies (None: nothing) on columns of these types."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
     every = tuple(range(n_groups))
-    if where is None or schema is None:
+    if implied is None or schema is None:
         return every
     (fragment,) = ds.dataset(path, format="parquet").get_fragments()
     stored = fragment.physical_schema
     if any(stored.field(column.name).type != column.type for column in schema):
         return every  # the condition is on what the values are widened to
-    expression = where.implies(schema)
     try:
-        return every if expression is None else tuple(group.id for group in fragment.subset(expression).row_groups)
+        return tuple(group.id for group in fragment.subset(implied).row_groups)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return every  # who evaluates the condition on the rows says what is wrong with it
 
