@@ -57,8 +57,8 @@ class ExcelSheet(AbstractTable):
                 f"What stands above the names of the columns was left out as a title: {shortened(self._head.title)}."
             )
         if self._head.is_double:
-            shown = ", ".join(map(repr, self.columns[:3]))
-            self._notes.append(f"The names of the columns were put together from two rows: {shown}, ...")
+            shown = ", ".join(map(repr, self.columns[:3])) + (", ..." if len(self.columns) > 3 else "")
+            self._notes.append(f"The names of the columns were put together from two rows: {shown}.")
 
     def _read_kinds(self) -> None:
         """Find what the columns hold; those beyond the last name count only where there is something in them."""

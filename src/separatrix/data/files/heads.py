@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from separatrix.data.files.dialect import AGREED, AMOUNT, TITLES
+from separatrix.data.table.parse import GAP_WORDS
 
 __all__ = ["Head", "find_head"]
 
@@ -63,11 +64,14 @@ def _are_names(names: Row, below: Sequence[Row]) -> bool:
 def _double(upper: Row, below: Sequence[Row]) -> tuple[str, ...]:
     """The names of two rows put together; nothing where the second row is no row of names.
 
-    It is one where it fills every gap of the first, and has words over columns of numbers or dates.
+    It is one where it fills every gap of the first, and has words over columns of numbers or dates; a word for a gap
+    is a value.
     """
     if len(below) < 2 or not below[0] or (all(map(_is_filled, upper)) and len(_trimmed(below[0])) <= len(upper)):
         return ()
     lower = _trimmed(below[0])
+    if any(isinstance(cell, str) and cell.strip().casefold() in GAP_WORDS for cell in lower):
+        return ()
     width = max(len(upper), len(lower))
     pairs = [(_cell(upper, d), _cell(lower, d)) for d in range(width)]
     filled = [cell for pair in pairs for cell in pair if _is_filled(cell)]

@@ -68,3 +68,9 @@ def test_a_row_of_data_under_a_gap_is_no_second_row_of_names():
         assert not find_head([["who", None, "size"], first, ["bob", "blue", 4], ["eve", "blue", 5]]).is_double
     words = [["who", None], ["ann", "red"], ["bob", "blue"], ["eve", "green"]]
     assert not find_head(words).is_double
+
+
+@pytest.mark.parametrize("gap", ["n/a", "NA ", "?", "unknown"])
+def test_a_first_row_of_words_for_gaps_is_data(gap):
+    rows = [[None, "first", "second"], ["ann", gap, gap], ["bob", 3, 4], ["eve", 5, 6]]
+    assert find_head(rows) == ((None, "first", "second"), 0, 1, "", False)
