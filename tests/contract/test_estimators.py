@@ -38,17 +38,13 @@ ESTIMATORS = {
     "naive_bayes": (sx.NaiveBayes(), {}),
     "exponential_family": (sx.ExponentialFamilyClassifier(), {}),
     "logistic": (sx.LogisticRegression(), {}),
-    "logistic_newton": (sx.LogisticRegression(solver="newton"), {}),
     "logistic_lbfgs": (sx.LogisticRegression(solver="lbfgs"), {}),
-    "logistic_gradient": (sx.LogisticRegression(solver="gradient"), {}),
     "logistic_stochastic": (sx.LogisticRegression(solver="stochastic", tol=1e-10), {}),
     "probit": (sx.ProbitRegression(), {}),
     "label_noise": (sx.LabelNoiseLogisticRegression(), {}),
-    "label_noise_given": (sx.LabelNoiseLogisticRegression(noise=0.05), {}),
     "bayesian": (sx.BayesianLogisticRegression(), {}),
-    "bayesian_laplace": (sx.BayesianLogisticRegression(approximation="laplace"), {}),
     "bayesian_probit": (sx.BayesianLogisticRegression(likelihood="probit"), {}),
-    "bayesian_tuned": (sx.BayesianLogisticRegression(tune="evidence"), AVERAGED),
+    "bayesian_tuned": (sx.BayesianLogisticRegression(approximation="laplace", tune="evidence"), AVERAGED),
     "perceptron": (
         sx.Perceptron(),
         dict.fromkeys(
