@@ -38,3 +38,4 @@ def test_codes_stay_on_the_device():
     assert np.asarray(vector == 2).tolist() == [False, True, False, True]
     assert np.asarray(vector[np.array([1, 2])]).tolist() == [2, 1]
     assert (~(vector < 2)).sum() == 2
+    assert np.asarray(DeviceRows(torch.ones(3, 2)).in_one_class()).tolist() == [0, 0, 0]

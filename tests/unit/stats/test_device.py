@@ -12,10 +12,12 @@ from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.stats import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter, class_moments
 from separatrix.stats.extent import extent
 from separatrix.stats.objective import Design, largest_share, least_lead, value_grad, value_grad_hess
+from separatrix.stats.sample import collect_sample, representative_sample
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from separatrix.data.device import OnDevice  # noqa: E402
+from separatrix.data.tensors import DeviceVector  # noqa: E402
 from separatrix.stats.device import LIKELIHOODS  # noqa: E402
 
 N, M = 6000, 3
@@ -88,3 +90,13 @@ def test_extents_are_those_of_the_host(sources):
     host, device = (source.reduce(extent) for source in sources)
     for name in ("low", "high", "radius"):
         assert_allclose(getattr(device, name), getattr(host, name), rtol=1e-14)
+
+
+def test_a_sample_is_that_of_the_host_and_its_labels_stay_where_they_are(rng):
+    X, t = rng.normal(size=(N, M)), rng.integers(2, size=N)
+    device = OnDevice(torch.as_tensor(X), N).with_numbers(DeviceVector(torch.as_tensor(t)), None, None)
+    host, there = (representative_sample(source, 100, 10) for source in (as_source(X, t), device))
+    assert isinstance(there.t, DeviceVector)
+    assert np.array_equal(np.asarray(there.t), host.t)
+    assert np.array_equal(there.tensor.numpy(), host.reader.read(slice(0, host.n_rows)))
+    assert np.array_equal(collect_sample(device, 100).t, host.t)
