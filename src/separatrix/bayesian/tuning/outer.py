@@ -165,11 +165,12 @@ def _climb(a: Seen, b: Seen, c: Seen, witness: Seen | None, *, tol: float, close
     low, high = (EDGE - 1) * left, (1 - EDGE) * right
     if bend <= 0:
         return None
-    if slope * slope >= 4 * bend * tol:
-        return float(b[0] + np.clip(0.5 * slope / bend, low, high))
+    top = float(np.clip(0.5 * slope / bend, low, high))
+    if slope * slope >= 4 * bend * tol and abs(top) >= closed:  # else it is on b, which was seen
+        return b[0] + top
     if witness is None:
         return None
     s, w = np.linspace(low, high, GRID), witness[0] - b[0]
     third = (witness[1] - b[1] - slope * w + bend * w * w) / ((w + left) * w * (w - right))
     rise = slope * s - bend * s * s + third * (s + left) * s * (s - right)
-    return float(b[0] + s[rise.argmax()]) if rise.max() >= tol else None
+    return float(b[0] + s[rise.argmax()]) if rise.max() > tol else None

@@ -40,6 +40,15 @@ def test_a_hill_is_climbed_to_its_top(top, height):
     assert max(trial.log_evidence for trial in found.tried) == found.result.log_evidence
 
 
+@pytest.mark.parametrize("coarse", [3, 4, 5])
+def test_a_hill_whose_top_was_seen_at_first_is_not_fitted_there_again(coarse):
+    seen = []
+    middle = (coarse // 2 + 0.5) / coarse  # one of the points of the first look
+    found = tune_outer(profile(lambda u: -((u - middle) ** 2), seen), 0.0, 1.0, log=False, coarse=coarse, max_fits=9)
+    assert found.value == pytest.approx(middle, abs=1e-6)
+    assert len({x for x, _ in seen}) == len(seen) <= 9
+
+
 def test_of_two_hills_the_higher_is_climbed():
     found = tune_outer(profile(lambda u: -20 * min((u - 1) ** 2, (u - 3) ** 2 - 0.2)), 0.0, 4.0, log=False, tol=1e-6)
     assert_allclose(found.value, 3.0, atol=1e-3)
