@@ -26,6 +26,7 @@ from separatrix._array import Array
 
 # Read once: libraries that start processes set it for those in the environment of this one.
 LIMIT = os.environ.get("OMP_NUM_THREADS", "")
+KEPT = 2**25  # bytes that a thread keeps at most: several blocks of the usual size
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -64,10 +65,15 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator
 def scratch(shape: tuple[int, ...], dtype: Any) -> Array:
     """An array to work in, whatever it holds; the next call in this thread may hand out the same memory.
 
+    So nothing that is returned, or that outlives the block, may be a view of it; and who works in it calls nobody who
+    does too. What is larger than `KEPT` is not kept: a thread may live as long as the program does.
+
     Fresh memory is cleared page by page before a program may write to it, which takes as long as a product with it.
     An allocator may spare that by keeping what was freed, but that of a Dask worker is told to give it back at once.
     """
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
+    if n_bytes > KEPT:
+        return np.empty(shape, dtype)
     if _Kept.bytes.nbytes < n_bytes:
         _Kept.bytes = np.empty(n_bytes, np.uint8)
     return np.asarray(_Kept.bytes[:n_bytes].view(dtype).reshape(shape))

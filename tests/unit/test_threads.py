@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from separatrix import _threads
 from separatrix._threads import map_in_order, n_threads, scratch, single_thread_blas
 
 
@@ -96,3 +97,11 @@ def test_a_thread_works_in_memory_that_it_keeps_and_no_other_has():
     assert not np.shares_memory(first, other)
     longer = scratch((1000,), np.float64)
     assert np.shares_memory(longer, scratch((3, 4), np.float64))
+
+
+def test_a_thread_does_not_keep_what_is_large(monkeypatch):
+    monkeypatch.setattr(_threads, "KEPT", 800)
+    few = scratch((100,), np.float64)
+    assert scratch((101,), np.float64).shape == (101,)
+    assert not np.shares_memory(scratch((101,), np.float64), scratch((101,), np.float64))
+    assert np.shares_memory(few, scratch((100,), np.float64))
