@@ -55,7 +55,8 @@ def make_condition(where: Any, table: Typed) -> Condition:
     Raises
     ------
     DataError
-        Where it is neither SQL nor an expression of Arrow, or speaks of a column that is not there.
+        Where it is neither SQL nor an expression of Arrow, or speaks of a column that is not there, or of two that SQL
+        cannot tell apart.
     """
     import pyarrow.compute as pc
 
@@ -67,6 +68,11 @@ def make_condition(where: Any, table: Typed) -> Condition:
     for name in used:
         if name not in table.columns:
             raise DataError(f"where={where!r}: the table has no column {name!r}.{did_you_mean(name, table.columns)}")
+    if len({name.lower() for name in used}) < len(used):
+        raise DataError(
+            f"where={where!r} names columns that differ in case alone ({', '.join(used)}), which are one and "
+            "the same to SQL. Give an expression of Arrow: pyarrow.compute.field('a') > 3."
+        )
     return SqlCondition(where, used or table.columns[:1])  # DuckDB must have something to look at
 
 

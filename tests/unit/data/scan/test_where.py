@@ -91,6 +91,17 @@ def test_types_are_left_as_they_are():
     assert out.schema == batch.schema
 
 
+def test_columns_that_sql_cannot_tell_apart_are_refused_and_arrow_can():
+    """DuckDB would take the first for both."""
+    batch = pa.record_batch({"a": [1, 2, 3], "A": [9, 1, 9]})
+    with pytest.raises(DataError, match=r"differ in case alone \(a, A\).*expression of Arrow"):
+        make_condition("a > 1 AND A > 5", Typed(batch))
+    (kept,) = make_condition((pc.field("a") > 1) & (pc.field("A") > 5), Typed(batch)).keep([batch])
+    assert kept.column("a").to_pylist() == [3]
+    (alone,) = make_condition("A > 5", Typed(batch)).keep([batch])
+    assert alone.column("a").to_pylist() == [1, 3]
+
+
 @pytest.mark.parametrize(
     ("where", "said"),
     [
