@@ -31,7 +31,7 @@ from separatrix.data.scan.labels import LabelTally
 from separatrix.data.scan.opened import tally_piece
 from separatrix.data.scan.part import BlockPlan, Part, blocks_of, pieces_of
 from separatrix.data.scan.passes import Origin, require_rows, tried_twice
-from separatrix.data.scan.source import Scanned
+from separatrix.data.scan.source import Scanned, stacked
 from separatrix.data.source import Stat
 from separatrix.data.table import TableFacts, table_facts
 from separatrix.exceptions import DataError
@@ -177,7 +177,7 @@ class SharedScan:
         answers = self.workers.compute(lazy, [part.n_rows or 0 for part in self.parts])
         some = [answer for found in answers for answer in found]
         require_rows(len(some), self.scanned.passes.origin.title)
-        return np.concatenate(some)
+        return stacked(iter(some), sum(answer.shape[0] for answer in some))
 
 
 def reduce_share(

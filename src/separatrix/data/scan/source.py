@@ -27,7 +27,7 @@ from separatrix.data.scan.passes import Passes
 from separatrix.data.source import Stat
 from separatrix.data.watch import Progress
 
-__all__ = ["Scanned"]
+__all__ = ["Scanned", "stacked"]
 
 State = TypeVar("State")
 Answer = TypeVar("Answer")
@@ -100,7 +100,7 @@ class Scanned:
 
         def consume(pieces: Iterator[Piece], progress: Progress) -> Array:
             answers = bare._mapped(lambda block: row_function(block.X), pieces, progress)
-            return _stacked(answers, self.passes.ledger.n_rows)
+            return stacked(answers, self.passes.ledger.n_rows)
 
         return self.passes.run(consume, MAP_BLOCKS * self.plan.rows)
 
@@ -127,12 +127,12 @@ class Scanned:
         )
 
 
-def _stacked(answers: Iterator[Array], n_rows: int | None) -> Array:
+def stacked(answers: Iterator[Array], n_rows: int | None) -> Array:
     """The answers one below another; written to their place where it is known how many there will be."""
     first = next(answers)
     if is_sparse(first):
-        stacked = sparse.vstack([first, *answers], format="csr")
-        return sparse.csr_array(stacked)  # type: ignore[no-any-return]  # SciPy ships no types
+        whole = sparse.vstack([first, *answers], format="csr")
+        return sparse.csr_array(whole)  # type: ignore[no-any-return]  # SciPy ships no types
     if n_rows is None:
         return np.concatenate([first, *answers])
     whole = np.empty((n_rows, *first.shape[1:]), first.dtype)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 import separatrix as sx
 from problems import blobs, names
@@ -69,6 +70,11 @@ def test_answers_come_back_in_the_order_of_the_rows(folder):
     alone, shared = both(folder)
     model = sx.LogisticRegression().fit(alone)
     np.testing.assert_allclose(model.predict_proba(shared), model.predict_proba(alone), rtol=1e-12)
+
+
+def test_sparse_answers_stay_sparse(folder):
+    alone, shared = (rows.open_rows(None).rows().map(sparse.csr_array) for rows in both(folder))
+    np.testing.assert_array_equal(shared.toarray(), alone.toarray())
 
 
 @pytest.mark.parametrize("model", [sx.Perceptron(), sx.LogisticRegression(solver="stochastic")])
