@@ -129,6 +129,11 @@ def conforming(table: Any, likeness: Any, partition: int) -> Any:
                 f"{did_you_mean(str(name), list(map(str, own)))} Give every partition the same columns: "
                 "X.map_partitions(lambda part: part.rename(columns=...))."
             )
+        if own.count(name) > 1:
+            raise DataError(
+                f"Partition {partition} has {own.count(name)} columns that are called {name!r}. Give every partition "
+                "columns that are named apart: look at how it was made."
+            )
     return table if own == names else table[names]
 
 

@@ -104,6 +104,7 @@ def test_columns_of_a_partition_are_found_by_name():
     ("table", "likeness", "said"),
     [
         (FRAME.rename(columns={"b": "bb"}), FRAME[:0], r"Partition 4 has no column 'b'.*mean 'bb'.*map_partitions"),
+        (FRAME[["a", "b", "a"]], FRAME[:0], "Partition 4 has 2 columns that are called 'a'"),
         (FRAME.assign(b="x"), FRAME[:0], r"In partition 4: Columns that are not numbers: 'b'"),
         (X[:, :1], X[:0], "Partition 4 has 1 columns, and the Dask array says that it has 2"),
     ],
