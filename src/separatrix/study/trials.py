@@ -75,7 +75,8 @@ def run_trials(prepared: Prepared, tell: Stages) -> tuple[Comparison, dict[str, 
     trials: list[Trial] = []
     said: dict[str, list[Note]] = {}
     K = len(prepared.train.classes)
-    PriorOnly().fit(np.zeros((K, 1)), np.arange(K))  # loads what the first model would otherwise be charged for
+    with captured():  # loads what the first model would otherwise be charged for
+        PriorOnly().fit(np.zeros((K, 1)), np.arange(K))
     left = {} if tell.progress is None else forecast(prepared.train.n_rows, _weights(prepared))
     for name, model in prepared.models.items():
         tell(f"{name}, {prepared.train.n_rows:,} rows", sum(left.values()))
