@@ -100,11 +100,11 @@ def fit_and_write(
         rows = studies.everything_of(question)
         study = replace(study_of(compared, level=level, progress=progress, everything=rows), positive=side)
         contents = studies.contents_of(study, model=model, report=report)
+    write_together((beside or {}) | contents)  # before it is told: who reads only the first lines loses no model
     studies.say_table(question, study, voice)
     studies.say_choice(study, voice)
     studies.say_columns(study, voice)
     voice.notes([*said, *studies.notes_to_say(study.notes)])
-    write_together((beside or {}) | contents)
     files = {"data": next(iter(beside))} if beside else {}
     files |= {"model": model} | ({} if report is None else {"report": report})
     studies.say_files(files, voice)

@@ -48,11 +48,10 @@ def report(
     voice = Voice(as_json=as_json)
     study, said = _examined(fitted, model, data, target, level, hidden=as_json)
     study = replace(study, positive=side)
-    contents = contents_of(study, report=output, saved=model)
+    write_together(contents_of(study, report=output, saved=model))
     voice.say(f"{data}: {study.n_rows:,} rows of {name_of(data)} judged by {model}.")
     _say_figures(study, voice)
     voice.notes([*said, *notes_to_say(study.notes)])
-    write_together(contents)
     say_files({"report": output}, voice)
     voice.finish(study_document(study, [*said, *map(str, study.notes)], {"report": output}))
 

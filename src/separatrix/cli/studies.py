@@ -206,7 +206,7 @@ def say_choice(study: Study | Compared, voice: Voice) -> None:
 def contents_of(
     study: Study, *, model: str | None = None, report: str | None = None, saved: str | None = None
 ) -> dict[str, bytes]:
-    """What is to be written, by its path: the model, which remembers what it predicts, and the report.
+    """What is to be written, by its path: the model, which remembers the class of interest, and the report.
 
     The report names the model's file: that to be written, or the one where it was ``saved`` before.
     """
@@ -214,8 +214,7 @@ def contents_of(
     if model is not None:
         from separatrix.io import packed
 
-        study.model.target_name_, study.model.positive_ = study.target, study.positive
-        study.model.name_ = None if study.choice is None else study.choice.name
+        study.model.positive_ = study.positive
         contents[model] = packed(study.model)
     if report is not None:
         from separatrix.report import render

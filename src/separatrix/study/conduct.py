@@ -115,6 +115,7 @@ def study_of(
     tell = Stages(progress, before + LATER, done=before)
     final = _fitted_in_memory(compared, tell) if everything is None else _fitted_as_read(compared, everything, tell)
     model = final.model
+    model.target_name_, model.name_ = compared.target, compared.choice.name  # told by whatever opens its file
     tell("whether a plane separates the classes")
     separation = separation_of(model, final.numbers, final.codes) if final.codes is not None else None
     tell("effects of the columns")

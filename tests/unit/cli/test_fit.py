@@ -163,6 +163,18 @@ def test_all_files_or_none(folder, run, monkeypatch):
     assert sorted(path.name for path in folder.iterdir()) == ["loans.csv", "model.sx"]
 
 
+def test_who_stops_reading_at_the_first_line_has_the_model_all_the_same(folder, run, monkeypatch):
+    def gone(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("separatrix.cli.studies.say_table", gone)
+    result = run("fit", "loans.csv", "-t", "outcome", "--models", "prior", "-o", "new.sx", "--report", "new.html")
+    assert result.exit_code == 130
+    assert "Written before that: new.sx, new.html." in result.stderr
+    assert sx.load("new.sx").target_name_ == "outcome"
+    assert (folder / "new.html").exists()
+
+
 def test_the_report_names_the_model_where_it_is(folder, run):
     (folder / "kept").mkdir()
     words = ("-o", "kept/churn.sx", "--report", "new.html")

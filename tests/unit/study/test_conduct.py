@@ -58,6 +58,7 @@ def test_the_model_is_fitted_to_all_rows_and_can_be_kept(study, tmp_path):
     )
     again = sx.load(sx.save(study.model, tmp_path / "model.sx"))
     assert_array_equal(again.predict_proba(X), study.model.predict_proba(X))
+    assert (again.target_name_, again.name_) == (study.target, study.choice.name)
 
 
 def _numbers(study):
