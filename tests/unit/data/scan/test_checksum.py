@@ -50,6 +50,13 @@ def test_values_that_change_rows_change_it(what):
     assert checksum(replace(BLOCK, **{what: values})).rows != checksum(BLOCK).rows
 
 
+def test_whole_numbers_of_one_row_do_not_make_up_for_each_other():
+    """Counts have few bits, at one end of a word: with a small factor, 10 + 1 made up for 30 - 10."""
+    counts = np.asfortranarray(np.stack(np.meshgrid(*[np.arange(0.0, 60)] * 2), axis=-1).reshape(-1, 2))
+    sums = {checksum(Block(counts[[n]], None, None, range(1))).rows for n in range(len(counts))}
+    assert len(sums) == len(counts)
+
+
 def test_columns_that_change_places_change_it():
     assert checksum(replace(BLOCK, X=np.asfortranarray(X[:, [1, 0, 2]]))).rows != checksum(BLOCK).rows
 
