@@ -57,7 +57,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name.casefold(), by_fold, n=3)
     if near:
         return f" Did you mean {' or '.join(repr(by_fold[option]) for option in near)}?"
-    return f" There are {', '.join(map(repr, options[:10]))}{', ...' if len(options) > 10 else ''}."
+    more = len(options) - 10
+    return f" There are {', '.join(map(repr, options[:10]))}{f' and {more} more' if more > 0 else ''}."
 
 
 def open_batch(table: Any) -> Batch:
