@@ -113,6 +113,14 @@ class OpenFile(NamedTuple):
     stamp: FileStamp | None
     groups: tuple[int, ...] | None
 
+    def possible(self, implied: Any, wanted: pa.Schema | None) -> tuple[int, ...] | None:
+        """The row groups that may have a row that counts; None of a file that has no groups."""
+        if self.groups is None:
+            return None
+        if self.stamp is not None:
+            self.stamp.require()  # statistics of another file tell nothing of this one
+        return possible_groups(self.table.path, len(self.groups), implied, wanted)
+
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
@@ -174,10 +182,7 @@ class FileRows:
         """Of each file the row groups that may have a row that counts; None of one that has no groups."""
         wanted = None if self.where is None else self.schema(self.where.columns)
         implied = None if self.where is None or wanted is None else self.where.implies(wanted)
-        return tuple(
-            None if file.groups is None else possible_groups(file.table.path, len(file.groups), implied, wanted)
-            for file in self.files
-        )
+        return tuple(file.possible(implied, wanted) for file in self.files)
 
     def _part(self, file: OpenFile, columns: Sequence[str], groups: tuple[int, ...] | None) -> FilePart:
         names = list(dict.fromkeys([*columns, *(self.where.columns if self.where else ())]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.data.files import TableFile
 from separatrix.data.files.location import FORMATS
+from separatrix.data.files.parquet import reading_group
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,8 +40,9 @@ def possible_groups(path: Path, n_groups: int, implied: Any, schema: pa.Schema |
     every = tuple(range(n_groups))
     if implied is None or schema is None:
         return every
-    (fragment,) = ds.dataset(path, format="parquet").get_fragments()
-    stored = fragment.physical_schema
+    with reading_group(path):
+        (fragment,) = ds.dataset(path, format="parquet").get_fragments()
+        stored = fragment.physical_schema
     if any(stored.field(column.name).type != column.type for column in schema):
         return every  # the condition is on what the values are widened to
     try:

@@ -159,6 +159,21 @@ def test_a_file_that_changes_is_noticed_before_and_after_it_is_read(when, table,
         list(batches)
 
 
+@pytest.mark.parametrize("now", [None, b"PAR1 and no more", "another"])
+def test_a_file_that_changes_before_its_statistics_are_read_is_noticed_too(now, table, tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path)
+    origin = narrowed(path, "x0 < 0")
+    if now is None:
+        path.unlink()
+    elif now == "another":
+        pq.write_table(pa.table({"other": [1]}), path)
+    else:
+        path.write_bytes(now)
+    with pytest.raises(FileReadError, match=r"a\.parquet (is gone|has changed since it was opened)"):
+        origin.parts(["kind"])
+
+
 def test_a_condition_needs_no_column_of_the_model(table, tmp_path):
     origin = open_files(written(table, tmp_path / "a.parquet"), None)
     origin = replace(origin, where=make_condition("kind = 'oak'", origin))
