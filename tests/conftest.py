@@ -1,5 +1,6 @@
 """One floating-point policy and one random generator for every test."""
 
+import gc
 import os
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -14,6 +15,17 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, suppres
 settings.load_profile("repeatable")
 
 STATES = pytest.StashKey[dict]()  # of each module's generator, as its first test found it
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Thousands of tests and their modules stay to the end: nobody need look among them for garbage, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_runtest_setup(item):
