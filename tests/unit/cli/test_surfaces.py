@@ -53,7 +53,7 @@ def test_a_point_estimate_is_placed_by_its_alpha(rows, surfaces):
         ("evidence", sx.BayesianLogisticRegression(), "has no such functions"),
         ("evidence", sx.LinearDiscriminantAnalysis(), "has no such functions"),
         ("evidence", sx.LogisticRegression(alpha=0.0, basis=sx.basis.RBF(n_centres=3, centres="grid")), "no scale"),
-        ("likelihood", sx.LinearDiscriminantAnalysis(), "does not maximise p\\(t | x, w\\).*--models logistic"),
+        ("likelihood", sx.LinearDiscriminantAnalysis(), r"does not maximise p\(t \| x, w\).*--models logistic"),
         ("likelihood", sx.LogisticRegression(basis=sx.basis.RBF(n_centres=3, centres="grid")), "acts by curves"),
     ],
 )
