@@ -93,7 +93,7 @@ class RecordsFile(AbstractTable):
         kept: list[dict[str, Any]] = []
         with open_text(self.where, self._encoding) as stream, reading(self.where):
             text = io.TextIOWrapper(stream, encoding="utf-8")
-            for line, record in _not_too_deep(_values(text, self.path), self.path):
+            for line, record in _sound(_values(text, self.path), self.path):
                 if not isinstance(record, dict):
                     raise FileReadError(
                         f"{self.path}, line {line}: {json.dumps(record)[:40]} is no record. Each line, or each item of "
@@ -149,17 +149,35 @@ def _values(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
     return _listed(text, path, line) if character == "[" else _lines(text, path, character, line)
 
 
-def _not_too_deep(values: Iterator[tuple[int, Any]], path: object) -> Iterator[tuple[int, Any]]:
-    """The values; the decoder calls itself for each object inside of another."""
-    line = 0
+class _TwiceError(ValueError):
+    """An object has two values of one name, of which a dictionary would keep the last."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def _sound(values: Iterator[tuple[int, Any]], path: object) -> Iterator[tuple[int, Any]]:
+    """The values; what the decoder cannot place is in the record after the last that was whole."""
+    where = "the first record"
     try:
         for line, value in values:
             yield line, value
-    except RecursionError as error:
+            where = f"the record after that of line {line}"
+    except RecursionError as error:  # the decoder calls itself for each object inside of another
         raise FileReadError(
-            f"{path}: the record after that of line {line} has hundreds of objects or lists inside of each other, "
-            "which is no row of a table. Correct it, or leave it out."
+            f"{path}: {where} has hundreds of objects or lists inside of each other, which is no row of a table. "
+            "Correct it, or leave it out."
         ) from error
+    except _TwiceError as error:
+        raise FileReadError(f"{path}: {where} has two values called {str(error)!r}. Rename one of them.") from error
 
 
 def _lines(text: io.TextIOWrapper, path: object, begun: str, line: int) -> Iterator[tuple[int, Any]]:
@@ -168,7 +186,7 @@ def _lines(text: io.TextIOWrapper, path: object, begun: str, line: int) -> Itera
         if not content.strip():
             continue
         try:
-            yield number, json.loads(content)
+            yield number, DECODER.decode(content)
         except json.JSONDecodeError as error:
             raise FileReadError(
                 f"{path}, line {number} is not JSON ({error.msg}, at character {error.pos + 1}): "
@@ -179,7 +197,7 @@ def _lines(text: io.TextIOWrapper, path: object, begun: str, line: int) -> Itera
 
 def _listed(text: io.TextIOWrapper, path: object, line: int) -> Iterator[tuple[int, Any]]:
     """The items of a list whose bracket has been read, decoded one after the other from a window of text."""
-    decoder, window, at, is_over = json.JSONDecoder(), "", 0, False
+    window, at, is_over = "", 0, False
     while True:
         at, line = _skip(window, at, line)
         if at < len(window) and window[at] == "]":
@@ -187,7 +205,7 @@ def _listed(text: io.TextIOWrapper, path: object, line: int) -> Iterator[tuple[i
         try:
             if at == len(window):
                 raise json.JSONDecodeError("The list has no end", window, at)
-            value, end = decoder.raw_decode(window, at)
+            value, end = DECODER.raw_decode(window, at)
             if end == len(window) and not is_over:  # a number may go on
                 raise json.JSONDecodeError("More to come", window, at)
         except json.JSONDecodeError as error:

@@ -59,6 +59,8 @@ def test_a_list_is_decoded_wherever_the_text_is_cut(items, step, indent):
         ("t.json", '[{"a": 1},\n{"a": 2},\n{"a": oops}]', r"line 3: not JSON \(Expecting value: 'oops"),
         ("t.json", '[{"a": 1},\n{"a": 2}', r"line 2: not JSON \(The list has no end"),
         ("t.jsonl", '{"a": 1}\n' + '{"a": ' * 5000 + "1" + "}" * 5000, "after that of line 1 has hundreds of objects"),
+        ("t.jsonl", '{"a": 1}\n{"b": 1, "a": 2, "a": 3}', "after that of line 1 has two values called 'a'. Rename"),
+        ("t.json", '[{"u": {"a": 2, "a": 3}}]', "the first record has two values called 'a'"),
         ("t.json", "[]", "is empty: it holds no record"),
         ("t.jsonl", "", "is empty: it holds no record"),
     ],
