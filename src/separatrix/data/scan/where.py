@@ -55,8 +55,8 @@ def make_condition(where: Any, table: Typed) -> Condition:
     Raises
     ------
     DataError
-        Where it is neither SQL nor an expression of Arrow, or speaks of a column that is not there, or of two that SQL
-        cannot tell apart.
+        Where it is neither SQL nor an expression of Arrow, speaks of a column that is not there, or of two that SQL
+        cannot tell apart, or may hold for other rows in the next pass.
     """
     import pyarrow.compute as pc
 
@@ -64,7 +64,9 @@ def make_condition(where: Any, table: Typed) -> Condition:
         return ArrowCondition.of(where, table)
     if not isinstance(where, str):
         raise DataError(f'where={where!r}: give a condition in SQL, such as "age > 30", or a pyarrow expression.')
-    used = _columns_of(where)
+    tree = _parsed(where)
+    _require_the_same_each_time(where, tree)
+    used = tuple(dict.fromkeys(str(node["column_names"][-1]) for node in _nodes(tree, "COLUMN_REF")))
     for name in used:
         if name not in table.columns:
             raise DataError(f"where={where!r}: the table has no column {name!r}.{did_you_mean(name, table.columns)}")
@@ -169,20 +171,37 @@ def _is_understood(expression: Any, table: pa.Table) -> bool:
     return True
 
 
-def _columns_of(where: str) -> tuple[str, ...]:
-    """The names of columns in a condition, as DuckDB's own parser finds them."""
+def _parsed(where: str) -> Any:
+    """The tree of a condition, as DuckDB's own parser has it."""
     tree, wrong = parse(where)
     if wrong:
         raise DataError(f"where={where!r} is not understood: {wrong}.")
-    return tuple(dict.fromkeys(_references(tree)))
+    return tree
 
 
-def _references(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if node.get("class") == "COLUMN_REF":
-            yield str(node["column_names"][-1])
-        for child in node.values():
-            yield from _references(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from _references(child)
+def _nodes(tree: Any, kind: str) -> Iterator[dict[str, Any]]:
+    """Of one class, among all nodes of a tree."""
+    if isinstance(tree, dict):
+        if tree.get("class") == kind:
+            yield tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for child in tree:
+            yield from _nodes(child, kind)
+
+
+def _require_the_same_each_time(where: str, tree: Any) -> None:
+    """Raise where a function is called that answers anew each time: every pass must see the same rows."""
+    import duckdb
+
+    called = list({str(node["function_name"]) for node in _nodes(tree, "FUNCTION")})
+    if not called:
+        return
+    query = "SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE' AND function_name IN ?"
+    with closing(duckdb.connect()) as database:
+        found = database.execute(query, [called]).fetchall()
+    if found:
+        raise DataError(
+            f"where={where!r} would choose other rows in each pass over the table: {found[0][0]}() answers anew every "
+            "time it is called. For a sample of rows, take them by a column: hash(id) % 10 = 0."
+        )

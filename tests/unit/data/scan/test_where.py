@@ -110,6 +110,7 @@ def test_columns_that_sql_cannot_tell_apart_are_refused_and_arrow_can():
         ("sum(a) > 2", "is not understood.*aggregates"),
         ("row_number() OVER () = 1", "is not understood.*window"),
         ("a = 'word'", "is not understood"),
+        ("abs(a) > 1 AND random() < 0.5", r"other rows in each pass.*random\(\).*hash\(id\)"),
         (3, "give a condition in SQL"),
         ("a", "is of type int64, neither true nor false. Compare it with something: a > 0"),
         (pc.field("b c") > 1, "is not understood"),
