@@ -22,7 +22,7 @@ def test_the_next_item_is_fetched_while_the_current_one_is_used():
 
     for item in read_ahead(items(), depth=2):
         wanted = min(item + 2, 5)
-        assert begun[wanted].wait(10), "nobody reads ahead"
+        assert begun[wanted].wait(60), "nobody reads ahead"
 
 
 def test_no_more_is_fetched_than_was_allowed():

@@ -95,7 +95,7 @@ def test_a_batch_is_read_while_the_one_before_is_reduced():
             yield pa.record_batch({"a": [1.0]}, schema=schema)
 
     def wait(block):
-        assert block.row.start or read[2].wait(10), "nobody reads ahead"
+        assert block.row.start or read[2].wait(60), "nobody reads ahead"
         return Grad(block.X.sum(axis=0))
 
     rows = scan(lambda: pa.RecordBatchReader.from_batches(schema, batches()))
