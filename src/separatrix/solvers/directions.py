@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Array, Float
-from separatrix.solvers.hinge import UndecidedError, gap_or_proof, leaves_only_zero, squared_hinge, strict_direction
+from separatrix.solvers.hinge import UndecidedError, gap_or_proof, leaves_only_zero, nearest_in_cone, squared_hinge
 
 __all__ = ["Split", "fewest_columns", "largest_sum", "some_gap", "widest_gap"]
 
@@ -108,7 +108,7 @@ def widest_gap(G: Any, split: Split, least: float) -> Float | None:
 def largest_sum(G: Any, c: Float, slack: float, least: float, *, exact: bool, until: float = np.inf) -> Float | None:
     """max c'b: G b >= -slack, |b_d| <= 1. None where G b <= ``least`` throughout; ``exact`` as in `some_gap`.
 
-    Where the program is not solved, c'b is not the largest, but every row that can be off the plane is.
+    Where the program is not solved, b is the direction nearest to c, whose sum need not be the largest.
     """
     if not _is_large(G):
         try:
@@ -123,7 +123,7 @@ def largest_sum(G: Any, c: Float, slack: float, least: float, *, exact: bool, un
             return None
         if b.any() and G.shape[0] < ENOUGH * G.shape[1]:
             return np.asarray(b / np.abs(b).max())
-    return strict_direction(G, least, slack, until=until)
+    return nearest_in_cone(G.toarray(), c, least, until=until)
 
 
 def fewest_columns(G: Any, h: Float, split: Split, slack: float) -> Float | None:

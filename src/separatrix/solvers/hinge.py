@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is there a b with G b > 0, or a proof that there is none? Newton's method on the squared hinge answers both.
+"""Directions b with G b > 0, or G b >= 0, or proofs that there are none, by Newton's method on a squared hinge.
 
-    min ½ |r|² + ½ μ |b|²,   r = max(0, 1 - G b),   for ever smaller μ
+    min ½ |r|² + ½ μ |b - c|²,   r = max(0, m - G b),   for ever smaller μ
 
-takes milliseconds where a linear program takes seconds, and ends after finitely many steps (Mangasarian 2002). Either
-r < 1, and b is a direction; or G'r = 0, and r >= 0 proves that there is none, since G b > 0 would make r'G b > 0.
+takes milliseconds where a linear program takes seconds, and ends after finitely many steps (Mangasarian 2002). At the
+minimum G'r = μ (b - c).
+
+**A gap**, m = 1 and c = 0. Either r < 1, and b is a direction; or G'r = 0, and r >= 0 proves that there is none, since
+G b > 0 would make r'G b > 0.
+
+**A direction with rows on the plane**, m = 0 and c a positive sum of rows. b tends to the point of the cone G b >= 0
+that is nearest to c. Either it is not zero, and b is a direction, for c'b = |b|² > 0 moves some row; or it is zero, and
+c + G'λ = 0 with λ = r/μ >= 0 proves that c'b = 0 in all of the cone, so that no row moves. Any λ >= 0 is a proof that
+no b of length 1 moves the rows by more than c'b = |c + G'λ|, rounded or not.
 
 **Collinear columns.** Columns that agree to ten digits, as wide radial basis functions do, make the simplex method
 cycle, and G'G has no digits left of them. So the same is also done in the coordinates of G = U S V',
@@ -13,17 +21,13 @@ cycle, and G'G has no digits left of them. So the same is also done in the coord
 
 in which the Hessian of all rows is Q'Q + 1 - q² = 1, whatever the columns.
 
-**Rows on the plane.** G b >= 0 with some row > 0 is the same question asked again and again. The rows T with r > 0 in a
-proof have G_T b = 0 for every b with G b >= 0, because Σ r_n g_n'b = 0 is a sum of terms that are not negative. So b
-is sought among the directions that leave T in place, and of the other rows those count that still move. Every round
-takes at least one dimension: in the end some b moves all that are left to their side, or none is left.
-
 Work is limited by the processor time of the thread, ``until`` it reads so much: a busy machine changes no answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from time import thread_time
 from typing import Any, NamedTuple
 
@@ -32,16 +36,18 @@ from scipy import linalg
 
 from separatrix._array import Array, Float, is_sparse
 
-__all__ = ["Hinge", "UndecidedError", "gap_or_proof", "leaves_only_zero", "packed", "squared_hinge", "strict_direction"]
+__all__ = ["Hinge", "UndecidedError", "gap_or_proof", "leaves_only_zero", "nearest_in_cone", "packed", "squared_hinge"]
 
 EPS = np.finfo(np.float64).eps
 RIDGES = 10.0 ** np.array([-3, -5, -7, -9, -11, -13])  # μ / n; the first ones keep b well inside where there is room
-FINE_RIDGES = 10.0 ** np.arange(-3, -21, -2, dtype=float)  # in coordinates that can tell them from rounding
+FINE_RIDGES = 10.0 ** np.arange(-3, -25, -2, dtype=float)  # μ / σ², in coordinates that tell them from rounding
 NEWTON_STEPS = 20
 FINE_STEPS = 100
+SMALL = 100_000  # entries of G up to which rows are tried one after the other
 STRONG = 1e-3  # a residual beside the largest that takes part in a proof
-SHARP = 1e-13  # |G'r| / Σ r that is rounding: no proof is better
-STILL = 1e-6  # rows that no b of length 1 moves further than this are on the plane
+SHARP = 1e-13  # a residual of a proof that is rounding: none is better
+NEARLY = 10  # times a gap that counts: one that cannot be wider is none, if it was not found
+COARSEST = 1e-6  # a move of all rows together, likewise: no tolerance is coarser
 
 
 class UndecidedError(ArithmeticError):
@@ -49,14 +55,14 @@ class UndecidedError(ArithmeticError):
 
 
 class Hinge(NamedTuple):
-    """b, and r = max(0, 1 - G b)."""
+    """b, and r = max(0, m - G b)."""
 
     b: Float
     r: Float
 
 
 def squared_hinge(G: Any, *, until: float = np.inf) -> Hinge:
-    """min ½ |r|² + ½ μ |b|² for ever smaller μ: the first b with G b > 0, or else the last."""
+    """A gap by G'G, where it has the digits: the first b with G b > 0, or else the last."""
     G = packed(G)
     here = Hinge(np.zeros(G.shape[1]), np.ones(G.shape[0]))
     for mu in G.shape[0] * RIDGES:
@@ -64,24 +70,20 @@ def squared_hinge(G: Any, *, until: float = np.inf) -> Hinge:
         def target(active: Array, mu: float = mu) -> Float:
             return _ridge(G[active], mu)
 
-        here = _newton(G, here, np.full(G.shape[1], mu), target, NEWTON_STEPS, until)
+        problem = _Problem(G, 1.0, np.zeros(G.shape[1]), np.full(G.shape[1], mu), target)
+        here = _newton(problem, here.b, NEWTON_STEPS, until)
         if here.r.max() < 1:
             break
     return here
 
 
 def gap_or_proof(G: Float, least: float, *, until: float = np.inf) -> Hinge:
-    """The same where columns are collinear, with an answer: G b >= ``least`` |b|, or |G'r| <= ``least`` Σ r.
+    """G b >= ``least`` |b|, or |G'r| no more than a few times ``least`` Σ r: no gap is wider than that.
 
-    The second is a proof that the first cannot be had, and is made as sharp as rounding lets it. `UndecidedError` where
-    neither comes out.
+    A proof is made as sharp as rounding lets it. `UndecidedError` where neither comes out.
     """
-    U, S, Vt = linalg.svd(G, full_matrices=False)
-    kept = EPS * max(G.shape) * S[0] < S
-    U, S, Vt = U[:, kept], S[kept], Vt[kept]
-    b, proof, sharpest = np.zeros(G.shape[1]), None, least
-    for mu in G.shape[0] * FINE_RIDGES:
-        b, r = _orthonormal_step(U, S, Vt, b, mu, until)
+    proof, sharpest = None, NEARLY * least
+    for _, b, r in _path(G, 1.0, np.zeros(G.shape[1]), until):
         if (G @ b).min() >= least * np.linalg.norm(b) > 0:
             return Hinge(b, np.maximum(0.0, 1 - G @ b))
         residual = float(np.linalg.norm(G.T @ r)) / r.sum()
@@ -90,46 +92,43 @@ def gap_or_proof(G: Float, least: float, *, until: float = np.inf) -> Hinge:
         if sharpest <= SHARP:
             break
     if proof is None:
-        raise UndecidedError(f"{G.shape[0]} rows of rank {len(S)} have no gap of {least:.1e}, and no proof of that.")
+        raise UndecidedError(f"{G.shape[0]} rows have no gap of {least:.1e}, and no proof of that.")
     return proof
 
 
-def _orthonormal_step(U: Float, S: Float, Vt: Float, b: Float, mu: float, until: float) -> Hinge:
-    """The minimum for one μ, from that for another."""
-    length = np.hypot(S, np.sqrt(mu))
-    Q, rest = U * (S / length), mu / length**2
-    e = length * (Vt @ b)
+def nearest_in_cone(G: Float, c: Float, least: float, *, until: float = np.inf) -> Float | None:
+    """A b of length 1 with G b >= 0 that moves rows; None where c'b is proven to be less than 1e-6 |c|, and none found.
 
-    def target(active: Array) -> Float:
-        A = Q[active]
-        return _solve(A.T @ A, rest, A.sum(axis=0))
-
-    e, r = _newton(Q, Hinge(e, np.maximum(0.0, 1 - Q @ e)), rest, target, FINE_STEPS, until)
-    return Hinge(Vt.T @ (e / length), r)
-
-
-def strict_direction(G: Any, least: float, slack: float, *, until: float = np.inf) -> Float | None:
-    """A b of length 1 with G b >= ``least`` in all rows but those that no such b moves; None where that is every row.
-
-    Rows that keep within ``slack`` of the plane are on it.
+    What is on the wrong side by no more than a few times ``least``, beside the largest move, is on the plane.
+    `UndecidedError` where neither comes out.
     """
-    H: Float = G.toarray() if is_sparse(G) else G
-    V = np.eye(H.shape[1])
-    while len(moving := np.flatnonzero(np.linalg.norm(H, axis=1) > max(least, slack))):
-        A = H[moving]
-        b, r = gap_or_proof(A, least, until=until)
-        if (A @ b).min() > 0:
-            return np.asarray(V @ b / np.linalg.norm(b))
-        bound = max(np.linalg.norm(A.T @ r) / STILL, 1e-9 * r.max())
-        free = _directions_that_leave(A[r >= min(bound, r.max())], slack)
-        V, H = V @ free, H @ free
+    sharpest = np.inf
+    if np.linalg.norm(c) <= SHARP:  # by itself a proof
+        return None
+    for mu, b, r in _path(G, 0.0, c, until):
+        margins = G @ b
+        if margins.min() >= -NEARLY * least * margins.max() and margins.max() > least * np.linalg.norm(b):
+            return np.asarray(b / np.linalg.norm(b))
+        sharpest = min(sharpest, float(np.linalg.norm(c + G.T @ (r / mu)) / np.linalg.norm(c)))
+        if sharpest <= SHARP:
+            break
+    sharpest = min(sharpest, _by_active_set(G, c))
+    if sharpest > COARSEST:
+        raise UndecidedError(f"{G.shape[0]} rows move together by {sharpest:.1e} or less, but no direction does it.")
     return None
 
 
-def _directions_that_leave(T: Float, slack: float) -> Float:
-    """An orthonormal basis (P, ·) of the directions that move rows T together by no more than slack."""
-    _, S, Vt = linalg.svd(T)
-    return np.asarray(Vt[np.count_nonzero(max(slack, EPS * S[0]) < S) :].T)
+def _by_active_set(G: Float, c: Float) -> float:
+    """|c + G'λ| / |c| for the best λ >= 0, one row after the other: slow, but with no μ that rounding has to bear."""
+    from scipy.optimize import nnls
+
+    if G.size > SMALL:
+        return np.inf
+    try:
+        found = nnls(G.T, -c, maxiter=50 * len(G))[0]
+    except RuntimeError:  # too many steps
+        return np.inf
+    return float(np.linalg.norm(c + G.T @ found) / np.linalg.norm(c))
 
 
 def leaves_only_zero(G: Any, r: Float, least: float) -> bool:
@@ -153,26 +152,59 @@ def packed(G: Any) -> Any:
     return G.toarray() if is_sparse(G) and G.nnz > 0.1 * G.shape[0] * G.shape[1] else G
 
 
-def _newton(G: Any, here: Hinge, ridge: Float, target: Callable[[Array], Float], most: int, until: float) -> Hinge:
-    """Newton's method for one ridge (P,). A full step that changes no sign of r has reached the minimum."""
+@dataclass(frozen=True, eq=False, slots=True)
+class _Problem:
+    """min ½ |max(0, m - G b)|² + ½ (b - c)'diag(ridge)(b - c); ``target``: its minimum if just these rows had r > 0."""
+
+    G: Any
+    m: float
+    c: Float
+    ridge: Float
+    target: Callable[[Array], Float]
+
+
+def _path(G: Float, m: float, c: Float, until: float) -> Iterator[tuple[float, Float, Float]]:
+    """μ, b and r for ever smaller μ, in orthonormal coordinates; what c has beside the rows is left out."""
+    U, S, Vt = linalg.svd(G, full_matrices=False)
+    kept = EPS * max(G.shape) * S[0] < S
+    U, S, Vt = U[:, kept], S[kept], Vt[kept]
+    b = c
+    for mu in S[0] ** 2 * FINE_RIDGES:
+        length = np.hypot(S, np.sqrt(mu))
+        Q, rest, centre = U * (S / length), mu / length**2, length * (Vt @ c)
+
+        def target(active: Array, Q: Float = Q, rest: Float = rest, centre: Float = centre) -> Float:
+            A = Q[active]
+            return _solve(A.T @ A, rest, m * A.sum(axis=0) + rest * centre)
+
+        e, r = _newton(_Problem(Q, m, centre, rest, target), length * (Vt @ b), FINE_STEPS, until)
+        b = Vt.T @ (e / length)
+        yield float(mu), b, r
+
+
+def _newton(problem: _Problem, b: Float, most: int, until: float) -> Hinge:
+    """Newton's method. A full step that changes no sign of r has reached the minimum."""
+    G, m, ridge = problem.G, problem.m, problem.ridge
+    here = Hinge(b, np.maximum(0.0, m - G @ b))
     for _ in range(most):
         active = here.r > 0
-        if not active.any():
+        if not active.any() and m > 0:
             break
         if thread_time() > until:
             raise UndecidedError(
                 f"The time allowed was up with neither a direction nor a proof for {len(active)} rows."
             )
-        b = target(active)
+        b = problem.target(active)
         step = b - here.b
         a, change = G @ here.b, G @ step
-        r = np.maximum(0.0, 1 - a - change)
+        r = np.maximum(0.0, m - a - change)
         if np.array_equal(r > 0, active):
             return Hinge(b, r)
-        h = _lowest(1 - a, change, float((ridge * here.b) @ step), float((ridge * step) @ step))
+        away = ridge * (here.b - problem.c)
+        h = _lowest(m - a, change, float(away @ step), float((ridge * step) @ step))
         if h <= 0:
             break
-        here = Hinge(here.b + h * step, np.maximum(0.0, 1 - a - h * change))
+        here = Hinge(here.b + h * step, np.maximum(0.0, m - a - h * change))
     return here
 
 
@@ -186,8 +218,8 @@ def _lowest(left: Float, change: Float, slope: float, curvature: float) -> float
     def derivative(h: float) -> float:
         return float(slope + h * curvature - np.maximum(0.0, left - h * change) @ change)
 
-    crosses = (left > 0) == (change > 0)
-    corners = np.sort(left[crosses & (change != 0)] / change[crosses & (change != 0)])
+    crosses = ((left > 0) == (change > 0)) & (change != 0)
+    corners = np.sort(left[crosses] / change[crosses])
     low, high = 0, len(corners)
     while low < high:  # the first corner where the derivative is not negative
         middle = (low + high) // 2

@@ -277,9 +277,9 @@ def wide_bumps(n_centres, width):
     return np.exp(-0.5 * ((x[:, None] - x[:n_centres]) ** 2).sum(axis=-1) / width**2), t
 
 
-@pytest.mark.parametrize(("n_centres", "width"), [(76, 1), (100, 10), (200, 100)])
+@pytest.mark.parametrize(("n_centres", "width"), [(60, 3), (100, 10), (200, 100)])
 def test_collinear_columns_do_not_make_programs_run_on(n_centres, width, monkeypatch):
-    """Without a limit, the first of these takes tens of thousands of steps in one program, and minutes."""
+    """Without a limit, a program takes tens of thousands of steps here, and does not end."""
     steps = []
     program = scipy.optimize.linprog
 
