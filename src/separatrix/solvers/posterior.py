@@ -40,7 +40,7 @@ from separatrix.stats.sample import representative_sample
 __all__ = ["Posterior", "Solver", "Units", "pose", "survey"]
 
 LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in standard deviations
-SHARE = 16  # of many rows, one out of so many is looked at first
+SHARE = 32  # of many rows, one out of so many is looked at first
 PER_WEIGHT = 20  # but at least so many rows for each weight
 WIDE = 2_000  # columns from which a prior that ties the bias to the weights, a full matrix, is not made
 MOST = 2**24  # numbers in a sample: 128 MiB, and more than its purpose needs

@@ -15,7 +15,7 @@ import numpy as np
 from separatrix._array import Array
 from separatrix._threads import single_thread_blas
 from separatrix.data.dask.collection import Collection, is_dask
-from separatrix.data.dask.graph import as_array, compute, shared, task
+from separatrix.data.dask.graph import as_array, compute, for_each, task
 from separatrix.data.dask.part import opened_part, part_rows
 from separatrix.data.source import Source
 from separatrix.exceptions import DataError
@@ -33,7 +33,7 @@ class Form(NamedTuple):
 def lazy_answers(collection: Collection, answer: Callable[[Source], Array]) -> Any:
     """A Dask array of ``answer`` to each partition; chunks of unknown length where those of the rows are unknown."""
     form = _form(collection, answer)
-    answered, for_all, likeness = task(answer_part), shared(answer), shared(collection.likeness)
+    answered, for_all, likeness = task(answer_part), for_each(answer), for_each(collection.likeness)
     lengths = collection.lengths or (np.nan,) * len(collection.parts)
     chunks = [answered(part, likeness, number, for_all, form) for number, part in enumerate(collection.parts)]
     return as_array(chunks, lengths, form.shape, form.dtype)

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-__all__ = ["arrays", "as_array", "compute", "frames", "persist", "shared", "task"]
+__all__ = ["arrays", "as_array", "compute", "for_each", "frames", "is_cluster", "persist", "shared", "task"]
+
+SMALL = 2**14  # bytes that may travel with each task
 
 
 def task(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,6 +24,22 @@ def task(function: Callable[..., Any]) -> Callable[..., Any]:
 def shared(value: Any) -> Any:
     """A value of which each worker gets one copy, however many tasks ask for it."""
     return import_module("dask").delayed(value, pure=False, traverse=False)
+
+
+def for_each(value: Any) -> Any:
+    """A value for every task of a graph: a small one travels with each, a large one once to each worker.
+
+    To be shared takes a task, a journey from the worker that did it to the others, and 5 ms of a pass.
+    """
+    if not is_cluster():
+        return value  # threads have it already
+    return value if len(import_module("cloudpickle").dumps(value)) <= SMALL else shared(value)
+
+
+def is_cluster() -> bool:
+    """Whether a client's workers do the tasks, as Dask itself decides it."""
+    scheduler = import_module("dask.base").get_scheduler()
+    return type(getattr(scheduler, "__self__", None)).__module__.partition(".")[0] == "distributed"
 
 
 def compute(*lazy: Any) -> tuple[Any, ...]:

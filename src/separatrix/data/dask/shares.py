@@ -21,7 +21,7 @@ from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.data.block import Block
 from separatrix.data.dask.beside import split
-from separatrix.data.dask.graph import shared, task
+from separatrix.data.dask.graph import for_each, task
 from separatrix.data.dask.part import Beside, Place, Task, places
 from separatrix.data.dask.source import refuse_order
 from separatrix.data.dask.told import compute_told, teller
@@ -152,7 +152,7 @@ class SharedScan:
         return self._reduced(statistic) if seal is None else seal.reduce(self._reduced, statistic)
 
     def _reduced(self, statistic: Callable[[Block], Stat]) -> Stat:
-        plan, of_block = shared(self.scanned.plan), shared(statistic)
+        plan, of_block = for_each(self.scanned.plan), for_each(statistic)
         how = Task(self.scanned.plan.rows, tuple(np.geterr().items()))
         rows = zip(self.parts, self.beside, places(self.workers.lengths), strict=True)
         sums = [
@@ -171,8 +171,8 @@ class SharedScan:
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """Answers are brought to the client, rows are not."""
-        plan = shared(replace(self.scanned.plan, target=None, weight=None))
-        function = shared(row_function)
+        plan = for_each(replace(self.scanned.plan, target=None, weight=None))
+        function = for_each(row_function)
         lazy = [self.workers.task(map_share, part)(plan, function) for part in self.parts]
         answers = self.workers.compute(lazy, [part.n_rows or 0 for part in self.parts])
         some = [answer for found in answers for answer in found]

@@ -18,7 +18,7 @@ from separatrix._array import Array, Rows
 from separatrix.data.block import Block
 from separatrix.data.dask.answers import lazy_answers
 from separatrix.data.dask.collection import Collection
-from separatrix.data.dask.graph import shared, task
+from separatrix.data.dask.graph import for_each, task
 from separatrix.data.dask.part import Task, places, reduce_part
 from separatrix.data.dask.told import teller
 from separatrix.data.dask.tree import tree_sum
@@ -62,8 +62,7 @@ class Partitioned:
 
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass: one graph."""
-        # One node for all tasks: a basis of many centres is sent once to each worker, not once with each partition.
-        of_block, of_part, likeness = shared(statistic), task(reduce_part), shared(self.collection.likeness)
+        of_block, of_part, likeness = for_each(statistic), task(reduce_part), for_each(self.collection.likeness)
         how = Task(self.rows_per_block, tuple(np.geterr().items()))
         beside = self.beside or (None,) * len(self.lengths)
         rows = zip(self.collection.parts, beside, places(self.lengths), strict=True)

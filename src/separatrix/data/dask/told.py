@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from separatrix.data.dask.graph import compute, persist
+from separatrix.data.dask.graph import compute, is_cluster, persist
 from separatrix.data.watch import begin_pass
 
 __all__ = ["compute_told", "teller"]
@@ -32,7 +32,7 @@ def compute_told(
     if tell is None:
         return compute(*combine(parts))
     place = {part.key: i for i, part in enumerate(parts)}
-    if _is_cluster():
+    if is_cluster():
         return _computed_by_cluster(parts, combine, place, tell)
 
     def after_task(key: Any, *_: Any) -> None:
@@ -55,9 +55,3 @@ def _computed_by_cluster(
         if future.status == "finished":  # of one that failed, `compute` says why
             tell(place[future.key])
     return compute(*results)
-
-
-def _is_cluster() -> bool:
-    """Whether a client's workers do the tasks, as Dask itself decides it."""
-    scheduler = import_module("dask.base").get_scheduler()
-    return type(getattr(scheduler, "__self__", None)).__module__.partition(".")[0] == "distributed"

@@ -4,7 +4,7 @@ import dask
 import numpy as np
 import pytest
 
-from separatrix.data.dask.graph import arrays, as_array, compute, frames, persist, shared, task
+from separatrix.data.dask.graph import arrays, as_array, compute, for_each, frames, persist, shared, task
 
 
 def test_a_task_runs_when_it_is_computed_and_not_before():
@@ -22,6 +22,15 @@ def test_lists_of_lazy_arguments_are_computed_first():
 def test_a_shared_value_is_itself_and_not_what_it_contains():
     inside = task(abs)(-1)
     assert compute(shared({"lazy": inside}))[0]["lazy"] is inside
+
+
+def test_to_workers_a_small_value_travels_with_each_task_and_a_large_one_once(monkeypatch):
+    small, large = np.zeros(100), np.zeros(100_000)
+    assert for_each(large) is large  # threads have it already
+    monkeypatch.setattr("separatrix.data.dask.graph.is_cluster", lambda: True)
+    assert for_each(small) is small
+    assert compute(for_each(large))[0] is large
+    assert dask.is_dask_collection(for_each(large))
 
 
 def test_what_is_persisted_is_computed_once():
