@@ -18,7 +18,7 @@ demo: $(VENV)/.installed-app ## Compare models on an embedded table, choose one,
 	$(BIN)/separatrix demo --force
 
 test: $(VENV)/.installed-test ## Run all tests; ARGS="..." is passed on to pytest
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)  # by file: what the tests of one share is made once
 
 lint: $(VENV)/.installed-lint ## Check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 
 __all__ = ["Constants", "Place", "Prediction", "Problem", "Recipe", "Work", "predict", "sample_rows"]
 
-SHARE, MOST, LEAST = 16, 2**24, 20  # a sample: one row of so many, so many numbers at most, rows per weight at least
+SHARE, MOST = 16, 2**24  # a sample: one row of so many, so many numbers at most
+LEAST, ENOUGH = 20, 1000  # its rows for each weight
 FAN_IN = 16  # statistics that are added by one task
 LABEL_ROUNDS = 3  # labels on workers: encoded, united, laid beside the rows
 SOLVES = 2  # Cholesky factors of M columns that a fit asks for, about
@@ -147,8 +148,9 @@ class Prediction:
 
 
 def sample_rows(rows: float, columns: int) -> float:
-    """Rows that a fit looks at first."""
-    return max(min(rows / SHARE, MOST / columns), LEAST * (columns + 1))
+    """Rows that a fit looks at first: one from each stretch of equal length."""
+    wanted = max(min(rows / SHARE, MOST / columns, ENOUGH * (columns + 1)), LEAST * (columns + 1))
+    return rows / (rows // wanted)
 
 
 def predict(problem: Problem, place: Place, constants: Constants) -> Prediction:

@@ -14,7 +14,7 @@ from problems import blobs
 from separatrix.data.dask.source import Partitioned
 from separatrix.data.watch import watched
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]  # one cluster, and not one for each test process
+pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed")
 
 X, y = blobs(3_000, n_classes=3, seed=7, distance=0.8)

@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.utils import get_tags
 
-from problems import EVERY_MODEL
+from problems import ESTIMATORS, SETTINGS
+
+EVERY_MODEL = ESTIMATORS | SETTINGS
 
 rng = np.random.default_rng(3)
 N, D = 80, 3

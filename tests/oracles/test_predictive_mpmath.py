@@ -8,8 +8,6 @@ from numpy.testing import assert_allclose
 from separatrix.bayesian.predictive import expected_logit, logit_normal, logit_normal_log_odds
 from separatrix.bayesian.predictive.logistic_normal import log_averages, softplus_variance
 
-pytestmark = pytest.mark.xdist_group("mpmath")  # sixteen digits are dear: once, and not in each test process
-
 # Narrow, ordinary, wide; the peak of e^a N(a) left of zero, at zero (m = s²) and none; near and beyond the table.
 CASES = [
     *[(0.0, v) for v in (1e-6, 1.0, 100.0, 1e8)],

@@ -40,8 +40,6 @@ EXACT = {"least_squares", "fisher", "predict_linear", "logistic", "logistic_hess
 
 IMPROVABLE = {"least_squares", "fisher", "logistic", "softmax", "flat_logistic", "probit", "posterior", "tuned"}
 
-pytestmark = pytest.mark.xdist_group("benchmarks")
-
 
 def dense(data: Data) -> np.ndarray:
     return np.asarray(data.X.toarray() if sparse.issparse(data.X) else data.X, dtype=np.float64)

@@ -40,8 +40,8 @@ from separatrix.stats.sample import representative_sample
 __all__ = ["Posterior", "Solver", "Units", "pose", "survey"]
 
 LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in standard deviations
-SHARE = 32  # of many rows, one out of so many is looked at first
-PER_WEIGHT = 20  # but at least so many rows for each weight
+SHARE = 16  # of many rows, one out of so many is looked at first
+PER_WEIGHT, ENOUGH = 20, 1000  # but at least so many rows for each weight, and at most
 WIDE = 2_000  # columns from which a prior that ties the bias to the weights, a full matrix, is not made
 MOST = 2**24  # numbers in a sample: 128 MiB, and more than its purpose needs
 MANY = 2_000_000  # numbers in a table from which a first look at some of it pays
@@ -117,7 +117,7 @@ def pose(
     per standard deviation of each column and on the bias at the mean.
     """
     M = len(source.columns)
-    rows = max(min(source.n_rows // SHARE, MOST // max(M, 1)), PER_WEIGHT * (M + 1))
+    rows = max(min(source.n_rows // SHARE, MOST // max(M, 1), ENOUGH * (M + 1)), PER_WEIGHT * (M + 1))
     is_many = source.n_rows >= max(4 * rows, MANY // max(M, 1))
     sample = representative_sample(source, rows, PER_WEIGHT * (M + 1)) if is_many else None
     units = survey(source if sample is None else sample, fit_intercept=fit_intercept)
