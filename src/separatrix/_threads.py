@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from math import prod
 from threading import Lock, local
@@ -27,6 +27,8 @@ from separatrix._array import Array
 # Read once: libraries that start processes set it for those in the environment of this one.
 LIMIT = os.environ.get("OMP_NUM_THREADS", "")
 KEPT = 2**25  # bytes that a thread keeps at most: several blocks of the usual size
+
+ALONE = 2e9  # multiplications, a tenth of a second or so
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -60,6 +62,15 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator
         finally:
             for future in pending:
                 future.cancel()
+
+
+def blas_for(operations: float) -> AbstractContextManager[None]:
+    """BLAS on one thread for so few operations that others would be woken for nothing.
+
+    NumPy and SciPy bring a BLAS each. Where short calls of both alternate, the threads of one still spin, waiting for
+    more, when the other's are to work: the same solve takes three times as long on two threads as on one.
+    """
+    return single_thread_blas() if operations < ALONE else nullcontext()
 
 
 def scratch(shape: tuple[int, ...], dtype: Any) -> Array:

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from separatrix import _threads
-from separatrix._threads import map_in_order, n_threads, scratch, single_thread_blas
+from separatrix._threads import blas_for, map_in_order, n_threads, scratch, single_thread_blas
 
 
 def blas_threads():
@@ -105,3 +105,11 @@ def test_a_thread_does_not_keep_what_is_large(monkeypatch):
     assert scratch((101,), np.float64).shape == (101,)
     assert not np.shares_memory(scratch((101,), np.float64), scratch((101,), np.float64))
     assert np.shares_memory(few, scratch((100,), np.float64))
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_few_operations_are_done_on_one_thread_and_many_are_not():
+    with blas_for(1e6):
+        assert blas_threads() == {1}
+    with blas_for(1e12):
+        assert blas_threads() == {2}

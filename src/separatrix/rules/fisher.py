@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_count, check_number, check_option
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_positive_definite
+from separatrix._threads import blas_for
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.shell import LinearClassifier, unchanged_on_error
 from separatrix.solvers import Solution, Status
@@ -74,7 +75,8 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
     answer = np.zeros_like(B)
     if factored:
         _require_rows(moments, len(columns), shrinkage)
-        answer[live] = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B[live], shrinkage * variance[live])
+        with blas_for(S.size * len(S)):
+            answer[live] = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B[live], shrinkage * variance[live])
         return answer
     A = (1 - shrinkage) * S[np.ix_(live, live)]
     A[np.diag_indices_from(A)] = np.where(constant, 0.0, variance)[live]

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_number, check_option
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm, solve_positive_definite
+from separatrix._threads import blas_for
 from separatrix.exceptions import CollinearWarning
 from separatrix.shell import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.solvers import Solution, Status
@@ -63,7 +64,8 @@ def _solve(moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, colu
         F = np.vstack([scatter.rows, rows])
         constant = moments.is_constant(np.einsum("rm,rm->m", F, F) / moments.total)
         F[:, constant] = 0.0
-        return solve_factored(F, np.where(constant[:, None], 0.0, B), np.full(len(B), alpha))
+        with blas_for(F.size * len(F)):
+            return solve_factored(F, np.where(constant[:, None], 0.0, B), np.full(len(B), alpha))
     A = scatter.matrix + rows.T @ rows
     constant = moments.is_constant(np.diag(A) / moments.total)
     A[constant], A[:, constant] = 0.0, 0.0
