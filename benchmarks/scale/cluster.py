@@ -4,7 +4,7 @@
     python -m benchmarks.scale.cluster [--rows 2000000] [--columns 50] [--partitions 8] [--quick]
 
 Rows are made by the workers and stay with them. Each fit is run once to warm up (a worker imports and compiles), then
-the median of a few counts. ``difference`` is the largest difference of a coefficient from that in memory, over the
+the median of fifteen counts. ``difference`` is the largest difference of a coefficient from that in memory, over the
 largest coefficient.
 """
 
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] | None = None, results: Path = RESULTS) -> Non
     shape = Shape(QUICK_ROWS if options.quick else options.rows, options.columns)
     if not find_spec("dask_ml"):
         print("dask-ml is not installed and is left out.", file=sys.stderr)
-    rows = list(measure(shape, options.partitions, 1 if options.quick else 5))
+    rows = list(measure(shape, options.partitions, 1 if options.quick else 15))
     whole = (shape.rows, shape.columns, options.partitions) == (ROWS, COLUMNS, PARTITIONS)
     place = write_records(rows, folder_of(whole=whole, folder=results) / "cluster.csv", circumstances())
     print(text(rows))
