@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 __all__ = ["Constants", "Place", "Prediction", "Problem", "Recipe", "Work", "predict", "sample_rows"]
 
 SHARE, MOST = 16, 2**24  # a sample: one row of so many, so many numbers at most
-LEAST, ENOUGH = 20, 1000  # its rows for each weight
+LEAST, ENOUGH = 20, 1500  # its rows for each weight
 FAN_IN = 16  # statistics that are added by one task
 LABEL_ROUNDS = 3  # labels on workers: encoded, united, laid beside the rows
 SOLVES = 2  # Cholesky factors of M columns that a fit asks for, about

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,6 +21,8 @@ import numpy as np
 from benchmarks.measure import timed
 from separatrix._array import Array, Float, Rows
 from separatrix.data import Block, LabelRules, Source, open_rows
+from separatrix.data.dask.graph import is_cluster
+from separatrix.data.dask.source import Partitioned
 from separatrix.data.opening import Opened, RowStore
 from separatrix.data.pairing import Labelled
 from separatrix.data.source import Stat
@@ -66,7 +69,7 @@ class _Opened:
         return _Watched(self._opened.rows(read_once=read_once), self._log)
 
     def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        found, seconds = timed(lambda: self._opened.labelled(y, sample_weight, rules))
+        found, seconds = timed(lambda: _settled(self._opened.labelled(y, sample_weight, rules)))
         self._log.append(Read(LABELS, seconds))
         return found._replace(source=_Watched(found.source, self._log))
 
@@ -105,6 +108,15 @@ class _Watched:
 
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         return self._source.map(row_function)
+
+
+def _settled(labelled: Labelled) -> Labelled:
+    """When workers have laid labels beside their rows, which a fit does not wait for; the first pass does."""
+    beside = labelled.source.beside if isinstance(labelled.source, Partitioned) else None
+    if beside and is_cluster():
+        distributed = import_module("distributed")
+        distributed.wait(distributed.futures_of(beside))
+    return labelled
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -95,7 +95,7 @@ def test_one_process_takes_its_work_over_its_cores():
     N, M = 1e6, 10
     found = predict(Problem("fit", N, M), ALONE, EXACT)
     passes = 4 * N * (1e-8 + 2e-9 * M) / 2 + N * 1e-10 * M**2 / 2
-    sample = N / (N // 11_000) * 1e-7 * M / 2  # a thousand rows for each of eleven weights
+    sample = N / (N // 16_500) * 1e-7 * M / 2  # fifteen hundred rows for each of eleven weights
     assert found.passes == 5
     assert found.seconds == pytest.approx(passes + 1e-8 * N + sample + 2 * 1e-11 * M**3, rel=1e-12)
     assert found.bound == "arithmetic"
@@ -126,7 +126,7 @@ def test_a_scheduler_is_paid_by_the_round_and_by_the_partition():
     assert more == pytest.approx((4 - 2) * 1e6 * 1e-10 * 100 / 2)
     wired = replace(dealt, network=1e9, latency=1e-3)
     tree = 5 * 2 * (1e-3 + 16 * 8 * 100 / 1e9)
-    assert predict(problem, wired, EXACT).parts["network"] == pytest.approx(tree + 8 * 10 * 1e6 / 90 / 1e9)
+    assert predict(problem, wired, EXACT).parts["network"] == pytest.approx(tree + 8 * 10 * 1e6 / 60 / 1e9)
 
 
 def test_large_tables_take_time_in_proportion_and_workers_share_it():

@@ -41,7 +41,7 @@ __all__ = ["Posterior", "Solver", "Units", "pose", "survey"]
 
 LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in standard deviations
 SHARE = 16  # of many rows, one out of so many is looked at first
-PER_WEIGHT, ENOUGH = 20, 1000  # but at least so many rows for each weight, and at most
+PER_WEIGHT, ENOUGH = 20, 1500  # but at least so many rows for each weight, and at most
 WIDE = 2_000  # columns from which a prior that ties the bias to the weights, a full matrix, is not made
 MOST = 2**24  # numbers in a sample: 128 MiB, and more than its purpose needs
 MANY = 2_000_000  # numbers in a table from which a first look at some of it pays
