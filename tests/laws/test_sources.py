@@ -179,8 +179,8 @@ FIRST, WEIGHTED = "two", "weighted"  # the problem that is posed in every place,
 
 # -- refusals: what cannot be fitted in a place, and what the error says ----------------------------------------------
 
-IN_ORDER = {"perceptron", "logistic_stochastic"}
-ENCODED = {name for name, make in EVERY_MODEL.items() if isinstance(make(), sx.TableClassifier)}
+IN_ORDER = ("perceptron", "logistic_stochastic")
+ENCODED = [name for name, make in EVERY_MODEL.items() if isinstance(make(), sx.TableClassifier)]
 REFUSALS = {
     **{(name, place): "one row after the other" for name in IN_ORDER for place in (*DASK, "scan_by_workers")},
     **{(name, place): "an encoder would bring into memory whole" for name in ENCODED for place in DASK},
