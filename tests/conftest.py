@@ -28,6 +28,11 @@ def pytest_collection():
         gc.freeze()
 
 
+def pytest_unconfigure():
+    """At the end of the process all is garbage: libraries would complain of what is left."""
+    gc.unfreeze()
+
+
 def pytest_runtest_setup(item):
     """A test draws the same numbers in whatever order, and in whatever process, tests run."""
     for name in ("RNG", "rng"):
