@@ -41,10 +41,15 @@ class Block:
         )
 
     @property
-    def codes(self) -> Codes:
-        """The class codes, where the caller knows that there are some."""
+    def targets(self) -> Array:
+        """Of each row, where the caller knows that there are some."""
         assert self.t is not None, "this block carries no targets"
         return self.t
+
+    @property
+    def codes(self) -> Codes:
+        """The same, where they are codes of classes."""
+        return self.targets
 
     def nonfinite(self) -> Codes:
         """Number of NaN or infinite values per column."""

@@ -59,10 +59,9 @@ class Goodness:
 
 def goodness(block: Block, theta: Float, likelihood: MeanLikelihood, design: Design) -> Goodness:
     """Deviance, Pearson's statistic and information of one block."""
-    assert block.t is not None, "this block carries no targets"
     with np.errstate(over="ignore", invalid="ignore"):
         a = design.activate(block, theta)
-        log_p, slope, _ = likelihood.derivatives(a, block.t)
+        log_p, slope, _ = likelihood.derivatives(a, block.targets)
         expected = likelihood.expected_curvature(a)
         # slope = (t - μ) μ'/V and the information is μ'²/V: no 1 - μ, which has no digits left in the tails
         squared = np.divide(slope**2, expected, out=np.zeros(len(a)), where=expected > 0)

@@ -44,12 +44,12 @@ class Support:
 
     def repeat(self, block: Block) -> Block:
         """Each row with each of its labels."""
-        n, label = np.nonzero(self.of(_targets(block)))
+        n, label = np.nonzero(self.of(block.targets))
         return replace(block.take(n), t=label)
 
     def partial(self, block: Block) -> Block:
         """The rows that lack a label; the others hold d'φ̃ to zero on either side, and lose by any step off it."""
-        return block.take(np.flatnonzero((~self.of(_targets(block))).any(axis=1)))
+        return block.take(np.flatnonzero((~self.of(block.targets)).any(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,3 @@ class Seen:
     def map(self, row_function: Callable[[Rows], Array]) -> Array:
         """A function of the rows themselves."""
         return self.source.map(row_function)
-
-
-def _targets(block: Block) -> Array:
-    assert block.t is not None, "this block carries no targets"
-    return block.t

@@ -62,7 +62,7 @@ class _Falling:
     small: float
 
     def show(self, block: Block) -> Block:
-        may_fall = (_targets(block) <= 0) | (_means(self.posterior, block, self.theta) <= self.small)
+        may_fall = (block.targets <= 0) | (_means(self.posterior, block, self.theta) <= self.small)
         return COUNTS.repeat(replace(block, t=1.0 - may_fall))
 
 
@@ -92,15 +92,10 @@ class _Limit:
         moved = np.asarray(design.activate(replace(block, offset=None), d))
         weight = np.ones(len(block)) if block.weight is None else block.weight
         falls = (moved < -ROUNDING * float(np.abs(d[0]) @ units)) & (weight > 0)
-        mu, t = _means(self.posterior, block, self.theta)[falls], _targets(block)[falls]
+        mu, t = _means(self.posterior, block, self.theta)[falls], block.targets[falls]
         return _Change(float(weight[falls] @ (2 * t * mu - mu**2)), int(falls.sum()))
 
 
 def _means(posterior: Posterior, block: Block, theta: Float) -> Float:
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(NormalLog().mean(posterior.design.activate(block, theta)))
-
-
-def _targets(block: Block) -> Array:
-    assert block.t is not None, "this block carries no targets"
-    return np.asarray(block.t)

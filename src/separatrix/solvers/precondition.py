@@ -89,8 +89,7 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
 @device_aware
 def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
     """The diagonal blocks of the Hessian on one block of rows, (C, P, P)."""
-    assert block.t is not None, "this block carries no targets"
-    curvature = likelihood.safe_curvature(design.activate(block, theta), block.t)
+    curvature = likelihood.safe_curvature(design.activate(block, theta), block.targets)
     assert isinstance(curvature, Covariances), "classes have a curvature each where there are several outputs"
     weight = 1.0 if block.weight is None else block.weight
     entries = (weight * curvature.block(k, k) for k in range(len(theta)))

@@ -230,8 +230,7 @@ class _Corrected:
 
 def _slope(objective: Posterior, block: Block, theta: Float) -> Array:
     """∂ ln p/∂a of each row, times its weight."""
-    assert block.t is not None, "this block carries no targets"
-    slope = objective.likelihood.derivatives(objective.design.activate(block, theta), block.t).slope
+    slope = objective.likelihood.derivatives(objective.design.activate(block, theta), block.targets).slope
     if block.weight is None:
         return slope
     return slope * (block.weight if slope.ndim == 1 else block.weight[:, None])

@@ -85,7 +85,7 @@ def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Desig
     there = _on_device(block, theta, likelihood, design)
     if there is not None:
         return ValueGrad(there.value, there.grad)
-    log_p, slope, _ = likelihood.derivatives(design.activate(block, theta), _targets(block))
+    log_p, slope, _ = likelihood.derivatives(design.activate(block, theta), block.targets)
     return ValueGrad(-_total(log_p, block), -design.collect(block, _weighted(slope, block)))
 
 
@@ -100,7 +100,7 @@ def value_grad_hess(
     there = _on_device(block, theta, likelihood, design, hessian="rough" if single else "full")
     if there is not None and there.hess is not None:
         return ValueGradHess(there.value, there.grad, there.hess)
-    a, t = design.activate(block, theta), _targets(block)
+    a, t = design.activate(block, theta), block.targets
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
         curvature = likelihood.safe_curvature(a, t)
@@ -121,7 +121,7 @@ def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, 
     A = design.activate(replace(rows, offset=None), V)
     if A.ndim == 2:
         return Largest(float(np.ptp(A, axis=1).max(initial=0.0)))
-    _, slope, curvature = likelihood.derivatives(design.activate(rows, theta), _targets(rows))
+    _, slope, curvature = likelihood.derivatives(design.activate(rows, theta), rows.targets)
     change, slope = np.abs(curvature * A), np.abs(slope)
     share = np.divide(change, slope, out=np.where(change > 0, np.inf, 0.0), where=slope > 0)
     return Largest(float(share.max(initial=0.0)))
@@ -161,11 +161,6 @@ def _hessian(block: Block, curvature: Array | Covariances, design: Design, n_out
             H[j, :, j] -= pair
             H[k, :, k] -= pair
     return H.reshape(n_outputs * P, n_outputs * P)
-
-
-def _targets(block: Block) -> Array:
-    assert block.t is not None, "this block carries no targets"
-    return block.t
 
 
 def _weighted(values: Array, block: Block) -> Array:

@@ -129,8 +129,7 @@ class _Curvature:
 
 def _curvature(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> _Curvature:
     """On one block of rows."""
-    assert block.t is not None, "this block carries no targets"
-    log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.t)
+    log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
     weight = np.ones(len(block)) if block.weight is None else block.weight
     return _Curvature(float(log_p @ weight), _total(curvature, weight))
 
@@ -162,8 +161,7 @@ def _grams(objective: Posterior, theta: Float, axes: Float) -> Float:
 
 def _grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float) -> Grad:
     """On one block of rows."""
-    assert block.t is not None, "this block carries no targets"
-    curvature = likelihood.derivatives(design.activate(block, theta), block.t).curvature
+    curvature = likelihood.derivatives(design.activate(block, theta), block.targets).curvature
     weight = 1.0 if block.weight is None else block.weight
     entries = (weight * _along(curvature, q) for q in axes.T)
     return Grad(np.stack([design.gram(block, entry) if entry.any() else _nothing(design) for entry in entries]))

@@ -83,8 +83,7 @@ def laplace_diagonal(objective: Posterior, mode: Float, *, steps: int = 0) -> Di
 
 def _diagonal(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
     """ln p(D | θ) and the diagonal of the Hessian (C, P), on one block of rows."""
-    assert block.t is not None, "this block carries no targets"
-    log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.t)
+    log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
     if isinstance(curvature, Covariances):
         curvature = np.column_stack([curvature.block(k, k) for k in range(len(theta))])
     weight = np.ones(len(block)) if block.weight is None else block.weight
