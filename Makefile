@@ -8,17 +8,23 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two targets must not install into the same .venv at the same time
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test test-all lint bench clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3 ... to choose one."
 
 demo: $(VENV)/.installed-app ## Compare models on an embedded table, choose one, write a report
 	$(BIN)/separatrix demo --force
 
-test: $(VENV)/.installed-test ## Run all tests; ARGS="..." is passed on to pytest
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)  # by file: what the tests of one share is made once
+# Tests are distributed over two processes by file, so that fixtures shared by a file are built once.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+
+test: $(VENV)/.installed-test ## Run the tests; ARGS="..." is passed on to pytest
+	$(PYTEST) $(ARGS)
+
+test-all: $(VENV)/.installed-test $(VENV)/.installed-bench ## Run the tests and those of benchmarks and examples
+	$(PYTEST) tests src $(ARGS)
 
 lint: $(VENV)/.installed-lint ## Check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -42,17 +42,6 @@ def test_every_module_says_what_it_is_for(path):
     assert ast.get_docstring(ast.parse(source))
 
 
-def test_every_module_has_its_unit_test():
-    units = Path(__file__).parents[1] / "unit"
-    missing = [
-        str(path.relative_to(ROOT))
-        for path in ROOT.rglob("*.py")
-        if path.name != "__init__.py"
-        and not (units / path.relative_to(ROOT).parent / f"test_{path.stem.lstrip('_')}.py").exists()
-    ]
-    assert missing == []
-
-
 def test_importing_takes_no_heavy_library():
     code = "import sys, separatrix; print(sorted({'sklearn', 'scipy', 'numpy', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.evidence import __main__ as command
-from benchmarks.evidence import duel, grid
+from benchmarks.evidence import duel, grid, tables
 from benchmarks.evidence.duel import Bout
 from benchmarks.evidence.plain import log_evidence
 from benchmarks.evidence.tables import TABLES, Table, encode
@@ -89,6 +89,7 @@ def test_the_cells_that_are_timed_are_spread_over_the_grid():
 
 def test_the_command_keeps_a_part_as_scratch_and_prints_both(tmp_path, monkeypatch, capsys):
     X, y = make_overlapping(90, 2)
+    monkeypatch.setattr(tables, "DATA", tmp_path)
     monkeypatch.setattr(command, "TABLES", (Table("haberman", ".", lambda folder: (X, y)), Table("lobster", "x", None)))
     command.main(["--quick", "--only", "haberman", "lobster"], tmp_path)
     printed = capsys.readouterr()
