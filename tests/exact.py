@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix.bayesian.posterior.approximation import laplace
-from separatrix.data import as_source
 from separatrix.likelihoods import LabelNoise, Logit, Probit
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
 
 LIKELIHOODS = {"logit": Logit(), "probit": Probit(), "label_noise": LabelNoise(0.08, 0.03)}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special
 
-from separatrix.data import Counted, as_source
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian, penalty
+from separatrix.rows import Counted, as_source
 from separatrix.solvers.posterior import Posterior, survey
 
 FLAT = Flat()

@@ -14,8 +14,8 @@ import separatrix as sx
 from benchmarks.libraries import Job, Library, Prepare, import_job
 from benchmarks.objectives import ALPHA, SOFTMAX_TOL, TOL, Answer
 from benchmarks.problems import Data
-from separatrix.data import as_source
 from separatrix.likelihoods import Logit
+from separatrix.rows import as_source
 from separatrix.solvers import pose
 
 VERSION = version("separatrix")

@@ -27,8 +27,8 @@ from benchmarks.scale.tables import TARGET, Shape, make, make_dask, partition_si
 from benchmarks.scale.tasks import FITS
 from benchmarks.scale.witness import LABELS, Witness
 from separatrix._threads import n_threads
-from separatrix.data import Block, as_source, open_rows
-from separatrix.data.scan import scan
+from separatrix.rows import Block, as_source, open_rows
+from separatrix.scanning import scan
 
 __all__ = ["ConstantRow", "Effort", "Meter", "SchedulerMeter", "Scheduling", "from_rows", "to_rows"]
 

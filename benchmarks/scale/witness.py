@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks.measure import timed
 from separatrix._array import Array, Float, Rows
-from separatrix.data import Block, LabelRules, Source, open_rows
-from separatrix.data.dask.graph import is_cluster
-from separatrix.data.dask.source import Partitioned
-from separatrix.data.opening import Opened, RowStore
-from separatrix.data.pairing import Labelled
-from separatrix.data.source import Stat
+from separatrix.rows import Block, LabelRules, Source, open_rows
+from separatrix.rows.dask.graph import is_cluster
+from separatrix.rows.dask.source import Partitioned
+from separatrix.rows.opening import Opened, RowStore
+from separatrix.rows.pairing import Labelled
+from separatrix.rows.source import Stat
 
 __all__ = ["LABELS", "Read", "Witness"]
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from separatrix.bayesian import laplace_approximation as laplace_approximation
     from separatrix.comparison import ModelAverage as ModelAverage
     from separatrix.comparison import compare as compare
-    from separatrix.data.scan import scan as scan
     from separatrix.decisions import DecisionRule as DecisionRule
     from separatrix.decisions import decide as decide
     from separatrix.discriminative import GeneralizedLinearModel as GeneralizedLinearModel
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from separatrix.rules import FisherDiscriminant as FisherDiscriminant
     from separatrix.rules import LeastSquaresClassifier as LeastSquaresClassifier
     from separatrix.rules import Perceptron as Perceptron
+    from separatrix.scanning import scan as scan
     from separatrix.tables import TableClassifier as TableClassifier
 
 __version__ = "0.1.0"
@@ -76,7 +76,7 @@ _HOME = {
     "compare": "comparison",
     "ModelAverage": "comparison",
     "TableClassifier": "tables",
-    "scan": "data.scan",
+    "scan": "scanning",
     "save": "io",
     "load": "io",
     "to_onnx": "onnx",

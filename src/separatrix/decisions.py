@@ -25,16 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_number
 from separatrix._array import Array, Codes, Float
+from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
-from separatrix.meta import (
-    AbstractWrapper,
-    choose_reject_label,
-    fit_arguments,
-    labels_with_reject,
-    listed,
-)
-from separatrix.metrics.sample import require_shares
-from separatrix.shell import unchanged_on_error
+from separatrix.meta import AbstractWrapper, choose_reject_label, fit_arguments, labels_with_reject, listed
+from separatrix.metrics import require_shares
 
 __all__ = ["DecisionRule", "decide", "expected_cost"]
 

@@ -16,8 +16,8 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
 from separatrix._array import Array
+from separatrix.estimator import truth_beside
 from separatrix.exceptions import DataError
-from separatrix.shell import truth_beside
 
 __all__ = [
     "AbstractWrapper",

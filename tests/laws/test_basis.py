@@ -19,19 +19,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from separatrix.basis import (
-    RBF,
-    Linear,
-    MultiScaleRBF,
-    Polynomial,
-    RandomFourier,
-    Sigmoid,
-    Spline,
-    Union,
-    fit_basis,
-)
-from separatrix.data import ThroughBasis, as_source
+from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFourier, Sigmoid, Spline, Union, fit_basis
 from separatrix.exceptions import DataError
+from separatrix.rows import ThroughBasis, as_source
 from separatrix.stats import PooledScatter, class_moments
 
 BASES = [
@@ -211,7 +201,7 @@ def test_every_basis_that_spreads_over_the_range_follows_a_shift(basis):
 
 @every_basis
 def test_the_design_matrix_is_never_whole(basis, monkeypatch):
-    monkeypatch.setattr("separatrix.data.memory.BLOCK_BYTES", 2**14)  # a small cache, for a small table
+    monkeypatch.setattr("separatrix.rows.memory.BLOCK_BYTES", 2**14)  # a small cache, for a small table
     rows = np.random.default_rng(2).normal(size=(9000, 3))
     few = clone(basis).fit_source(as_source(rows[:200]))
     seen = Counting(few)

@@ -11,8 +11,8 @@ from scipy import special
 import separatrix as sx
 from problems import STORAGES
 from separatrix.bayesian.posterior.approximation import laplace
-from separatrix.data import as_source
 from separatrix.likelihoods import Logit, Softmax
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
 
 APPROXIMATIONS = ("laplace", "variational", "ep", "importance", "auto")

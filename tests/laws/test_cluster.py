@@ -11,8 +11,8 @@ import pytest
 
 import separatrix as sx
 from problems import blobs
-from separatrix.data.dask.source import Partitioned
-from separatrix.data.watch import watched
+from separatrix.rows.dask.source import Partitioned
+from separatrix.rows.watch import watched
 
 pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed")

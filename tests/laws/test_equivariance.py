@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 import separatrix as sx
 from problems import GENERATIVE, STORAGES, blobs
 from problems import SUM_MODELS as RULES
-from separatrix.data import memory
+from separatrix.rows import memory
 from separatrix.stats.moments import DENSE_ABOVE
 
 NORMAL = {k: v for k, v in GENERATIVE.items() if k in ("lda", "lda_evidence", "lda_ledoit_wolf", "qda", "qda_shrunk")}

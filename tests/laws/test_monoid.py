@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from separatrix.data.block import Block
+from separatrix.rows.block import Block
 from separatrix.stats import (
     ClassScatter,
     DiagonalScatter,

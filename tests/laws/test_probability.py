@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 import separatrix as sx
 from posteriors import overlapping
 from problems import STORAGES
-from separatrix.data import as_source
 from separatrix.discriminative.model import SOLVERS
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import Newton, auto, posterior
 from separatrix.solvers.posterior import pose
 
@@ -171,7 +171,7 @@ def test_single_precision_changes_the_answer_by_the_rounding_of_the_rows_alone(n
 def test_blocks_and_threads_do_not_matter_and_runs_repeat_bit_for_bit(name, n_classes, monkeypatch):
     X, y = data(n_classes, n=700)
     whole = TWO[name]().fit(X, y)
-    monkeypatch.setattr("separatrix.data.memory.block_rows", lambda width: 37)
+    monkeypatch.setattr("separatrix.rows.memory.block_rows", lambda width: 37)
     blocked = TWO[name]().fit(X, y)
     assert_allclose(blocked.coef_, whole.coef_, atol=1e-9)
     monkeypatch.setattr("separatrix._threads.LIMIT", "1")

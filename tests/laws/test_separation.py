@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rational
-from separatrix.data import as_source
+from separatrix.rows import as_source
 from separatrix.solvers import directions, separability
 
 seeds = st.integers(0, 2**32 - 1)

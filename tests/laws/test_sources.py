@@ -20,10 +20,10 @@ import separatrix as sx
 from problems import ESTIMATORS, ONE_AGAINST_THE_REST, SETTINGS, blobs, names
 from separatrix.bayesian import inference
 from separatrix.bayesian import logistic as bayesian
-from separatrix.data import memory
-from separatrix.data.scan import scan
 from separatrix.discriminative.model import SOLVERS
 from separatrix.exceptions import DataError
+from separatrix.rows import memory
+from separatrix.scanning import scan
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning"),

@@ -20,9 +20,9 @@ from separatrix.bayesian.posterior.approximation import Approximation, laplace
 from separatrix.bayesian.predictive import logit_normal, probit_normal, softmax_normal
 from separatrix.bayesian.sampling.importance import importance
 from separatrix.bayesian.variational.two_classes import variational
-from separatrix.data import as_source
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
 from separatrix.solvers.posterior import Posterior
 

@@ -12,9 +12,9 @@ from separatrix.bayesian.ep.fixed_point import expectation_propagation
 from separatrix.bayesian.posterior.approximation import laplace
 from separatrix.bayesian.predictive import logit_normal
 from separatrix.bayesian.variational.two_classes import variational
-from separatrix.data import as_source
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "covertype_20k" / "covertype_20k.npz"

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.data import as_source
 from separatrix.likelihoods import Logit, Probit, Softmax
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose
 
 sm = pytest.importorskip("statsmodels.api")

@@ -13,9 +13,9 @@ from separatrix.bayesian.evidence.gradient import effective_parameters
 from separatrix.bayesian.evidence.surface import evidence_surface
 from separatrix.bayesian.tuning.outer import tune_choice, tune_outer
 from separatrix.bayesian.tuning.scales import profile_scale, tune_scales
-from separatrix.data import ThroughBasis, as_source
 from separatrix.likelihoods import LabelNoise, Logit
 from separatrix.priors import Gaussian
+from separatrix.rows import ThroughBasis, as_source
 from separatrix.solvers.posterior import pose
 
 

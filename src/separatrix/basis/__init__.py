@@ -6,22 +6,32 @@
 
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.fit import fit_basis
-from separatrix.basis.fourier import RandomFourier
-from separatrix.basis.polynomial import Linear, Polynomial
-from separatrix.basis.rbf import RBF, MultiScaleRBF
-from separatrix.basis.sigmoid import Sigmoid
-from separatrix.basis.spline import Spline
-from separatrix.basis.union import Union
+from separatrix.basis.fourier import Cosines, RandomFourier
+from separatrix.basis.polynomial import Identity, Linear, Monomials, Polynomial
+from separatrix.basis.rbf import RBF, Gaussians, MultiScaleRBF
+from separatrix.basis.sigmoid import Sigmoid, Sigmoids
+from separatrix.basis.spline import BSplines, Spline
+from separatrix.basis.survey import Survey, survey
+from separatrix.basis.union import Joined, Union
 
 __all__ = [
     "RBF",
     "AbstractBasis",
+    "BSplines",
+    "Cosines",
+    "Gaussians",
+    "Identity",
+    "Joined",
     "Linear",
+    "Monomials",
     "MultiScaleRBF",
     "Polynomial",
     "RandomFourier",
     "Sigmoid",
+    "Sigmoids",
     "Spline",
+    "Survey",
     "Union",
     "fit_basis",
+    "survey",
 ]

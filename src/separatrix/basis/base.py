@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Rows
 from separatrix.basis.survey import whole
-from separatrix.data import Source, ThroughBasis, as_source
-from separatrix.data.source import RowMap
-from separatrix.stats.finite import require_finite
+from separatrix.rows import RowMap, Source, ThroughBasis, as_source
+from separatrix.stats import require_finite
 
 if TYPE_CHECKING:
     from separatrix.basis.union import Union

@@ -17,8 +17,8 @@ from separatrix._arguments import generator
 from separatrix._array import Float
 from separatrix.basis.marks import even_marks
 from separatrix.basis.survey import survey
-from separatrix.data.source import Source
 from separatrix.exceptions import DataError
+from separatrix.rows import Source
 
 __all__ = ["PLACEMENTS", "Centres", "given", "grid", "median_width"]
 

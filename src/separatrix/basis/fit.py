@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.survey import whole
 from separatrix.basis.wrapped import Wrapped, fit_transformer
-from separatrix.data.source import RowMap, Source
+from separatrix.rows import RowMap, Source
 
 __all__ = ["fit_basis"]
 

@@ -15,7 +15,7 @@ from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.centres import PAIRS, median_width
 from separatrix.basis.survey import survey
-from separatrix.data.source import RowMap, Source
+from separatrix.rows import RowMap, Source
 
 __all__ = ["RandomFourier"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from separatrix._arguments import generator
 from separatrix._array import Float
 from separatrix.basis.survey import require_varying, survey
-from separatrix.data.source import Source
+from separatrix.rows import Source
 
 __all__ = ["MARKS", "even_marks", "quantile_marks"]
 

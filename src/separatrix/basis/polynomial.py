@@ -12,7 +12,7 @@ from separatrix._arguments import check_count
 from separatrix._array import Rows
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.wrapped import transformed
-from separatrix.data.source import RowMap, Source
+from separatrix.rows import RowMap, Source
 
 __all__ = ["Linear", "Polynomial"]
 

@@ -18,7 +18,7 @@ from separatrix._arguments import check_count, check_option, check_positive, gen
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.centres import PLACEMENTS, given, grid
-from separatrix.data.source import RowMap, Source
+from separatrix.rows import RowMap, Source
 
 __all__ = ["RBF", "MultiScaleRBF"]
 

@@ -12,7 +12,7 @@ from separatrix._arguments import check_count, check_option, check_positive
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.marks import MARKS
-from separatrix.data.source import RowMap, Source
+from separatrix.rows import RowMap, Source
 
 __all__ = ["Sigmoid"]
 

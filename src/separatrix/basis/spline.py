@@ -13,8 +13,8 @@ from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.marks import MARKS
 from separatrix.basis.wrapped import transformed
-from separatrix.data.source import RowMap, Source
 from separatrix.exceptions import DataError
+from separatrix.rows import RowMap, Source
 
 __all__ = ["Spline"]
 

@@ -14,11 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Codes, Float, Rows, is_sparse, to_dense
-from separatrix.data.block import Block
-from separatrix.data.source import Source
 from separatrix.exceptions import DataError
-from separatrix.stats.extent import Extent, extent
-from separatrix.stats.finite import require_finite
+from separatrix.rows import Block, Source
+from separatrix.stats import Extent, extent, require_finite
 
 __all__ = ["Excerpt", "Survey", "require_varying", "survey", "whole"]
 

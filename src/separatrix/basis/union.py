@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from separatrix._array import Rows, is_sparse, to_dense
 from separatrix.basis.base import AbstractBasis
 from separatrix.basis.fit import fit_basis
-from separatrix.data.source import RowMap, Source
+from separatrix.rows import RowMap, Source
 
 __all__ = ["Union"]
 

@@ -25,15 +25,29 @@ and beside or on top of them
 from separatrix.bayesian.evidence.surface import EvidenceSurface, evidence_surface
 from separatrix.bayesian.laplace import LaplaceApproximation, LaplaceError, laplace_approximation
 from separatrix.bayesian.logistic import BayesianLogisticRegression
+from separatrix.bayesian.posterior.approximation import Approximation
+from separatrix.bayesian.posterior.by_class import ByClassApproximation
+from separatrix.bayesian.posterior.diagonal import DiagonalApproximation
+from separatrix.bayesian.posterior.dual import DualApproximation
+from separatrix.bayesian.posterior.weights import WeightPosterior, WeightSummary, interval_tails
 from separatrix.bayesian.tune_model import TunedModel, tune_model
+from separatrix.bayesian.tuning.report import Limit
 
 __all__ = [
+    "Approximation",
     "BayesianLogisticRegression",
+    "ByClassApproximation",
+    "DiagonalApproximation",
+    "DualApproximation",
     "EvidenceSurface",
     "LaplaceApproximation",
     "LaplaceError",
+    "Limit",
     "TunedModel",
+    "WeightPosterior",
+    "WeightSummary",
     "evidence_surface",
+    "interval_tails",
     "laplace_approximation",
     "tune_model",
 ]

@@ -44,11 +44,10 @@ from separatrix._array import Array, Float, device_aware
 from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.bayesian.sampling.importance import Proposal, evaluations, weighted_draws
 from separatrix.bayesian.variational.softmax import estimated_seconds
-from separatrix.data import Block
 from separatrix.likelihoods import Covariances, ScalarLikelihood, Softmax
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.extent import extent
-from separatrix.stats.objective import Grad
+from separatrix.rows import Block
+from separatrix.solvers import Posterior
+from separatrix.stats import Grad, extent
 
 __all__ = ["Skewness", "can_vary", "choose", "pareto_k", "skewness", "third_order"]
 

@@ -34,8 +34,7 @@ from separatrix.bayesian.variational.softmax import variational_softmax
 from separatrix.bayesian.variational.two_classes import variational
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Softmax
-from separatrix.solvers import Auto, Solution
-from separatrix.solvers.posterior import Posterior
+from separatrix.solvers import Auto, Posterior, Solution
 
 __all__ = ["METHODS", "Inference", "Options", "infer"]
 

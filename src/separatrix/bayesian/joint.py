@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array
+from separatrix.estimator import require_two_classes
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian
-from separatrix.shell import require_two_classes
-from separatrix.solvers.posterior import Posterior
+from separatrix.solvers import Posterior
 
 __all__ = ["LIKELIHOODS", "likelihood_of", "proper_prior", "require_proper"]
 

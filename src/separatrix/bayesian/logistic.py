@@ -31,11 +31,11 @@ from separatrix.bayesian.posterior.structure import STRUCTURES
 from separatrix.bayesian.posterior.weights import WeightPosterior, WeightSummary, interval_tails, summarise
 from separatrix.bayesian.predictive.integral import RULES, class_probabilities, probabilities_and_errors
 from separatrix.bayesian.predictive.interval import N_DRAWS, interval_of_classes, interval_of_two
-from separatrix.data import labels_of
+from separatrix.estimator import LinearClassifier, Training, unchanged_on_error
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.priors import Gaussian, Penalty
-from separatrix.shell import LinearClassifier, Training, unchanged_on_error
-from separatrix.solvers.posterior import Posterior, pose
+from separatrix.rows import labels_of
+from separatrix.solvers import Posterior, pose
 
 __all__ = ["ActivationDistribution", "BayesianLogisticRegression"]
 

@@ -109,7 +109,7 @@ def demo(
 
 def _write(name: str, output: str, *, rows: int | None, seed: int, force: bool) -> int:
     """Write a data set of the catalogue; the number of rows."""
-    from separatrix.data.files import open_writer
+    from separatrix.files import open_writer
 
     table = _table(name, _entry(name), rows, seed)
     with writing(output), open_writer(output, force=force) as writer:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from separatrix.comparison import Comparison
-    from separatrix.data.table import Schema
     from separatrix.study import Coefficient, Compared, Study
+    from separatrix.table import Schema
 
 __all__ = [
     "coefficient_list",
@@ -59,7 +59,7 @@ def figures_of(study: Study) -> dict[str, tuple[float, float]]:
     Where one of many classes is of interest, they are those of it against all others.
     """
     from separatrix import metrics
-    from separatrix.report.interest import facing
+    from separatrix.report import facing
 
     held = facing(study).held_out
     loss = metrics.log_likelihood(held.P, held.codes)

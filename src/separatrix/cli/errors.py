@@ -121,8 +121,8 @@ def writing(path: Any) -> Iterator[None]:
 def _reason(error: BaseException) -> str | None:
     """The kind of an error of this package that is about what it was given, and says so itself."""
     try:
-        from separatrix.data.files import FileWriteError
         from separatrix.exceptions import DataError
+        from separatrix.files import FileWriteError
         from separatrix.io import FileError
     except Exception:  # where a library is broken, importing fails again, and no error is one of these
         return None

@@ -36,7 +36,7 @@ def explain(
     from separatrix.cli.files import load_model, require_of_tables, target_of
     from separatrix.cli.render import curves_of, straight_weights
     from separatrix.cli.studies import side_of
-    from separatrix.study.notes import captured
+    from separatrix.study import captured
 
     voice = Voice(as_json=as_json)
     fitted = load_model(model)
@@ -133,7 +133,7 @@ def _say_curves(voice: Voice, curves: Sequence[Curve], *, many: bool) -> None:
 
 
 def _say_meaning(voice: Voice, fitted: Any, weights: Sequence[Coefficient], curves: Sequence[Curve]) -> None:
-    from separatrix.tables.prior_only import PriorOnly
+    from separatrix.tables import PriorOnly
 
     if isinstance(fitted.estimator_, PriorOnly):
         voice.say("", "It has no weights: it says the shares of the classes, whatever the row.")

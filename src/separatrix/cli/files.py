@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.cli.errors import CommandError, as_typed, writing, wrote
 
 if TYPE_CHECKING:
-    from separatrix.data.files import TableFile
+    from separatrix.files import TableFile
 
 __all__ = [
     "STANDARD",
@@ -49,7 +49,7 @@ TABLES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".arrow", ".xls
 
 def open_data(data: str, types: Mapping[str, str] | None = None) -> TableFile:
     """The table of a file, not yet read."""
-    from separatrix.data.files import open_table
+    from separatrix.files import open_table
 
     return open_table(data, types=dict(types) if types else None)
 
@@ -70,7 +70,7 @@ def read_rows(table: TableFile) -> Any:
 
 def is_large(table: TableFile) -> bool:
     """Whether the rows, unpacked, may take more than a quarter of the memory that is left."""
-    from separatrix.data.files import available_memory
+    from separatrix.files import available_memory
 
     is_packed = table.format in PACKED or str(table.path).endswith(COMPRESSED)
     return table.n_bytes * (UNPACKED if is_packed else 1) > available_memory() / 4
@@ -90,7 +90,7 @@ def as_labels(rows: Any, target: str) -> Any:
     """The table with its target as text where that is numbers, for a model to whom those are names of classes."""
     import pyarrow as pa
 
-    from separatrix.data.table.values import as_text
+    from separatrix.table import as_text
 
     column = rows.column(target)
     if not pa.types.is_floating(column.type) and not pa.types.is_integer(column.type):
@@ -102,8 +102,8 @@ def as_labels(rows: Any, target: str) -> Any:
 @contextmanager
 def about(path: object) -> Iterator[None]:
     """What is wrong with the data inside is wrong with this file, which the message names, in words to be typed."""
-    from separatrix.data.files import FileWriteError
     from separatrix.exceptions import DataError
+    from separatrix.files import FileWriteError
 
     try:
         yield
@@ -122,7 +122,7 @@ def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None
     CommandError
         Naming every column that is not there, the nearest names, and who asks for them.
     """
-    from separatrix.data.table.batch import did_you_mean
+    from separatrix._text import did_you_mean
 
     missing = [name for name in names if name not in table.columns]
     if len(missing) == 1:

@@ -123,7 +123,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("lobster", ["loans", "lobsters"])
     "Did you mean 'lobsters'?"
     """
-    from separatrix.data.table.batch import did_you_mean
+    from separatrix._text import did_you_mean
 
     return did_you_mean(word, known).strip()
 

@@ -73,7 +73,7 @@ def plot(
     likelihood of logistic models of two columns and two classes, evidence of models with radial basis functions.
     """
     from separatrix.cli.files import load_model
-    from separatrix.study.notes import captured
+    from separatrix.study import captured
 
     require_ending(output, ENDINGS, what="a picture")
     require_free([output], force=force, inputs=[model, data])
@@ -142,7 +142,7 @@ def _reliability(display: Any, estimator: Any, X: Any, y: Any, side: Any) -> Any
     """Of the class of interest, where there is one; else of the most probable class."""
     import numpy as np
 
-    from separatrix.report.interest import seen_from
+    from separatrix.report import seen_from
     from separatrix.study import HeldOut
 
     P, classes = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_)
@@ -224,7 +224,7 @@ def export(
 ) -> None:
     """Write a saved model as ONNX, which runs without Python."""
     from separatrix.cli.files import load_model
-    from separatrix.study.notes import captured
+    from separatrix.study import captured
 
     require_ending(output, [".onnx"], what="a model for other languages")
     require_free([output], force=force, inputs=[model])

@@ -14,7 +14,7 @@ from separatrix.cli.options import Data, Force, Json, Level, Saved, examples, na
 
 if TYPE_CHECKING:
     from separatrix.cli.scoring import Marks, Scorer
-    from separatrix.data.files import TableFile, TableWriter
+    from separatrix.files import TableFile, TableWriter
 
 __all__ = ["VERBS", "predict"]
 
@@ -52,8 +52,8 @@ def predict(
     """
     from separatrix.cli.files import load_model, open_data, require_columns, target_of
     from separatrix.cli.scoring import Scorer
-    from separatrix.data.files import open_writer
-    from separatrix.study.notes import captured
+    from separatrix.files import open_writer
+    from separatrix.study import captured
 
     if as_json and output == STANDARD:
         raise typer.BadParameter("with --json, standard output is taken: name a file.", param_hint="--output")

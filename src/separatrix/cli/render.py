@@ -19,8 +19,8 @@ from separatrix.cli.document import odds_ratio
 
 if TYPE_CHECKING:
     from separatrix.comparison import Comparison
-    from separatrix.data.table import Schema
     from separatrix.study import Coefficient, Compared, Study
+    from separatrix.table import Schema
 
 __all__ = [
     "Curve",

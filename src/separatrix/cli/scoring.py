@@ -17,13 +17,10 @@ import pyarrow.compute as pc
 
 from separatrix._array import Array, Float, to_dense
 from separatrix.cli.errors import CommandError
-from separatrix.data.reader import NamedRows
-from separatrix.data.table import encode_target
-from separatrix.data.table.plans import MISSING
-from separatrix.data.table.values import as_text
 from separatrix.exceptions import DataError
-from separatrix.tables import Ramps, TableClassifier
-from separatrix.tables.functions import bendable
+from separatrix.rows import NamedRows
+from separatrix.table import MISSING, as_text, encode_target
+from separatrix.tables import Ramps, TableClassifier, bendable
 
 __all__ = ["Marks", "Scorer", "Tally", "as_arrow_table"]
 

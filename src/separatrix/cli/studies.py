@@ -14,8 +14,8 @@ from separatrix.cli.options import names_among, nearest
 from separatrix.cli.render import class_line, column_table, comparison_table, file_table, shown_plans
 
 if TYPE_CHECKING:
-    from separatrix.data.files import TableFile
-    from separatrix.data.scan import Scan
+    from separatrix.files import TableFile
+    from separatrix.scanning import Scan
     from separatrix.study import Compared, Study
 
 __all__ = [
@@ -81,7 +81,7 @@ def run_comparison(question: Question, progress: Steps, *, later: int = 0) -> tu
 
 def everything_of(question: Question) -> Scan | None:
     """All rows of a table that is too large for memory, to be read pass by pass; None of any other."""
-    from separatrix.data.scan import Scan, scan
+    from separatrix.scanning import Scan, scan
 
     table = _open(question)
     if not is_large(table):
@@ -193,7 +193,7 @@ def say_columns(study: Study | Compared, voice: Voice) -> None:
 
 def say_choice(study: Study | Compared, voice: Voice) -> None:
     """Which model was taken, and why; then the figures of all."""
-    from separatrix.comparison.notes import notes_on
+    from separatrix.comparison import notes_on
 
     if study.choice is None or study.comparison is None:
         return

@@ -15,12 +15,10 @@ from separatrix._array import Array
 from separatrix.comparison.candidates import name_models
 from separatrix.comparison.evidence import model_probabilities, read_evidence
 from separatrix.comparison.trial import in_order, weight_arguments
-from separatrix.data import check_weight, encode_labels, gathered, labels_of, require_classes
-from separatrix.data.dask.collection import is_dask
-from separatrix.data.opening import RowStore
+from separatrix.estimator import truth_beside
 from separatrix.exceptions import DataError
 from separatrix.meta import is_ours
-from separatrix.shell import truth_beside
+from separatrix.rows import RowStore, check_weight, encode_labels, gathered, is_dask, labels_of, require_classes
 
 __all__ = ["ModelAverage", "average_fitted"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils import get_tags
 
-from separatrix.generative.classifier import GenerativeClassifier
+from separatrix.generative import GenerativeClassifier
 
 __all__ = ["NO_EVIDENCE", "Evidence", "model_probabilities", "read_evidence"]
 

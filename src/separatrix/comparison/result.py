@@ -20,7 +20,7 @@ from separatrix.comparison.trial import BLANK, FIGURES, Trial
 from separatrix.metrics import Estimate, weighted_mean
 
 if TYPE_CHECKING:
-    from separatrix.plots.comparison import ComparisonDisplay
+    from separatrix.plots import ComparisonDisplay
 
 __all__ = ["CRITERIA", "Comparison"]
 
@@ -158,7 +158,7 @@ class Comparison:
         title : str, optional
             Above the left panel.
         """
-        from separatrix.plots.comparison import ComparisonDisplay
+        from separatrix.plots import ComparisonDisplay
 
         return ComparisonDisplay.from_comparison(self, ax=ax, title=title)
 

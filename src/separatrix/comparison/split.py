@@ -11,10 +11,10 @@ from sklearn.utils import indexable
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, bincount
-from separatrix.data import as_table, check_weight, encode_labels, require_classes
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
-from separatrix.reductions.rows import take_rows
+from separatrix.reductions import take_rows
+from separatrix.rows import as_table, check_weight, encode_labels, require_classes
 
 __all__ = ["Part", "Split", "given_split", "random_split"]
 

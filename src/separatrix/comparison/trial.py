@@ -16,11 +16,11 @@ from separatrix import metrics
 from separatrix._array import Array, Float
 from separatrix.comparison.evidence import NO_EVIDENCE, Evidence, read_evidence
 from separatrix.comparison.split import Part, Split
-from separatrix.data.dask.collection import is_dask
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
 from separatrix.metrics import Estimate
-from separatrix.reductions.rows import take_rows
+from separatrix.reductions import take_rows
+from separatrix.rows import is_dask
 
 __all__ = ["FIGURES", "Scores", "Trial", "in_order", "rank", "run_trial", "weight_arguments"]
 

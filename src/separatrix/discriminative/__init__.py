@@ -4,6 +4,13 @@
 from separatrix.discriminative.glm import GeneralizedLinearModel
 from separatrix.discriminative.label_noise import LabelNoiseLogisticRegression
 from separatrix.discriminative.logistic import LogisticRegression
+from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.probit import ProbitRegression
 
-__all__ = ["GeneralizedLinearModel", "LabelNoiseLogisticRegression", "LogisticRegression", "ProbitRegression"]
+__all__ = [
+    "DiscriminativeClassifier",
+    "GeneralizedLinearModel",
+    "LabelNoiseLogisticRegression",
+    "LogisticRegression",
+    "ProbitRegression",
+]

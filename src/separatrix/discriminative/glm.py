@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_number, check_option, check_positive
 from separatrix._array import Float
-from separatrix.data import gathered, numbers_beside
 from separatrix.discriminative.estimates import INTERVALS, Estimates
 from separatrix.discriminative.glm_fit import GLMFit, fit_glm, warn_if_separable, warn_if_unfinished
 from separatrix.discriminative.inference import TESTS, TestResult, positions, quantile, run_test
@@ -28,10 +27,11 @@ from separatrix.discriminative.null_model import null_deviance
 from separatrix.discriminative.regressor import LinearRegressor, Training
 from separatrix.discriminative.summary import Summary
 from separatrix.discriminative.targets import open_targets
+from separatrix.estimator import truth_beside, unchanged_on_error
 from separatrix.exceptions import warn
-from separatrix.likelihoods.glm import LIKELIHOODS, MeanLikelihood, mean_likelihood
-from separatrix.shell import truth_beside, unchanged_on_error
-from separatrix.solvers.newton import Newton
+from separatrix.likelihoods import LIKELIHOODS, MeanLikelihood, mean_likelihood
+from separatrix.rows import gathered, numbers_beside
+from separatrix.solvers import Newton
 
 __all__ = ["GeneralizedLinearModel"]
 

@@ -22,19 +22,17 @@ from scipy import linalg
 from separatrix._array import Float
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
-from separatrix.data import Block, Source
 from separatrix.discriminative.null_model import NullModel, fit_null
 from separatrix.discriminative.separation import examine
 from separatrix.discriminative.support import Support
 from separatrix.discriminative.targets import Targets
 from separatrix.discriminative.vanishing import require_positive_means
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
-from separatrix.likelihoods.glm import MeanLikelihood, NormalIdentity
+from separatrix.likelihoods import MeanLikelihood, NormalIdentity
 from separatrix.priors import Flat, Gaussian
-from separatrix.solvers import Solution
-from separatrix.solvers.newton import Newton
-from separatrix.solvers.posterior import Posterior, pose
-from separatrix.stats.objective import Design
+from separatrix.rows import Block, Source
+from separatrix.solvers import Newton, Posterior, Solution, pose
+from separatrix.stats import Design
 
 __all__ = ["GLMFit", "Goodness", "collect_goodness", "fit_glm", "warn_if_separable", "warn_if_unfinished"]
 

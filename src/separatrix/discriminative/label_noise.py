@@ -20,19 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_option, check_positive
 from separatrix._array import Float
-from separatrix.data import encode_labels, is_shares
 from separatrix.discriminative.confusion import STRUCTURES, KnownRates, Rates, given_confusion, noisy_likelihood
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import Joint, doubts, estimate, wrong_share
 from separatrix.discriminative.separation import examine, is_at_stake, warn_if_collinear
+from separatrix.estimator import Training, first_of
 from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
-from separatrix.shell import Training, first_of
-from separatrix.solvers import Auto, Solution, Step
-from separatrix.solvers.descent import ROUNDING
-from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.wide import dual, is_wide
+from separatrix.rows import encode_labels, is_shares
+from separatrix.solvers import ROUNDING, Auto, Posterior, Solution, Step, dual, is_wide
 
 __all__ = ["LabelNoiseLogisticRegression"]
 

@@ -17,16 +17,26 @@ import numpy as np
 from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float, device_aware
 from separatrix._threads import single_thread_blas
-from separatrix.data import encode_shares, is_shares
 from separatrix.discriminative.separation import examine, is_at_stake, warn_if_collinear
 from separatrix.discriminative.support import Support
+from separatrix.estimator import LinearClassifier, Training, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Flat, Gaussian, Prior
-from separatrix.shell import LinearClassifier, Training, unchanged_on_error
-from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Solution, Solver, Step, StochasticGradient
-from separatrix.solvers.posterior import Posterior, pose
-from separatrix.solvers.precondition import level
+from separatrix.rows import encode_shares, is_shares
+from separatrix.solvers import (
+    LBFGS,
+    Auto,
+    GradientDescent,
+    Newton,
+    Posterior,
+    Solution,
+    Solver,
+    Step,
+    StochasticGradient,
+    level,
+    pose,
+)
 
 __all__ = ["DiscriminativeClassifier"]
 

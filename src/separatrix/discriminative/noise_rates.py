@@ -23,15 +23,23 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, bincount
-from separatrix.data import Block
 from separatrix.discriminative.confusion import KnownRates, Noisy, Rates, noisy_likelihood
-from separatrix.solvers.auto import BLOCK, JOINT, PATIENCE, ROUGH
-from separatrix.solvers.factor import factorise
-from separatrix.solvers.lbfgs import LBFGS
-from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.precondition import Inverse, by_class, diagonal
-from separatrix.solvers.result import Solution, Status
-from separatrix.stats.objective import Design, ValueGrad
+from separatrix.rows import Block
+from separatrix.solvers import (
+    BLOCK,
+    JOINT,
+    LBFGS,
+    PATIENCE,
+    ROUGH,
+    Inverse,
+    Posterior,
+    Solution,
+    Status,
+    by_class,
+    diagonal,
+    factorise,
+)
+from separatrix.stats import Design, ValueGrad
 
 __all__ = ["Doubts", "Joint", "NoisyValueGrad", "doubts", "estimate", "noisy_value_grad", "wrong_share"]
 

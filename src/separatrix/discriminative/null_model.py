@@ -13,7 +13,7 @@ import numpy as np
 from separatrix._array import Float
 from separatrix.discriminative.targets import Targets
 from separatrix.exceptions import DataError
-from separatrix.likelihoods.glm import MeanLikelihood
+from separatrix.likelihoods import MeanLikelihood
 
 __all__ = ["NullModel", "fit_null", "null_deviance"]
 

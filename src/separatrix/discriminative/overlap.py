@@ -35,13 +35,11 @@ from scipy import linalg
 
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
-from separatrix.data import Block, Source
 from separatrix.discriminative.support import Seen, Support
 from separatrix.priors import Penalty
-from separatrix.solvers import Newton, Posterior, Solution
-from separatrix.solvers.factor import Factor, factorise
-from separatrix.stats.objective import Design, Largest
-from separatrix.stats.sample import collect_sample
+from separatrix.rows import Block, Source
+from separatrix.solvers import Factor, Newton, Posterior, Solution, factorise
+from separatrix.stats import Design, Largest, collect_sample
 
 __all__ = ["is_overlapping"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.discriminative.model import DiscriminativeClassifier
+from separatrix.estimator import require_two_classes
 from separatrix.likelihoods import ClassLikelihood, Probit
-from separatrix.shell import require_two_classes
 
 __all__ = ["ProbitRegression"]
 

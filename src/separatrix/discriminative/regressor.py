@@ -13,12 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.basis import fit_basis
-from separatrix.data import Block, Counted, Source, ThroughBasis, answers, gathered, open_rows
-from separatrix.data.source import RowMap
 from separatrix.discriminative.targets import Targets, check_offset
-from separatrix.shell import checked_answers, known_columns
+from separatrix.estimator import checked_answers, known_columns
+from separatrix.rows import Block, Counted, RowMap, Source, ThroughBasis, answers, gathered, open_rows
 from separatrix.solvers import Solution
-from separatrix.stats.objective import Design
+from separatrix.stats import Design
 
 __all__ = ["LinearRegressor", "Training"]
 

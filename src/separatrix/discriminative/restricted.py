@@ -15,12 +15,11 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows
 from separatrix._threads import single_thread_blas
-from separatrix.data import Block, Source
-from separatrix.data.source import Addable
 from separatrix.discriminative.glm_fit import GLMFit
 from separatrix.priors import Penalty
-from separatrix.solvers.posterior import Posterior, Units
-from separatrix.stats.objective import Design
+from separatrix.rows import Addable, Block, Source
+from separatrix.solvers import Posterior, Units
+from separatrix.stats import Design
 
 __all__ = ["Held", "Restriction", "fit_restricted", "foretold", "null_coefficients", "restrict"]
 

@@ -22,8 +22,7 @@ from separatrix._linalg import SingularError
 from separatrix.discriminative.overlap import is_overlapping
 from separatrix.discriminative.support import Seen, Support
 from separatrix.exceptions import CollinearWarning, SeparationWarning, warn
-from separatrix.solvers import Posterior, Separability, Solution, separability
-from separatrix.solvers.factor import Factor
+from separatrix.solvers import Factor, Posterior, Separability, Solution, separability
 
 __all__ = ["examine", "is_at_stake", "warn_if_collinear"]
 

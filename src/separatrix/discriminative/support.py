@@ -21,8 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from separatrix._array import Array, Rows
-from separatrix.data import Block, Source
-from separatrix.data.source import Addable
+from separatrix.rows import Addable, Block, Source
 
 __all__ = ["Seen", "Support"]
 

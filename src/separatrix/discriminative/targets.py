@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from separatrix._array import Array, Float
-from separatrix.data import check_weight, gathered
 from separatrix.exceptions import DataError
-from separatrix.likelihoods.glm import MeanLikelihood
+from separatrix.likelihoods import MeanLikelihood
+from separatrix.rows import check_weight, gathered
 
 __all__ = ["Targets", "check_offset", "open_targets"]
 

@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix._array import Array, Float
-from separatrix.data import Block
 from separatrix.discriminative.support import Seen, Support
 from separatrix.exceptions import DataError
-from separatrix.likelihoods.glm import NormalLog
+from separatrix.likelihoods import NormalLog
+from separatrix.rows import Block
 from separatrix.solvers import Posterior, Separability, separability
 
 __all__ = ["require_positive_means"]

@@ -24,15 +24,10 @@ from separatrix.families.categorical import Categorical, DirichletCategorical
 from separatrix.families.dirichlet import ConjugateDirichlet, Dirichlet
 from separatrix.families.exponential import Exponential, GammaExponential, Lomax
 from separatrix.families.facts import Facts, LevelCounts, LogMoments, Moments, Sums, VectorMoments
-from separatrix.families.family import Density, Family, Prior
+from separatrix.families.family import Density, Family, Prior, weigh
 from separatrix.families.gamma import ConjugateGamma, Gamma
 from separatrix.families.multinomial import DirichletMultinomial, DirichletMultinomialPredictive, Multinomial
-from separatrix.families.multivariate_normal import (
-    MultivariateNormal,
-    MultivariateT,
-    NormalWishart,
-    SingularFactsError,
-)
+from separatrix.families.multivariate_normal import MultivariateNormal, MultivariateT, NormalWishart, SingularFactsError
 from separatrix.families.normal import Normal, NormalGamma, StudentT
 from separatrix.families.normal_known_variance import NormalKnownVariance, NormalNormal
 from separatrix.families.poisson import GammaPoisson, NegativeBinomial, Poisson
@@ -93,4 +88,5 @@ __all__ = [
     "StudentT",
     "Sums",
     "VectorMoments",
+    "weigh",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.families import Categorical, LevelCounts
-from separatrix.stats.scatter import spread_out
+from separatrix.stats import spread_out
 
 __all__ = ["ValueCounts", "ValuedCategorical"]
 

@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Float, Rows, bincount
-from separatrix.data import Source, labels_of, open_rows
+from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.generative.merging import among, require_alike, require_exact, united
-from separatrix.shell import Classifier, unchanged_on_error
+from separatrix.rows import Source, labels_of, open_rows
 from separatrix.solvers import Solution
 
 __all__ = ["GenerativeClassifier", "class_priors"]

@@ -32,11 +32,11 @@ import numpy as np
 from scipy.special import betaln, logsumexp
 
 from separatrix._array import Array, Float, Rows
-from separatrix.data import Block, Source
 from separatrix.families import FactsError
 from separatrix.generative.conjugate import density_of, log_marginal, prior_of
 from separatrix.generative.groups import Group, GroupedFacts
 from separatrix.generative.sparse_counts import dense_chunks
+from separatrix.rows import Block, Source
 from separatrix.stats import require_finite
 
 __all__ = ["Choice", "ColumnSurvey", "candidates", "choose", "describe_choices", "grouped", "survey_columns"]

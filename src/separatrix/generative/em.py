@@ -16,8 +16,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.data import Block, Source
 from separatrix.exceptions import ConvergenceWarning
+from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
 
 __all__ = ["Expectation", "maximise_expectation", "one_hot"]

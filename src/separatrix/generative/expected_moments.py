@@ -14,12 +14,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from separatrix._array import Array, Float, device_aware, to_dense
-from separatrix.data import Block
 from separatrix.exceptions import DataError
-from separatrix.families.facts import Moments
+from separatrix.families import Moments
 from separatrix.generative.em import Expectation, one_hot
 from separatrix.generative.missing import condition
 from separatrix.generative.normal_classes import NormalClasses, rows_with_gaps
+from separatrix.rows import Block
 from separatrix.stats import ClassMoments, ClassScatter, PooledScatter, class_moments
 
 __all__ = ["FirstLook", "available", "expected", "first_look", "require_values", "uncorrelated"]

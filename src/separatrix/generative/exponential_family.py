@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from separatrix._arguments import check_option
-from separatrix.data import Source
 from separatrix.families import FAMILIES, Gamma, MultivariateNormal
 from separatrix.generative.family_classifier import FamilyClassifier, Layout
 from separatrix.generative.groups import Group
+from separatrix.rows import Source
 
 __all__ = ["ExponentialFamilyClassifier"]
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from separatrix._arguments import check_option, check_positive
 from separatrix._array import Array, Float, Rows
-from separatrix.data import Source
 from separatrix.exceptions import DataError
 from separatrix.families import FactsError, NormalNormal
 from separatrix.generative.affine import Affine, affine_form, why_not_affine
@@ -30,6 +29,7 @@ from separatrix.generative.family_facts import Parameters, expected_facts, first
 from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
 from separatrix.generative.text import encode_text
+from separatrix.rows import Source
 from separatrix.solvers import Solution, Status
 from separatrix.stats import require_finite, require_squares
 

@@ -15,11 +15,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from separatrix._array import Float, device_aware
-from separatrix.data import Block
-from separatrix.data.labels import UNLABELLED
-from separatrix.data.tensors import DeviceRows, on_host
 from separatrix.generative.em import Expectation
 from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts, device_facts, labelled_facts
+from separatrix.rows import UNLABELLED, Block, DeviceRows, on_host
 
 __all__ = ["Parameters", "expected_facts", "first_look"]
 

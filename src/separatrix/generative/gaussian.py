@@ -26,22 +26,17 @@ import numpy as np
 from separatrix._arguments import check_number, check_option
 from separatrix._array import Float, Rows
 from separatrix._linalg import SingularError
-from separatrix.data import Source
 from separatrix.exceptions import CollinearError, DataError
-from separatrix.families.facts import Moments
+from separatrix.families import Moments
 from separatrix.generative.classifier import GenerativeClassifier, class_priors
 from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance
 from separatrix.generative.em import maximise_expectation
 from separatrix.generative.expected_moments import available, expected, first_look, require_values, uncorrelated
 from separatrix.generative.normal_classes import NormalClasses
 from separatrix.generative.shrinkage import fourth_moment, spectrum
+from separatrix.rows import Source
 from separatrix.solvers import Solution, Status
-from separatrix.stats import (
-    ClassMoments,
-    FactoredScatter,
-    require_finite,
-    require_squares,
-)
+from separatrix.stats import ClassMoments, FactoredScatter, require_finite, require_squares
 
 __all__ = ["GaussianClassifier", "Weighting", "checked", "covariance_of", "require_spread", "scaled_spectrum"]
 

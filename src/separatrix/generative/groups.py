@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows, is_sparse
-from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments
 from separatrix.generative.categories import ValueCounts
 from separatrix.generative.em import one_hot
 from separatrix.generative.sparse_counts import COUNTS, all_counts, dense_chunks, sparse_log_density, sparse_sums
-from separatrix.stats import ClassMoments, DiagonalScatter, class_moments
-from separatrix.stats.scatter import spread_out
+from separatrix.rows import Block
+from separatrix.stats import ClassMoments, DiagonalScatter, class_moments, spread_out
 
 __all__ = ["Group", "GroupedDensity", "GroupedFacts", "device_facts", "labelled_facts"]
 

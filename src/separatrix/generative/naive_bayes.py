@@ -22,7 +22,6 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
-from separatrix.data import Source
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES
 from separatrix.generative.column_families import (
@@ -36,6 +35,7 @@ from separatrix.generative.column_families import (
 )
 from separatrix.generative.family_classifier import FamilyClassifier, Layout
 from separatrix.generative.groups import GroupedFacts
+from separatrix.rows import Source
 
 __all__ = ["NaiveBayes"]
 

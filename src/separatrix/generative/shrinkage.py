@@ -19,7 +19,7 @@ from scipy import linalg
 from scipy.special import digamma, multigammaln
 
 from separatrix._array import Float, bincount, to_dense
-from separatrix.data import Block
+from separatrix.rows import Block
 
 __all__ = ["FourthMoment", "fourth_moment", "ledoit_wolf", "most_evident", "spectrum"]
 

@@ -17,8 +17,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense
-from separatrix.families import Sums
-from separatrix.families.family import weigh
+from separatrix.families import Sums, weigh
 
 __all__ = ["COUNTS", "all_counts", "dense_chunks", "natural", "sparse_log_density", "sparse_sums"]
 

@@ -31,9 +31,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from separatrix._array import Array, Float, Rows
-from separatrix.data import Block, Source
-from separatrix.data.labels import UNLABELLED
 from separatrix.exceptions import ConvergenceWarning
+from separatrix.rows import UNLABELLED, Block, Source
 from separatrix.solvers import Solution, Status
 
 __all__ = ["TemperedLikelihood", "check_temper", "fit_temperature", "tempered", "tempered_likelihood"]

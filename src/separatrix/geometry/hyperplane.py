@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, Rows
-from separatrix.data import as_source, encode_labels
 from separatrix.exceptions import DataError
 from separatrix.geometry.linear_model import linear_functions
+from separatrix.rows import as_source, encode_labels
 from separatrix.stats import extent, require_finite
 
 __all__ = ["Hyperplane", "margin", "nearest_rows", "radius"]

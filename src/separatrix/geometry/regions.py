@@ -16,9 +16,9 @@ import numpy as np
 
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Array, Codes, Float, Rows
-from separatrix.data import Source, as_source, as_table
 from separatrix.exceptions import DataError
 from separatrix.geometry.linear_model import linear_functions
+from separatrix.rows import Source, as_source, as_table
 from separatrix.stats import extent, require_finite
 
 __all__ = ["Grid", "GridValues", "LinearRegions", "grid_predictions", "grid_values"]

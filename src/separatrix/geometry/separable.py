@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from separatrix._array import Array, Float
-from separatrix.data import Source, as_source, check_weight, encode_labels, require_classes, require_weight
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
-from separatrix.solvers import Separability, separability
-from separatrix.solvers.margin import Margin, Novikoff, novikoff, widest_margin
+from separatrix.rows import Source, as_source, check_weight, encode_labels, require_classes, require_weight
+from separatrix.solvers import Margin, Novikoff, Separability, novikoff, separability, widest_margin
 
 __all__ = ["SeparabilityReport", "is_separable"]
 

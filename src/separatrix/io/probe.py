@@ -14,10 +14,8 @@ import numpy as np
 
 from separatrix._array import Array
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data.table.batch import Batch
-from separatrix.data.table.hashing import HashPlan
-from separatrix.data.table.plans import CategoryPlan, DatePlan, NumberPlan, Plan
-from separatrix.generative.family_classifier import FamilyClassifier
+from separatrix.generative import FamilyClassifier
+from separatrix.table import Batch, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan
 from separatrix.tables import TableClassifier
 
 __all__ = ["require_answer"]

@@ -18,8 +18,10 @@ import importlib
 import inspect
 import io
 import math
+import pkgutil
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -38,7 +40,10 @@ PARTS = (
     "basis",
     "bayesian",
     "comparison",
-    "data",
+    "files",
+    "rows",
+    "scanning",
+    "table",
     "decisions",
     "discriminative",
     "exceptions",
@@ -52,16 +57,10 @@ PARTS = (
     "stats",
     "tables",
 )
-#: Where modules are that files name by an earlier address.
-MOVED = {
-    "separatrix.bayesian.approximation": "separatrix.bayesian.posterior.approximation",
-    "separatrix.bayesian.by_class": "separatrix.bayesian.posterior.by_class",
-    "separatrix.bayesian.diagonal": "separatrix.bayesian.posterior.diagonal",
-    "separatrix.bayesian.draws": "separatrix.bayesian.sampling.draws",
-    "separatrix.bayesian.dual": "separatrix.bayesian.posterior.dual",
-    "separatrix.bayesian.tuned": "separatrix.bayesian.tuning.report",
-    "separatrix.bayesian.weights": "separatrix.bayesian.posterior.weights",
-}
+#: Folders whose classes moved: where to look for what an earlier version wrote under the first name.
+MOVED = {"data": ("rows", "files", "scanning", "table")}
+#: Classes that were renamed: (folder, old name) -> new name.
+RENAMED: dict[tuple[str, str], str] = {}
 NUMBERS = "biufcUSmM"  # kinds of dtype that are plain bytes
 MOST_OUTPUTS = 10**6  # numbers that a transformer makes of a row
 
@@ -253,20 +252,39 @@ def _require_small(arguments: Mapping[str, Any], columns: int) -> None:
 
 
 def _class(name: Any) -> type:
-    """An estimator or record of this package by module and name; never another attribute, never another package."""
+    """An estimator or record of this package by folder and name; never another attribute, never another package.
+
+    A file names the module that defined the class when the file was written. Only its folder counts, so that classes
+    may move between the modules of a folder.
+    """
     module, _, qualname = str(name).partition(":")
-    module = MOVED.get(module, module)
     package, _, inner = module.partition(".")
-    if package != PACKAGE or inner.partition(".")[0] not in PARTS or "__" in module:
+    folder = inner.partition(".")[0]
+    if package != PACKAGE or folder not in (*PARTS, *MOVED):
         raise FileError(f"{name} is not of the models of this package")
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = vars(found).get(part) if not part.startswith("__") else None
-        if not isinstance(found, type):
-            raise FileError(f"{name} is not a class of this version")
-    if found.__module__ != module and not found.__module__.startswith(module + "."):  # a file may become a folder
-        raise FileError(f"{name} is not of that module")
-    is_record = dataclasses.is_dataclass(found) or issubclass(found, BaseEstimator | Enum)
-    if not (is_record or (issubclass(found, tuple) and "_field_defaults" in dir(found))):
-        raise FileError(f"{name} is neither an estimator nor a record")
-    return cast(type, found)
+    for part in MOVED.get(folder, (folder,)):
+        found = _records(part).get(RENAMED.get((folder, qualname), qualname))
+        if found is not None:
+            return found
+    raise FileError(f"{name} is not an estimator or record of this version")
+
+
+@cache
+def _records(part: str) -> dict[str, type]:
+    """The estimators and records that the modules of one folder define, by name."""
+    found: dict[str, type] = {}
+    root = importlib.import_module(f"{PACKAGE}.{part}")
+    modules = [root]
+    for _, name, _ in pkgutil.walk_packages(getattr(root, "__path__", ()), f"{PACKAGE}.{part}."):
+        if not name.rpartition(".")[2].startswith("_"):  # compiled kernels define no records
+            modules.append(importlib.import_module(name))
+    for module in modules:
+        for each in vars(module).values():
+            if isinstance(each, type) and each.__module__ == module.__name__ and _is_record(each):
+                found[each.__qualname__] = each
+    return found
+
+
+def _is_record(kind: type) -> bool:
+    is_named_tuple = issubclass(kind, tuple) and "_field_defaults" in dir(kind)
+    return dataclasses.is_dataclass(kind) or issubclass(kind, BaseEstimator | Enum) or is_named_tuple

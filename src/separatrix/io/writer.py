@@ -21,8 +21,7 @@ from sklearn.base import BaseEstimator
 
 from separatrix._array import Array, is_sparse
 from separatrix.io.archive import FileError
-from separatrix.likelihoods.glm.cloglog import cloglog
-from separatrix.likelihoods.glm.table import log_odds, normal_quantile
+from separatrix.likelihoods import cloglog, log_odds, normal_quantile
 
 __all__ = ["FUNCTIONS", "PACKAGE", "TRANSFORMERS", "Writer", "is_ours"]
 

@@ -15,7 +15,7 @@ a log-likelihood of -inf. A standard error is NaN where rows are too few to tell
 from separatrix.metrics.averages import Confusion, accuracy, brier, confusion, log_likelihood, log_likelihoods
 from separatrix.metrics.calibration import Reliability, ece, ece_if_calibrated, reliability
 from separatrix.metrics.ranking import auc
-from separatrix.metrics.sample import Estimate, weighted_mean
+from separatrix.metrics.sample import Estimate, require_shares, weighted_mean
 
 __all__ = [
     "Confusion",
@@ -30,5 +30,6 @@ __all__ = [
     "log_likelihood",
     "log_likelihoods",
     "reliability",
+    "require_shares",
     "weighted_mean",
 ]

@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.basis.base import AbstractBasis
-from separatrix.basis.fourier import Cosines
-from separatrix.basis.polynomial import Identity, Monomials
-from separatrix.basis.rbf import Gaussians
-from separatrix.basis.sigmoid import Sigmoids
-from separatrix.basis.spline import BSplines
-from separatrix.basis.union import Joined
+from separatrix.basis import AbstractBasis, BSplines, Cosines, Gaussians, Identity, Joined, Monomials, Sigmoids
 from separatrix.onnx.graph import ExportError, Value
-from separatrix.tables.ramps import RampFunctions
+from separatrix.tables import RampFunctions
 
 __all__ = ["through_basis"]
 

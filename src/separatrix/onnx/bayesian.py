@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.bayesian.logistic import BayesianLogisticRegression
-from separatrix.bayesian.posterior.approximation import Approximation
-from separatrix.bayesian.posterior.by_class import ByClassApproximation
-from separatrix.bayesian.posterior.diagonal import DiagonalApproximation
-from separatrix.bayesian.posterior.dual import DualApproximation
+from separatrix.bayesian import (
+    Approximation,
+    BayesianLogisticRegression,
+    ByClassApproximation,
+    DiagonalApproximation,
+    DualApproximation,
+)
 from separatrix.likelihoods import Probit
 from separatrix.onnx.answer import Answer, answer, two_columns
 from separatrix.onnx.averages import logistic_mean, normal_cdf
@@ -21,7 +23,7 @@ from separatrix.onnx.basis import through_basis
 from separatrix.onnx.graph import ExportError, Value
 from separatrix.onnx.linear import activation, probability
 from separatrix.onnx.softmax import softmax_normal, softmax_probit_rule
-from separatrix.stats.objective import Design
+from separatrix.stats import Design
 
 __all__ = ["Activations", "activations"]
 

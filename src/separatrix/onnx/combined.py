@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array
-from separatrix.comparison.average import ModelAverage
+from separatrix.comparison import ModelAverage
 from separatrix.decisions import DecisionRule
 from separatrix.meta import labels_with_reject
 from separatrix.onnx.answer import Answer, answer
 from separatrix.onnx.graph import ExportError, Value
-from separatrix.reductions.coupling import pairs
-from separatrix.reductions.one_vs_one import OneVsOne, sides
-from separatrix.reductions.one_vs_rest import OneVsRest
-from separatrix.reductions.reduction import AbstractReduction
+from separatrix.reductions import AbstractReduction, OneVsOne, OneVsRest, pairs, sides
 
 __all__ = ["couple"]
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_option
 from separatrix._array import Array
 from separatrix._writing import write_whole
-from separatrix.generative.family_classifier import FamilyClassifier
+from separatrix.generative import FamilyClassifier
 from separatrix.onnx import bayesian, combined, families, gaussian, linear  # noqa: F401  (they fill the table)
 from separatrix.onnx.answer import Answer, answer
 from separatrix.onnx.graph import ExportError, Graph, Value

@@ -31,9 +31,7 @@ from separatrix.families import (
     Poisson,
     StudentT,
 )
-from separatrix.generative.categories import ValuedCategorical
-from separatrix.generative.covariance import DenseCovariance
-from separatrix.generative.family_classifier import FamilyClassifier
+from separatrix.generative import DenseCovariance, FamilyClassifier, ValuedCategorical
 from separatrix.onnx.answer import Answer, answer, of_log_joint
 from separatrix.onnx.gaussian import class_distances
 from separatrix.onnx.graph import ExportError, Value

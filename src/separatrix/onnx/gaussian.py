@@ -10,10 +10,14 @@ import numpy as np
 from scipy import special
 
 from separatrix._array import Float
-from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance
-from separatrix.generative.gaussian import GaussianClassifier
-from separatrix.generative.lda import LinearDiscriminantAnalysis
-from separatrix.generative.normal_classes import NormalClasses
+from separatrix.generative import (
+    Covariance,
+    DenseCovariance,
+    FactoredCovariance,
+    GaussianClassifier,
+    LinearDiscriminantAnalysis,
+    NormalClasses,
+)
 from separatrix.onnx.answer import Answer, answer, of_log_joint
 from separatrix.onnx.basis import through_basis
 from separatrix.onnx.graph import ExportError, Value

@@ -8,27 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.discriminative.glm import GeneralizedLinearModel
-from separatrix.discriminative.model import DiscriminativeClassifier
-from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
-from separatrix.likelihoods.glm.cloglog import CLogLog
-from separatrix.likelihoods.glm.likelihood import (
+from separatrix.discriminative import DiscriminativeClassifier, GeneralizedLinearModel
+from separatrix.estimator import LinearClassifier
+from separatrix.likelihoods import (
     Bernoulli,
+    CLogLog,
     GammaInverse,
     GammaLog,
+    LabelNoise,
+    Logit,
     NormalIdentity,
     NormalLog,
     PoissonLog,
+    Probit,
+    Softmax,
+    SoftmaxLabelNoise,
 )
 from separatrix.onnx.answer import Answer, answer, of_scores, of_two
 from separatrix.onnx.averages import normal_cdf
 from separatrix.onnx.basis import through_basis
 from separatrix.onnx.graph import ExportError, Value
-from separatrix.rules.fisher import FisherDiscriminant
-from separatrix.rules.least_squares import LeastSquaresClassifier
-from separatrix.rules.perceptron import Perceptron
-from separatrix.shell import LinearClassifier
-from separatrix.tables.prior_only import PriorOnly
+from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron
+from separatrix.tables import PriorOnly
 
 __all__ = ["activation", "probability"]
 

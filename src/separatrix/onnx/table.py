@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.table import Schema
-from separatrix.data.table.hashing import HashPlan
-from separatrix.data.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan
-from separatrix.generative.family_classifier import FamilyClassifier
+from separatrix.generative import FamilyClassifier
 from separatrix.onnx.graph import ExportError, Graph, Value
+from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, HashPlan, NumberPlan, Schema
 
 __all__ = ["encoded_columns", "text_columns"]
 

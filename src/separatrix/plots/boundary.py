@@ -16,13 +16,12 @@ import numpy as np
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
-from separatrix.data import as_source, as_table
 from separatrix.exceptions import DataError
-from separatrix.geometry import Grid, grid_predictions
-from separatrix.geometry.regions import grid_values
+from separatrix.geometry import Grid, grid_predictions, grid_values
 from separatrix.plots.outlines import blurred, margins
 from separatrix.plots.rows import new_panels, read_rows, require_colours, scatter_classes
 from separatrix.plots.style import COLOURS, REJECTED, class_style, look, new_axes
+from separatrix.rows import as_source, as_table
 
 __all__ = ["DecisionBoundaryDisplay"]
 

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count
 from separatrix._array import Float, to_dense
-from separatrix.data import ThroughBasis, as_source, as_table
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Probit
 from separatrix.plots.style import COLOURS, MARKERS, MUTED, look, new_figure
+from separatrix.rows import ThroughBasis, as_source, as_table
 
 __all__ = ["CoefficientDisplay"]
 

@@ -16,7 +16,7 @@ from separatrix._array import Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.plots.rows import Rows
-from separatrix.rules.perceptron import Update
+from separatrix.rules import Update
 
 __all__ = ["Frame", "contours_of", "fit_with_trace", "frames_of", "is_of_single_rows"]
 

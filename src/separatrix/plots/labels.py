@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes
 from separatrix.exceptions import DataError
-from separatrix.geometry.regions import codes_of
+from separatrix.geometry import codes_of
 from separatrix.meta import listed
 
 __all__ = ["true_codes"]

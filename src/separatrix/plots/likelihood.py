@@ -21,14 +21,14 @@ import numpy as np
 
 from separatrix._arguments import check_count, check_option
 from separatrix._array import Float
-from separatrix.data import as_source, as_table
 from separatrix.exceptions import DataError
 from separatrix.geometry import Hyperplane
 from separatrix.plots.rows import read_rows
 from separatrix.plots.slice import Slice, take_slice
 from separatrix.plots.style import STANDOUT, look, new_axes
 from separatrix.priors import Flat, Gaussian, Prior
-from separatrix.solvers.posterior import pose
+from separatrix.rows import as_source, as_table
+from separatrix.solvers import pose
 
 __all__ = ["LikelihoodSurfaceDisplay", "Minimum"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Codes, Float
-from separatrix.geometry.regions import grid_values
+from separatrix.geometry import grid_values
 
 __all__ = ["blurred", "margins"]
 

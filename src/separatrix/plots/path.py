@@ -18,12 +18,12 @@ import numpy as np
 
 from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float
-from separatrix.data import as_table
 from separatrix.geometry import Hyperplane
 from separatrix.plots.animation import require_suffix, write_animation
 from separatrix.plots.frames import Frame, contours_of, fit_with_trace, frames_of, is_of_single_rows
 from separatrix.plots.rows import new_panels, read_rows, scatter_classes
 from separatrix.plots.style import COLOURS, STANDOUT, look
+from separatrix.rows import as_table
 
 __all__ = ["FitPathDisplay", "Frame"]
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, to_dense
-from separatrix.data import as_source
 from separatrix.plots.labels import true_codes
 from separatrix.plots.style import MOST_CLASSES, class_style, new_figure
+from separatrix.rows import as_source
 
 __all__ = ["Rows", "new_panels", "read_rows", "require_colours", "scatter_classes"]
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix.priors import Flat, Prior
-from separatrix.solvers import Newton, separability
-from separatrix.solvers.posterior import Posterior
+from separatrix.solvers import Newton, Posterior, separability
 
 __all__ = ["Slice", "take_slice"]
 

@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
-from separatrix.data import RowStore, as_table, check_weight, encode_labels, numbers_beside, require_classes, rows_alone
 from separatrix.exceptions import DataError
 from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
 from separatrix.reductions.rows import take_rows
+from separatrix.rows import RowStore, as_table, check_weight, encode_labels, numbers_beside, require_classes, rows_alone
 
 __all__ = ["AbstractReduction", "Problem", "discriminant"]
 

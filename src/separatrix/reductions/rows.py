@@ -9,8 +9,8 @@ from typing import Any
 import narwhals as nw
 
 from separatrix._array import Codes
-from separatrix.data.dask.collection import is_dask
 from separatrix.exceptions import DataError
+from separatrix.rows import is_dask
 
 __all__ = ["take_rows"]
 

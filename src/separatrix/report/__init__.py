@@ -6,5 +6,11 @@
 """
 
 from separatrix.report.document import render, write_report
+from separatrix.report.interest import facing, seen_from
 
-__all__ = ["render", "write_report"]
+__all__ = [
+    "facing",
+    "render",
+    "seen_from",
+    "write_report",
+]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.data.table.plans import Plan
 from separatrix.meta import enumerated
 from separatrix.report.facts import Facts, colour
 from separatrix.report.svg import Picture
 from separatrix.report.svg_rows import bar
 from separatrix.report.words import counted, label_text, percent, shortened
 from separatrix.study import Study
+from separatrix.table import Plan
 
 __all__ = ["ClassRow", "ColumnRow", "DataView", "data_of"]
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.comparison import Comparison, Trial
-from separatrix.comparison.notes import notes_on
+from separatrix.comparison import Comparison, Trial, notes_on
 from separatrix.metrics import Estimate
 from separatrix.report.advice import ELSEWHERE
 from separatrix.report.svg import Picture, Scale, nice_scale

@@ -12,11 +12,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from separatrix.data.table import Schema
-from separatrix.data.table.plans import CategoryPlan, DatePlan, NumberPlan, Plan
 from separatrix.report.svg import round_step
 from separatrix.report.words import label_text, number, shortened
 from separatrix.study import Coefficient, Effect
+from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
 
 __all__ = ["Step", "paired", "steps_of"]
 

@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.data.table.plans import CategoryPlan
 from separatrix.meta import enumerated
 from separatrix.report.facts import Facts
 from separatrix.report.steps import Step, paired, steps_of
@@ -29,6 +28,7 @@ from separatrix.report.words import (
     shortened,
 )
 from separatrix.study import Coefficient, Study
+from separatrix.table import CategoryPlan
 
 __all__ = ["ColumnImportance", "WeightRow", "WeightsView", "factor_words", "weights_of"]
 

@@ -3,6 +3,11 @@
 
 from separatrix.rules.fisher import FisherDiscriminant
 from separatrix.rules.least_squares import LeastSquaresClassifier
-from separatrix.rules.perceptron import Perceptron
+from separatrix.rules.perceptron import Perceptron, Update
 
-__all__ = ["FisherDiscriminant", "LeastSquaresClassifier", "Perceptron"]
+__all__ = [
+    "FisherDiscriminant",
+    "LeastSquaresClassifier",
+    "Perceptron",
+    "Update",
+]

@@ -30,8 +30,8 @@ from separatrix._arguments import check_count, check_number, check_option
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_positive_definite
 from separatrix._threads import blas_for
+from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, DataError
-from separatrix.shell import LinearClassifier, unchanged_on_error
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, ClassScatter, FactoredScatter, PooledScatter, collect_moments
 

@@ -25,8 +25,8 @@ from separatrix._arguments import check_number, check_option
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, solve_factored, solve_minimum_norm, solve_positive_definite
 from separatrix._threads import blas_for
+from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import CollinearWarning
-from separatrix.shell import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, FactoredScatter, PooledScatter, collect_moments
 

@@ -29,9 +29,9 @@ import numpy as np
 
 from separatrix._arguments import check_count, check_option, check_positive, generator
 from separatrix._array import Codes, Float, Rows
-from separatrix.data import Block, Source
+from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import NotSeparableWarning
-from separatrix.shell import LinearClassifier, unchanged_on_error
+from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status, separability
 from separatrix.stats import confusion, extent, require_finite
 

@@ -33,7 +33,7 @@ from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse, by_class, level
 from separatrix.solvers.result import Solution, Status
 from separatrix.solvers.wide import dual, is_wide
-from separatrix.stats.objective import ValueGrad
+from separatrix.stats import ValueGrad
 
 __all__ = ["Auto", "is_small"]
 

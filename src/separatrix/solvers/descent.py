@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.stats.objective import ValueGrad, ValueGradHess
+from separatrix.stats import ValueGrad, ValueGradHess
 
 __all__ = ["ARMIJO", "ROUNDING", "SINGLE_ROUNDING", "Progress", "descend"]
 

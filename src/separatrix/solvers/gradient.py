@@ -28,7 +28,7 @@ from separatrix.solvers.descent import ARMIJO
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
 from separatrix.solvers.result import End, Solution, Status, Step, at_rest
-from separatrix.stats.objective import ValueGrad
+from separatrix.stats import ValueGrad
 
 __all__ = ["GradientDescent", "is_lower", "squared_length"]
 
@@ -57,7 +57,7 @@ class GradientDescent:
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from separatrix.data import as_source
+    >>> from separatrix.rows import as_source
     >>> from separatrix.likelihoods import Logit
     >>> from separatrix.priors import Gaussian
     >>> from separatrix.solvers.posterior import pose

@@ -19,7 +19,7 @@ from separatrix.solvers.descent import Progress, descend
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import Inverse, diagonal
 from separatrix.solvers.result import End, Solution, Status, Step, at_rest
-from separatrix.stats.objective import ValueGrad
+from separatrix.stats import ValueGrad
 
 __all__ = ["LBFGS"]
 

@@ -36,7 +36,7 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
-from separatrix.data import Source
+from separatrix.rows import Source
 from separatrix.solvers.worst_rows import Frame, WorstRows, survey, worst_rows
 
 __all__ = ["Margin", "Novikoff", "novikoff", "widest_margin"]

@@ -21,7 +21,7 @@ from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
 from separatrix.solvers.result import End, Solution, Status, Step, at_rest
-from separatrix.stats.objective import ValueGradHess
+from separatrix.stats import ValueGradHess
 
 __all__ = ["Newton"]
 

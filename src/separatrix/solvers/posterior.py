@@ -17,25 +17,27 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from separatrix._array import Array, Float, device_aware, is_sparse
-from separatrix.data import Block, Source
-from separatrix.data.tensors import DeviceRows
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
+from separatrix.rows import Block, DeviceRows, Source
 from separatrix.solvers.descent import ROUNDING, SINGLE_ROUNDING
 from separatrix.solvers.result import Solution
-from separatrix.stats import ClassMoments, DiagonalScatter, require_finite, require_squares
-from separatrix.stats.columns import column_moments
-from separatrix.stats.objective import (
+from separatrix.stats import (
+    ClassMoments,
     Design,
+    DiagonalScatter,
     ValueGrad,
     ValueGradHess,
+    column_moments,
     largest_share,
     least_lead,
+    representative_sample,
+    require_finite,
+    require_squares,
     value_grad,
     value_grad_hess,
 )
-from separatrix.stats.sample import representative_sample
 
 __all__ = ["Posterior", "Solver", "Units", "pose", "survey"]
 

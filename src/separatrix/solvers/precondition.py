@@ -23,11 +23,11 @@ from scipy import linalg
 from separatrix._array import Float, device_aware
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
-from separatrix.data import Block
 from separatrix.likelihoods import Covariances, Likelihood
+from separatrix.rows import Block
 from separatrix.solvers.factor import Factor
 from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design, Grad
+from separatrix.stats import Design, Grad
 
 __all__ = ["ByClass", "Diagonal", "Inverse", "by_class", "diagonal", "level"]
 

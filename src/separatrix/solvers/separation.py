@@ -49,7 +49,7 @@ from scipy import sparse
 
 from separatrix._array import Codes, Float
 from separatrix._threads import single_thread_blas
-from separatrix.data import Source
+from separatrix.rows import Source
 from separatrix.solvers.directions import Split, fewest_columns, largest_sum, some_gap
 from separatrix.solvers.hinge import UndecidedError
 from separatrix.solvers.worst_rows import Demand, Frame, WorstRows, survey, worst_rows

@@ -32,7 +32,7 @@ import numpy as np
 from separatrix._arguments import check_count, check_number, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
-from separatrix.data import Block
+from separatrix.rows import Block
 from separatrix.solvers.gradient import is_lower, squared_length
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.precondition import diagonal
@@ -67,7 +67,7 @@ class StochasticGradient:
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from separatrix.data import as_source
+    >>> from separatrix.rows import as_source
     >>> from separatrix.likelihoods import Logit
     >>> from separatrix.priors import Gaussian
     >>> from separatrix.solvers.posterior import pose

@@ -23,11 +23,11 @@ from scipy import linalg, sparse
 from separatrix._array import Array, Float, is_sparse, to_dense
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
-from separatrix.data import as_source
 from separatrix.priors import Penalty
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import Posterior, survey
 from separatrix.solvers.result import Solution, Step
-from separatrix.stats.sample import collect_sample
+from separatrix.stats import collect_sample
 
 __all__ = ["Dual", "dual", "is_wide"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Codes, Float, Rows, is_sparse
-from separatrix.data import Block
+from separatrix.rows import Block
 from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent
 
 __all__ = ["Demand", "Frame", "Survey", "WorstRows", "survey", "worst_rows"]

@@ -16,8 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from separatrix._array import Float, Rows, bincount, device_aware, is_sparse
-from separatrix.data.block import Block
-from separatrix.data.tensors import DeviceRows
+from separatrix.rows import Block, DeviceRows
 from separatrix.stats.moments import COMPILED_FROM, ClassMoments, class_moments
 from separatrix.stats.scatter import DiagonalScatter
 

@@ -19,8 +19,7 @@ from scipy import sparse
 
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense, to_host
 from separatrix._threads import scratch
-from separatrix.data.block import Block
-from separatrix.data.tensors import DeviceRows
+from separatrix.rows import Block, DeviceRows
 from separatrix.stats.device import curvature_gram
 from separatrix.stats.moments import COMPILED_FROM
 

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Array, Float, to_host
-from separatrix.data.block import Block
-from separatrix.data.tensors import CHUNK, DeviceRows
 from separatrix.likelihoods import Likelihood, Logit, Probit, Softmax
+from separatrix.rows import CHUNK, Block, DeviceRows
 
 if TYPE_CHECKING:
     from separatrix.stats.design import Design

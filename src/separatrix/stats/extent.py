@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix._array import Float, device_aware, is_sparse
-from separatrix.data.block import Block
-from separatrix.data.tensors import DeviceRows
+from separatrix.rows import Block, DeviceRows
 from separatrix.stats.device import extents
 
 __all__ = ["Extent", "extent"]

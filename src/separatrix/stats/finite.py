@@ -6,9 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix._array import Array, Codes
-from separatrix.data.block import Block
-from separatrix.data.source import Source, ThroughBasis
 from separatrix.exceptions import DataError
+from separatrix.rows import Block, Source, ThroughBasis
 from separatrix.stats.extent import extent
 from separatrix.stats.tally import Tally
 

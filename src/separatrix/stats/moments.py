@@ -18,9 +18,7 @@ from scipy import sparse
 
 from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse, to_dense
 from separatrix._threads import scratch
-from separatrix.data.block import Block
-from separatrix.data.source import Source
-from separatrix.data.tensors import DeviceRows, on_host
+from separatrix.rows import Block, DeviceRows, Source, on_host
 from separatrix.stats import device
 from separatrix.stats.finite import require_finite, require_squares
 from separatrix.stats.scatter import (

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix._array import Array, Float, device_aware
-from separatrix.data.block import Block
-from separatrix.data.tensors import DeviceRows
 from separatrix.likelihoods import Covariances, Likelihood
+from separatrix.rows import Block, DeviceRows
 from separatrix.stats.design import Design
 from separatrix.stats.device import Pass, objective_pass
 

@@ -16,8 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Array, Codes, device_aware, is_sparse
-from separatrix.data import Block, InMemory, Source, as_source, open_rows
-from separatrix.data.tensors import DeviceRows
+from separatrix.rows import Block, DeviceRows, InMemory, Source, as_source, open_rows
 
 __all__ = ["Sample", "collect_sample", "drawn_numbers", "representative_sample"]
 

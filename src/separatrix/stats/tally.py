@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from separatrix._array import Array, Codes, bincount
-from separatrix.data.block import Block
+from separatrix.rows import Block
 
 __all__ = ["Tally", "confusion"]
 

@@ -5,6 +5,7 @@ from separatrix.study.candidates import MODELS, candidates
 from separatrix.study.coefficients import explain
 from separatrix.study.compared import Compared, compare_models
 from separatrix.study.conduct import LATER, conduct, examine, study_of
+from separatrix.study.notes import captured
 from separatrix.study.progress import Stage
 from separatrix.study.record import Choice, Coefficient, Effect, HeldOut, Note, Study, Topic
 from separatrix.study.streamed import spread_rows
@@ -22,6 +23,7 @@ __all__ = [
     "Study",
     "Topic",
     "candidates",
+    "captured",
     "compare_models",
     "conduct",
     "examine",

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._text import did_you_mean
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data.table.batch import did_you_mean
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
-from separatrix.tables import TableClassifier
-from separatrix.tables.prior_only import PriorOnly
-from separatrix.tables.ramps import FEWEST, MOST
+from separatrix.tables import FEWEST, MOST, PriorOnly, TableClassifier
 
 __all__ = ["MODELS", "bent_columns", "candidates", "most_rows", "selected"]
 

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from separatrix.comparison import Comparison
-from separatrix.comparison.trial import Trial
+from separatrix.comparison import Comparison, Trial
 from separatrix.exceptions import DataError
 from separatrix.meta import enumerated
 from separatrix.study.candidates import MODELS, PRIOR

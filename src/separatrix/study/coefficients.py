@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from separatrix.bayesian.posterior.weights import interval_tails
+from separatrix.bayesian import interval_tails
 from separatrix.study.record import Coefficient
-from separatrix.tables import TableClassifier
-from separatrix.tables.contrasts import has_contrasts
+from separatrix.tables import TableClassifier, has_contrasts
 
 __all__ = ["explain"]
 

@@ -13,7 +13,6 @@ import numpy as np
 from separatrix._arguments import check_number, generator
 from separatrix._array import Array, Codes
 from separatrix.comparison import Comparison
-from separatrix.data.table import Schema
 from separatrix.exceptions import DataError
 from separatrix.study.candidates import MODELS
 from separatrix.study.choose import choose
@@ -22,6 +21,7 @@ from separatrix.study.opening import Opened, open_table, without_singles
 from separatrix.study.progress import Progress, Stages
 from separatrix.study.record import Choice, Note
 from separatrix.study.trials import Prepared, prepare, run_trials
+from separatrix.table import Schema
 
 __all__ = ["Compared", "compare_models", "sample_of"]
 

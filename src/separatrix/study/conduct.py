@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Codes, Float
-from separatrix.bayesian.posterior.weights import interval_tails
-from separatrix.data.scan import Scan
+from separatrix.bayesian import interval_tails
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
+from separatrix.scanning import Scan
 from separatrix.study.candidates import most_rows
 from separatrix.study.coefficients import explain
 from separatrix.study.compared import Compared, compare_models, sample_of
@@ -26,8 +26,7 @@ from separatrix.study.progress import Progress, Stages
 from separatrix.study.record import HeldOut, Note, Study
 from separatrix.study.separation import notes_on_separation, separation_of
 from separatrix.study.streamed import fit_streamed
-from separatrix.tables import TableClassifier
-from separatrix.tables.classifier import fit_numbers
+from separatrix.tables import TableClassifier, fit_numbers
 
 __all__ = ["LATER", "conduct", "examine", "study_of"]
 

@@ -22,15 +22,11 @@ from sklearn.utils import gen_batches
 from separatrix._arguments import generator
 from separatrix._array import Codes, Float, to_dense
 from separatrix._threads import map_in_order
-from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.bayesian.posterior.weights import interval_tails
+from separatrix.bayesian import BayesianLogisticRegression, interval_tails
 from separatrix.study.coefficients import explain
 from separatrix.study.grids import POINTS, Grid, grid_of
 from separatrix.study.record import Effect
-from separatrix.tables import TableClassifier
-from separatrix.tables.classifier import named
-from separatrix.tables.contrasts import has_contrasts
-from separatrix.tables.functions import functions_of
+from separatrix.tables import TableClassifier, functions_of, has_contrasts, named
 
 __all__ = ["MOST_COLUMNS", "partial_effects"]
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array, Float
-from separatrix.data.table.plans import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan
-from separatrix.data.table.values import read_values
+from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, read_values
 
 __all__ = ["Grid", "grid_of"]
 

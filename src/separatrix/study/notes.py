@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from separatrix._array import Array, Codes
-from separatrix.bayesian.tuning.report import Limit
+from separatrix.bayesian import Limit
 from separatrix.comparison import Comparison
-from separatrix.data.table import Schema
-from separatrix.data.table.plans import CategoryPlan, DatePlan, NumberPlan, Plan
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.study.candidates import PRIOR
 from separatrix.study.record import Choice, Note, Topic
+from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
 from separatrix.tables import TableClassifier
 
 __all__ = ["captured", "notes_on_choice", "notes_on_comparison", "notes_on_data", "notes_on_model"]

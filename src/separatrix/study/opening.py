@@ -10,14 +10,12 @@ import narwhals as nw
 import numpy as np
 
 from separatrix._array import Array, Codes
-from separatrix.data import encode_labels
-from separatrix.data.reader import as_table
-from separatrix.data.table import encode_target
-from separatrix.data.table.batch import open_batch
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
-from separatrix.reductions.rows import take_rows
+from separatrix.reductions import take_rows
+from separatrix.rows import as_table, encode_labels
 from separatrix.study.record import Note
+from separatrix.table import encode_target, open_batch
 
 __all__ = ["Opened", "held_out_rows", "open_table", "without_singles"]
 

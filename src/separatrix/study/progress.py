@@ -17,7 +17,7 @@ from time import perf_counter
 import numpy as np
 
 from separatrix._threads import single_thread_blas
-from separatrix.data.watch import watched
+from separatrix.rows import watched
 from separatrix.study.candidates import CURVED, LINEAR, LOGISTIC, QUADRATIC
 
 __all__ = ["Progress", "Stage", "Stages", "forecast"]

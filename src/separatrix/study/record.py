@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from separatrix._array import Array, Codes, Float
 from separatrix.comparison import Comparison
-from separatrix.data.table import Schema
-from separatrix.solvers.separation import SeparationStatus
+from separatrix.solvers import SeparationStatus
+from separatrix.table import Schema
 from separatrix.tables import TableClassifier
 
 __all__ = ["Choice", "Coefficient", "Effect", "HeldOut", "Note", "Study", "Topic"]

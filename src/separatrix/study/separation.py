@@ -16,12 +16,10 @@ from sklearn.utils import gen_batches
 
 from separatrix._array import Codes
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data import Source, ThroughBasis, open_rows
-from separatrix.data.reader import NamedRows
-from separatrix.solvers.separation import Separability, SeparationStatus, separability
+from separatrix.rows import NamedRows, Source, ThroughBasis, open_rows
+from separatrix.solvers import Separability, SeparationStatus, separability
 from separatrix.study.record import Note
-from separatrix.tables import TableClassifier
-from separatrix.tables.functions import functions_of
+from separatrix.tables import TableClassifier, functions_of
 
 __all__ = ["notes_on_separation", "separation_of"]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 
 from separatrix._array import Array
-from separatrix.data.scan import Scan
 from separatrix.exceptions import DataError
 from separatrix.meta import listed
-from separatrix.stats.sample import drawn_numbers
+from separatrix.scanning import Scan
+from separatrix.stats import drawn_numbers
 from separatrix.study.progress import Stages
 from separatrix.tables import TableClassifier
 

@@ -9,18 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.comparison import Comparison, compare
-from separatrix.comparison.trial import Trial, rank
-from separatrix.data.reader import NamedRows
-from separatrix.data.table import TableEncoder
+from separatrix.comparison import Comparison, Trial, compare, rank
+from separatrix.rows import NamedRows
 from separatrix.study.candidates import CURVED, LOGISTIC, bent_columns, candidates, selected
 from separatrix.study.notes import captured
 from separatrix.study.opening import Opened, held_out_rows
 from separatrix.study.progress import Stages, forecast
 from separatrix.study.record import Note
-from separatrix.tables import TableClassifier
-from separatrix.tables.functions import bendable, make_ready
-from separatrix.tables.prior_only import PriorOnly
+from separatrix.table import TableEncoder
+from separatrix.tables import PriorOnly, TableClassifier, bendable, make_ready
 
 __all__ = ["Prepared", "prepare", "run_trials"]
 

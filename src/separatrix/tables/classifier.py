@@ -16,13 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data import RowStore, open_rows
-from separatrix.data.reader import NamedRows
-from separatrix.data.scan import EncodedScan, Scan
-from separatrix.data.table import Schema, TableEncoder
+from separatrix.estimator import truth_beside, unchanged_on_error
 from separatrix.exceptions import DataError
 from separatrix.meta import is_ours
-from separatrix.shell import truth_beside, unchanged_on_error
+from separatrix.rows import NamedRows, RowStore, open_rows
+from separatrix.scanning import EncodedScan, Scan
+from separatrix.table import Schema, TableEncoder
 from separatrix.tables.contrasts import Contrasts, contrasts_of, has_contrasts, summarise
 from separatrix.tables.functions import make_ready, model_of, moments_of
 from separatrix.tables.ramps import Ramps

@@ -20,11 +20,15 @@ from scipy import special
 
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float
-from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.bayesian.posterior.approximation import Approximation
-from separatrix.bayesian.posterior.weights import WeightPosterior, WeightSummary, interval_tails
-from separatrix.data.table.plans import CategoryPlan
+from separatrix.bayesian import (
+    Approximation,
+    BayesianLogisticRegression,
+    WeightPosterior,
+    WeightSummary,
+    interval_tails,
+)
 from separatrix.generative import QuadraticDiscriminantAnalysis
+from separatrix.table import CategoryPlan
 from separatrix.tables.functions import names_of
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from sklearn.base import clone
 
 from separatrix._array import Array, Float, to_dense
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data import Source, ThroughBasis, open_rows
-from separatrix.data.table import Schema
-from separatrix.data.table.plans import DatePlan, NumberPlan
 from separatrix.priors import Gaussian
-from separatrix.stats.columns import column_moments
+from separatrix.rows import Source, ThroughBasis, open_rows
+from separatrix.stats import column_moments
+from separatrix.table import DatePlan, NumberPlan, Schema
 from separatrix.tables.ramps import Ramps
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array, Rows, bincount
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.data import Block, labels_of
-from separatrix.data.watch import watched
-from separatrix.shell import Classifier, require_finite, unchanged_on_error
+from separatrix.estimator import Classifier, require_finite, unchanged_on_error
+from separatrix.rows import Block, labels_of, watched
 from separatrix.stats import Tally
 
 __all__ = ["PriorOnly"]

@@ -20,10 +20,9 @@ from scipy import sparse
 
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Codes, Float, Rows, is_sparse, to_dense
-from separatrix.basis.base import AbstractBasis
-from separatrix.basis.survey import Survey, survey
-from separatrix.data.source import RowMap, Source
+from separatrix.basis import AbstractBasis, Survey, survey
 from separatrix.exceptions import DataError
+from separatrix.rows import RowMap, Source
 
 __all__ = ["RampFunctions", "Ramps", "marks"]
 

@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.basis import RBF, AbstractBasis, Linear, Polynomial, Sigmoid, Union
-from separatrix.data import as_source, memory
 from separatrix.exceptions import DataError
+from separatrix.rows import as_source, memory
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 

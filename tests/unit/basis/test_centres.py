@@ -7,8 +7,8 @@ from scipy.spatial.distance import pdist
 from sklearn.cluster import KMeans
 
 from separatrix.basis.centres import MOST_ROWS, PLACEMENTS, given, grid, median_width
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
+from separatrix.rows import as_source
 
 X = np.random.default_rng(0).normal(size=(50, 2)) * [1.0, 3.0]
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix import LeastSquaresClassifier
 from separatrix.basis import RBF, Polynomial, fit_basis
-from separatrix.data import ThroughBasis, as_source
+from separatrix.rows import ThroughBasis, as_source
 
 X = np.random.default_rng(0).normal(size=(90, 2))
 SOURCE = replace(as_source(X, np.zeros(90, int)), rows_per_block=20)

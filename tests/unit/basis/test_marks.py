@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from separatrix.basis.marks import MARKS, SAMPLE, even_marks, quantile_marks
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
+from separatrix.rows import as_source
 
 X = np.random.default_rng(0).exponential(size=(500, 2))
 

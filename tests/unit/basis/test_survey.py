@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 
 from separatrix.basis.survey import Excerpt, require_varying, survey, whole
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
+from separatrix.rows import as_source
 
 ROWS = np.random.default_rng(0).normal(size=(60, 3))
 

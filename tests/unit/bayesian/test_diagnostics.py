@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 import separatrix.bayesian.diagnostics as module
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from separatrix.bayesian.diagnostics import Skewness, choose, pareto_k, skewness, third_order
-from separatrix.data import as_source
-from separatrix.data.counted import Counted
 from separatrix.likelihoods import Logit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
+from separatrix.rows.counted import Counted
 from separatrix.solvers import pose
 from separatrix.solvers.factor import factorise
 

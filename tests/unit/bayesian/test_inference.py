@@ -11,10 +11,10 @@ from posteriors import overlapping
 from separatrix.bayesian import diagnostics, inference
 from separatrix.bayesian.diagnostics import third_order
 from separatrix.bayesian.inference import METHODS, Options, infer
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import pose
 
 

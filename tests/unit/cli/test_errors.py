@@ -3,10 +3,10 @@ import errno
 import pytest
 
 from separatrix.cli.errors import CODES, CommandError, as_typed, failure_of, writing
-from separatrix.data.files import FileWriteError
-from separatrix.data.table import encode_target
 from separatrix.exceptions import DataError
+from separatrix.files import FileWriteError
 from separatrix.io import FileError
+from separatrix.table import encode_target
 
 
 @pytest.mark.parametrize(

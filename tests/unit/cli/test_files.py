@@ -128,8 +128,8 @@ def test_files_are_written_together_or_not_at_all(tmp_path):
 def test_a_table_is_large_by_what_it_takes_unpacked(tmp_path, monkeypatch):
     import pyarrow as pa
 
+    from separatrix import files
     from separatrix.cli.files import is_large, open_data, spread_rows
-    from separatrix.data import files
 
     rows = pa.table({"x": [float(i) for i in range(1000)], "y": ["a", "b"] * 500})
     for name in ("t.csv", "t.csv.gz", "t.parquet"):

@@ -82,7 +82,7 @@ def test_a_flat_line_is_drawn_flat():
 
 def test_of_very_many_columns_the_first_are_listed_and_those_that_were_dropped():
     from separatrix.cli.render import MOST_COLUMNS, shown_plans
-    from separatrix.data.table import infer_types, table_facts
+    from separatrix.table import infer_types, table_facts
 
     rng = np.random.default_rng(0)
     columns = {f"x{d}": rng.normal(size=30) for d in range(60)} | {f"same{d}": np.ones(30) for d in range(5)}

@@ -10,9 +10,9 @@ from problems import blobs
 from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.comparison import ModelAverage
 from separatrix.comparison.average import average_fitted
-from separatrix.data.dask.collection import is_dask
-from separatrix.data.scan import scan
 from separatrix.exceptions import DataError
+from separatrix.rows.dask.collection import is_dask
+from separatrix.scanning import scan
 
 X, Y = blobs(n=120, n_classes=2, distance=0.3)
 MODELS = {

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from separatrix.data import as_source
 from separatrix.discriminative import GeneralizedLinearModel
 from separatrix.discriminative.glm_fit import Goodness, collect_goodness, fit_glm
 from separatrix.discriminative.targets import Targets
 from separatrix.exceptions import SeparationWarning
 from separatrix.likelihoods.glm import mean_likelihood
+from separatrix.rows import as_source
 from separatrix.solvers.newton import Newton
 
 

@@ -10,13 +10,13 @@ from sklearn.metrics import roc_auc_score
 
 from problems import blobs, separable
 from separatrix.basis import Polynomial
-from separatrix.data import as_source
 from separatrix.discriminative import LabelNoiseLogisticRegression, LogisticRegression
 from separatrix.discriminative.confusion import Rates
 from separatrix.discriminative.noise_rates import Joint
 from separatrix.exceptions import ConvergenceWarning, DataError, SeparationWarning
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose
 
 MUSIC = Path(__file__).parents[3].parent / "shared" / "data" / "music_genre_crowd" / "music_genre.npz"

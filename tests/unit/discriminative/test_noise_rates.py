@@ -3,12 +3,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from problems import blobs
-from separatrix.data import as_source
-from separatrix.data.block import Block
 from separatrix.discriminative.confusion import KnownRates, Rates, noisy_likelihood
 from separatrix.discriminative.noise_rates import Joint, doubts, estimate, noisy_value_grad, wrong_share
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
+from separatrix.rows.block import Block
 from separatrix.solvers import Auto
 from separatrix.solvers.posterior import pose
 from separatrix.stats.objective import Design

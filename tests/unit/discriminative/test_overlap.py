@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from problems import blobs
-from separatrix.data import as_source
 from separatrix.discriminative import overlap
 from separatrix.discriminative.overlap import is_overlapping, largest_reach
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Solution, Status, posterior, separability
 from separatrix.solvers.factor import factorise
 from separatrix.solvers.posterior import pose

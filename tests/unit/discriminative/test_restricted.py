@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from separatrix._array import to_dense
-from separatrix.data import as_source
 from separatrix.discriminative import GeneralizedLinearModel
 from separatrix.discriminative.restricted import Held, fit_restricted, foretold, restrict
+from separatrix.rows import as_source
 
 
 @pytest.fixture(scope="module")

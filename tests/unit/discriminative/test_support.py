@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import separatrix as sx
-from separatrix.data import Block, as_source
 from separatrix.discriminative.support import Seen, Support
 from separatrix.exceptions import CollinearError, SeparationWarning
+from separatrix.rows import Block, as_source
 
 SHARES, COUNTS = Support(), Support(is_count=True)
 

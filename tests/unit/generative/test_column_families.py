@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from separatrix.data import Block, as_source
 from separatrix.exceptions import DataError
 from separatrix.generative.column_families import (
     MOST_VALUES,
@@ -16,6 +15,7 @@ from separatrix.generative.column_families import (
     survey_columns,
 )
 from separatrix.generative.groups import Group, labelled_facts
+from separatrix.rows import Block, as_source
 
 
 def survey(column, weight=None):

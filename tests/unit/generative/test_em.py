@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from separatrix.data import as_source
 from separatrix.exceptions import ConvergenceWarning
 from separatrix.generative.em import Expectation, maximise_expectation
+from separatrix.rows import as_source
 from separatrix.solvers import Status
 from separatrix.stats import Tally
 

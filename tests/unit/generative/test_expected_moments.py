@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.generative.covariance import DenseCovariance
 from separatrix.generative.expected_moments import available, expected, first_look, require_values, uncorrelated
 from separatrix.generative.normal_classes import NormalClasses
+from separatrix.rows import Block
 from separatrix.stats import ClassScatter, PooledScatter, class_moments
 
 

@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from separatrix.data import Block
-from separatrix.data.labels import UNLABELLED
 from separatrix.families import FAMILIES
 from separatrix.generative.family_facts import Parameters, expected_facts, first_look
 from separatrix.generative.groups import Group, GroupedDensity
+from separatrix.rows import Block
+from separatrix.rows.labels import UNLABELLED
 
 RATES, PI = np.array([[1.0], [6.0]]), np.array([0.3, 0.7])
 GROUP = Group("poisson", (0,))

@@ -9,9 +9,9 @@ from scipy import sparse, stats
 
 import separatrix as sx
 from problems import blobs
-from separatrix.data import memory
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.generative.missing import condition
+from separatrix.rows import memory
 
 MODELS = [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis]
 both_models = pytest.mark.parametrize("model", MODELS)

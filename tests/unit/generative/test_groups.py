@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments
 from separatrix.generative.conjugate import density_of
 from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts, labelled_facts
+from separatrix.rows import Block
 
 NAMES = ("height", "visits", "weight", "kind")
 RNG = np.random.default_rng(5)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from separatrix.data import Block, as_source
-from separatrix.data.labels import UNLABELLED
 from separatrix.exceptions import ConvergenceWarning
 from separatrix.generative import NaiveBayes
 from separatrix.generative.temper import TemperedLikelihood, fit_temperature, tempered, tempered_likelihood
+from separatrix.rows import Block, as_source
+from separatrix.rows.labels import UNLABELLED
 
 PI = np.array([0.5, 0.3, 0.2])
 

@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.utils import indexable
 
 from problems import STORAGES
-from separatrix.data import as_table
 from separatrix.reductions.rows import take_rows
+from separatrix.rows import as_table
 
 ROWS = np.array([3, 0, 3])
 X = np.arange(10.0).reshape(5, 2)

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 
 import separatrix as sx
 from problems import blobs
-from separatrix.data import as_source
+from separatrix.rows import as_source
 from separatrix.rules.fisher import fit_fisher
 from separatrix.stats import ClassScatter, FactoredScatter, class_moments
 

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 
 import separatrix as sx
 from problems import blobs
-from separatrix.data import as_source
+from separatrix.rows import as_source
 from separatrix.rules.least_squares import fit_least_squares
 from separatrix.stats import FactoredScatter, PooledScatter, class_moments, collect_moments
 

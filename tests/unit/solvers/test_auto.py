@@ -8,9 +8,9 @@ import pytest
 from scipy import sparse
 
 from posteriors import Problem, identified, overlapping
-from separatrix.data import Counted, as_source
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import Counted, as_source
 from separatrix.solvers import LBFGS, Auto, Newton, auto, posterior
 from separatrix.solvers.posterior import pose
 from separatrix.solvers.result import Status

@@ -9,14 +9,7 @@ from scipy import sparse
 
 from rational import is_strictly_separable
 from separatrix.solvers import directions
-from separatrix.solvers.directions import (
-    InfeasibleError,
-    Split,
-    fewest_columns,
-    largest_sum,
-    some_gap,
-    widest_gap,
-)
+from separatrix.solvers.directions import InfeasibleError, Split, fewest_columns, largest_sum, some_gap, widest_gap
 
 
 def problem(seed, n, P, separable):

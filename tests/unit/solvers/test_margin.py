@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from sklearn.svm import SVC
 
 from problems import separable
-from separatrix.data import as_source
+from separatrix.rows import as_source
 from separatrix.solvers.margin import novikoff, widest_margin
 
 

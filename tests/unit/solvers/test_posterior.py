@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 
 from posteriors import PROBLEMS, Problem, overlapping
-from separatrix.data import Counted, as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import Counted, as_source
 from separatrix.solvers.posterior import pose, survey
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}

@@ -6,8 +6,8 @@ import scipy.optimize
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from separatrix.data import ThroughBasis, as_source
 from separatrix.exceptions import DataError
+from separatrix.rows import ThroughBasis, as_source
 from separatrix.solvers import directions, separability
 from separatrix.solvers import separation as module
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from separatrix.data import as_source
+from separatrix.rows import as_source
 from separatrix.solvers import separability
 from separatrix.solvers.worst_rows import Demand
 

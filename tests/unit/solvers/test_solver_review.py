@@ -6,10 +6,10 @@ from scipy import sparse
 
 from posteriors import Problem, overlapping
 from separatrix import LogisticRegression
-from separatrix.data import as_source
 from separatrix.exceptions import ConvergenceWarning, DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, StochasticGradient, auto
 from separatrix.solvers.posterior import pose
 from separatrix.solvers.result import SLACK, Solution, Status, at_rest

@@ -3,9 +3,9 @@ import pytest
 from scipy import sparse
 
 from posteriors import PROBLEMS, Problem, overlapping
-from separatrix.data import Block, Counted, ThroughBasis, as_source
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian, penalty
+from separatrix.rows import Block, Counted, ThroughBasis, as_source
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.posterior import Posterior, survey
 from separatrix.solvers.result import Status

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from posteriors import Problem, identified
-from separatrix.data import Counted, as_source
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import Counted, as_source
 from separatrix.solvers import Auto, Newton, wide
 from separatrix.solvers.posterior import pose
 from separatrix.solvers.wide import dual, is_wide

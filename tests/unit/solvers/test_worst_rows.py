@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from separatrix.data import Block, as_source
+from separatrix.rows import Block, as_source
 from separatrix.solvers.worst_rows import Frame, survey, worst_rows
 from separatrix.stats import Extent
 

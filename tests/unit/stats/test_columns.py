@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from separatrix.data import Block
+from separatrix.rows import Block
 from separatrix.stats.columns import column_moments
 
 N, M = 300, 4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from separatrix.data import Block
+from separatrix.rows import Block
 from separatrix.stats.design import Design, dots
 
 N, M = 80, 5

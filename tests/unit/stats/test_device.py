@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.data import as_source
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
+from separatrix.rows import as_source
 from separatrix.stats import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter, class_moments
 from separatrix.stats.extent import extent
 from separatrix.stats.objective import Design, largest_share, least_lead, value_grad, value_grad_hess
@@ -16,8 +16,8 @@ from separatrix.stats.sample import collect_sample, representative_sample
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from separatrix.data.device import OnDevice  # noqa: E402
-from separatrix.data.tensors import DeviceVector  # noqa: E402
+from separatrix.rows.device import OnDevice  # noqa: E402
+from separatrix.rows.tensors import DeviceVector  # noqa: E402
 from separatrix.stats.device import LIKELIHOODS  # noqa: E402
 
 N, M = 6000, 3

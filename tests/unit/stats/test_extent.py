@@ -1,7 +1,7 @@
 import numpy as np
 from scipy import sparse
 
-from separatrix.data import Block
+from separatrix.rows import Block
 from separatrix.stats import extent
 
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from separatrix.data import as_source
-from separatrix.data.scan import scan
 from separatrix.exceptions import DataError
+from separatrix.rows import as_source
+from separatrix.scanning import scan
 from separatrix.stats.finite import require_finite, require_squares
 
 

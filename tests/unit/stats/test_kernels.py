@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.data import Block
+from separatrix.rows import Block
 from separatrix.stats import DiagonalScatter, class_moments, moments
 
 

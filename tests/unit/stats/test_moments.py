@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from problems import blobs
-from separatrix.data import Block, as_source
 from separatrix.exceptions import DataError
+from separatrix.rows import Block, as_source
 from separatrix.stats import ClassScatter, FactoredScatter, PooledScatter, class_moments, collect_moments
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
-from separatrix.data.block import Block
 from separatrix.likelihoods import Logit, Softmax
+from separatrix.rows.block import Block
 from separatrix.stats.objective import Design, largest_share, value_grad, value_grad_hess
 
 N, M = 60, 3

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from separatrix import LogisticRegression
-from separatrix.data import Block, as_source
 from separatrix.likelihoods import Logit, Softmax
+from separatrix.rows import Block, as_source
 from separatrix.solvers.posterior import survey
 from separatrix.stats import require_squares
 from separatrix.stats.objective import Design, value_grad, value_grad_hess

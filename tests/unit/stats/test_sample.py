@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from separatrix.data import Block, as_source
+from separatrix.rows import Block, as_source
 from separatrix.stats.sample import collect_sample, draw
 
 

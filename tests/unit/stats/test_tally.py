@@ -1,7 +1,7 @@
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from separatrix.data import Block
+from separatrix.rows import Block
 from separatrix.stats import confusion
 
 

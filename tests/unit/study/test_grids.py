@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from separatrix.data.table import TableEncoder
 from separatrix.study.grids import POINTS, grid_of
+from separatrix.table import TableEncoder
 
 RNG = np.random.default_rng(0)
 N = 600

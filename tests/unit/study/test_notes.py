@@ -11,10 +11,10 @@ import separatrix as sx
 from separatrix.bayesian.tuning.report import Limit
 from separatrix.comparison import Comparison
 from separatrix.comparison.trial import Trial
-from separatrix.data.table import TableEncoder
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.study import Choice, Note, Topic
 from separatrix.study.notes import captured, notes_on_choice, notes_on_comparison, notes_on_data, notes_on_model
+from separatrix.table import TableEncoder
 from separatrix.tables import TableClassifier
 
 RNG = np.random.default_rng(0)

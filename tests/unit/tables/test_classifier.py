@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 import separatrix as sx
-from separatrix.data.table import TableEncoder
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
+from separatrix.table import TableEncoder
 from separatrix.tables import TableClassifier, ramps
 
 TABLE, Y = make_mixed_types(300, as_frame=True, rng=0)

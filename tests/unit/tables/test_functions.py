@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import separatrix as sx
-from separatrix.data import open_rows
-from separatrix.data.table import TableEncoder
 from separatrix.datasets import make_mixed_types
+from separatrix.rows import open_rows
+from separatrix.table import TableEncoder
 from separatrix.tables import Ramps, TableClassifier
 from separatrix.tables.functions import bendable, functions_of, make_ready, moments_of, names_of
 

@@ -10,8 +10,8 @@ from scipy.special import expit, log_expit
 from sklearn.utils.estimator_checks import check_estimator
 
 import separatrix as sx
-from separatrix.data.scan import scan
-from separatrix.data.watch import watched
+from separatrix.rows.watch import watched
+from separatrix.scanning import scan
 from separatrix.tables.prior_only import PriorOnly
 
 X = np.zeros((60, 1)) + np.arange(60.0)[:, None]

@@ -33,9 +33,8 @@ from separatrix._threads import single_thread_blas
 from separatrix.bayesian.ep.sites import Normal, Sites, cavities
 from separatrix.bayesian.ep.tilted import tilted
 from separatrix.bayesian.posterior.approximation import Approximation
-from separatrix.data import Block
-from separatrix.solvers.factor import factorise
-from separatrix.solvers.posterior import Posterior
+from separatrix.rows import Block
+from separatrix.solvers import Posterior, factorise
 
 __all__ = ["Pairs", "correct", "is_affordable", "pair_sums"]
 

@@ -31,7 +31,7 @@ from separatrix._threads import single_thread_blas
 from separatrix.bayesian.ep.cumulants import correct
 from separatrix.bayesian.ep.sites import Normal, Sites, Sweep, first_sites, mixed, posterior_of, sweep
 from separatrix.bayesian.posterior.approximation import Approximation
-from separatrix.solvers.posterior import Posterior
+from separatrix.solvers import Posterior
 
 __all__ = ["expectation_propagation"]
 
@@ -70,7 +70,7 @@ def expectation_propagation(
     Three rows of one class: nothing but the prior bounds the weight, and the mode is not where the mass is.
 
     >>> from separatrix.bayesian.posterior.approximation import laplace
-    >>> from separatrix.data import as_source
+    >>> from separatrix.rows import as_source
     >>> from separatrix.likelihoods import Logit
     >>> from separatrix.priors import Gaussian
     >>> from separatrix.solvers import Newton, pose

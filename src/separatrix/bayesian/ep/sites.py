@@ -30,9 +30,8 @@ import numpy as np
 from separatrix._array import Array, Codes, Float
 from separatrix.bayesian.ep.tilted import Tilted, tilted
 from separatrix.bayesian.posterior.approximation import row_squares
-from separatrix.data import Block
-from separatrix.solvers.factor import Factor, factorise
-from separatrix.solvers.posterior import Posterior
+from separatrix.rows import Block
+from separatrix.solvers import Factor, Posterior, factorise
 
 __all__ = ["Cavities", "Normal", "Rows", "Sites", "Sweep", "cavities", "first_sites", "mixed", "posterior_of", "sweep"]
 

@@ -12,11 +12,7 @@ from separatrix._array import Float
 from separatrix.bayesian.ep.fixed_point import expectation_propagation
 from separatrix.bayesian.evidence.gradient import laplace_slope, stationary_slope
 from separatrix.bayesian.posterior.approximation import Approximation, laplace
-from separatrix.solvers import LBFGS, Auto
-from separatrix.solvers.auto import is_small
-from separatrix.solvers.factor import Factor
-from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.precondition import Inverse
+from separatrix.solvers import LBFGS, Auto, Factor, Inverse, Posterior, is_small
 
 __all__ = ["FitEP", "FitLaplace", "Fitter", "Guess"]
 

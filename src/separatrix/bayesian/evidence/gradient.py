@@ -24,11 +24,11 @@ import numpy as np
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.posterior.approximation import Approximation, row_squares
-from separatrix.data import Block
 from separatrix.likelihoods import Covariances
 from separatrix.priors import Penalty
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design, Grad
+from separatrix.rows import Block
+from separatrix.solvers import Posterior
+from separatrix.stats import Design, Grad
 
 __all__ = [
     "effective_parameters",

@@ -23,7 +23,7 @@ import numpy as np
 from separatrix._array import Codes, Float, bincount
 from separatrix.exceptions import DataError
 from separatrix.priors import Gaussian, Penalty
-from separatrix.solvers.posterior import Posterior
+from separatrix.solvers import Posterior
 
 __all__ = ["Hyper", "hyper", "rescaled"]
 

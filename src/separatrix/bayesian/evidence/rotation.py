@@ -22,11 +22,10 @@ from scipy import linalg
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence.hyper import Hyper
-from separatrix.data import as_source
 from separatrix.priors import Penalty
-from separatrix.solvers.posterior import Posterior, survey
-from separatrix.stats.objective import Design
-from separatrix.stats.sample import collect_sample
+from separatrix.rows import as_source
+from separatrix.solvers import Posterior, survey
+from separatrix.stats import Design, collect_sample
 
 __all__ = ["Rotated", "is_rotatable", "rotate"]
 

@@ -22,11 +22,11 @@ from separatrix.bayesian.evidence.fitter import FitLaplace, Guess
 from separatrix.bayesian.evidence.hyper import hyper
 from separatrix.bayesian.evidence.rotation import rotate
 from separatrix.bayesian.evidence.surrogate import Parabola
-from separatrix.data import Source, ThroughBasis, as_source, as_table, encode_labels
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood, Logit, Softmax
 from separatrix.priors import Gaussian
-from separatrix.solvers.posterior import Posterior, pose
+from separatrix.rows import Source, ThroughBasis, as_source, as_table, encode_labels
+from separatrix.solvers import Posterior, pose
 
 __all__ = ["EvidenceSurface", "evidence_surface"]
 

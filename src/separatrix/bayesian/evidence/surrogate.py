@@ -29,7 +29,7 @@ from separatrix.bayesian.evidence.gradient import stationary_slope_of, well_dete
 from separatrix.bayesian.evidence.hyper import Hyper
 from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.priors import Penalty
-from separatrix.solvers.factor import Factor, factorise
+from separatrix.solvers import Factor, factorise
 
 __all__ = ["Best", "Look", "Parabola", "Surrogate"]
 

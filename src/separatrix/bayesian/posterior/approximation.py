@@ -17,12 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix._array import Array, Float, Rows
-from separatrix.data import Block
-from separatrix.data.tensors import DeviceRows
 from separatrix.exceptions import DataError
-from separatrix.solvers.factor import Factor, factorise
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design
+from separatrix.rows import Block, DeviceRows
+from separatrix.solvers import Factor, Posterior, factorise
+from separatrix.stats import Design
 
 __all__ = ["Activations", "Approximation", "laplace"]
 

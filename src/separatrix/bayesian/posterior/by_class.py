@@ -37,13 +37,12 @@ from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.posterior.approximation import Activations, row_squares
 from separatrix.bayesian.posterior.memory import require_memory
-from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Covariances, Likelihood
 from separatrix.priors import Penalty
-from separatrix.solvers.factor import Factor, factorise
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design, Grad
+from separatrix.rows import Block
+from separatrix.solvers import Factor, Posterior, factorise
+from separatrix.stats import Design, Grad
 
 __all__ = ["ByClassApproximation", "laplace_by_class"]
 

@@ -23,11 +23,11 @@ import numpy as np
 from separatrix._array import Array, Float, Rows, is_sparse
 from separatrix.bayesian.posterior.approximation import Activations
 from separatrix.bayesian.posterior.memory import require_memory
-from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Covariances, Likelihood
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design, ValueGrad
+from separatrix.rows import Block
+from separatrix.solvers import Posterior
+from separatrix.stats import Design, ValueGrad
 
 __all__ = ["DiagonalApproximation", "laplace_diagonal"]
 

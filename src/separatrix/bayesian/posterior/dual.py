@@ -33,9 +33,8 @@ from separatrix._threads import single_thread_blas
 from separatrix.bayesian.posterior.approximation import Activations, Approximation, laplace, row_squares
 from separatrix.bayesian.posterior.by_class import ByClassApproximation
 from separatrix.bayesian.posterior.memory import require_memory
-from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.wide import dual
-from separatrix.stats.objective import Design
+from separatrix.solvers import Posterior, dual
+from separatrix.stats import Design
 
 __all__ = ["DualApproximation", "Thin", "laplace_dual"]
 

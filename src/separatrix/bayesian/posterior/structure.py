@@ -17,8 +17,7 @@ from separatrix.bayesian.posterior.diagonal import DiagonalApproximation, laplac
 from separatrix.bayesian.posterior.dual import DualApproximation, Thin, laplace_dual
 from separatrix.bayesian.posterior.memory import SHARE, machine_memory, require_memory
 from separatrix.exceptions import DataError
-from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.wide import is_wide
+from separatrix.solvers import Posterior, is_wide
 
 __all__ = ["STRUCTURES", "AnyApproximation", "choose_structure", "laplace_of", "memory_needed"]
 

@@ -20,7 +20,7 @@ from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.bayesian.posterior.structure import AnyApproximation
 from separatrix.exceptions import DataError
 from separatrix.priors import Penalty
-from separatrix.stats.objective import Design
+from separatrix.stats import Design
 
 __all__ = ["WeightPosterior", "WeightSummary", "interval_tails", "summarise"]
 

@@ -15,10 +15,10 @@ from functools import partial
 import numpy as np
 
 from separatrix._array import Float, Rows
-from separatrix.data import Block
 from separatrix.likelihoods import ClassLikelihood, Likelihood
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design
+from separatrix.rows import Block
+from separatrix.solvers import Posterior
+from separatrix.stats import Design
 
 __all__ = ["Draws", "log_likelihoods"]
 

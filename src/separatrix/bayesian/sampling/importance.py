@@ -27,8 +27,7 @@ from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.bayesian.sampling.draws import Draws, log_likelihoods
 from separatrix.bayesian.sampling.pareto import Smoothed, pareto_smooth
 from separatrix.exceptions import DataError
-from separatrix.solvers.factor import Factor, factorise
-from separatrix.solvers.posterior import Posterior
+from separatrix.solvers import Factor, Posterior, factorise
 
 __all__ = ["GOOD", "USABLE", "Importance", "Proposal", "Weighted", "evaluations", "importance", "weighted_draws"]
 
@@ -85,7 +84,7 @@ def importance(
     Examples
     --------
     >>> from separatrix.bayesian.posterior.approximation import laplace
-    >>> from separatrix.data import as_source
+    >>> from separatrix.rows import as_source
     >>> from separatrix.likelihoods import Logit
     >>> from separatrix.priors import Gaussian
     >>> from separatrix.solvers import Newton, pose

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from separatrix._array import Float
 from separatrix.bayesian.posterior.approximation import Approximation
-from separatrix.solvers.posterior import Posterior
+from separatrix.solvers import Posterior
 
 __all__ = ["Boundary", "Limit", "Tuned", "TuningReport", "TuningStatus", "TuningStep"]
 

@@ -30,11 +30,11 @@ from separatrix.bayesian.evidence.rotation import is_rotatable, rotate
 from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.bayesian.tuning.report import Boundary, Limit, Tuned, TuningStatus
 from separatrix.bayesian.tuning.search import Found, Search
-from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design, Largest
+from separatrix.rows import Block
+from separatrix.solvers import Posterior
+from separatrix.stats import Design, Largest
 
 __all__ = ["Profile", "profile_scale", "tune_scales"]
 
@@ -81,7 +81,7 @@ def tune_scales(
     Examples
     --------
     >>> import numpy as np
-    >>> from separatrix.data import as_source
+    >>> from separatrix.rows import as_source
     >>> from separatrix.likelihoods import Logit
     >>> from separatrix.priors import Gaussian
     >>> from separatrix.solvers import pose

@@ -15,7 +15,7 @@ from separatrix.bayesian.evidence.surrogate import Best, Surrogate
 from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.bayesian.tuning.report import TuningStatus, TuningStep
 from separatrix.exceptions import DataError
-from separatrix.solvers.posterior import Posterior
+from separatrix.solvers import Posterior
 
 __all__ = ["Found", "Search"]
 

@@ -22,11 +22,10 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix.bayesian.posterior.approximation import Approximation, row_squares
-from separatrix.data import Block
 from separatrix.priors import Penalty
-from separatrix.solvers.factor import Factor, factorise
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import ValueGradHess
+from separatrix.rows import Block
+from separatrix.solvers import Factor, Posterior, factorise
+from separatrix.stats import ValueGradHess
 
 __all__ = ["Average", "Bound", "Point"]
 

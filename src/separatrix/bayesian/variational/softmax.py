@@ -33,11 +33,11 @@ from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.bayesian.predictive.softmax import row_blocks
 from separatrix.bayesian.variational.ascent import Bound
-from separatrix.data import Block
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Softmax
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import Design, ValueGradHess
+from separatrix.rows import Block
+from separatrix.solvers import Posterior
+from separatrix.stats import Design, ValueGradHess
 
 __all__ = ["estimated_seconds", "variational_softmax"]
 
@@ -80,7 +80,7 @@ def variational_softmax(
     Examples
     --------
     >>> from separatrix.bayesian.posterior.approximation import laplace
-    >>> from separatrix.data import as_source
+    >>> from separatrix.rows import as_source
     >>> from separatrix.priors import Gaussian
     >>> from separatrix.solvers import Newton, pose
     >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 2]))

@@ -30,10 +30,10 @@ from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.posterior.approximation import Approximation, row_squares
 from separatrix.bayesian.predictive.two_classes import expected, expected_logit
 from separatrix.bayesian.variational.ascent import Bound
-from separatrix.data import Block
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
-from separatrix.solvers.posterior import Posterior
-from separatrix.stats.objective import ValueGradHess
+from separatrix.rows import Block
+from separatrix.solvers import Posterior
+from separatrix.stats import ValueGradHess
 
 __all__ = ["variational"]
 
@@ -66,7 +66,7 @@ def variational(
     Examples
     --------
     >>> from separatrix.bayesian.posterior.approximation import laplace
-    >>> from separatrix.data import as_source
+    >>> from separatrix.rows import as_source
     >>> from separatrix.priors import Gaussian
     >>> from separatrix.solvers import Newton, pose
     >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([1, 1, 1]))

@@ -149,8 +149,8 @@ def test_options_that_make_no_sense_are_refused(option, message):
 
 
 def test_a_flat_prior_has_a_posterior_and_no_evidence(rng):
-    from separatrix.data import as_source
     from separatrix.priors import Flat
+    from separatrix.rows import as_source
     from separatrix.solvers import pose
 
     X = rng.normal(size=(80, 2))

@@ -11,9 +11,9 @@ from separatrix.bayesian.evidence.fitter import FitEP, FitLaplace, Guess
 from separatrix.bayesian.evidence.gradient import laplace_slope
 from separatrix.bayesian.evidence.hyper import hyper
 from separatrix.bayesian.posterior.approximation import Approximation
-from separatrix.data import as_source
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers.factor import Factor, factorise
 from separatrix.solvers.posterior import pose
 

@@ -16,9 +16,9 @@ from separatrix.bayesian.evidence.gradient import (
 )
 from separatrix.bayesian.evidence.hyper import hyper
 from separatrix.bayesian.posterior.approximation import Approximation, laplace
-from separatrix.data import as_source
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers.factor import factorise
 from separatrix.solvers.posterior import pose
 

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from separatrix.bayesian.evidence.hyper import hyper, rescaled
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian, Penalty
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose
 
 

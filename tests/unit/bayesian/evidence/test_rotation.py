@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from separatrix.bayesian.evidence.fitter import FitLaplace
 from separatrix.bayesian.evidence.hyper import hyper
 from separatrix.bayesian.evidence.rotation import is_rotatable, rotate
-from separatrix.data import as_source
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose
 
 SHAPES = {"wide": (40, 60), "square": (50, 50), "tall": (300, 20)}

@@ -8,10 +8,10 @@ from problems import blobs
 from separatrix.basis import RBF, Polynomial, fit_basis
 from separatrix.bayesian.evidence.fitter import FitLaplace
 from separatrix.bayesian.evidence.surface import evidence_surface
-from separatrix.data import ThroughBasis, as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import ThroughBasis, as_source
 from separatrix.solvers.posterior import pose
 
 WIDTHS, SCALES = [0.3, 1.0, 4.0], [30.0, 0.1, 1.0]

@@ -12,10 +12,10 @@ from separatrix.bayesian.posterior import by_class
 from separatrix.bayesian.posterior.approximation import laplace
 from separatrix.bayesian.posterior.by_class import laplace_by_class
 from separatrix.bayesian.predictive import softmax_normal
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Softmax, SoftmaxLabelNoise
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
 
 IMAGES = Path(__file__).parents[5] / "shared" / "data" / "fashion_mnist" / "fashion_mnist.npz"

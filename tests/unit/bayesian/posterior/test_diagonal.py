@@ -8,10 +8,10 @@ from problems import blobs
 from separatrix.bayesian.posterior import memory
 from separatrix.bayesian.posterior.approximation import laplace
 from separatrix.bayesian.posterior.diagonal import laplace_diagonal
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
 
 

@@ -8,10 +8,10 @@ from separatrix.bayesian.posterior import memory
 from separatrix.bayesian.posterior.approximation import laplace
 from separatrix.bayesian.posterior.by_class import laplace_by_class
 from separatrix.bayesian.posterior.dual import laplace_dual
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
 
 M = 40

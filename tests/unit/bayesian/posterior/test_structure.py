@@ -8,10 +8,10 @@ from problems import blobs
 from separatrix.bayesian.posterior import memory, structure
 from separatrix.bayesian.posterior.approximation import Approximation, laplace
 from separatrix.bayesian.posterior.structure import STRUCTURES, choose_structure, laplace_of, memory_needed
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose
 
 

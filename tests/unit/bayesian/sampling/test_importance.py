@@ -10,10 +10,10 @@ from scipy import stats
 import separatrix.bayesian.sampling.importance as module
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from separatrix.bayesian.sampling.importance import Proposal, importance, weighted_draws
-from separatrix.data import Counted, as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import Counted, as_source
 from separatrix.solvers import pose
 from separatrix.solvers.factor import factorise
 

@@ -14,10 +14,10 @@ from separatrix.bayesian.evidence.surrogate import Parabola
 from separatrix.bayesian.tuning import scales
 from separatrix.bayesian.tuning.report import Limit, TuningStatus
 from separatrix.bayesian.tuning.scales import profile_scale, tune_scales
-from separatrix.data import Counted, as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Gaussian
+from separatrix.rows import Counted, as_source
 from separatrix.solvers.posterior import pose
 
 

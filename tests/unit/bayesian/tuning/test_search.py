@@ -9,10 +9,10 @@ from separatrix.bayesian.evidence.fitter import FitLaplace
 from separatrix.bayesian.evidence.hyper import hyper
 from separatrix.bayesian.tuning.report import TuningStatus
 from separatrix.bayesian.tuning.search import Search
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit
 from separatrix.priors import Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose
 
 

@@ -16,10 +16,10 @@ from separatrix.bayesian.predictive.integral import class_probabilities
 from separatrix.bayesian.variational.ascent import Bound
 from separatrix.bayesian.variational.softmax import estimated_seconds, variational_softmax
 from separatrix.bayesian.variational.two_classes import variational
-from separatrix.data import as_source
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
+from separatrix.rows import as_source
 from separatrix.solvers import pose
 
 VEHICLE = Path(__file__).parents[4].parent / "shared" / "data" / "mlbench_vehicle" / "vehicle.parquet"

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The encoder as a scikit-learn transformer: a table in, numbers out, before any estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix._array import Array, Rows
+from separatrix.exceptions import DataError
+from separatrix.rows import as_table
+from separatrix.table.batch import open_batch
+from separatrix.table.facts import TableFacts, table_facts
+from separatrix.table.inference import MAX_LEVELS, infer_types
+from separatrix.table.plans import Surprises
+from separatrix.table.schema import Schema
+
+__all__ = ["TableEncoder"]
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Numbers from a table of numbers, categories, booleans, dates and gaps.
+
+    A number stays, the mean stands in where it is missing, and a second column says so. A category becomes an indicator
+    for each level; rare levels share one, and so do unseen ones. A date becomes days, and its place in the year, the
+    week and the day. Ids, free text and constants are dropped, with a note. See `infer_types` for the rules.
+
+    Parameters
+    ----------
+    types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
+        Columns whose type should not be inferred.
+    max_levels : int, default 100
+        The most frequent levels that get a column each.
+    min_count : int, optional
+        Levels with fewer rows share a column; by default 10, or 2 % of the rows where that is less.
+    drop : {"none", "first"}, default "none"
+        "first" leaves out the most frequent level of each category: for models without a prior, whose weights are
+        otherwise not unique.
+    sparse : bool or "auto", default "auto"
+        Whether rows are sparse; "auto" where fewer than a tenth of the numbers are not zero.
+    hashing : int, optional
+        Into how many columns, ``zip#0``, ``zip#1``, ..., the levels of a category are hashed that has more than
+        ``max_levels``. None lets the levels beyond the most frequent ones share a column.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What was inferred: ``describe()``, ``columns``, ``groups``, ``notes``, ``to_json()``.
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from separatrix.table import TableEncoder
+    >>> table = pd.DataFrame({"size": [1.5, None, 4.0, 3.5], "colour": ["red", "red", "blue", None]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'size is missing', 'colour=red', 'colour=blue', 'colour=(missing)']
+    >>> encoder.transform(pd.DataFrame({"size": [2.0], "colour": ["green"]}))
+    array([[2., 0., 0., 0., 0.]])
+    >>> print(encoder.schema_.describe())
+    column  is           seen                                              becomes
+    size    number       numbers from 1.5 to 4; 1 missing (25 %), set to the mean  size, size is missing
+    colour  categorical  text, 2 levels; 1 missing (25 %)                  3 columns: red, blue, (missing)
+    2 columns of 4 rows become 5 columns of numbers
+    """
+
+    schema_: Schema
+
+    def __init__(
+        self,
+        types: Mapping[str, str] | None = None,
+        max_levels: int = MAX_LEVELS,
+        min_count: int | None = None,
+        drop: str = "none",
+        sparse: bool | str = "auto",
+        hashing: int | None = None,
+    ) -> None:
+        self.types = types
+        self.max_levels = max_levels
+        self.min_count = min_count
+        self.drop = drop
+        self.sparse = sparse
+        self.hashing = hashing
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Infer the types of the columns from one table; ``y`` is ignored."""
+        X = as_table(X)
+        facts = table_facts(X, unread=self.unread())
+        validate_data(self, X, skip_check_array=True, reset=True)
+        return self._infer(facts)
+
+    def fit_batches(self, batches: Iterable[Any]) -> Self:
+        """Infer the types from a table that comes in parts: the same answer as `fit` on all of it."""
+        facts, is_first = TableFacts(), True
+        for number, batch in enumerate(batches, start=1):
+            table = as_table(batch)
+            facts += table_facts(table, name=f"batch {number}", unread=self.unread())
+            validate_data(self, table, skip_check_array=True, reset=is_first)
+            is_first = False
+        return self._infer(facts)
+
+    def fit_facts(self, facts: TableFacts, likeness: Any) -> Self:
+        """Infer the types from facts that others have gathered, of a table whose columns ``likeness`` has."""
+        validate_data(self, as_table(likeness), skip_check_array=True, reset=True)
+        return self._infer(facts)
+
+    def transform(self, X: Any) -> Rows:
+        """The numbers, float64, (n, M). Columns of a data frame are found by name, in any order."""
+        check_is_fitted(self)
+        batch = open_batch(X)
+        if isinstance(X, np.ndarray | list):
+            validate_data(self, X, skip_check_array=True, reset=False)
+        return self.schema_.encode(batch, sparse=self._wants_sparse())
+
+    def unseen(self, X: Any) -> dict[str, Surprises]:
+        """For each column the values that training never saw, and how many rows have them."""
+        check_is_fitted(self)
+        return self.schema_.encode_counted(X, sparse=True)[1]
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the numeric columns; ``input_features`` is there for scikit-learn, and must be what `fit` saw."""
+        check_is_fitted(self)
+        known = getattr(self, "feature_names_in_", None)
+        if input_features is not None and known is not None and list(input_features) != list(known):
+            raise ValueError(f"input_features is not equal to feature_names_in_: got {list(input_features)}.")
+        if input_features is not None and len(input_features) != self.n_features_in_:
+            raise ValueError(f"input_features should have length equal to number of features ({self.n_features_in_}).")
+        return np.asarray(self.schema_.columns, dtype=object)
+
+    def unread(self) -> list[str]:
+        """Columns to drop are not even read: they may hold what no column should."""
+        return [name for name, kind in (self.types or {}).items() if kind == "drop"]
+
+    def _wants_sparse(self) -> bool | None:
+        if isinstance(self.sparse, bool):
+            return self.sparse
+        if self.sparse != "auto":
+            raise ValueError(f"TableEncoder(sparse={self.sparse!r}): choose True, False or 'auto'.")
+        return None
+
+    def _infer(self, facts: TableFacts) -> Self:
+        self._wants_sparse()
+        self.schema_ = infer_types(
+            facts,
+            self.types,
+            max_levels=self.max_levels,
+            min_count=self.min_count,
+            drop=self.drop,
+            hashing=self.hashing,
+        )
+        if not self.schema_.columns:
+            why = " ".join(self.schema_.notes[:5])
+            raise DataError(f"No column is left to learn from (n_samples = {facts.n_rows}). {why}")
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Gaps and text are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -1,0 +1,127 @@
+"""JSON: lines and lists are the same table; broken ones are named by line."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from separatrix.files import FileReadError, open_table, records
+
+RECORDS = [{"a": 1, "b": "x"}, {"b": "é, ]", "c": {"d": [1]}}, {"a": 2.5, "c": None}]
+EXPECTED = {"a": [1.0, None, 2.5], "b": ["x", "é, ]", None], "c.d": [None, "[1]", None]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.jsonl", "\n".join(map(json.dumps, RECORDS))),
+        ("t.ndjson", "\n\n".join(map(json.dumps, RECORDS)) + "\r\n"),
+        ("t.json", "\n".join(map(json.dumps, RECORDS))),
+        ("t.json", json.dumps(RECORDS)),
+        ("t.json", " \n" + json.dumps(RECORDS, indent=4, ensure_ascii=False) + "\n"),
+    ],
+)
+def test_lines_and_lists_are_the_same_table(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    assert open_table(tmp_path / name).read().to_pydict() == EXPECTED
+
+
+class Dripping:
+    """A text that comes in few characters at a time."""
+
+    def __init__(self, text, step):
+        self.text, self.step, self.at = text, step, 0
+
+    def read(self, n):
+        piece = self.text[self.at : self.at + min(n, self.step)]
+        self.at += len(piece)
+        return piece
+
+
+ITEMS = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), st.lists, max_leaves=4)
+
+
+@given(items=st.lists(ITEMS, max_size=5), step=st.integers(1, 9), indent=st.sampled_from([None, 1]))
+def test_a_list_is_decoded_wherever_the_text_is_cut(items, step, indent):
+    text = json.dumps(items, indent=indent)
+    found = list(records._values(Dripping(text, step), "t.json"))
+    assert [value for _, value in found] == items
+    if indent and all(not isinstance(item, list) for item in items):
+        assert [line for line, _ in found] == list(range(2, 2 + len(items)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.jsonl", '{"a": 1}\n{"a": }\n', r"line 2 is not JSON \(Expecting value, at character 7\): '{\"a\": }'"),
+        ("t.jsonl", '{"a": 1}\n5\n', "line 2: 5 is no record"),
+        ("t.json", '[{"a": 1},\n{"a": 2},\n{"a": oops}]', r"line 3: not JSON \(Expecting value: 'oops"),
+        ("t.json", '[{"a": 1},\n{"a": 2}', r"line 2: not JSON \(The list has no end"),
+        ("t.jsonl", '{"a": 1}\n' + '{"a": ' * 5000 + "1" + "}" * 5000, "after that of line 1 has hundreds of objects"),
+        ("t.jsonl", '{"a": 1}\n{"b": 1, "a": 2, "a": 3}', "after that of line 1 has two values called 'a'. Rename"),
+        ("t.json", '[{"u": {"a": 2, "a": 3}}]', "the first record has two values called 'a'"),
+        ("t.json", "[]", "is empty: it holds no record"),
+        ("t.jsonl", "", "is empty: it holds no record"),
+    ],
+)
+def test_what_is_wrong_is_named_by_line(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FileReadError, match=message):
+        open_table(tmp_path / name)
+
+
+def test_objects_inside_of_records_are_columns_of_their_own(tmp_path):
+    records = [
+        {"id": 1, "user": {"age": 40, "home": {"city": "Oslo"}}, "tags": ["a"]},
+        {"id": 2, "user": None, "tags": []},
+        {"id": 3, "user": {"age": 50.5}},
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    table = open_table(path)
+    found = table.read().to_pydict()
+    assert list(found) == ["id", "user.age", "user.home.city", "tags"]
+    assert found["user.age"] == [40.0, None, 50.5]
+    assert found["user.home.city"] == ["Oslo", None, None]
+    assert found["tags"] == ['["a"]', "[]", None]
+    assert "columns of their own: 'user.age', 'user.home.city'" in " ".join(table.notes)
+
+
+def test_null_where_other_records_have_an_object_is_no_column_at_any_depth(tmp_path):
+    records = [{"a": {"b": {"c": 1}}}, {"a": {"b": None}}, {"a": None}, {"a": {"b": {"x.y": 2}}}]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    assert open_table(path).read().to_pydict() == {"a.b.c": [1, None, None, None], "a.b.x.y": [None, None, None, 2]}
+
+
+def test_names_with_points_and_no_objects_are_names(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"sepal.length": 1}\n{"sepal.length": null}\n{"sepal": 3}')
+    table = open_table(path)
+    assert table.read().to_pydict() == {"sepal.length": [1, None, None], "sepal": [None, None, 3]}
+    assert not table.notes
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ('{"user.age": 4, "user": {"age": 5}}', "{}"),  # in one record
+        ('{"user.age": 4}', '{"user": {"age": 5}}'),  # in two, either first
+        ('{"user": {"age": 5}}', '{"user.age": 4}'),
+        ('{"user.age": {"x": 4}}', '{"user": {"age.x": 5}}'),
+    ],
+)
+def test_a_name_that_has_two_meanings_is_an_error(tmp_path, first, second):
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"a": 1}}\n{first}\n{second}\n')
+    with pytest.raises(FileReadError, match=r"line [23]: 'user\.age.* has two meanings, \{\"user.*Rename one of them"):
+        open_table(path)
+
+
+def test_names_that_are_values_are_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.files.records.MOST_NAMES", 50)
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"by day": {f"2024-01-{i}": i for i in range(60)}}))
+    with pytest.raises(FileReadError, match="more than 50 different names.*'by day.2024-01-59'. Are these"):
+        open_table(path)

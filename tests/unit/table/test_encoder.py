@@ -1,0 +1,172 @@
+"""The transformer: scikit-learn's own checks, pipelines, and batches."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from separatrix.exceptions import DataError
+from separatrix.table import TableEncoder, TableFacts, encode_target, infer_types, table_facts
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize(("estimator", "check"), list(estimator_checks_generator(TableEncoder(), legacy=True)))
+def test_scikit_learn_check(estimator, check):
+    with np.errstate(divide="warn", over="warn", invalid="warn"):
+        check(estimator)
+
+
+@pytest.fixture
+def table(rng):
+    n = 300
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "colour": rng.choice(["red", "blue", "green"], n),
+            "key": [f"k{i}" for i in range(n)],
+        }
+    )
+
+
+def test_it_is_the_schema_of_the_facts(table):
+    encoder = TableEncoder(drop="first").fit(table)
+    schema = infer_types(table_facts(table), drop="first")
+    assert encoder.schema_ == schema
+    np.testing.assert_array_equal(encoder.transform(table), schema.encode(table))
+    assert encoder.get_feature_names_out().tolist() == list(schema.columns)
+    assert encoder.n_features_in_ == 3
+
+
+def test_batches_fit_like_the_whole(table):
+    whole = TableEncoder().fit(table)
+    parts = TableEncoder().fit_batches(table.iloc[i : i + 77] for i in range(0, 300, 77))
+    np.testing.assert_allclose(parts.transform(table), whole.transform(table), rtol=1e-12)
+    with pytest.raises(DataError, match="'size' holds numbers in batch 1 and text in batch 2"):
+        TableEncoder().fit_batches([table, table.assign(size="large")])
+    with pytest.raises(DataError, match="no rows"):
+        TableEncoder().fit_batches([])
+
+
+def test_a_pipeline_learns_from_a_table(table, rng):
+    y = (table["colour"] == "red") ^ (rng.random(300) < 0.05)
+    scores = cross_val_score(make_pipeline(TableEncoder(), LogisticRegression()), table, y)
+    assert scores.mean() > 0.9
+
+
+def test_frames_out_and_columns_in_any_order(table):
+    encoder = TableEncoder(sparse=False).set_output(transform="pandas").fit(pl.DataFrame(table.to_dict("list")))
+    assert list(encoder.transform(table).columns) == list(encoder.schema_.columns)
+    moved = table[["key", "colour", "size"]]
+    pd.testing.assert_frame_equal(encoder.transform(moved), encoder.transform(table))
+
+
+def test_a_column_to_drop_is_not_read(table):
+    mixed = table.assign(notes=pd.Series([1, "x"] * 150, dtype=object))
+    with pytest.raises(DataError, match="'notes' mixes numbers"):
+        TableEncoder().fit(mixed)
+    encoder = TableEncoder(types={"notes": "drop"}).fit(mixed)
+    assert encoder.schema_.notes[-1] == "notes was dropped: as asked."
+    with pytest.raises(DataError, match="no column 'note'. Did you mean 'notes'"):
+        TableEncoder(types={"note": "drop"}).fit(mixed)
+
+
+def test_unseen_values_are_counted(table):
+    encoder = TableEncoder().fit(table)
+    new = pd.DataFrame({"size": [1.0, None], "colour": ["pink", None]})
+    assert encoder.unseen(new) == {"colour": {"pink": 1, "(missing)": 1}}
+    assert encoder.unseen(table) == {}
+    assert not encoder.transform(new)[:, 2:].any()
+
+
+def test_nothing_left_to_learn_from_is_an_error():
+    with pytest.raises(DataError, match=r"No column is left .* a was dropped: every value is 1\."):
+        TableEncoder().fit(pd.DataFrame({"a": [1, 1]}))
+
+
+def test_arguments_are_checked_and_cloned(table):
+    with pytest.raises(ValueError, match=r"TableEncoder\(sparse='yes'\)"):
+        TableEncoder(sparse="yes").fit(table)
+    encoder = clone(TableEncoder(types={"size": "number"}, max_levels=3))
+    assert encoder.types == {"size": "number"}
+    fitted = encoder.fit(table)
+    with pytest.raises(ValueError, match="input_features"):
+        fitted.get_feature_names_out(["a", "b", "c"])
+
+
+DATA = Path(__file__).parents[5] / "shared" / "data"
+REAL = [
+    pytest.mark.data,
+    pytest.mark.skipif(not DATA.exists(), reason="the data sets are kept beside the project, and are not here"),
+]
+
+
+@pytest.fixture
+def telco():
+    return pd.read_parquet(DATA / "telco_churn" / "telco_churn.parquet")
+
+
+class TestRealTables:
+    pytestmark = REAL
+
+    def test_telco_churn_is_read_as_its_owner_would(self, telco):
+        schema = infer_types(table_facts(telco), target="Churn")
+        kinds = {plan.column: plan.kind for plan in schema.plans}
+        numbers = {name for name, kind in kinds.items() if kind == "number"}
+        assert numbers == {"tenure", "MonthlyCharges", "TotalCharges"}  # the last is text, with blanks
+        booleans = {name for name, kind in kinds.items() if kind == "boolean"}
+        assert booleans == {"SeniorCitizen", "Partner", "Dependents", "PhoneService", "PaperlessBilling"}
+        assert schema.notes == ()
+        X = pd.DataFrame(schema.encode(telco), columns=schema.columns)
+        assert X["TotalCharges is missing"].sum() == 11
+        charges = pd.to_numeric(telco["TotalCharges"], errors="coerce")
+        np.testing.assert_allclose(X["TotalCharges"], charges.fillna(charges.mean()), rtol=1e-12)
+        one_hot = pd.get_dummies(telco["PaymentMethod"], prefix="PaymentMethod", prefix_sep="=").astype(float)
+        pd.testing.assert_frame_equal(X[one_hot.columns], one_hot)
+
+    def test_adult_is_read_as_a_statistician_would(self):
+        train, test = (pd.read_parquet(DATA / "adult" / f"adult_{part}.parquet") for part in ("train", "test"))
+        whole = infer_types(table_facts(train), target="income")
+        kinds = {plan.column: plan.kind for plan in whole.plans}
+        assert [name for name, kind in kinds.items() if kind == "number"] == train.select_dtypes(
+            "number"
+        ).columns.tolist()
+        assert set(kinds.values()) == {"number", "categorical"}
+        assert "occupation=(missing)" in whole.columns
+        parts = [table_facts(train.iloc[i : i + 5_000]) for i in range(0, len(train), 5_000)]
+        batched = infer_types(sum(parts[::-1], TableFacts()), target="income")
+        assert batched.columns == whole.columns
+        np.testing.assert_allclose(batched.encode(test), whole.encode(test), rtol=1e-12)
+        assert whole.encode_counted(test)[1] == {}
+        assert len(whole.to_json()) < 20_000
+
+    def test_churn_is_predicted_as_well_as_from_a_hand_made_encoding(self, telco):
+        X, y = telco.drop(columns="Churn"), encode_target(telco["Churn"])
+        by_hand = X.assign(TotalCharges=pd.to_numeric(X["TotalCharges"], errors="coerce").fillna(0.0))
+        numbers = by_hand.select_dtypes("number").columns
+        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+        peer = make_column_transformer(
+            ("passthrough", numbers), (OneHotEncoder(sparse_output=False), by_hand.columns.difference(numbers))
+        )
+        options = {"y": y.codes, "cv": 3, "scoring": "neg_log_loss"}
+        ours = cross_val_score(make_pipeline(TableEncoder(), model), X, **options).mean()
+        theirs = cross_val_score(make_pipeline(peer, model), by_hand, **options).mean()
+        assert ours > theirs - 0.001
+
+
+def test_facts_that_others_have_gathered_are_as_good_as_the_table(table):
+    encoder = TableEncoder(types={"key": "drop"})
+    parts = (table_facts(part, unread=encoder.unread()) for part in (table[:70], table[70:]))
+    encoder.fit_facts(sum(parts, TableFacts()), table[:0])
+    expected = TableEncoder(types={"key": "drop"}).fit(table)
+    assert encoder.schema_.columns == expected.schema_.columns
+    assert encoder.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
+    np.testing.assert_allclose(encoder.transform(table), expected.transform(table), rtol=1e-12)

@@ -1,0 +1,242 @@
+"""What a reader of the table would say each column is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from separatrix.exceptions import DataError
+from separatrix.table import TableFacts, infer_types, table_facts
+
+N = 200
+ROW = np.arange(N)
+
+
+def schema(table, overrides=None, **options):
+    return infer_types(table_facts(pd.DataFrame(table)), overrides, **options)
+
+
+def plan_of(values, **options):
+    (plan,) = schema({"c": values}, **options).plans
+    return plan
+
+
+COLUMNS = {
+    "floats": (ROW / 7, "number", ("c",)),
+    "counts": (ROW % 9, "number", ("c",)),
+    "zero and one": (ROW % 2, "boolean", ("c",)),
+    "zero and one with gaps": (np.where(ROW % 5, ROW % 2, np.nan), "boolean", ("c", "c is missing")),
+    "booleans": (ROW % 2 == 0, "boolean", ("c",)),
+    "yes and no": (np.where(ROW % 3, "Yes", "No"), "boolean", ("c=Yes",)),
+    "yes and no with gaps": (np.where(ROW % 3, "y", np.where(ROW % 2, "n", "")), "boolean", ("c=y", "c is missing")),
+    "numbers as text": ([f"{i / 2}" for i in ROW[1:]] + [" "], "number", ("c", "c is missing")),
+    "zero and one as text": ([str(i % 2) for i in ROW], "boolean", ("c",)),
+    "postal codes": ([f"0{i % 9}" for i in ROW], "categorical", tuple(f"c=0{i}" for i in range(9))),
+    "categories": (np.where(ROW % 3, "b", "a"), "categorical", ("c=b", "c=a")),
+    "ties go by name": (np.where(ROW % 2, "b", "a"), "categorical", ("c=a", "c=b")),
+    "categories with gaps": (np.where(ROW % 3, "b", ""), "categorical", ("c=b", "c=(missing)")),
+    "rare levels": (["a"] * 150 + ["b"] * 47 + ["z", "y", "z"], "categorical", ("c=a", "c=b", "c=(other)")),
+    "declared categories": (pd.Categorical([str(i) for i in ROW % 20]), "categorical", None),
+    "most different but declared": (pd.Categorical([f"k{i % 120}" for i in ROW]), "categorical", None),
+    "all levels rare": (pd.Categorical([f"k{i % 120}" for i in ROW]), "constant", ()),
+    "ids": ([f"id{i}" for i in ROW], "id or text", ()),
+    "names": ([f"name{i % 120}" for i in ROW], "id or text", ()),
+    "row numbers": (ROW, "id", ()),
+    "row numbers from one, shuffled": (np.random.default_rng(0).permutation(ROW) + 1, "id", ()),
+    "years, one a row": (ROW + 1800, "number", ("c",)),
+    "constant": (np.full(N, 3.5), "constant", ()),
+    "constant text": (["x"] * N, "constant", ()),
+    "constant spelled twice": (["1.0", "1"] * (N // 2), "constant", ()),
+    "constant with gaps": ([7.0, None] * (N // 2), "number", ("c is missing",)),
+    "one level with gaps": (["x", None] * (N // 2), "categorical", ("c=x", "c=(missing)")),
+    "all missing": ([None] * N, "empty", ()),
+    "lists": ([[1]] * N, "other", ()),
+    "durations": (pd.to_timedelta(ROW % 50, unit="h"), "number", ("c",)),
+    "one day": (pd.to_datetime(["2024-01-01"] * N), "constant", ()),
+    "one day with gaps": (pd.to_datetime(["2024-01-01", None] * (N // 2)), "date", ("c is missing",)),
+    "ten days": (pd.to_datetime(ROW % 10, unit="D"), "date", ("c: days",)),
+    "hours of ten days": (
+        pd.to_datetime(ROW, unit="h"),
+        "date",
+        ("c: days", "c: hour (cos)", "c: hour (sin)"),
+    ),
+    "days of a season": (
+        pd.to_datetime(ROW % 99, unit="D"),
+        "date",
+        ("c: days", "c: weekday (cos)", "c: weekday (sin)"),
+    ),
+    "days of years, as text": (
+        pd.Series(pd.to_datetime(9 * ROW, unit="D")).dt.strftime("%Y-%m-%d"),
+        "date",
+        ("c: days", "c: month (cos)", "c: month (sin)", "c: weekday (cos)", "c: weekday (sin)"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_a_column_is_what_a_reader_would_say(case):
+    values, kind, names = COLUMNS[case]
+    options = {"min_count": {"most different but declared": 2, "all levels rare": 3}.get(case)}
+    plan = plan_of(values, **options)
+    assert plan.kind == kind
+    assert names is None or plan.names == names
+    assert plan.why
+
+
+def test_categories_by_force_must_have_levels_that_repeat():
+    made = schema({"c": [f"id{i}" for i in ROW]}, {"c": "categorical"})
+    assert made.notes == ("c was dropped: none of its 200 values is in 4 rows or more.",)
+    assert schema({"c": ["x"] * N}, {"c": "categorical"}).notes == ("c was dropped: every value is 'x'.",)
+
+
+def test_an_id_by_its_name():
+    names = {"customer_id": "id", "userId": "id", "paid": "number", "grid": "number"}
+    plans = schema(dict.fromkeys(names, 10 * ROW + 7)).plans
+    assert {plan.column: plan.kind for plan in plans} == names
+
+
+def test_many_ids_in_batches_are_known_for_what_they_are():
+    ids = pd.DataFrame({"c": [f"customer {i}" for i in range(30_000)]})
+    facts = sum((table_facts(ids.iloc[i : i + 6_000]) for i in range(0, 30_000, 6_000)), TableFacts())
+    (plan,) = infer_types(facts).plans
+    assert plan.kind == "id or text"
+    assert plan.why.startswith("nearly all values are different (about ")
+
+
+def test_levels_beyond_the_most_frequent_are_pooled():
+    values = [f"level {i % 15:02d}" for i in range(300)]
+    plan = plan_of(values, max_levels=4)
+    assert plan.levels == ("level 00", "level 01", "level 02", "level 03")
+    assert len(plan.pooled) == 11
+    assert plan_of(values, max_levels=4, drop="first").names[0] == "c=level 01"
+
+
+def test_overrides_win():
+    columns = {
+        "zip": (ROW % 7, "categorical"),
+        "year": ([f"{1900 + i}" for i in ROW % 30], "number"),
+        "note": ([f"n{i}" for i in ROW], "drop"),
+        "sex": (["m", "f"] * 100, "boolean"),
+        "size": ([1, 2] * 100, "boolean"),
+        "name": ([f"k{i % 150}" for i in ROW], "categorical"),
+    }
+    table = {name: values for name, (values, _) in columns.items()}
+    made = schema(table, {name: kind for name, (_, kind) in columns.items()}, min_count=2)
+    assert [plan.kind.replace("dropped", "drop") for plan in made.plans] == [kind for _, kind in columns.values()]
+    assert made.groups["zip"] == range(7)
+    assert "zip=0" in made.columns
+    assert "sex=m" in made.columns
+    assert "size=2" in made.columns
+    assert made.encode(pd.DataFrame(table), sparse=False)[:2, list(made.columns).index("size=2")].tolist() == [0, 1]
+    assert made.notes == ("note was dropped: as asked.",)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ({"agee": "number"}, "no column 'agee'. Did you mean 'age'?"),
+        ({"age": "categoric"}, "'age' cannot be 'categoric': that is no type. Did you mean 'categorical'?"),
+        ({"colour": "number"}, "'colour' cannot be 'number': it holds text, such as 'red'"),
+        ({"colour": "date"}, "'colour' cannot be 'date'"),
+        ({"colour": "boolean"}, "'colour' cannot be 'boolean': .* 3 different values"),
+        ({"when": "categorical"}, "'when' cannot be 'categorical': it holds dates"),
+        ({"when": "number"}, "'when' cannot be 'number': it holds dates"),
+    ],
+)
+def test_overrides_that_cannot_be_are_errors_that_help(overrides, said):
+    table = {"age": [1, 2, 3], "colour": ["red", "blue", "green"], "when": pd.to_datetime(["2024-01-01"] * 3)}
+    with pytest.raises(DataError, match=said):
+        schema(table, overrides)
+
+
+def test_too_many_values_to_count_cannot_become_categories():
+    facts = table_facts(pd.DataFrame({"c": [f"v{i}" for i in range(30)] * 9}), max_distinct=20)
+    (plan,) = infer_types(facts).plans
+    assert plan.why == "too many different values (about 30 of 270)"
+    with pytest.raises(DataError, match="only up to 20 are counted"):
+        infer_types(facts, {"c": "categorical"})
+
+
+def test_the_target_is_left_out_and_must_be_there():
+    assert schema({"a": [1, 2], "y": [0, 1]}, target="y").columns == ("a",)
+    with pytest.raises(DataError, match="no column 'Y'. Did you mean 'y'"):
+        schema({"a": [1, 2], "y": [0, 1]}, target="Y")
+
+
+def test_one_row_teaches_nothing_and_none_is_an_error():
+    assert schema({"a": [1], "b": ["x"], "c": [None]}).columns == ()
+    for empty in (TableFacts(), table_facts(pd.DataFrame({"a": []}))):
+        with pytest.raises(DataError, match="no rows"):
+            infer_types(empty)
+
+
+@pytest.mark.parametrize("options", [{"max_levels": 0}, {"min_count": 0}, {"drop": "last"}])
+def test_options_are_checked(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        schema({"a": [1, 2]}, **options)
+
+
+def test_levels_called_like_ours_join_them():
+    plan = plan_of(["(other)", "(missing)", "a", None] * 50)
+    assert plan.names == ("c=a", "c=(other)", "c=(missing)")
+
+
+def test_values_that_can_be_read_in_two_ways_are_noted():
+    table = {
+        "thousands": [f"{i},{500 + i}" for i in range(1, 61)],
+        "decimals": [f"{i}.{500 + i}" for i in range(1, 61)],
+        "joined": [f"{i % 12 + 1:02}/{i % 9 + 1:02}/2024" for i in range(60)],
+        "left": [f"{i % 28 + 1:02}/{i % 9 + 1:02}/2024" for i in range(60)],
+    }
+    made = schema(table)
+    assert [plan.kind for plan in made.plans] == ["number", "number", "date", "date"]
+    thousands, decimals, joined = made.notes
+    assert "thousands was read as numbers like 1,234.5, up to 60560; every value could be one like 1234,5" in thousands
+    assert "decimals was read as numbers like 1234.5, up to 60.56; every value could be one like 1.234,5" in decimals
+    assert "joined was read as dates with the day first; every one, such as 01/01/2024, could" in joined
+    assert "month first" in joined
+    assert "YYYY-MM-DD" in joined
+
+
+def test_levels_that_are_nearly_all_rare_are_noted():
+    lumped = ["a"] * 300 + ["b"] * 300 + [f"sku{i % 250}" for i in range(500)]
+    (note,) = schema({"sku": lumped}).notes
+    assert note.startswith("sku: 250 of 252 levels, with 45 % of the rows, are rare (in fewer than 10 rows")
+    assert schema({"sku": lumped}, hashing=64, max_levels=50).notes == ()
+    assert schema({"sku": ["a"] * 300 + ["b"] * 300 + [f"s{i}" for i in range(50)]}).notes == ()
+
+
+def test_years_of_two_digits_are_read_where_one_order_fits_and_the_century_is_said():
+    texts = {
+        "german": ["31.12.99", "01.05.03", "28.02.12"],
+        "american": ["12/31/99", "1/5/03", "2/28/12"],
+        "numbered": ["99-12-31", "03-05-01", "12-02-28"],
+    }
+    table = pd.DataFrame({name: values * 10 for name, values in texts.items()})
+    schema = infer_types(table_facts(table))
+    for plan in schema.plans:
+        assert plan.kind == "date"
+        assert plan.why.startswith("text that holds dates from 1999-12-31 to 2012-02-28")
+        assert "1999 to 2012: 69 to 99 are taken for 1969 to 1999, 00 to 68 for 2000 to 2068" in plan.note
+    days = [schema.encode(table)[:3, list(schema.columns).index(f"{name}: days")] for name in texts]
+    np.testing.assert_array_equal(days[0], days[2])
+
+
+def test_years_of_two_digits_in_which_days_could_be_months_are_no_dates_unless_said_to_be():
+    table = pd.DataFrame({"day": [f"{i % 12 + 1:02d}/{i // 12 + 1:02d}/03" for i in range(60)]})
+    (plan,) = infer_types(table_facts(table)).plans
+    assert plan.kind == "id or text"
+    assert "no day tells itself from a month: write them as YYYY-MM-DD" in plan.note
+    (said,) = infer_types(table_facts(table), {"day": "date"}).plans
+    assert said.kind == "date"
+    assert "could have the month first, years of two digits as well" in said.note
+
+
+@pytest.mark.parametrize("others", ["%d/%m/%y", "%m/%d/%Y", "%Y-%m-%d"])
+def test_dates_that_are_not_written_alike_are_dropped_and_told_so(others):
+    days = pd.date_range("2001-01-01", periods=60, freq="13D")
+    texts = [day.strftime("%d/%m/%Y" if i % 2 else others) for i, day in enumerate(days)]
+    (plan,) = schema({"day": texts}).plans
+    assert plan.kind == "id or text"
+    assert plan.why.endswith("dates, but not all written alike: write them as YYYY-MM-DD")
+    (text,) = schema({"day": [*texts[:-1], "when it rained"]}).plans
+    assert "dates" not in text.why
