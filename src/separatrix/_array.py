@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an array is here: its types, where it lives, and the precision that arithmetic on it runs in."""
+"""Array types, the library and device that hold an array, and the precision of arithmetic on it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Rows = Any  # an (n, D) ndarray of float32 or float64, or a CSR array of them
 def working_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """The precision of one block: float32 stays float32, everything else becomes float64.
 
-    Sums over blocks are float64 always: a float32 table costs half the memory traffic and loses
-    nothing but the rounding of single products.
+    Sums over blocks are always float64: a float32 table halves the memory traffic, and only single products are
+    rounded to float32.
     """
     return np.dtype(np.float32) if np.dtype(dtype) in (np.float32, np.float16) else np.dtype(np.float64)
 
@@ -35,7 +35,7 @@ def is_sparse(X: Rows) -> bool:
 
 
 def to_dense(X: Rows) -> Array:
-    """The rows of one block as an ndarray."""
+    """Return the rows of one block as an ndarray."""
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
@@ -44,17 +44,17 @@ Function = TypeVar("Function")
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether X is an array of a library whose arrays may live on a GPU; asked without importing any."""
+    """Whether X belongs to a library whose arrays may live on a GPU. No library is imported to find out."""
     return type(X).__module__.partition(".")[0] in DEVICE_LIBRARIES
 
 
 def to_tensor(X: Any) -> Any:
-    """A torch tensor over the same memory, apart from any graph of derivatives.
+    """Return a torch tensor over the same memory, detached from any autograd graph.
 
     Raises
     ------
     ModuleNotFoundError
-        Where X is CuPy's and torch, which runs everything on the GPU, is not installed.
+        If X is a CuPy array and torch, which does all work on the GPU, is not installed.
     """
     try:
         import torch
@@ -67,7 +67,7 @@ def to_tensor(X: Any) -> Any:
 
 
 def to_host(x: Any) -> Any:
-    """A tensor as a NumPy array; anything else as it is."""
+    """Copy a tensor to a NumPy array; return anything else unchanged."""
     if not is_tensor(x):
         return x
     tensor = to_tensor(x).cpu()
@@ -75,6 +75,6 @@ def to_host(x: Any) -> Any:
 
 
 def device_aware(function: Function) -> Function:
-    """Mark a function of blocks, or of rows, that takes rows which live on a GPU; others are given copies of them."""
-    function.is_device_aware = True  # type: ignore[attr-defined]  # a function may carry a mark
+    """Mark a function of blocks or rows that accepts rows on a GPU. Other functions receive a copy in host memory."""
+    function.is_device_aware = True  # type: ignore[attr-defined]
     return function

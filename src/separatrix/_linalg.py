@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Positive-definite solves in correlation units, with a rank test that does not know the units.
+"""Positive-definite solves in correlation units, with a rank test that does not depend on the units of the columns.
 
-A symmetric A is equilibrated, A = D C D with D² = diag A, so that C has a unit diagonal. The pivots of its
-Cholesky factor are then 1 - R², the share of each column that the columns before it leave unexplained: a
-number without units. Where one of them is rounding only, the columns are collinear, and `SingularError` says
-which depend on which.
+A symmetric A is equilibrated, A = D C D with D² = diag A, so that C has a unit diagonal. The squared pivots of its
+Cholesky factor are then 1 - R², the unexplained fraction of each column given the columns before it: a number
+without units. If a pivot is at the level of rounding error, the columns are collinear, and `SingularError` names the
+dependent columns.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ __all__ = [
 
 @dataclass
 class SingularError(Exception):
-    """Constant columns, and for each dependent column those that it is a combination of (by position)."""
+    """Positions of constant columns, and for each dependent column the columns that it is a combination of."""
 
     constant: list[int]
     combination: dict[int, list[int]]
 
     def describe(self, columns: tuple[str, ...]) -> str:
-        """One readable clause for each column at fault."""
-        said = [f"{columns[j]!r} is constant" for j in self.constant]
+        """One clause per constant or dependent column."""
+        clauses = [f"{columns[j]!r} is constant" for j in self.constant]
         for j, others in self.combination.items():
             partners = ", ".join(repr(columns[i]) for i in others[:5])
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
             verb = "is a multiple of" if len(others) == 1 else "is a combination of"
-            said.append(f"{columns[j]!r} {verb} {partners}{more}")
-        return "; ".join(said[:8]) + (f"; and {len(said) - 8} more" if len(said) > 8 else "")
+            clauses.append(f"{columns[j]!r} {verb} {partners}{more}")
+        return "; ".join(clauses[:8]) + (f"; and {len(clauses) - 8} more" if len(clauses) > 8 else "")
 
 
 def solve_positive_definite(A: Float, B: Float) -> Float:
-    """A⁻¹ B through a Cholesky factor, or `SingularError` naming the columns."""
+    """A⁻¹ B by Cholesky factorisation; raises `SingularError` with the dependent columns."""
     scale, L = cholesky_of_correlation(A)
     return np.asarray(linalg.cho_solve((L, True), B / scale[:, None]) / scale[:, None])
 
 
 def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
-    """Scales d and lower triangular L with A = D L L' D, or `SingularError` naming the columns."""
+    """Scales d and lower triangular L with A = D L L' D; raises `SingularError` with the dependent columns."""
     if not (A.diagonal() > 0).all():
         raise _diagnose(A)
     scale = np.sqrt(A.diagonal())
     C = A / scale
     C /= scale[:, None]
-    # LAPACK itself: on small matrices the checks around it cost more than the factor. C is symmetric, so its transpose
-    # is the same matrix in the order that LAPACK reads.
+    # LAPACK is called directly: on small matrices SciPy's checks cost more than the factor. C is symmetric, so its
+    # transpose is the same matrix in Fortran order.
     L, failed = linalg.lapack.dpotrf(C.T, lower=True, clean=True, overwrite_a=True)
     if failed or L.diagonal().min() ** 2 <= _tolerance(len(A)):
         raise _diagnose(A)
@@ -65,9 +65,9 @@ def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
 
 
 def solve_minimum_norm(A: Float, B: Float) -> Float:
-    """The solution of A X = B of least norm in equilibrated coordinates, zero for constant columns.
+    """Minimum-norm solution of A X = B in equilibrated coordinates, zero for constant columns.
 
-    Least norm *after* scaling, so that the answer does not depend on the units of the columns.
+    The norm is taken *after* scaling, so that the solution does not depend on the units of the columns.
     """
     scale = np.sqrt(np.diag(A))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -78,11 +78,11 @@ def solve_minimum_norm(A: Float, B: Float) -> Float:
 
 
 def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
-    """(F'F + diag ridge)⁻¹ B for F with fewer rows than columns; M x M is never formed.
+    """(F'F + diag ridge)⁻¹ B for F with fewer rows than columns; no M x M matrix is formed.
 
     With a ridge R, by Woodbury's identity, X = R⁻¹ (B - F' (I + F R⁻¹ F')⁻¹ F R⁻¹ B): a Cholesky factor of a matrix
-    with as many rows as F. Without, it is the solution of least norm in equilibrated coordinates F/q, where every
-    column has unit length, through the singular values of F/q.
+    with as many rows as F. Without a ridge, it is the minimum-norm solution in equilibrated coordinates F/q, in which
+    every column has unit length, from the singular values of F/q.
     """
     if (ridge > 0).any():
         inner = F @ (F / ridge).T
@@ -95,7 +95,7 @@ def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
     F = F * inverse[:, 0]
     values, E = linalg.eigh(F @ F.T)
     kept = values > max(F.shape) * np.finfo(float).eps * values[-1]
-    if values[kept][0] > 1e-8 * values[-1]:  # well enough conditioned for squares: a small eigenproblem does
+    if values[kept][0] > 1e-8 * values[-1]:  # well conditioned, so that squared singular values are accurate
         E = E[:, kept]
         return np.asarray(inverse * (F.T @ (E @ ((E.T @ (F @ b)) / values[kept, None] ** 2))))
     _, s, Vt = linalg.svd(F, full_matrices=False)
@@ -104,12 +104,12 @@ def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
 
 
 def _tolerance(size: int) -> float:
-    """Below this, 1 - R² is rounding."""
+    """Smallest 1 - R² that is distinguishable from rounding error."""
     return 10 * size * float(np.finfo(np.float64).eps)
 
 
 def _diagnose(A: Float) -> SingularError:
-    """Which columns are constant, and which depend on which: Cholesky with pivoting."""
+    """Find constant columns and linear dependencies by Cholesky factorisation with pivoting."""
     scale = np.sqrt(np.maximum(np.diag(A), 0.0))
     live = np.flatnonzero(scale > 0)
     C = A[np.ix_(live, live)] / np.outer(scale[live], scale[live])

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Special functions that keep their digits where the obvious formula loses them.
+"""Special functions that avoid cancellation.
 
 lnΓ(x) grows like x ln x, and densities are differences of a few of them: with x = 1e8 the obvious difference
-is right to 1e-7 only. Everything here therefore works with what Stirling's formula leaves over,
+is accurate to 1e-7 only. The functions below therefore use the remainders of Stirling's formula,
 
     lnΓ(x) = (x - ½) ln x - x + ½ ln 2π + δ(x),        ψ(x) = ln x - F(x),
 
-δ(x) = 1/12x - ..., F(x) = 1/2x + 1/12x² - ..., so that the large parts cancel on paper and not in floating
-point (Loader 2000).
+δ(x) = 1/12x - ..., F(x) = 1/2x + 1/12x² - ..., so that the large terms cancel algebraically and not in
+floating point (Loader 2000).
 
-The hazard of the standard normal, r(x) = N(x)/Φ(-x) = x + K_1(x), has the same trouble: the curvature of ln Φ is
+The hazard of the standard normal, r(x) = N(x)/Φ(-x) = x + K_1(x), has the same problem: the curvature of ln Φ is
 r K_1 and its third derivative is smaller still, so that K_1 = r - x taken by subtraction is wrong by 1e-5 at x = 1e3
-and by 1e8 at 1e6. Laplace's continued fraction gives K_1 itself. All of this is checked against mpmath.
+and by 1e8 at 1e6. Laplace's continued fraction gives K_1 directly. The tests compare all functions with mpmath.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def trigamma_excess(x: ArrayLike) -> Float:
 
 
 def _odd_powers(x: Float, terms: list[float]) -> Float:
-    """Σ_k terms_k / x^(2k-1), for x large; the argument is held there where another formula is used."""
+    """Σ_k terms_k / x^(2k-1), for x >= `SERIES_FROM`; smaller x are replaced by `SERIES_FROM`."""
     y = 1.0 / np.maximum(x, SERIES_FROM)
     return np.asarray(y * np.polynomial.polynomial.polyval(y * y, terms))
 
@@ -84,7 +84,7 @@ def _odd_powers(x: Float, terms: list[float]) -> Float:
 def hazard_fraction(x: Float) -> tuple[Float, Float, Float, Float]:
     """K_1, K_2, K_3, K_4 of the hazard N(x)/Φ(-x) = x + K_1, with K_j = j/(x + K_{j+1}); x >= `FRACTION_FROM`.
 
-    Where the fraction is cut, K takes the value at which it would stay: K² + x K = j.
+    The fraction is truncated at its fixed point, K² + x K = j.
 
     >>> hazard_fraction(np.array([1e9]))[0] * 1e9
     array([1.])
@@ -100,7 +100,7 @@ def hazard_fraction(x: Float) -> tuple[Float, Float, Float, Float]:
 
 
 def divergence(x: ArrayLike, m: ArrayLike) -> Float:
-    """x ln(x/m) - x + m for x, m >= 0: never negative, zero where x = m, and right to rounding near it.
+    """x ln(x/m) - x + m for x, m >= 0: never negative, zero at x = m, and accurate to rounding near it.
 
     The one cancellation in the Poisson, binomial, gamma and Dirichlet densities, and the summand of the
     Kullback-Leibler divergence. Near x = m, with v = (x - m)/(x + m), it is
@@ -116,14 +116,14 @@ def divergence(x: ArrayLike, m: ArrayLike) -> Float:
     v = np.where(near, v, 0.0)
     odd = [1 / (2 * j + 1) for j in range(1, 9)]
     series = (x - m) * v + 2 * x * v**3 * np.polynomial.polynomial.polyval(v * v, odd)
-    with np.errstate(divide="ignore"):  # m = 0 < x: infinite, as it should be
+    with np.errstate(divide="ignore"):  # infinite for m = 0 < x
         log_ratio = np.where(x > 0, np.log(np.where(x > 0, x, 1.0)) - np.log(m), 0.0)
     far = np.multiply(x, log_ratio, where=x > 0, out=np.zeros(x.shape)) - x + m
     return np.asarray(np.where(near, series, far))
 
 
 def log1p_ratio(x: ArrayLike, b: ArrayLike) -> Float:
-    """ln(1 + x/b) for x >= 0 and b > 0, also where x/b overflows."""
+    """ln(1 + x/b) for x >= 0 and b > 0, even if x/b overflows."""
     x, b = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(b, dtype=np.float64))
     below = x <= b
     ratio = np.divide(np.where(below, x, b), np.where(below, b, x))
@@ -131,13 +131,13 @@ def log1p_ratio(x: ArrayLike, b: ArrayLike) -> Float:
 
 
 def log_rising(a: ArrayLike, n: ArrayLike) -> Float:
-    """lnΓ(a + n) - lnΓ(a) for a > 0, n >= 0: the log of a (a+1) ... (a+n-1), n need not be whole.
+    """lnΓ(a + n) - lnΓ(a) for a > 0, n >= 0: the log of a (a+1) ... (a+n-1), for real n.
 
     >>> float(log_rising(1e15, 2) / np.log(1e15))
     2.0
     """
     a, n = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    # (a + n - ½) ln(a + n) - (a - ½) ln a - n, written as a sum of parts none of which is large
+    # (a + n - ½) ln(a + n) - (a - ½) ln a - n, written as a sum of small terms
     main = n * np.log(a + n) - 0.5 * log1p_ratio(n, a) - (n - a * log1p_ratio(n, a))
     return np.asarray(main + (stirling_error(a + n) - stirling_error(a)))
 
@@ -169,10 +169,10 @@ def inverse_log_minus_digamma(y: ArrayLike) -> Float:
 def root_of_decreasing(
     function: Callable[[Float], tuple[Float, Float]], start: Float, *, max_steps: int = 200
 ) -> Float:
-    """The root of each of many decreasing functions at once: Newton's method that cannot escape.
+    """Roots of several decreasing functions at once, by Newton's method with a bracket.
 
-    ``function(t)`` returns values and slopes. Steps are at most 2 (t is the logarithm of something), and one
-    that leaves the bracket of signs seen so far is replaced by its midpoint.
+    ``function(t)`` returns values and slopes. Steps are at most 2 (t is a logarithm), and a step that
+    leaves the bracket of sign changes is replaced by its midpoint.
     """
     t = np.array(start, dtype=np.float64)
     low, high = np.full_like(t, -np.inf), np.full_like(t, np.inf)
@@ -182,7 +182,7 @@ def root_of_decreasing(
         safe = np.where(slope < 0, slope, -1.0)
         step = np.clip(np.where(slope < 0, -value / safe, 2 * np.sign(value)), -2.0, 2.0)
         escaped = np.where(step > 0, t + step >= high, (step < 0) & (t + step <= low))
-        with np.errstate(invalid="ignore"):  # an open bracket has no midpoint, and is never escaped
+        with np.errstate(invalid="ignore"):  # an open bracket has no midpoint, and no step leaves it
             step = np.where(escaped, 0.5 * (low + high) - t, step)
         t = t + step
         if np.all(np.abs(step) <= 1e-14 * np.maximum(1.0, np.abs(t))):

@@ -10,7 +10,7 @@ __all__ = ["did_you_mean"]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about a name that is not known: the nearest ones, or all where they are few."""
+    """End of an error message about an unknown name: the closest known names, or the first ten."""
     options = list(known)
     by_fold = {option.casefold(): option for option in options}
     near = difflib.get_close_matches(name.casefold(), by_fold, n=3)

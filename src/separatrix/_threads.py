@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Threads over blocks: results come back in order, and BLAS inside a block runs on one thread.
+"""Threads over blocks: results are returned in order, and BLAS inside a block runs on one thread.
 
-Two threads that each run a one-thread BLAS on a block in cache beat a two-thread BLAS on the whole
-matrix (0.5 of the time for ``X.T @ X`` on two cores), and the order of additions no longer depends on
-how many threads there are. A thread keeps the memory in which it works on one block for the next.
+Two threads that each run a single-threaded BLAS on a block in cache are faster than a two-threaded BLAS on the whole
+matrix (half the time for ``X.T @ X`` on two cores), and the order of additions does not depend on the number of
+threads. Each thread reuses its working memory from block to block.
 """
 
 from __future__ import annotations
@@ -24,30 +24,29 @@ import threadpoolctl
 
 from separatrix._array import Array
 
-# Read once: libraries that start processes set it for those in the environment of this one.
-LIMIT = os.environ.get("OMP_NUM_THREADS", "")
-KEPT = 2**25  # bytes that a thread keeps at most: several blocks of the usual size
-
-ALONE = 2e9  # multiplications, a tenth of a second or so
+# Read once at import: libraries that start worker processes change this variable later.
+THREAD_LIMIT = os.environ.get("OMP_NUM_THREADS", "")
+MAX_SCRATCH_BYTES = 2**25  # working memory that a thread keeps: several blocks of the usual size
+MAX_SERIAL_MULTIPLICATIONS = 2e9  # about 0.1 s on one core
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
 def n_threads() -> int:
-    """Cores this process may use; ``OMP_NUM_THREADS``, as it was at first, lowers it, as it does for BLAS."""
+    """Number of cores this process may use, at most ``OMP_NUM_THREADS`` as set when the package was imported."""
     cores = _cores()
-    return max(1, min(cores, int(LIMIT))) if LIMIT.isdigit() else cores
+    return max(1, min(cores, int(THREAD_LIMIT))) if THREAD_LIMIT.isdigit() else cores
 
 
 def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
     """``map(function, items)`` on threads, in order, with at most two results per thread in flight.
 
-    Items are taken one by one as there is room for them, so that they may be made, or read, meanwhile.
+    Items are taken one at a time, so that an iterator can read the next one while the threads work.
     """
     threads = max(1, min(n_threads(), len(items))) if isinstance(items, Sequence) else n_threads()
     if threads == 1:
-        with single_thread_blas():  # here too, lest the same rows give other bits with another number of threads
+        with single_thread_blas():  # the same bits with any number of threads
             yield from map(function, items)
         return
     with single_thread_blas(), ThreadPoolExecutor(threads) as pool:
@@ -65,56 +64,54 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator
 
 
 def blas_for(operations: float) -> AbstractContextManager[None]:
-    """BLAS on one thread for so few operations that others would be woken for nothing.
+    """Hold BLAS to one thread if the work is too small to gain from more.
 
-    NumPy and SciPy bring a BLAS each. Where short calls of both alternate, the threads of one still spin, waiting for
-    more, when the other's are to work: the same solve takes three times as long on two threads as on one.
+    NumPy and SciPy each ship a BLAS. If short calls of both alternate, the idle threads of one still spin while the
+    other works: the same solve takes three times as long on two threads as on one.
     """
-    return single_thread_blas() if operations < ALONE else nullcontext()
+    return single_thread_blas() if operations < MAX_SERIAL_MULTIPLICATIONS else nullcontext()
 
 
 def scratch(shape: tuple[int, ...], dtype: Any) -> Array:
-    """An array to work in, whatever it holds; the next call in this thread may hand out the same memory.
+    """Return an uninitialised array whose memory the next call in this thread may reuse.
 
-    So nothing that is returned, or that outlives the block, may be a view of it; and who works in it calls nobody who
-    does too. What is larger than `KEPT` is not kept: a thread may live as long as the program does.
+    Do not return a view of it, keep it beyond the block, or call another user of scratch memory while you hold it.
+    Arrays above `MAX_SCRATCH_BYTES` are allocated afresh, because a thread may live as long as the program.
 
-    Fresh memory is cleared page by page before a program may write to it, which takes as long as a product with it.
-    An allocator may spare that by keeping what was freed, but that of a Dask worker is told to give it back at once.
+    The operating system clears fresh memory page by page, which takes as long as a product with it. Allocators avoid
+    that by keeping freed memory, but Dask workers are configured to return it at once.
     """
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
-    if n_bytes > KEPT:
+    if n_bytes > MAX_SCRATCH_BYTES:
         return np.empty(shape, dtype)
-    if _Kept.bytes.nbytes < n_bytes:
-        _Kept.bytes = np.empty(n_bytes, np.uint8)
-    return np.asarray(_Kept.bytes[:n_bytes].view(dtype).reshape(shape))
+    if _scratch.bytes.nbytes < n_bytes:
+        _scratch.bytes = np.empty(n_bytes, np.uint8)
+    return np.asarray(_scratch.bytes[:n_bytes].view(dtype).reshape(shape))
 
 
-class _OfThread(local):
-    """What each thread has of its own."""
-
-    bytes: Array = np.empty(0, np.uint8)
+class _Scratch(local):
+    bytes: Array = np.empty(0, np.uint8)  # one buffer per thread
 
 
-_Kept = _OfThread()
+_scratch = _Scratch()
 
 
 @cache
 def _cores() -> int:
-    """Counting them reads the limits of the process group from files; they do not change."""
+    """Number of cores; cached, because joblib reads the limits of the process group from files."""
     return int(joblib.cpu_count())
 
 
 @cache
 def _controller() -> Any:
-    """Finding the BLAS libraries takes milliseconds; they do not move."""
+    """The BLAS libraries of this process; cached, because finding them takes milliseconds."""
     import scipy.linalg  # noqa: F401  (loads SciPy's own BLAS, so that it is found too)
 
     return threadpoolctl.ThreadpoolController()
 
 
 class _Hold:
-    """How many passes run now, and what restores BLAS when the last one ends."""
+    """Number of passes under way, and the limiter that restores BLAS when the last one ends."""
 
     lock = Lock()
     passes = 0
@@ -123,10 +120,9 @@ class _Hold:
 
 @contextmanager
 def single_thread_blas() -> Iterator[None]:
-    """BLAS on one thread while at least one pass is under way.
+    """Hold BLAS to one thread while at least one pass is under way.
 
-    The limit is global to the process, so it is counted: two fits in two threads of the user's must
-    not restore each other's limit in the wrong order.
+    The limit is global to the process, so nested and concurrent passes are counted: only the last one restores it.
     """
     with _Hold.lock:
         if _Hold.passes == 0:

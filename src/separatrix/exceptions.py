@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Errors and warnings: each names the value, the column and the next thing to try."""
+"""Errors and warnings. Every message names the value or column at fault and a remedy."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class DataError(ValueError):
-    """The table cannot be used as it is; the message says which column and what to do."""
+    """The data cannot be used; the message names the column and the remedy."""
 
 
 class CollinearError(DataError):
-    """A scatter matrix is singular and the model needs its inverse; the message names the columns."""
+    """The scatter matrix is singular and the model needs its inverse; the message names the columns."""
 
 
 class CollinearWarning(UserWarning):
@@ -35,19 +35,19 @@ class CollinearWarning(UserWarning):
 
 
 class NotSeparableWarning(ConvergenceWarning):
-    """A perceptron stopped at its limit: no hyperplane was found that separates the classes."""
+    """The perceptron reached its limit of epochs without separating the classes."""
 
 
 class SeparationWarning(UserWarning):
-    """A hyperplane separates the classes: without a prior the likelihood has no maximum, and weights never settle."""
+    """A hyperplane separates the classes, so the maximum-likelihood estimate does not exist; use a prior."""
 
 
 class ApproximationWarning(UserWarning):
-    """A posterior is far from the Gaussian that stands for it, or a better one could not be found."""
+    """The Gaussian approximation of a posterior is poor, and no better one was found."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called into the package, however deep inside of it the reason is found."""
+    """Issue a warning that points to the line that called into the package."""
     depth, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         depth, frame = depth + 1, frame.f_back

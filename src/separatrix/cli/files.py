@@ -246,12 +246,12 @@ def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:
 
 def write_together(contents: Mapping[str, bytes]) -> None:
     """Write files that belong together: every one is on the disk before any takes its name."""
-    from separatrix._writing import whole_file
+    from separatrix._output import atomic_file
 
     with ExitStack() as stack:
         for path, content in contents.items():
             with writing(path):
-                file = stack.enter_context(whole_file(Path(path)))
+                file = stack.enter_context(atomic_file(Path(path)))
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
-from separatrix._frame import as_frame
+from separatrix._output import as_frame
 from separatrix.comparison.average import ModelAverage, average_fitted
 from separatrix.comparison.evidence import model_probabilities
 from separatrix.comparison.table import as_text

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float
-from separatrix._frame import as_frame
+from separatrix._output import as_frame
 
 __all__ = ["Summary"]
 

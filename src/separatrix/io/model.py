@@ -12,7 +12,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._writing import write_whole
+from separatrix._output import write_atomically
 from separatrix.io.archive import FORMAT, REVISION, TREE, FileError, archive_of, parse_json, read_archive
 from separatrix.io.probe import require_answer
 from separatrix.io.reader import Reader
@@ -49,7 +49,7 @@ def save(model: Any, path: str | os.PathLike[str], *, force: bool = False) -> Pa
     if target.exists() and not force:
         raise FileError(f"save: {target} exists. Choose another name, or pass force=True to replace it.")
     try:
-        write_whole(target, content)
+        write_atomically(target, content)
     except OSError as error:
         raise FileError(f"save: {target} cannot be written ({error.strerror}). Nothing was changed.") from error
     return target

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
 from separatrix._array import Array
-from separatrix._writing import write_whole
+from separatrix._output import write_atomically
 from separatrix.generative import FamilyClassifier
 from separatrix.onnx import bayesian, combined, families, gaussian, linear  # noqa: F401  (they fill the table)
 from separatrix.onnx.answer import Answer, answer
@@ -93,7 +93,7 @@ def to_onnx(
     proto = graph.assemble(outputs, type(model).__name__)
     _describe(proto, model, found)
     if target is not None:
-        write_whole(target, proto.SerializeToString())
+        write_atomically(target, proto.SerializeToString())
     return proto
 
 

@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from separatrix._writing import write_whole
+from separatrix._output import write_atomically
 from separatrix.report.advice import advice_on, not_found
 from separatrix.report.calibration import calibration_of
 from separatrix.report.columns import data_of
@@ -109,7 +109,7 @@ def write_report(
     if target.exists() and not force:
         raise FileExistsError(f"{target} exists. Choose another name, or pass force=True to replace it.")
     document = render(study, model_path=model_path)
-    write_whole(target, document.encode("utf-8", errors="replace"))  # lone surrogates, of badly decoded names
+    write_atomically(target, document.encode("utf-8", errors="replace"))  # lone surrogates, of badly decoded names
     return target
 
 

@@ -15,7 +15,7 @@ from scipy import special
 
 from separatrix._arguments import check_count, check_positive, generator
 from separatrix._array import Float
-from separatrix._frame import as_frame
+from separatrix._output import as_frame
 from separatrix.bayesian.posterior.approximation import Approximation
 from separatrix.bayesian.posterior.structure import AnyApproximation
 from separatrix.exceptions import DataError

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from separatrix import _threads
 from separatrix._threads import blas_for, map_in_order, n_threads, scratch, single_thread_blas
 
 
@@ -21,7 +20,7 @@ def two_blas_threads():
 
 
 def test_results_come_in_the_order_of_the_items(monkeypatch):
-    monkeypatch.setattr("separatrix._threads.LIMIT", "")
+    monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", "")
 
     def slow_first(i):
         time.sleep(0.01 if i == 0 else 0)
@@ -56,9 +55,9 @@ def test_at_most_a_few_results_wait_in_memory(monkeypatch):
 
 @pytest.mark.parametrize(("value", "expected"), [("1", 1), ("1000000", None), ("", None), ("two", None), ("0", 1)])
 def test_omp_num_threads_lowers_the_count(monkeypatch, value, expected):
-    monkeypatch.setattr("separatrix._threads.LIMIT", "")
+    monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", "")
     cores = n_threads()
-    monkeypatch.setattr("separatrix._threads.LIMIT", value)
+    monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", value)
     assert n_threads() == (expected or cores)
 
 
@@ -97,14 +96,6 @@ def test_a_thread_works_in_memory_that_it_keeps_and_no_other_has():
     assert not np.shares_memory(first, other)
     longer = scratch((1000,), np.float64)
     assert np.shares_memory(longer, scratch((3, 4), np.float64))
-
-
-def test_a_thread_does_not_keep_what_is_large(monkeypatch):
-    monkeypatch.setattr(_threads, "KEPT", 800)
-    few = scratch((100,), np.float64)
-    assert scratch((101,), np.float64).shape == (101,)
-    assert not np.shares_memory(scratch((101,), np.float64), scratch((101,), np.float64))
-    assert np.shares_memory(few, scratch((100,), np.float64))
 
 
 @pytest.mark.usefixtures("two_blas_threads")

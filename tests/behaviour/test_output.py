@@ -1,13 +1,15 @@
 import os
 import stat
+import sys
 
+import numpy as np
 import pytest
 
-from separatrix._writing import beside, whole_file, write_whole
+from separatrix._output import as_frame, atomic_file, atomic_path, write_atomically
 
 
 def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
-    write_whole(tmp_path / "a", b"content")
+    write_atomically(tmp_path / "a", b"content")
     assert (tmp_path / "a").read_bytes() == b"content"
 
     def full(*_):
@@ -15,7 +17,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        write_whole(tmp_path / "b", b"content")
+        write_atomically(tmp_path / "b", b"content")
     assert os.listdir(tmp_path) == ["a"]
 
 
@@ -25,7 +27,7 @@ def test_what_was_there_stays_where_writing_is_interrupted(tmp_path, interruptio
     target.write_bytes(b"before")
 
     def interrupted():
-        with whole_file(target) as file:
+        with atomic_file(target) as file:
             file.write(b"half")
             raise interruption
 
@@ -37,8 +39,20 @@ def test_what_was_there_stays_where_writing_is_interrupted(tmp_path, interruptio
 
 def test_a_file_has_the_rights_that_any_file_has(tmp_path):
     (tmp_path / "plain").write_bytes(b"")
-    with beside(tmp_path / "new") as path:
+    with atomic_path(tmp_path / "new") as path:
         path.write_bytes(b"content")
         assert not (tmp_path / "new").exists()
     rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "new")]
     assert rights[0] == rights[1]
+
+
+def test_a_frame_has_the_columns_in_order_and_a_name_for_each_row():
+    frame = as_frame({"b": np.array([1.0, 2.0]), "a": np.array(["x", "y"])}, ("first", "second"))
+    assert list(frame) == ["b", "a"]
+    assert frame.loc["second"].tolist() == [2.0, "y"]
+
+
+def test_without_pandas_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install pandas"):
+        as_frame({}, ())
