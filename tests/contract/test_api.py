@@ -57,8 +57,8 @@ def test_using_a_model_takes_no_plotting_cluster_or_gpu_library():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_readme_runs(capsys):
-    readme = ROOT.parents[1] / "README.md"
-    exec(readme.read_text().split("```python\n")[1].split("```")[0], {})
-    expected = ["[[1.    0.   ]", " [0.021 0.979]]", "[[0.    0.001]", " [0.898 0.999]]", "-42.1 0.974", "complete"]
-    assert capsys.readouterr().out.splitlines() == expected
+def test_the_readme_prints_what_it_says(capsys):
+    text = (ROOT.parents[1] / "README.md").read_text()
+    code, printed = text.split("```python\n")[1].split("```")[0], text.split("\n```\n[[")[1].split("```")[0]
+    exec(code, {})
+    assert capsys.readouterr().out == "[[" + printed
