@@ -23,7 +23,15 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class DataError(ValueError):
-    """The data cannot be used; the message names the column and the remedy."""
+    """The data cannot be used; the message names the column and the remedy.
+
+    ``remedy`` is for Python. If the command line has another one, ``option`` is that remedy, and `for_command_line` the
+    message with it.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", option: str = "") -> None:
+        super().__init__(f"{message} {remedy}".strip())
+        self.for_command_line = f"{message} {option or remedy}".strip()
 
 
 class CollinearError(DataError):

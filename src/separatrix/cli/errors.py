@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What can go wrong, the exit code it has, and one paragraph on it: what, where and what to do.
 
-The library speaks to those who write Python. Its remedies are put here into words that can be typed after a verb.
+A `DataError` brings its remedy for the command line with it.
 """
 
 from __future__ import annotations
 
 import errno
-import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["CODES", "CommandError", "UsageError", "as_typed", "failure_of", "forget_written", "writing", "wrote"]
+__all__ = ["CODES", "CommandError", "UsageError", "failure_of", "forget_written", "writing", "wrote"]
 
 # Part of the interface: scripts test for these numbers. docs/cli.md has the same list.
 CODES = {
@@ -26,10 +25,6 @@ CODES = {
     "interrupted": 130,
     "closed": 141,
 }
-# Remedies in Python that stand beside those of the command line, which alone are shown.
-IN_PYTHON = re.compile(r"types=\{[^{}]*\}, in encode_target categorical=True, or on the command line (?=--types)")
-HASHED = re.compile(r"hash them \(hashing=\d+\) or (?=give)")
-FORCED = re.compile(r"--force \(force=True\)|pass force=True")
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 # Typer brings its own copy of click in some versions and imports it in others; this is the right class in both.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -73,7 +68,7 @@ def failure_of(error: BaseException) -> CommandError:
         case ImportError():
             kind, message = "unexpected", _missing(error)
         case _ if (reason := _reason(error)) is not None:
-            kind, message = reason, as_typed(str(error))
+            kind, message = reason, getattr(error, "for_command_line", str(error))
         case _:
             kind, message = "unexpected", _bug(error)
     return CommandError(kind, message, trace="".join(traceback.format_exception(error)))
@@ -87,17 +82,6 @@ def wrote(path: object) -> None:
 def forget_written() -> None:
     """A command begins."""
     _written.clear()
-
-
-def as_typed(message: str) -> str:
-    """The message with remedies for those who type.
-
-    Examples
-    --------
-    >>> as_typed("out.csv exists. Choose another name, or pass force=True to replace it.")
-    'out.csv exists. Choose another name, or pass --force to replace it.'
-    """
-    return FORCED.sub("pass --force", HASHED.sub("", IN_PYTHON.sub("", message)))
 
 
 def _left_behind() -> str:

@@ -10,7 +10,6 @@ import typer
 
 from separatrix.cli.console import Voice, steps
 from separatrix.cli.document import coefficient_list, column_list, evidence_of
-from separatrix.cli.errors import as_typed
 from separatrix.cli.options import Json, Level, Positive, Saved, examples
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def explain(
     target, evidence = target_of(fitted, None), evidence_of(fitted.estimator_)
     schema = fitted.encoder_.schema_
     said = [*schema.notes, *getattr(fitted.estimator_, "notes_", ()), *map(str, warned)]
-    notes = list(dict.fromkeys(map(as_typed, said)))
+    notes = list(dict.fromkeys(said))
     many = len(fitted.classes_) > 2
     voice.say(_head(model, fitted, target))
     _say_weights(voice, listed, level, many=many, most=len(listed) if everything else SHOWN)

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.cli.errors import CommandError, as_typed, writing, wrote
+from separatrix.cli.errors import CommandError, writing, wrote
 
 if TYPE_CHECKING:
     from separatrix.files import TableFile
@@ -111,7 +111,7 @@ def about(path: object) -> Iterator[None]:
         raise  # which is about another file, and names it
     except DataError as error:
         where = "" if str(path) in str(error) else f"{path}: "
-        raise CommandError("data", f"{where}{as_typed(str(error))}") from error
+        raise CommandError("data", f"{where}{error.for_command_line}") from error
 
 
 def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None:

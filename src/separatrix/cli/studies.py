@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from separatrix.cli.console import Steps, Voice
-from separatrix.cli.errors import CommandError, as_typed
+from separatrix.cli.errors import CommandError
 from separatrix.cli.files import about, is_large, name_of, open_data, read_rows, require_columns, spread_rows
 from separatrix.cli.options import names_among, nearest
 from separatrix.cli.render import class_line, column_table, comparison_table, file_table, shown_plans
@@ -144,7 +144,7 @@ def side_of(model: Any, given: str | None) -> Any:
 
 def notes_to_say(notes: Iterable[Any]) -> list[str]:
     """Notes on the table and the model chosen, each once and the first of many; all are in the document."""
-    found = list(dict.fromkeys(as_typed(str(note)) for note in notes if getattr(note, "topic", "") not in ASIDE))
+    found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in ASIDE))
     left = len(found) - MOST_NOTES
     return found if left <= 1 else [*found[:MOST_NOTES], f"{left} more notes: the report and --json have all of them."]
 

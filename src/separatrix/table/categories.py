@@ -67,7 +67,8 @@ def _lumped(name: str, pooled: list[str], counts: Mapping[str, int], options: Op
     return (
         f"{name}: {len(pooled)} of {len(counts)} levels, with {percent(share)} of the rows, are rare (in fewer than "
         f"{options.min_count} rows, or not among the {options.max_levels} most frequent) and share one column. If they "
-        "matter, hash them (hashing=4096) or give a coarser column; if they are names or ids, drop the column."
+        "matter, group them into fewer levels (in Python, hashing=4096 hashes them); if they are names or ids, drop "
+        "the column."
     )
 
 

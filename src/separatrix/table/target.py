@@ -141,8 +141,8 @@ def _counted(numbers: Float, name: str, *, categorical: bool) -> tuple[Array, Co
         return np.array(list(map(number_text, classes.tolist()))), codes
     raise DataError(
         f"{name!r} looks continuous: {len(classes)} different values from {classes[0]:.6g} to {classes[-1]:.6g}, "
-        f"such as {broken[0]:.6g}. A classifier needs labels: cut it into classes, or choose another column. "
-        f"If each of these values is a class, {_say_so(name)}."
+        f"such as {broken[0]:.6g}. A classifier needs labels: cut it into classes, or choose another column.",
+        **_if_classes(name),
     )
 
 
@@ -151,10 +151,10 @@ def _require_repeats(classes: Array, n_rows: int, name: str, *, categorical: boo
         return
     if len(classes) > max(MANY_CLASSES, n_rows / ROWS_PER_CLASS):
         shown = ", ".join(map(repr, classes[:3].tolist()))
-        force = "" if categorical else f" If each of these values is a class, {_say_so(name)}."
         raise DataError(
-            f"{name!r} has {len(classes)} different values in {n_rows} rows ({shown}, ...): a count, an id or free "
-            f"text, but no classes. Choose another column, or cut it into classes.{force}"
+            f"{name!r} has {len(classes)} different values in {n_rows} rows ({shown}, ...), which look like counts, "
+            "ids or free text instead of classes. Choose another column, or cut it into classes.",
+            **({} if categorical else _if_classes(name)),
         )
 
 
@@ -162,14 +162,14 @@ def _doubts(classes: Array, name: str) -> tuple[str, ...]:
     if classes.dtype.kind not in "iuf" or len(classes) <= MANY_CLASSES:
         return ()
     return (
-        f"{name} holds whole numbers in {len(classes)} different values, from {classes[0]} to {classes[-1]}: each was "
-        f"taken for a class of its own, and that one is larger than another is not used. If they are classes, "
-        f"{_say_so(name)}, and this note is gone; if they are amounts, cut them into fewer classes.",
+        f"{name} holds whole numbers in {len(classes)} different values, from {classes[0]} to {classes[-1]}. Each "
+        "value is treated as a class of its own; their order is not used. If they are amounts, cut them into fewer "
+        f"classes. If they are classes, types={{{name!r}: 'categorical'}} (--types {name}=categorical) confirms it.",
     )
 
 
-def _say_so(name: str) -> str:
-    return (
-        f"say so: types={{{name!r}: 'categorical'}}, in encode_target categorical=True, "
-        f"or on the command line --types {name}=categorical"
-    )
+def _if_classes(name: str) -> dict[str, str]:
+    """Remedies for a column whose values are classes in spite of their looks, in Python and on the command line."""
+    python = f"types={{{name!r}: 'categorical'}} (encode_target: categorical=True)"
+    prefix = "If each of these values is a class,"
+    return {"remedy": f"{prefix} pass {python}.", "option": f"{prefix} add --types {name}=categorical."}

@@ -86,7 +86,7 @@ def test_numbers_are_classes_where_the_caller_says_so():
 
 @pytest.mark.parametrize("column", [np.tile(np.arange(2, 11) / 2, 3), np.arange(60)])
 def test_what_is_refused_says_how_to_have_it(column):
-    with pytest.raises(DataError, match=r"types=\{'rating': 'categorical'\}.*categorical=True.*--types rating=categor"):
+    with pytest.raises(DataError, match=r"types=\{'rating': 'categorical'\}.*categorical=True"):
         encode_target(column, name="rating")
 
 
