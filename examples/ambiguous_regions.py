@@ -16,7 +16,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.plots import DecisionBoundaryDisplay
-from separatrix.plots.style import new_figure
+from separatrix.plots.drawing import new_figure
 
 MODELS = {
     "one against the rest": sx.OneVsRest(sx.LogisticRegression(alpha=0.1), ambiguous="reject"),

@@ -17,8 +17,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.plots import ProjectionDisplay
-from separatrix.plots.rows import scatter_classes
-from separatrix.plots.style import MUTED, STANDOUT, new_figure
+from separatrix.plots.drawing import MUTED, STANDOUT, new_figure, scatter_classes
 
 
 def two_long_classes(n: int = 300) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ import separatrix as sx
 from separatrix.basis import MultiScaleRBF
 from separatrix.datasets import make_gaussian_grid
 from separatrix.plots import DecisionBoundaryDisplay
-from separatrix.plots.style import new_figure
+from separatrix.plots.drawing import new_figure
 
 VARIANCE = 0.05  # of a cluster; neighbours are one unit apart
 

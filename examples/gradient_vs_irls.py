@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import separatrix as sx
 from separatrix.datasets import make_overlapping
 from separatrix.plots import FitPathDisplay
-from separatrix.plots.style import new_figure
+from separatrix.plots.drawing import new_figure
 from separatrix.solvers import GradientDescent, Newton
 
 EARLY = 3  # steps, after which one has arrived and the other has hardly left

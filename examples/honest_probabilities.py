@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer
 
 import separatrix as sx
 from separatrix.plots import CoefficientDisplay, ReliabilityDisplay
-from separatrix.plots.style import look
+from separatrix.plots.drawing import look
 
 MODELS = {
     "tuned by evidence": sx.BayesianLogisticRegression(tune="evidence", approximation="laplace"),

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from separatrix.geometry import Hyperplane
-from separatrix.plots.style import COLOURS, MUTED, STANDOUT, new_figure
+from separatrix.plots.drawing import COLOURS, MUTED, STANDOUT, new_figure
 
 PLANE = Hyperplane([1.5, 2.0], -4.0)
 POINTS = np.array([[2.6, 2.3], [0.0, 0.0], [2.2, -0.6]])

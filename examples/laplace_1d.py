@@ -17,7 +17,7 @@ import numpy as np
 from scipy.integrate import quad
 
 import separatrix as sx
-from separatrix.plots.style import COLOURS, MUTED, look, new_figure
+from separatrix.plots.drawing import COLOURS, MUTED, look, new_figure
 
 
 def log_density(z: float) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.plots import DecisionBoundaryDisplay
-from separatrix.plots.style import new_figure
+from separatrix.plots.drawing import new_figure
 
 MEANS = np.array([[-1.2, -0.6], [1.2, -0.6], [0.2, 1.4]])
 ALIKE, APART = np.array([[0.45, 0.2], [0.2, 0.35]]), np.array([[1.2, -0.6], [-0.6, 0.45]])

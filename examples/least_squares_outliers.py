@@ -17,8 +17,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.datasets import make_outliers
-from separatrix.plots.rows import scatter_classes
-from separatrix.plots.style import COLOURS, STANDOUT, new_figure
+from separatrix.plots.drawing import COLOURS, STANDOUT, new_figure, scatter_classes
 
 RULES = {
     "least squares": (sx.LeastSquaresClassifier(), STANDOUT, "-"),

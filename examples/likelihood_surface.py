@@ -18,7 +18,7 @@ import numpy as np
 import separatrix as sx
 from separatrix.datasets import make_overlapping, make_separable
 from separatrix.plots import LikelihoodSurfaceDisplay
-from separatrix.plots.style import new_figure
+from separatrix.plots.drawing import new_figure
 
 CASES = {
     "n = 18, separable": make_separable(18, margin=0.2, rng=3),

@@ -19,7 +19,7 @@ import numpy as np
 import separatrix as sx
 from separatrix.datasets import LOBSTERS, load_lobsters
 from separatrix.plots import ClassDensityDisplay
-from separatrix.plots.style import COLOURS, look, new_figure
+from separatrix.plots.drawing import COLOURS, look, new_figure
 
 MODELS = {
     "shared variance (LDA)": (sx.LinearDiscriminantAnalysis(), COLOURS[2], "-"),

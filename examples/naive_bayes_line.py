@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import separatrix as sx
-from separatrix.plots.style import COLOURS, MARKERS, MUTED, look, new_figure
+from separatrix.plots.drawing import COLOURS, MARKERS, MUTED, look, new_figure
 
 
 def answers(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -23,8 +23,7 @@ from separatrix.basis import RBF
 from separatrix.bayesian import TunedModel, tune_model
 from separatrix.datasets import make_rbf_experiment
 from separatrix.plots import EvidenceSurfaceDisplay
-from separatrix.plots.rows import scatter_classes
-from separatrix.plots.style import look, new_figure
+from separatrix.plots.drawing import look, new_figure, scatter_classes
 
 NARROW, WIDE_PRIOR = 0.1, sx.Gaussian(scale=10.0)
 WIDTHS, VARIANCES = (0.05, 5.0), (1e-2, 1e4)  # of the grid

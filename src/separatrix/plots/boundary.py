@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a classifier says at each point of the plane: its class, how probable that is, and how sure of it the fit is.
+"""Where one class gives way to another: a number for each class and point of a grid, zero on the outline of its region.
+
+Codes of predictions alone would draw stairs. The difference between the score of a class and the best of its rivals is
+smooth, crosses zero where the prediction changes, and a contour of it is a line. A rule that does not decide for the
+largest score, as one of costs or one that rejects, has no such number: there, codes are blurred by a cell or so.
+
+----
+
+What a classifier says at each point of the plane: its class, how probable that is, and how sure of it the fit is.
 
 "regions"       the class predicted                                                            PRML figure 4.3
 "probability"   p(C_1 | x), or of K classes that of the most probable one                      PRML figure 4.12
@@ -18,12 +26,56 @@ from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.geometry import Grid, grid_predictions, grid_values
-from separatrix.plots.outlines import blurred, margins
-from separatrix.plots.rows import new_panels, read_rows, require_colours, scatter_classes
-from separatrix.plots.style import COLOURS, REJECTED, class_style, look, new_axes
+from separatrix.plots.drawing import (
+    COLOURS,
+    REJECTED,
+    class_style,
+    look,
+    new_axes,
+    new_panels,
+    read_rows,
+    require_colours,
+    scatter_classes,
+)
 from separatrix.rows import as_source, as_table
 
-__all__ = ["DecisionBoundaryDisplay"]
+BLUR = 0.9  # cells
+
+
+def margins(model: Any, X: Any, codes: Codes, resolution: int) -> Float:
+    """(n, n, K + 1): above zero in the region of each class, and last in the one where the model rejects."""
+    K = len(model.classes_)
+    for name in ("decision_function", "predict_proba"):
+        ask = getattr(model, name, None)
+        if ask is None:
+            continue
+        scores = _of_classes(np.asarray(grid_values(ask, X, resolution=resolution).values, dtype=np.float64))
+        lead = _lead(scores)
+        decided = np.take_along_axis(lead, np.minimum(codes, K - 1)[..., None], axis=-1)[..., 0]
+        if scores.shape[-1] == K and (codes < K).all() and (decided >= 0).all():
+            return np.concatenate([lead, np.full((*codes.shape, 1), -1.0)], axis=-1)
+    return blurred(codes, K)
+
+
+def blurred(codes: Codes, n_classes: int) -> Float:
+    """The same from codes alone: a half less than the share of each class around each point."""
+    from scipy.ndimage import gaussian_filter
+
+    inside = [gaussian_filter((codes == k).astype(np.float64), BLUR, mode="nearest") for k in range(n_classes + 1)]
+    return np.stack(inside, axis=-1) - 0.5
+
+
+def _of_classes(scores: Float) -> Float:
+    """One for each class: of two, a single activation is for the second and against the first."""
+    return np.stack([-scores, scores], axis=-1) if scores.ndim == 2 else scores
+
+
+def _lead(scores: Float) -> Float:
+    """Each score less the largest of the others."""
+    order = np.sort(scores, axis=-1)
+    best, second = order[..., -1:], order[..., -2:-1]
+    return np.asarray(scores - np.where(scores == best, second, best))
+
 
 RESPONSES = ("regions", "probability", "uncertainty")
 LEVEL = 0.95  # of the credible interval

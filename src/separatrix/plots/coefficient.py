@@ -15,7 +15,7 @@ from separatrix._arguments import check_count
 from separatrix._array import Float, to_dense
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Probit
-from separatrix.plots.style import COLOURS, MARKERS, MUTED, look, new_figure
+from separatrix.plots.drawing import COLOURS, MARKERS, MUTED, look, new_figure
 from separatrix.rows import ThroughBasis, as_source, as_table
 
 __all__ = ["CoefficientDisplay"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Array, Float
-from separatrix.plots.style import COLOURS, MUTED, look, split_axes
+from separatrix.plots.drawing import COLOURS, MUTED, look, split_axes
 
 __all__ = ["ComparisonDisplay"]
 

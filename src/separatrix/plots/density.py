@@ -14,9 +14,16 @@ import numpy as np
 from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix.exceptions import DataError
-from separatrix.plots.labels import true_codes
-from separatrix.plots.rows import require_colours
-from separatrix.plots.style import COLOURS, MUTED, class_style, look, per_unit, split_axes
+from separatrix.plots.drawing import (
+    COLOURS,
+    MUTED,
+    class_style,
+    look,
+    per_unit,
+    require_colours,
+    split_axes,
+    true_codes,
+)
 from separatrix.rows import as_source, as_table
 
 __all__ = ["ClassDensityDisplay"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix._array import Float
 from separatrix.exceptions import DataError
-from separatrix.plots.style import HEAT, MARKERS, STANDOUT, look, new_axes
+from separatrix.plots.drawing import HEAT, MARKERS, STANDOUT, look, new_axes
 
 __all__ = ["EvidenceSurfaceDisplay"]
 

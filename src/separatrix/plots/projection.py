@@ -22,8 +22,16 @@ from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float
 from separatrix.exceptions import DataError
 from separatrix.geometry import linear_functions
-from separatrix.plots.rows import Rows, new_panels, read_rows, require_colours, scatter_classes
-from separatrix.plots.style import class_style, look, new_axes
+from separatrix.plots.drawing import (
+    Rows,
+    class_style,
+    look,
+    new_axes,
+    new_panels,
+    read_rows,
+    require_colours,
+    scatter_classes,
+)
 from separatrix.rows import as_table
 
 __all__ = ["ProjectionDisplay"]

@@ -11,8 +11,7 @@ import numpy as np
 from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
 from separatrix.metrics import Estimate, Reliability, ece, ece_if_calibrated, reliability
-from separatrix.plots.labels import true_codes
-from separatrix.plots.style import COLOURS, MUTED, STANDOUT, look, split_axes
+from separatrix.plots.drawing import COLOURS, MUTED, STANDOUT, look, split_axes, true_codes
 
 __all__ = ["ReliabilityDisplay"]
 

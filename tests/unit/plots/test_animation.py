@@ -5,7 +5,7 @@ import pytest
 from matplotlib.animation import FuncAnimation
 from PIL import Image
 
-from separatrix.plots.animation import SIGNS, require_suffix, write_animation
+from separatrix.plots.path import SIGNS, require_suffix, write_animation
 
 
 @pytest.fixture

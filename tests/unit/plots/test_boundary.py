@@ -9,7 +9,7 @@ from matplotlib.contour import QuadContourSet
 import separatrix as sx
 from problems import blobs
 from separatrix.exceptions import DataError
-from separatrix.plots.style import COLOURS
+from separatrix.plots.drawing import COLOURS
 
 
 @pytest.fixture(autouse=True)

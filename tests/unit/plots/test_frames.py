@@ -10,8 +10,8 @@ from problems import blobs, separable
 from separatrix.basis import Polynomial
 from separatrix.datasets import make_overlapping
 from separatrix.exceptions import DataError
-from separatrix.plots.frames import contours_of, fit_with_trace, frames_of, is_of_single_rows
-from separatrix.plots.rows import read_rows
+from separatrix.plots.drawing import read_rows
+from separatrix.plots.path import contours_of, fit_with_trace, frames_of, is_of_single_rows
 
 
 def frames(model, X, y):

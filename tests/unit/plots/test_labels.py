@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from separatrix.exceptions import DataError
-from separatrix.plots.labels import true_codes
+from separatrix.plots.drawing import true_codes
 
 CLASSES = np.array(["a", "b", "c"])
 

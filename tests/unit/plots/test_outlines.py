@@ -4,7 +4,7 @@ import pytest
 import separatrix as sx
 from problems import blobs
 from separatrix.geometry import grid_predictions
-from separatrix.plots.outlines import blurred, margins
+from separatrix.plots.boundary import blurred, margins
 
 MODELS = [
     sx.LinearDiscriminantAnalysis(),

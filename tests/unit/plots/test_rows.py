@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 
 from separatrix.exceptions import DataError
-from separatrix.plots.rows import new_panels, read_rows, require_colours, scatter_classes
-from separatrix.plots.style import MOST_CLASSES
+from separatrix.plots.drawing import MOST_CLASSES, new_panels, read_rows, require_colours, scatter_classes
 
 
 @pytest.fixture(autouse=True)

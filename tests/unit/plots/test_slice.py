@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from problems import separable
 from separatrix.datasets import make_overlapping
 from separatrix.likelihoods import Logit
-from separatrix.plots.slice import STEEP, take_slice
+from separatrix.plots.likelihood import STEEP, take_slice
 from separatrix.priors import Flat, Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from separatrix.plots.style import (
+from separatrix.plots.drawing import (
     COLOURS,
     LOOK,
     MARKERS,

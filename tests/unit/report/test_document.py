@@ -166,7 +166,7 @@ def test_text_has_the_contrast_of_level_aa(theme):
 
 
 def test_classes_have_the_colours_of_the_plots_on_a_light_ground():
-    from separatrix.plots.style import COLOURS
+    from separatrix.plots.drawing import COLOURS
 
     style = TEMPLATES.joinpath("report.css").read_text()
     light = re.findall(r"--k\d: light-dark\((#\w{6}),", style)

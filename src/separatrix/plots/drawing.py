@@ -4,6 +4,14 @@
 Sizes are for a figure of 6.4 inches, which fills half a slide or the width of a column: letters of 11 points are read
 from the last row, lines of 2 points survive a copier. A display draws inside ``with look():``, which changes nothing
 for the pictures of others.
+
+----
+
+Labels of rows as positions among the classes of the model that judges them, whatever the table of the rows is.
+
+----
+
+Rows in a picture: read once, checked against the classes of the model, and drawn the same way everywhere.
 """
 
 from __future__ import annotations
@@ -15,22 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "COLOURS",
-    "HEAT",
-    "MARKERS",
-    "MOST_CLASSES",
-    "MUTED",
-    "REJECTED",
-    "STANDOUT",
-    "ClassStyle",
-    "class_style",
-    "look",
-    "new_axes",
-    "new_figure",
-    "per_unit",
-    "split_axes",
-]
+from separatrix._array import Array, Codes, Float, to_dense
+from separatrix.exceptions import DataError
+from separatrix.geometry import codes_of
+from separatrix.meta import listed
+from separatrix.rows import as_source
 
 # Okabe & Ito (2008): told apart with every common kind of colour blindness, and in grey by their order of lightness.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -151,3 +148,56 @@ def _pyplot() -> Any:
             "Plots need matplotlib, which is not installed: pip install 'separatrix[plots]'"
         ) from missing
     return plt
+
+
+def true_codes(y: Any, classes: Array, n_rows: int) -> Codes:
+    """Positions (N,) of the labels among the classes; a `DataError` where rows or labels do not fit."""
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise DataError(f"X has {n_rows} rows but y has shape {labels.shape}; they must pair up.")
+    codes = codes_of(labels, classes)
+    unknown = list(dict.fromkeys(labels[codes == len(classes)].tolist()))
+    if unknown:
+        raise DataError(
+            f"y has labels that the model never saw: {listed(unknown)}. It knows {listed(classes.tolist())}."
+        )
+    return codes
+
+
+class Rows(NamedTuple):
+    """Points (N, D), their class codes (N,), and the names of the D columns."""
+
+    points: Float
+    codes: Codes
+    columns: tuple[str, ...]
+
+
+def read_rows(X: Any, y: Any, classes: Array) -> Rows:
+    """The rows of X with codes for the labels y, which must be among ``classes``."""
+    source = as_source(X)
+    codes = true_codes(y, classes, source.n_rows)
+    return Rows(source.map(to_dense).astype(np.float64), codes, source.columns)
+
+
+def require_colours(classes: Array) -> None:
+    """Raise where there are more classes than a picture can tell apart."""
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(
+            f"{len(classes)} classes are more than the {MOST_CLASSES} that a picture can tell apart by colour, marker "
+            "and hatch. Fit and draw fewer of them, or one against the rest."
+        )
+
+
+def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, size: float = 18) -> None:
+    """Draw points (N, 2), each class with its colour, its marker and its entry in the legend."""
+    for k, label in enumerate(classes):
+        x, y = points[codes == k].T
+        style = class_style(k)
+        look = {"color": style.colour, "marker": style.marker, "edgecolors": "white", "linewidths": 0.4}
+        ax.scatter(x, y, s=size, label=str(label), zorder=3, **look)
+
+
+def new_panels(n_rows: int, n_columns: int, *, size: tuple[float, float] = (4.4, 3.8)) -> Array:
+    """Axes side by side in a new figure, (n_rows, n_columns), each of ``size`` inches."""
+    axes = new_figure(n_rows, n_columns, size=(size[0] * n_columns, size[1] * n_rows))[1]
+    return np.reshape(axes, (n_rows, n_columns))
