@@ -6,7 +6,6 @@
 """
 
 from separatrix.files.errors import FileReadError, FileWriteError
-from separatrix.files.kinds import Kind, join
 from separatrix.files.location import COMPRESSIONS, FORMATS, STANDARD, find
 from separatrix.files.memory import available_memory
 from separatrix.files.opening import open_table, open_writer
@@ -14,7 +13,7 @@ from separatrix.files.parquet import read_groups, reading_group
 from separatrix.files.sparse import LibsvmFile, is_libsvm
 from separatrix.files.sqlite import STORED, quoted
 from separatrix.files.table import TableFile, TableWriter
-from separatrix.files.values import values_to_arrow
+from separatrix.table import Kind, join, values_to_arrow
 
 __all__ = [
     "COMPRESSIONS",

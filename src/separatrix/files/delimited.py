@@ -18,11 +18,10 @@ from separatrix.exceptions import DataError
 from separatrix.files.dialect import Dialect, name_columns, shortened, sniff
 from separatrix.files.encoding import find_encoding, open_text
 from separatrix.files.errors import FileReadError
-from separatrix.files.kinds import Kind, convert, fitting, kind_of_type
 from separatrix.files.location import Location
 from separatrix.files.packing import reading
 from separatrix.files.table import AbstractTable
-from separatrix.table import number_readings
+from separatrix.table import Kind, cast_texts, kind_of_texts, kind_of_type, number_readings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -147,7 +146,7 @@ class DelimitedFile(AbstractTable):
         found = set()
         for name, texts in zip(columns, batch.columns, strict=True):
             distinct = tuple(text for text in texts.unique().to_pylist() if text and not text.isspace())
-            if number_readings(distinct, np.ones(len(distinct), dtype=np.intp)).facts:
+            if number_readings(distinct, np.ones(len(distinct), dtype=np.intp)).formats:
                 found.add(name)
         return found
 
@@ -157,7 +156,7 @@ class DelimitedFile(AbstractTable):
             if number == blocks:
                 break
             for name, texts in zip(columns, batch.columns, strict=True):
-                kinds[name] = fitting(texts, kinds[name], comma=self._dialect.decimal_comma)
+                kinds[name] = kind_of_texts(texts, kinds[name], comma=self._dialect.decimal_comma)
             if blocks is None and all(kind is Kind.TEXT for kind in kinds.values()):
                 break
         return kinds
@@ -181,13 +180,14 @@ class DelimitedFile(AbstractTable):
 
         kind, comma = self._kinds[name], self._dialect.decimal_comma
         try:
-            values = convert(texts, kind, comma=comma)
+            values = cast_texts(texts, kind, comma=comma)
             return values.cast(self._exact[name]) if name in self._exact else values
         except pa.ArrowInvalid as error:
             wrong = next((i for i in range(len(texts)) if not _converts(texts[i : i + 1], kind, comma)), 0)
             raise FileReadError(
                 f"{self.path}: column {name!r} holds {texts[wrong].as_py()!r} in row {row + wrong + 1} (after the line "
-                f"of names), which is not {kind.value}. Correct it, leave it blank, or read the column as another type."
+                f"of names), but the column has"
+                f" {kind.value}. Correct it, leave it blank, or read the column as another type."
             ) from error
 
     def _texts(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
@@ -285,7 +285,7 @@ def _converts(texts: pa.Array, kind: Kind, comma: bool) -> bool:
     import pyarrow as pa
 
     try:
-        convert(texts, kind, comma=comma)
+        cast_texts(texts, kind, comma=comma)
     except pa.ArrowInvalid:
         return False
     return True

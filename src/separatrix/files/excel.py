@@ -14,12 +14,11 @@ from xml.etree.ElementTree import ParseError
 from separatrix.files.dialect import SAMPLE_ROWS, name_columns, shortened
 from separatrix.files.errors import FileReadError, FileWriteError
 from separatrix.files.heads import find_head
-from separatrix.files.kinds import Kind
 from separatrix.files.packing import unpacked
 from separatrix.files.sinks import refuse_nested
 from separatrix.files.sqlite import choose_table
 from separatrix.files.table import AbstractTable
-from separatrix.files.values import kind_of_values, values_to_arrow
+from separatrix.table import Kind, kind_of_values, values_to_arrow
 
 if TYPE_CHECKING:
     from pathlib import Path

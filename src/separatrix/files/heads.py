@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from separatrix.files.dialect import AGREED, AMOUNT, TITLES
-from separatrix.table import GAP_WORDS
+from separatrix.table import MISSING_WORDS
 
 __all__ = ["Head", "find_head"]
 
@@ -70,7 +70,7 @@ def _double(upper: Row, below: Sequence[Row]) -> tuple[str, ...]:
     if len(below) < 2 or not below[0] or (all(map(_is_filled, upper)) and len(_trimmed(below[0])) <= len(upper)):
         return ()
     lower = _trimmed(below[0])
-    if any(isinstance(cell, str) and cell.strip().casefold() in GAP_WORDS for cell in lower):
+    if any(isinstance(cell, str) and cell.strip().casefold() in MISSING_WORDS for cell in lower):
         return ()
     width = max(len(upper), len(lower))
     pairs = [(_cell(upper, d), _cell(lower, d)) for d in range(width)]

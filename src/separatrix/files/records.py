@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.files.encoding import find_encoding, open_text
 from separatrix.files.errors import FileReadError
-from separatrix.files.kinds import Kind
 from separatrix.files.packing import reading
 from separatrix.files.table import AbstractTable
-from separatrix.files.values import kind_of_values, values_to_arrow
+from separatrix.table import Kind, kind_of_values, values_to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from separatrix._text import did_you_mean
 from separatrix.files.dialect import name_columns
 from separatrix.files.errors import FileReadError
-from separatrix.files.kinds import Kind, join
 from separatrix.files.packing import unpacked
 from separatrix.files.sinks import refuse_nested
 from separatrix.files.table import AbstractTable
-from separatrix.files.values import kind_of_values, values_to_arrow
+from separatrix.table import Kind, join, kind_of_values, values_to_arrow
 
 if TYPE_CHECKING:
     from pathlib import Path

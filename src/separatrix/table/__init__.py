@@ -1,46 +1,67 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a real table to numbers: facts that add, types inferred from them, and an encoder for batches.
+"""From a table of mixed columns to numbers.
 
-``table_facts(batch)``      what is in each column; a statistic: facts of batches add
-``infer_types(facts)``      what each column becomes: a `Schema`
-``Schema.encode(batch)``    the numbers
-``TableEncoder``            all of it as a scikit-learn transformer
-``encode_target(column)``   the labels
+text        numbers, dates and missing values written as text
+kinds       the kind of a column: one ladder for text, Python values and Arrow types
+values      columns of any data frame library in one form
+statistics  statistics of each column, which add over batches
+inference   types of the columns, inferred from these statistics
+plans       how one column is encoded
+schema      how a table is encoded; can be saved as JSON
+encoder     all of it as a scikit-learn transformer
+target      the labels
 """
 
-from separatrix.table.batch import Batch, open_batch
 from separatrix.table.encoder import TableEncoder
-from separatrix.table.facts import ColumnFacts, TableFacts, table_facts
-from separatrix.table.hashing import HashPlan
 from separatrix.table.inference import infer_types
-from separatrix.table.parse import GAP_WORDS
-from separatrix.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan
-from separatrix.table.readings import number_readings
+from separatrix.table.kinds import (
+    Kind,
+    cast_texts,
+    join,
+    kind_of_texts,
+    kind_of_type,
+    kind_of_values,
+    values_to_arrow,
+)
+from separatrix.table.plans import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan
 from separatrix.table.schema import Schema
+from separatrix.table.statistics import ColumnStatistics, TableStatistics, number_readings, table_statistics
 from separatrix.table.target import Target, encode_target
-from separatrix.table.values import as_text, read_values
+from separatrix.table.text import MISSING_WORDS
+from separatrix.table.values import Batch, as_text, open_batch, read_values
+
+TableFacts, table_facts = TableStatistics, table_statistics
 
 __all__ = [
     "CYCLES",
-    "GAP_WORDS",
     "MISSING",
+    "MISSING_WORDS",
     "OTHER",
     "Batch",
     "CategoryPlan",
-    "ColumnFacts",
+    "ColumnStatistics",
     "DatePlan",
     "HashPlan",
+    "Kind",
     "NumberPlan",
     "Plan",
     "Schema",
     "TableEncoder",
     "TableFacts",
+    "TableStatistics",
     "Target",
     "as_text",
+    "cast_texts",
     "encode_target",
     "infer_types",
+    "join",
+    "kind_of_texts",
+    "kind_of_type",
+    "kind_of_values",
     "number_readings",
     "open_batch",
     "read_values",
     "table_facts",
+    "table_statistics",
+    "values_to_arrow",
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The encoder as a scikit-learn transformer: a table in, numbers out, before any estimator."""
+"""The encoder as a scikit-learn transformer: a table in, numbers out."""
 
 from __future__ import annotations
 
@@ -13,43 +13,42 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix._array import Array, Rows
 from separatrix.exceptions import DataError
 from separatrix.rows import as_table
-from separatrix.table.batch import open_batch
-from separatrix.table.facts import TableFacts, table_facts
 from separatrix.table.inference import MAX_LEVELS, infer_types
-from separatrix.table.plans import Surprises
+from separatrix.table.plans import Unseen
 from separatrix.table.schema import Schema
-
-__all__ = ["TableEncoder"]
+from separatrix.table.statistics import TableStatistics, table_statistics
+from separatrix.table.values import open_batch
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Numbers from a table of numbers, categories, booleans, dates and gaps.
+    """Encode a table of numbers, categories, booleans, dates and missing values as numbers.
 
-    A number stays, the mean stands in where it is missing, and a second column says so. A category becomes an indicator
-    for each level; rare levels share one, and so do unseen ones. A date becomes days, and its place in the year, the
-    week and the day. Ids, free text and constants are dropped, with a note. See `infer_types` for the rules.
+    Numbers are kept; missing numbers are set to the mean and flagged in a second column. A category becomes an
+    indicator for each level; rare levels share one, and so do unseen levels. A date becomes days and its position in
+    the year, the week and the day. Ids, free text and constants are dropped with a note. `infer_types` documents the
+    rules.
 
     Parameters
     ----------
     types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
-        Columns whose type should not be inferred.
+        Columns whose type is given instead of inferred.
     max_levels : int, default 100
-        The most frequent levels that get a column each.
+        Number of the most frequent levels that get a column each.
     min_count : int, optional
-        Levels with fewer rows share a column; by default 10, or 2 % of the rows where that is less.
+        Levels with fewer rows share a column. Default: 10, or 2 % of the rows if that is fewer.
     drop : {"none", "first"}, default "none"
-        "first" leaves out the most frequent level of each category: for models without a prior, whose weights are
+        "first" leaves out the most frequent level of each category, for models without a prior, whose weights are
         otherwise not unique.
     sparse : bool or "auto", default "auto"
-        Whether rows are sparse; "auto" where fewer than a tenth of the numbers are not zero.
+        Whether the result is sparse; "auto" if fewer than a tenth of the entries are not zero.
     hashing : int, optional
-        Into how many columns, ``zip#0``, ``zip#1``, ..., the levels of a category are hashed that has more than
-        ``max_levels``. None lets the levels beyond the most frequent ones share a column.
+        Number of columns, ``zip#0``, ``zip#1``, ..., into which a category with more than ``max_levels`` levels is
+        hashed. By default the levels beyond the most frequent ones share a column.
 
     Attributes
     ----------
     schema_ : Schema
-        What was inferred: ``describe()``, ``columns``, ``groups``, ``notes``, ``to_json()``.
+        The inferred encoding: ``describe()``, ``columns``, ``groups``, ``notes``, ``to_json()``.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -90,40 +89,38 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Infer the types of the columns from one table; ``y`` is ignored."""
         X = as_table(X)
-        facts = table_facts(X, unread=self.unread())
-        validate_data(self, X, skip_check_array=True, reset=True)
-        return self._infer(facts)
+        return self.fit_statistics(table_statistics(X, unread=self.unread()), X)
 
     def fit_batches(self, batches: Iterable[Any]) -> Self:
-        """Infer the types from a table that comes in parts: the same answer as `fit` on all of it."""
-        facts, is_first = TableFacts(), True
+        """Infer the types from a table in batches, with the same result as `fit` on the whole table."""
+        total, is_first = TableStatistics(), True
         for number, batch in enumerate(batches, start=1):
             table = as_table(batch)
-            facts += table_facts(table, name=f"batch {number}", unread=self.unread())
+            total += table_statistics(table, name=f"batch {number}", unread=self.unread())
             validate_data(self, table, skip_check_array=True, reset=is_first)
             is_first = False
-        return self._infer(facts)
+        return self._infer(total)
 
-    def fit_facts(self, facts: TableFacts, likeness: Any) -> Self:
-        """Infer the types from facts that others have gathered, of a table whose columns ``likeness`` has."""
-        validate_data(self, as_table(likeness), skip_check_array=True, reset=True)
-        return self._infer(facts)
+    def fit_statistics(self, statistics: TableStatistics, template: Any) -> Self:
+        """Infer the types from statistics of a table that has the columns of ``template``."""
+        validate_data(self, as_table(template), skip_check_array=True, reset=True)
+        return self._infer(statistics)
 
     def transform(self, X: Any) -> Rows:
-        """The numbers, float64, (n, M). Columns of a data frame are found by name, in any order."""
+        """Encode a table as float64 (n, M). Columns of a data frame are found by name, in any order."""
         check_is_fitted(self)
         batch = open_batch(X)
         if isinstance(X, np.ndarray | list):
             validate_data(self, X, skip_check_array=True, reset=False)
-        return self.schema_.encode(batch, sparse=self._wants_sparse())
+        return self.schema_.encode(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))
 
-    def unseen(self, X: Any) -> dict[str, Surprises]:
-        """For each column the values that training never saw, and how many rows have them."""
+    def unseen(self, X: Any) -> dict[str, Unseen]:
+        """For each column, the values that training did not contain, with their number of rows."""
         check_is_fitted(self)
         return self.schema_.encode_counted(X, sparse=True)[1]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the numeric columns; ``input_features`` is there for scikit-learn, and must be what `fit` saw."""
+        """Names of the numeric columns; ``input_features`` must be the columns seen in `fit`, as in scikit-learn."""
         check_is_fitted(self)
         known = getattr(self, "feature_names_in_", None)
         if input_features is not None and known is not None and list(input_features) != list(known):
@@ -133,20 +130,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.asarray(self.schema_.columns, dtype=object)
 
     def unread(self) -> list[str]:
-        """Columns to drop are not even read: they may hold what no column should."""
+        """Columns to drop, which are not read at all: they may have values that no column should have."""
         return [name for name, kind in (self.types or {}).items() if kind == "drop"]
 
-    def _wants_sparse(self) -> bool | None:
-        if isinstance(self.sparse, bool):
-            return self.sparse
-        if self.sparse != "auto":
+    def _infer(self, statistics: TableStatistics) -> Self:
+        if not isinstance(self.sparse, bool) and self.sparse != "auto":
             raise ValueError(f"TableEncoder(sparse={self.sparse!r}): choose True, False or 'auto'.")
-        return None
-
-    def _infer(self, facts: TableFacts) -> Self:
-        self._wants_sparse()
         self.schema_ = infer_types(
-            facts,
+            statistics,
             self.types,
             max_levels=self.max_levels,
             min_count=self.min_count,
@@ -155,11 +146,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
         if not self.schema_.columns:
             why = " ".join(self.schema_.notes[:5])
-            raise DataError(f"No column is left to learn from (n_samples = {facts.n_rows}). {why}")
+            raise DataError(f"No column is left to learn from (n_samples = {statistics.n_rows}). {why}")
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Gaps and text are welcome."""
+        """Missing values and text are allowed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True

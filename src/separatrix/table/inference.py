@@ -1,52 +1,82 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From facts to opinions: what each column is, why, and what it becomes. Rules, in the order they are asked:
+"""From statistics to decisions: what each column is, why, and how it is encoded. The rules, in order:
 
-1. every value missing, or every value the same: nothing to learn, dropped
-2. numbers, also written as text: a number (0 and 1: boolean); whole numbers that only number the rows: an id, dropped
-   (see `ids`)
-3. dates, also written as text: a date
-4. text, two words that mean yes and no: boolean
-5. text of which more than half is different: ids or free text, dropped
-6. other text: categories; the rare ones share a level, or where there are very many and ``hashing`` says so, hashes do
+1. all values missing, or all values equal: dropped
+2. numbers, including text that holds numbers: a number (0 and 1: boolean); ids are dropped
+3. dates, including text that holds dates: a date
+4. text with two words for yes and no: boolean
+5. text of which more than half of the values are distinct: an id or free text, dropped
+6. other text: a category; rare levels share one column, or all levels are hashed if ``hashing`` is set
 
-A user who knows better says so in ``overrides``.
+``overrides`` replace the inferred type of a column.
+
+**Ids.** Whole numbers assigned one by one identify the rows and carry no information about them. The rule does not use
+the order of rows, so that its statistics add. If n rows are drawn independently from R whole numbers, by any
+distribution, the expected number of distinct values is at most R (1 - (1 - 1/R)^n), which the uniform distribution
+attains; with n >= 2R/3 a quarter of the rows repeat a value. Values that are nearly all distinct and yet fill half of
+their range are therefore counters, not measurements. This also holds for a random subset of the rows: four fifths of
+the customers 10001 to 11000 fill four fifths of the range.
+
+Time is counted as well but is not an id: years, days such as 20241231, seconds since 1970, and columns with the name of
+a time. A column named like an id is one if nine values in ten are distinct, whatever their range.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from separatrix._arguments import check_count, check_option
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
-from separatrix.table.categories import Options, cannot_be, category
-from separatrix.table.dates import ORDERS, PIVOT, SHORT, YEAR_FIRST, read_dates
-from separatrix.table.facts import ColumnFacts, TableFacts
-from separatrix.table.ids import reason_for_id
-from separatrix.table.levels import Level
-from separatrix.table.moments import NumberFacts
-from separatrix.table.plans import DatePlan, DropPlan, NumberPlan, Plan
+from separatrix.table.kinds import Kind
+from separatrix.table.plans import MISSING, OTHER, CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan
 from separatrix.table.schema import Schema
-from separatrix.table.spelling import PLAIN
-from separatrix.table.values import Kind
-from separatrix.table.wording import brief, how_many, only_value, share_missing, written
+from separatrix.table.statistics import ColumnStatistics, Level, NumberStatistics, TableStatistics
+from separatrix.table.text import FIRST_YEAR_OF_1900S, ORDERS, PLAIN, SHORT_YEARS, YEAR_FIRST, format_number, read_dates
 
-__all__ = ["KINDS", "infer_types"]
-
-KINDS = ("number", "boolean", "categorical", "date", "drop")
+TYPES = ("number", "boolean", "categorical", "date", "drop")
 MAX_LEVELS = 100
-RARE_ROWS, RARE_SHARE = 10, 0.02  # a level is rare below ten rows, or below a share of rows where those are few
-FEW_LEVELS = 10  # so few texts are categories, however small the table
+RARE_ROWS, RARE_FRACTION = 10, 0.02  # a level is rare below 10 rows, or below 2 % of the rows if that is fewer
+ALWAYS_CATEGORY_LEVELS = 10  # up to this number of distinct texts are a category, however small the table
+POOLED_LEVELS, POOLED_ROWS = 0.9, 0.2  # fractions of levels and rows above which a note reports pooled levels
 YES_NO = [("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off")]
+
+MIN_ID_ROWS = 20
+ID_RANGE_FILLED = 0.5  # fraction of the range between the lowest and the highest value
+# Fraction of distinct values of an id; the smaller one applies to estimated counts and to names of ids.
+ID_DISTINCT, ID_DISTINCT_IF_NAMED = 0.98, 0.9
+# The last word of a column's name; German compounds end with it.
+ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "index", "idx", "nr", "no", "num", "number", "phone", "tel"})
+ID_ENDINGS = ("nr", "nummer")
+# fmt: off
+TIME_WORDS = frozenset({
+    "date", "datetime", "day", "days", "week", "month", "year", "years", "hour", "hours", "minute", "second", "seconds",
+    "time", "timestamp", "epoch", "age", "datum", "tag", "woche", "monat", "jahr", "stunde", "zeit",
+})
+# fmt: on
+CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+NAME_WORD = re.compile(r"[^\W\d_]+")
+CALENDARS = [(1500.0, 2199.0), (15_000_101.0, 21_991_231.0), (1e8, 4.2e9), (1e11, 4.2e12)]  # years, days, s, ms
+
+
+class Options(NamedTuple):
+    """Options of `infer_types` for categories."""
+
+    max_levels: int
+    min_count: int
+    drop: str
+    hashing: int | None
 
 
 def infer_types(
-    facts: TableFacts,
+    statistics: TableStatistics,
     overrides: Mapping[str, str] | None = None,
     *,
     target: str | None = None,
@@ -55,39 +85,39 @@ def infer_types(
     drop: str = "none",
     hashing: int | None = None,
 ) -> Schema:
-    """Decide what each column becomes.
+    """Decide how each column is encoded.
 
     Parameters
     ----------
-    facts : TableFacts
-        Of all batches.
+    statistics : TableStatistics
+        Statistics of all batches.
     overrides : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
-        Columns whose type should not be inferred.
+        Columns whose type is given instead of inferred.
     target : str, optional
-        The column to predict, which is not encoded.
+        Column to predict, which is not encoded.
     max_levels : int, default 100
-        The most frequent levels of a category that get a column each; the others share one.
+        Number of the most frequent levels of a category that get a column each; the others share one.
     min_count : int, optional
-        Levels with fewer rows share a column; 10, or 2 % of the rows where that is less.
+        Levels with fewer rows share a column. Default: 10, or 2 % of the rows if that is fewer.
     drop : {"none", "first"}, default "none"
-        Whether the most frequent level has no column. With a prior on the weights keep them all: no level is special,
-        and the prior makes the weights unique. Without a prior, columns that sum to one are collinear with the
-        intercept: drop the first.
+        "first" leaves out the most frequent level of a category. With a prior on the weights keep "none": all levels
+        are treated alike and the weights are unique. Without a prior, columns that sum to one are collinear with the
+        intercept: use "first".
     hashing : int, optional
-        A category of more than ``max_levels`` levels gets so many columns, and each level the one that its hash says;
-        none is rare, or unseen. By default the levels beyond ``max_levels`` share one column.
+        Number of columns into which a category with more than ``max_levels`` levels is hashed. By default the levels
+        beyond ``max_levels`` share one column.
 
     Raises
     ------
     DataError
-        For a table without rows, and for overrides of columns that are not there or cannot be what they should.
+        If the table has no rows, or an override names a missing column or an impossible type.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from separatrix.table import infer_types, table_facts
+    >>> from separatrix.table import infer_types, table_statistics
     >>> table = pd.DataFrame({"age": [40, None, 60], "colour": ["red", "blue", "red"], "planet": "earth"})
-    >>> schema = infer_types(table_facts(table))
+    >>> schema = infer_types(table_statistics(table))
     >>> schema.columns
     ('age', 'age is missing', 'colour=red', 'colour=blue')
     >>> schema.encode(table)
@@ -98,199 +128,288 @@ def infer_types(
     ("planet was dropped: every value is 'earth'.",)
     """
     check_option("infer_types", "drop", drop, ("none", "first"))
-    if not facts.n_rows:
-        raise DataError("The table has no rows, so nothing is known about its columns (n_samples = 0).")
-    rare = min(RARE_ROWS, math.ceil(RARE_SHARE * facts.n_rows))
+    if not statistics.n_rows:
+        raise DataError("The table has no rows (n_samples = 0), so the types of its columns cannot be inferred.")
+    rare = min(RARE_ROWS, math.ceil(RARE_FRACTION * statistics.n_rows))
     options = Options(
         check_count("infer_types", "max_levels", max_levels),
         check_count("infer_types", "min_count", rare if min_count is None else min_count),
         drop,
         None if hashing is None else check_count("infer_types", "hashing", hashing, least=2),
     )
-    chosen = _checked(overrides or {}, facts, target)
-    plans = [
-        _BY_KIND[chosen[name]](name, column, options) if name in chosen else _inferred(name, column, options)
-        for name, column in facts.columns.items()
-        if name != target
-    ]
-    return Schema(tuple(plans), facts.n_rows)
-
-
-def _checked(overrides: Mapping[str, str], facts: TableFacts, target: str | None) -> dict[str, str]:
+    overrides = overrides or {}
     for name in [*overrides, *([] if target is None else [target])]:
-        if name not in facts.columns:
-            raise DataError(f"The table has no column {name!r}.{did_you_mean(name, facts.columns)}")
+        if name not in statistics.columns:
+            raise DataError(f"The table has no column {name!r}.{did_you_mean(name, statistics.columns)}")
     for name, kind in overrides.items():
-        if kind not in KINDS:
-            raise DataError(f"Column {name!r} cannot be {kind!r}: that is no type.{did_you_mean(str(kind), KINDS)}")
-    return dict(overrides)
+        if kind not in TYPES:
+            raise DataError(f"Column {name!r} cannot be {kind!r}: unknown type.{did_you_mean(str(kind), TYPES)}")
+    plans = []
+    for name, column in statistics.columns.items():
+        if name in overrides:
+            plans.append(_PLAN_OF_TYPE[overrides[name]](name, column, options))
+        elif name != target:
+            plans.append(_infer(name, column, options))
+    return Schema(tuple(plans), statistics.n_rows)
 
 
-def _inferred(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    if facts.count == 0:
+def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # noqa: PLR0911  # one return per rule
+    if column.count == 0:
         return DropPlan(name, "empty", "every value is missing")
-    if facts.kind is Kind.OTHER:
-        return DropPlan(name, "other", f"its values are neither numbers, text nor dates, such as {facts.example}")
-    if facts.levels.n_distinct == 1 and not facts.n_missing:
-        return DropPlan(name, "constant", f"every value is {only_value(facts)}")
-    if facts.numbers and facts.numbers.count and not facts.declared:
-        return _number_or_id(name, facts, options)
-    if facts.dates and facts.dates.count and not facts.declared:
-        return _guessed_date(name, facts, options) if facts.as_dates.way in SHORT else _date(name, facts, options)
-    plan = _text(name, facts, options)
-    if isinstance(plan, DropPlan) and _are_dates(facts):
-        plan = replace(plan, why=f"{plan.why}; dates, but not all written alike: write them as YYYY-MM-DD")
+    if column.kind is Kind.OTHER:
+        return DropPlan(name, "other", f"its values are neither numbers, text nor dates, such as {column.example}")
+    if column.levels.n_distinct == 1 and not column.n_missing:
+        return DropPlan(name, "constant", f"every value is {_only_value(column)}")
+    if column.numbers and column.numbers.count and not column.declared:
+        reason = reason_for_id(name, column)
+        return DropPlan(name, "id", reason) if reason else _number(name, column, options)
+    advice = ""
+    if column.dates and column.dates.count and not column.declared:
+        if column.as_dates.format not in SHORT_YEARS or not column.as_dates.rival:
+            return _date(name, column, options)
+        # Years of two digits are too ambiguous to guess days and months as well.
+        advice = "dates with years of two digits whose day and month cannot be distinguished: write them as YYYY-MM-DD"
+    plan = _text(name, column, options)
+    if isinstance(plan, DropPlan):
+        if not advice and _is_each_a_date(column):
+            advice = "dates in several formats: write them all as YYYY-MM-DD"
+        return replace(plan, why=f"{plan.why}; {advice}") if advice else plan
     return plan
 
 
-def _guessed_date(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    """Years of two digits leave so much open that days must not be months as well."""
-    if not facts.as_dates.rival:
-        return _date(name, facts, options)
-    plan = _text(name, facts, options)
-    if not isinstance(plan, DropPlan):
-        return plan
-    doubt = "dates with years of two digits, of which no day tells itself from a month: write them as YYYY-MM-DD"
-    return replace(plan, why=f"{plan.why}; {doubt}")
-
-
-def _are_dates(facts: ColumnFacts) -> bool:
-    """Whether each value is a date in one way or another; by the first of them."""
-    texts = [written(value) for value in islice(facts.levels.counts, 100)]
+def _is_each_a_date(column: ColumnStatistics) -> bool:
+    """Whether each value, judged by the first 100, is a date in some order."""
+    texts = [_as_text(level) for level in islice(column.levels.counts, 100)]
     return bool(texts) and all(any(read_dates([text], order) is not None for order in ORDERS) for text in texts)
 
 
-def _number_or_id(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    reason = reason_for_id(name, facts)
-    return DropPlan(name, "id", reason) if reason else _number(name, facts, options)
+def reason_for_id(name: str, column: ColumnStatistics) -> str:
+    """Reason why a column of numbers is an id; "" if it is not."""
+    numbers = column.numbers
+    if numbers is None or not numbers.whole or numbers.count < MIN_ID_ROWS:
+        return ""
+    words = NAME_WORD.findall(CAMEL_CASE.sub(" ", name).casefold())
+    is_named = bool(words) and (words[-1] in ID_WORDS or words[-1].endswith(ID_ENDINGS))
+    levels = column.levels
+    if levels.n_distinct < (ID_DISTINCT_IF_NAMED if levels.overflowed or is_named else ID_DISTINCT) * numbers.count:
+        return ""
+    extent = numbers.high - numbers.low + 1
+    in_calendar = any(low <= numbers.low and numbers.high <= high for low, high in CALENDARS)
+    is_time = in_calendar or not TIME_WORDS.isdisjoint(words)
+    if levels.n_distinct >= ID_RANGE_FILLED * extent and (is_named or not is_time):
+        gaps = "" if extent == numbers.count else f", with gaps ({_n_distinct(column)} are distinct)"
+        return f"it numbers the rows{gaps}, from {brief(numbers.low)} to {brief(numbers.high)}"
+    nearly = "" if levels.n_distinct == numbers.count else "nearly "
+    return f"whole numbers, {nearly}all distinct ({_n_distinct(column)}), with the name of an id" if is_named else ""
 
 
-def _number(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    numbers = facts.numbers
+def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
+    numbers, found = column.numbers, column.as_numbers
     if numbers is None or not numbers.count:
-        raise cannot_be(name, facts, "number")
-    if facts.kind is Kind.BOOLEAN or set(map(written, facts.levels.counts)) == {"0", "1"}:
-        return _boolean(name, facts, options)
-    what = "durations in days" if facts.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
-    what = f"text that holds {what}" if facts.kind is Kind.TEXT else what
-    found = facts.as_numbers
-    written_as = f"{found.way} {found.unit}".strip()
-    like = f", written like {written_as}" if written_as != PLAIN else ""
-    plan = _number_plan(
-        name, "number", f"{what} from {brief(numbers.low)} to {brief(numbers.high)}{like}", facts, numbers
-    )
+        raise _cannot_be(name, column, "number")
+    if column.kind is Kind.BOOLEAN or _is_zero_one(column):
+        return _boolean(name, column, options)
+    what = "durations in days" if column.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
+    what = f"text that holds {what}" if column.kind is Kind.TEXT else what
+    example = f"{found.format} {found.unit}".strip()
+    like = f", written like {example}" if example != PLAIN else ""
+    what = f"{what} from {brief(numbers.low)} to {brief(numbers.high)}{like}"
+    plan = _number_plan(name, "number", what, column, numbers)
     if isinstance(plan, DropPlan):
         return plan
-    return replace(plan, spelling=found.way, unit=found.unit or "", note=_two_ways(name, facts))
+    note = ""
+    if column.kind is Kind.TEXT and found.rival:
+        note = (
+            f"{name} was read as numbers like {found.format}, up to {brief(numbers.high)}; every value could also be a "
+            f"number like {found.rival}, up to {brief(found.formats[found.rival].high)}. In that case write them with "
+            "a decimal point and no thousands separator."
+        )
+    return replace(plan, spelling=found.format, unit=found.unit or "", note=note)
 
 
-def _two_ways(name: str, facts: ColumnFacts) -> str:
-    """A sentence where every number could be another one, were it written in another way."""
-    found = facts.as_numbers
-    rival = found.facts.get(found.rival)
-    if facts.kind is not Kind.TEXT or found.best is None or rival is None:
-        return ""
-    return (
-        f"{name} was read as numbers like {found.way}, up to {brief(found.best.high)}; every value could be one like "
-        f"{found.rival} as well, up to {brief(rival.high)}. If that is meant, write them with a decimal point and "
-        "nothing between thousands."
-    )
+def _is_zero_one(column: ColumnStatistics) -> bool:
+    return set(map(_as_text, column.levels.counts)) == {"0", "1"} if len(column.levels.counts) == 2 else False
 
 
 def _number_plan(
-    name: str, kind: str, what: str, facts: ColumnFacts, numbers: NumberFacts, words: dict[str, float] | None = None
+    name: str,
+    kind: str,
+    what: str,
+    column: ColumnStatistics,
+    numbers: NumberStatistics,
+    words: dict[str, float] | None = None,
 ) -> NumberPlan | DropPlan:
-    n_gaps = facts.n_rows - numbers.count
+    n_missing = column.n_rows - numbers.count
     is_constant = numbers.low == numbers.high
-    if is_constant and not n_gaps:
-        return DropPlan(name, "constant", f"every value is {only_value(facts)}")
-    gaps = f"; {share_missing(n_gaps, facts.n_rows)}, set to the mean" if n_gaps else ""
-    return NumberPlan(name, kind, what + gaps, numbers.mean, bool(n_gaps), is_constant, words or {})
+    if is_constant and not n_missing:
+        return DropPlan(name, "constant", f"every value is {_only_value(column)}")
+    missing = f"; {_missing(n_missing, column.n_rows)}, set to the mean" if n_missing else ""
+    return NumberPlan(name, kind, what + missing, numbers.mean, bool(n_missing), is_constant, words or {})
 
 
-def _boolean(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    """0 and 1 as they are; of two other values the second in order is 1, and of yes and no it is yes."""
-    levels = facts.levels.counts
-    if facts.kind is Kind.BOOLEAN or (facts.numbers and set(map(written, levels)) <= {"0", "1"}):
-        assert facts.numbers is not None
-        what = Kind.BOOLEAN.value if facts.kind is Kind.BOOLEAN else "0 and 1"
-        return _number_plan(name, "boolean", what, facts, facts.numbers)
+def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
+    """Keep 0 and 1; of two other values, yes is 1, or else the second in sorted order."""
+    levels = column.levels.counts
+    if column.kind is Kind.BOOLEAN or (column.numbers and set(map(_as_text, levels)) <= {"0", "1"}):
+        assert column.numbers is not None
+        what = Kind.BOOLEAN.value if column.kind is Kind.BOOLEAN else "0 and 1"
+        return _number_plan(name, "boolean", what, column, column.numbers)
     if len(levels) != 2:
-        raise cannot_be(name, facts, "boolean")
+        raise _cannot_be(name, column, "boolean")
     no, yes = _yes_no(levels) or sorted(levels)
-    numbers = NumberFacts.of(np.array([0.0, 1.0]), np.array([levels[no], levels[yes]]))
-    words = {written(no): 0.0, written(yes): 1.0}
-    return _number_plan(name, "boolean", f"{written(no)!r} and {written(yes)!r}", facts, numbers, words)
+    numbers = NumberStatistics.of(np.array([0.0, 1.0]), np.array([levels[no], levels[yes]]))
+    words = {_as_text(no): 0.0, _as_text(yes): 1.0}
+    return _number_plan(name, "boolean", f"{_as_text(no)!r} and {_as_text(yes)!r}", column, numbers, words)
 
 
 def _yes_no(levels: Mapping[Level, int]) -> tuple[str, str] | None:
-    """The word for no and the word for yes, if that is what the levels are."""
+    """The words for no and for yes, if these are the levels."""
+    if len(levels) != 2:
+        return None
     spelled = {str(level).strip().casefold(): str(level) for level in levels}
     pair = next((pair for pair in YES_NO if set(pair) == set(spelled)), None)
-    return None if pair is None or len(levels) != 2 else (spelled[pair[1]], spelled[pair[0]])
+    return None if pair is None else (spelled[pair[1]], spelled[pair[0]])
 
 
-def _date(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    dates = facts.dates
+def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
+    dates, order, rival = column.dates, column.as_dates.format, column.as_dates.rival
     if dates is None or not dates.count:
-        raise cannot_be(name, facts, "date")
+        raise _cannot_be(name, column, "date")
     span = dates.high - dates.low
-    shown = {"month": span >= 365, "weekday": span >= 14, "hour": facts.timed and span >= 2}
-    n_gaps = facts.n_rows - dates.count
-    what = "text that holds dates" if facts.kind is Kind.TEXT else "dates"
-    first, last = (np.datetime64(int(np.floor(day)), "D") for day in (dates.low, dates.high))
-    if not (span or n_gaps):
+    n_missing = column.n_rows - dates.count
+    first, last = (str(np.datetime64(int(np.floor(day)), "D")) for day in (dates.low, dates.high))
+    if not (span or n_missing):
         return DropPlan(name, "constant", f"every value is {first}")
-    gaps = f"; {share_missing(n_gaps, facts.n_rows)}" if n_gaps else ""
+    what = "text that holds dates" if column.kind is Kind.TEXT else "dates"
+    missing = f"; {_missing(n_missing, column.n_rows)}" if n_missing else ""
+    why = f"{what} from {first} to {last}{'' if order == YEAR_FIRST else f', {order}'}{missing}"
+    shown = {"month": span >= 365, "weekday": span >= 14, "hour": not dates.whole and span >= 2}
     cycles = tuple(cycle for cycle, is_shown in shown.items() if is_shown)
-    order = facts.as_dates.way
-    why = f"{what} from {first} to {last}{'' if order == YEAR_FIRST else f', {order}'}{gaps}"
+    note = ""
+    if rival:
+        note = (
+            f"{name} was read as dates with the {order}; every date, such as {column.example}, could also have the "
+            f"{rival}. To be sure, write them as YYYY-MM-DD."
+        )
+    elif order in SHORT_YEARS:
+        year = FIRST_YEAR_OF_1900S
+        note = (
+            f"{name} was read as dates with the {order}, {first[:4]} to {last[:4]}: {year} to 99 are read as 19{year} "
+            f"to 1999, 00 to {year - 1} as 2000 to 20{year - 1}. If this is wrong, write them as YYYY-MM-DD."
+        )
     origin = float(np.floor(dates.low))
-    note = _two_orders(name, facts)
-    return DatePlan(name, "date", why, origin, dates.mean, cycles, bool(n_gaps), span == 0, order, note)
+    return DatePlan(name, "date", why, origin, dates.mean, cycles, bool(n_missing), span == 0, order, note)
 
 
-def _two_orders(name: str, facts: ColumnFacts) -> str:
-    """A sentence where no day is after the twelfth, so that days could be months."""
-    found = facts.as_dates
-    if not found.rival:
-        return _century(name, facts) if found.way in SHORT else ""
-    return (
-        f"{name} was read as dates with the {found.way}; every one, such as {facts.example}, could have the "
-        f"{found.rival} as well. To be sure, write them as YYYY-MM-DD."
+def _text(name: str, column: ColumnStatistics, options: Options) -> Plan:
+    distinct = column.levels.n_distinct
+    if _yes_no(column.levels.counts):
+        return _boolean(name, column, options)
+    if not column.declared and distinct > max(ALWAYS_CATEGORY_LEVELS, column.count / 2):
+        how = "nearly all" if distinct >= 0.9 * column.count else "most"
+        return DropPlan(name, "id or text", f"{how} values are distinct ({_n_distinct(column)})")
+    if column.levels.overflowed and options.hashing is None:
+        return DropPlan(name, "id or text", f"too many distinct values ({_n_distinct(column)})")
+    return _category(name, column, options)
+
+
+def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
+    """Indicators of the frequent levels, or of hashes if there are many levels and ``hashing`` is set."""
+    levels = column.levels
+    what = "text" if column.kind is Kind.TEXT else "numbers used as names"
+    if options.hashing is not None and (levels.overflowed or levels.n_distinct > options.max_levels):
+        missing = f"; {_missing(column.n_missing, column.n_rows)}" if column.n_missing else ""
+        about = "about " if levels.overflowed else ""
+        base = f"; compared with '{name}#0'" if options.drop == "first" else ""
+        why = f"{what}, {about}{levels.n_distinct} levels, hashed{missing}{base}"
+        return HashPlan(name, "categorical", why, options.hashing, bool(column.n_missing), options.drop == "first")
+    if levels.overflowed or not levels.counts:
+        raise _cannot_be(name, column, "categorical")
+    counts = {_as_text(level): count for level, count in levels.counts.items()}
+    n_missing = column.n_missing + counts.pop(MISSING, 0)
+    ranked = sorted(counts, key=lambda level: (-counts[level], level))
+    kept = [level for level in ranked[: options.max_levels] if counts[level] >= options.min_count and level != OTHER]
+    pooled = [level for level in ranked if level not in set(kept)]
+    if not n_missing and len(kept) + bool(pooled) == 1:
+        why = (
+            f"none of its {len(pooled)} values is in {options.min_count} rows or more"
+            if pooled
+            else f"every value is {_only_value(column)}"
+        )
+        return DropPlan(name, "constant", why)
+    reference = kept[0] if options.drop == "first" and kept else ""
+    why = (
+        f"{what}, {len(ranked)} {'level' if len(ranked) == 1 else 'levels'}"
+        + (f", {len(pooled)} of them rare" if pooled else "")
+        + (f"; {_missing(n_missing, column.n_rows)}" if n_missing else "")
+        + (f"; compared with {reference!r}" if reference else "")
     )
+    note = ""
+    fraction = sum(map(counts.__getitem__, pooled)) / sum(counts.values())
+    if len(pooled) >= POOLED_LEVELS * len(counts) and fraction >= POOLED_ROWS:
+        note = (
+            f"{name}: {len(pooled)} of {len(counts)} levels, with {percent(fraction)} of the rows, are rare (in fewer "
+            f"than {options.min_count} rows, or not among the {options.max_levels} most frequent) and share one "
+            "column. If they matter, group them into fewer levels (in Python, hashing=4096 hashes them); if they are "
+            "names or ids, drop the column."
+        )
+    return CategoryPlan(name, "categorical", why, tuple(kept), tuple(pooled), bool(n_missing), reference, note)
 
 
-def _century(name: str, facts: ColumnFacts) -> str:
-    """A sentence on what years of two digits were taken for."""
-    assert facts.dates is not None, "there are dates where there is an order of them"
-    first, last = (str(np.datetime64(int(np.floor(day)), "D"))[:4] for day in (facts.dates.low, facts.dates.high))
-    return (
-        f"{name} was read as dates with the {facts.as_dates.way}, {first} to {last}: {PIVOT} to 99 are taken for "
-        f"19{PIVOT} to 1999, 00 to {PIVOT - 1} for 2000 to 20{PIVOT - 1}. If not, write them as YYYY-MM-DD."
-    )
-
-
-def _text(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    distinct = facts.levels.n_distinct
-    if _yes_no(facts.levels.counts):
-        return _boolean(name, facts, options)
-    if not facts.declared and distinct > max(FEW_LEVELS, facts.count / 2):
-        how = "nearly all" if distinct >= 0.9 * facts.count else "most"
-        return DropPlan(name, "id or text", f"{how} values are different ({how_many(facts)})")
-    if facts.levels.overflowed and not options.hashes(facts):
-        return DropPlan(name, "id or text", f"too many different values ({how_many(facts)})")
-    return category(name, facts, options)
-
-
-def _dropped(name: str, facts: ColumnFacts, options: Options) -> Plan:
-    return DropPlan(name, "dropped", "as asked")
-
-
-_BY_KIND: dict[str, Callable[[str, ColumnFacts, Options], Plan]] = {
+_PLAN_OF_TYPE: dict[str, Callable[[str, ColumnStatistics, Options], Plan]] = {
     "number": _number,
     "boolean": _boolean,
-    "categorical": category,
+    "categorical": _category,
     "date": _date,
-    "drop": _dropped,
+    "drop": lambda name, column, options: DropPlan(name, "dropped", "as requested"),
 }
+
+
+def _cannot_be(name: str, column: ColumnStatistics, kind: str) -> DataError:
+    example = f", such as {column.example!r}" if column.example and column.kind is Kind.TEXT else ""
+    reason = f"it has {column.kind.value}{example}, {column.levels.n_distinct} distinct values"
+    if kind == "categorical" and column.levels.overflowed:
+        limit = column.levels.limit
+        reason = f"{_n_distinct(column)} values are distinct, and at most {limit} are counted (max_distinct={limit})"
+    return DataError(f"Column {name!r} cannot be {kind!r}: {reason}. Drop it, or convert it first.")
+
+
+def _as_text(level: Level) -> str:
+    return level if isinstance(level, str) else format_number(level)
+
+
+def _only_value(column: ColumnStatistics) -> str:
+    level = next(iter(column.levels.counts))
+    if column.kind in (Kind.TEXT, Kind.BOOLEAN):
+        return repr(level if isinstance(level, str) else bool(level))
+    return _as_text(level)
+
+
+def _n_distinct(column: ColumnStatistics) -> str:
+    about = "about " if column.levels.overflowed else ""
+    return f"{about}{column.levels.n_distinct} of {column.count}"
+
+
+def _missing(n_missing: int, n_rows: int) -> str:
+    return f"{n_missing} missing ({percent(n_missing / n_rows)})"
+
+
+def brief(number: float) -> str:
+    """Format a number with six digits, or a whole number with all of them."""
+    return format_number(number) if number.is_integer() and abs(number) < 1e9 else f"{number:.6g}"
+
+
+def percent(fraction: float) -> str:
+    """Format a fraction in per cent with two significant digits of it or of its complement.
+
+    Only exactly 0 and 1 are shown as 0 % and 100 %.
+
+    Examples
+    --------
+    >>> [percent(fraction) for fraction in (0.0, 0.00156, 0.0313, 0.01, 0.27, 0.9987, 1.0)]
+    ['0 %', '0.16 %', '3.1 %', '1 %', '27 %', '99.87 %', '100 %']
+    """
+    least = 100 * min(fraction, 1.0 - fraction)
+    digits = 0 if least >= 9.95 or not 0.0 < fraction < 1.0 else 1 - math.floor(math.log10(least * 1.005))
+    rounded = f"{100 * fraction:.{min(digits, 12)}f}"
+    return f"{rounded.rstrip('0').rstrip('.') if digits else rounded} %"

@@ -1,40 +1,43 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a column of a table becomes: one record for each way, plain enough to be saved.
+"""How one column of a table is encoded: a frozen record for each type of column.
 
-Every plan names its numeric columns and fills them with `entries`: the non-zero numbers as (row, column, value), so
-that a dense and a sparse matrix come from the same lines. What it had to leave out, it counts: `Surprises` are values
-that training never saw.
+Every plan names its numeric columns and computes their non-zero entries as (row, column, value), from which a dense or
+a sparse matrix is built. It also counts values that the training rows did not contain.
+
+A category of many levels can be hashed (Weinberger et al. 2009): the hash of a level chooses its column. With m levels
+in n columns, a level shares its column, and therefore its weight, with (m - 1) / n others on average. Hashes have no
+sign, so each column can be read as an indicator.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from separatrix._array import Array, Codes, Float
+from separatrix._array import Codes, Float
 from separatrix.exceptions import DataError
-from separatrix.table.dates import ORDERS, YEAR_FIRST
-from separatrix.table.spelling import PLAIN, SPELLINGS
-from separatrix.table.values import Kind, Values
+from separatrix.table.kinds import Kind
+from separatrix.table.statistics import hash_levels
+from separatrix.table.text import ORDERS, PLAIN, SPELLINGS, YEAR_FIRST
+from separatrix.table.values import Values
 
-__all__ = ["CategoryPlan", "DatePlan", "DropPlan", "Entries", "NumberPlan", "Plan", "Surprises"]
-
-Surprises = Counter[str]  # values never seen in training, and how many rows have each
+Unseen = Counter[str]  # values that the training rows did not contain, with the number of rows
 
 OTHER, MISSING = "(other)", "(missing)"
 CYCLES = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
 
 
 class Entries(NamedTuple):
-    """Non-zero numbers of one plan's columns, and what was unseen."""
+    """Non-zero entries of the numeric columns of one plan, and the unseen values."""
 
     row: Codes
     column: Codes
     value: Float
-    surprises: Surprises
+    unseen: Unseen
 
 
 class Plan(Protocol):
@@ -44,39 +47,39 @@ class Plan(Protocol):
 
     @property
     def column(self) -> str:
-        """Its name in the table."""
+        """Name of the column in the table."""
 
     @property
     def kind(self) -> str:
-        """What it is, in one word."""
+        """Type of the column in one word."""
 
     @property
     def why(self) -> str:
-        """What was seen in it."""
+        """Reason for the type: the values of the column in a few words."""
 
     @property
     def note(self) -> str:
-        """What a reader may doubt, in a sentence; "" if nothing."""
+        """Sentence about an uncertain decision, "" if there is none."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The numeric columns it becomes."""
+        """Names of the numeric columns."""
 
     @property
     def fill(self) -> float:
-        """How many of them are not zero in a row, on average."""
+        """Expected number of non-zero entries per row."""
 
     def entries(self, values: Values) -> Entries:
-        """The numbers of some rows."""
+        """Encode some rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberPlan:
-    """The number itself, the mean of training where it is missing; and, if it was ever missing, an indicator of that.
+    """A number, with the training mean for missing values, and an indicator of missing values if training had any.
 
-    ``words`` are the texts that mean 0 and 1, of a column of yes and no. A column that is ``constant`` where it has a
-    value becomes the indicator alone. ``spelling`` and ``unit`` are how the numbers were written where they were text,
-    and are read in every later batch.
+    ``words`` maps the two words of a yes/no column to 0 and 1. If the column is ``constant`` apart from missing values,
+    only the indicator remains. ``spelling`` and ``unit`` describe numbers that were text; later batches are parsed in
+    the same way.
     """
 
     type: ClassVar[str] = "number"
@@ -98,47 +101,46 @@ class NumberPlan:
     @property
     def names(self) -> tuple[str, ...]:
         """``age`` and ``age is missing``."""
-        name = next((f"{self.column}={word}" for word, value in self.words.items() if value), self.column)
+        name = self.column
+        for word, value in self.words.items():
+            name = f"{self.column}={word}" if value else name
         return (name,) * (not self.constant) + (f"{self.column} is missing",) * self.indicator
 
     @property
     def fill(self) -> float:
-        """One, as if no number were zero."""
+        """1, as if no number were zero."""
         return float(not self.constant)
 
     def entries(self, values: Values) -> Entries:
-        """Gaps get the mean. Words other than the two are gaps, too, and surprises."""
-        surprises: Surprises = Counter()
-        numbers = self._spelled(values, surprises) if self.words else self._numbers(values)
-        gap = np.isnan(numbers)
-        if gap.any() and not self.indicator:
-            surprises[MISSING] += int(gap.sum()) - surprises.total()
-        missing = _ones(np.flatnonzero(gap) if self.indicator else _NONE, int(not self.constant))
+        """Replace missing values by the mean. Unknown words are missing and unseen."""
+        unseen: Unseen = Counter()
+        if not self.words:
+            numbers = values.as_numbers(self.column, self.spelling, self.unit)
+        elif values.kind is Kind.BOOLEAN:
+            numbers = values.numbers
+        else:
+            texts, codes = values.as_texts(self.column)
+            unseen = _count_unseen(texts, codes, self.words)
+            numbers = np.array([*(self.words.get(text, np.nan) for text in texts), np.nan])[codes]
+        missing = np.flatnonzero(np.isnan(numbers))
+        if len(missing) > unseen.total() and not self.indicator:
+            unseen[MISSING] += len(missing) - unseen.total()
+        flags = missing if self.indicator else missing[:0]
+        flag_entries = (flags, np.full(len(flags), int(not self.constant)), np.ones(len(flags)))
         if self.constant:
-            return Entries(*missing, +surprises)
-        filled = np.where(gap, self.mean, numbers)
+            return Entries(*flag_entries, unseen)
+        filled = np.where(np.isnan(numbers), self.mean, numbers)
         rows = np.arange(len(filled))
-        return Entries(*_joined([(rows, np.zeros_like(rows), filled), missing]), +surprises)
-
-    def _numbers(self, values: Values) -> Float:
-        return values.as_numbers(self.column, self.spelling, self.unit)
-
-    def _spelled(self, values: Values, surprises: Surprises) -> Float:
-        texts, codes = values.as_texts(self.column)
-        if values.kind is Kind.BOOLEAN:
-            return values.numbers
-        for text, rows in _rows_of(texts, codes):
-            if text not in self.words:
-                surprises[text] += rows
-        return np.array([*(self.words.get(text, np.nan) for text in texts), np.nan])[codes]
+        parts = zip((rows, np.zeros_like(rows), filled), flag_entries, strict=True)
+        return Entries(*map(np.concatenate, parts), unseen)
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryPlan:
-    """An indicator for each level: those of ``levels``, then ``(other)`` and ``(missing)`` where training had any.
+    """An indicator for each of ``levels``, then for ``(other)`` and ``(missing)`` if training had any.
 
-    ``pooled`` are the rare levels behind ``(other)``. A level never seen counts as ``(other)``, or where there is
-    none as no level at all: every indicator zero, as for the ``reference``, which has no indicator ("" if all have).
+    ``pooled`` are the rare levels that share ``(other)``. An unseen level counts as ``(other)``; if there is no such
+    indicator, all indicators are zero, as for the ``reference`` level, which has no indicator ("" if all have one).
     """
 
     type: ClassVar[str] = "categorical"
@@ -154,41 +156,86 @@ class CategoryPlan:
     @property
     def names(self) -> tuple[str, ...]:
         """``colour=red``, ``colour=(other)``, ``colour=(missing)``."""
-        return tuple(f"{self.column}={level}" for level in self._indicators())
+        every = [*self.levels, *[OTHER] * bool(self.pooled), *[MISSING] * self.missing]
+        return tuple([f"{self.column}={level}" for level in every if level != self.reference])
 
     @property
     def fill(self) -> float:
-        """One level a row."""
+        """One level per row."""
         return 1.0
 
-    def _indicators(self) -> list[str]:
+    def entries(self, values: Values) -> Entries:
+        """A one in each row, unless it has the reference level or an unseen one."""
         every = [*self.levels, *[OTHER] * bool(self.pooled), *[MISSING] * self.missing]
-        return [level for level in every if level != self.reference]
+        position = {level: d for d, level in enumerate(level for level in every if level != self.reference)}
+        other = position.get(OTHER, -1)
+        known = {level: position.get(level, -1) for level in self.levels} | dict.fromkeys(self.pooled, other)
+        texts, codes = values.as_texts(self.column)
+        unseen = _count_unseen(texts, codes, known)
+        n_missing = int((codes < 0).sum())
+        if n_missing and not self.missing:
+            unseen[MISSING] += n_missing
+        columns = [*(known.get(text, other) for text in texts), position.get(MISSING, -1)]  # code -1 is the last
+        at = np.array(columns, dtype=np.intp)[codes]
+        rows = np.flatnonzero(at >= 0)
+        return Entries(rows, at[rows], np.ones(len(rows)), unseen)
+
+
+@dataclass(frozen=True, slots=True)
+class HashPlan:
+    """An indicator for each of ``n_columns`` hashes of a level, then for ``(missing)`` if training had any.
+
+    The levels need not be known, so that no level is rare or unseen. Levels with equal hashes share a column. If
+    ``dropped``, the first column is left out as the reference of the others.
+    """
+
+    type: ClassVar[str] = "hashed"
+    column: str
+    kind: str
+    why: str
+    n_columns: int
+    missing: bool
+    dropped: bool
+
+    def __post_init__(self) -> None:
+        if self.n_columns < 2:
+            raise DataError(f"Column {self.column!r} is hashed into {self.n_columns} columns; at least 2 are needed.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``zip#0``, ``zip#1``, ..., ``zip=(missing)``."""
+        hashes = (f"{self.column}#{place}" for place in range(int(self.dropped), self.n_columns))
+        return (*hashes, *[f"{self.column}={MISSING}"] * self.missing)
+
+    @property
+    def note(self) -> str:
+        """Always "": nothing is left out or uncertain."""
+        return ""
+
+    @property
+    def fill(self) -> float:
+        """One hash per row."""
+        return 1.0
 
     def entries(self, values: Values) -> Entries:
-        """A one for each row, unless it has the reference level or an unseen one."""
-        place = {level: d for d, level in enumerate(self._indicators())}
-        nowhere = -1
-        known = {level: place.get(level, nowhere) for level in self.levels}
-        known |= dict.fromkeys(self.pooled, place.get(OTHER, nowhere))
+        """A one in each row; each distinct level is hashed once."""
         texts, codes = values.as_texts(self.column)
-        surprises = Counter({text: rows for text, rows in _rows_of(texts, codes) if text not in known})
-        gaps = int((codes < 0).sum())
-        if gaps and not self.missing:
-            surprises[MISSING] += gaps
-        unseen = place.get(OTHER, nowhere)
-        at = np.array([*(known.get(text, unseen) for text in texts), place.get(MISSING, nowhere)], dtype=np.intp)[codes]
+        n_missing = int((codes < 0).sum())
+        unseen = Counter({MISSING: n_missing} if n_missing and not self.missing else {})
+        place = (hash_levels(texts) % np.uint64(self.n_columns)).astype(np.intp)
+        of_missing = self.n_columns if self.missing else -1
+        at = np.append(place, of_missing)[codes] - int(self.dropped)  # code -1, a missing value, is the last
         rows = np.flatnonzero(at >= 0)
-        return Entries(rows, at[rows], np.ones(len(rows)), surprises)
+        return Entries(rows, at[rows], np.ones(len(rows)), unseen)
 
 
 @dataclass(frozen=True, slots=True)
 class DatePlan:
-    """Days since ``origin``, and the cycles that the range of dates is long enough to show.
+    """Days since ``origin``, and the cycles that the range of dates covers.
 
     A cycle of n steps is a point on a circle, (cos, sin) 2π step / n, so that December is next to January. A missing
-    date has the mean number of days, the centre of each circle, and an indicator if there were any in training; where
-    all dates are one, it becomes that alone. ``order`` is that of day, month and year where dates were text.
+    date has the mean number of days, the centre of each circle, and an indicator if training had missing dates. If all
+    dates are equal, only the indicator remains. ``order`` is the order of day, month and year in text.
     """
 
     type: ClassVar[str] = "date"
@@ -207,7 +254,7 @@ class DatePlan:
         if self.order not in ORDERS:
             raise DataError(f"Column {self.column!r} has the unknown order of dates {self.order!r}.")
         if not set(self.cycles) <= set(CYCLES):
-            raise DataError(f"Column {self.column!r} has unknown cycles {self.cycles}; there are {tuple(CYCLES)}.")
+            raise DataError(f"Column {self.column!r} has unknown cycles {self.cycles}; choose from {tuple(CYCLES)}.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,24 +269,26 @@ class DatePlan:
         return float(not self.constant) + 2 * len(self.cycles)
 
     def entries(self, values: Values) -> Entries:
-        """The day, then the circles."""
+        """Days, then circles, then the indicator."""
         days = values.as_dates(self.column, self.order)
-        gap = np.isnan(days)
-        surprises = Counter({MISSING: int(gap.sum())} if gap.any() and not self.indicator else {})
-        rows, seen = np.arange(len(days)), np.flatnonzero(~gap)
-        since = np.where(gap, self.mean, days) - self.origin
+        is_missing = np.isnan(days)
+        missing, seen = np.flatnonzero(is_missing), np.flatnonzero(~is_missing)
+        unseen = Counter({MISSING: len(missing)} if len(missing) and not self.indicator else {})
+        since = np.where(is_missing, self.mean, days) - self.origin
+        rows = np.arange(len(days))
         parts = [] if self.constant else [(rows, np.zeros_like(rows), since)]
         for cycle in self.cycles:
             angle = 2 * np.pi * _step(days[seen], cycle) / CYCLES[cycle]
             for coordinate in (np.cos(angle), np.sin(angle)):
                 parts.append((seen, np.full(len(seen), len(parts)), coordinate))
-        parts.append(_ones(np.flatnonzero(gap) if self.indicator else _NONE, len(parts)))
-        return Entries(*_joined(parts), surprises)
+        flags = missing if self.indicator else missing[:0]
+        parts.append((flags, np.full(len(flags), len(parts)), np.ones(len(flags))))
+        return Entries(*map(np.concatenate, zip(*parts, strict=True)), unseen)
 
 
 @dataclass(frozen=True, slots=True)
 class DropPlan:
-    """Nothing; ``why`` says why."""
+    """No numeric column, for the reason ``why``."""
 
     type: ClassVar[str] = "dropped"
     column: str
@@ -248,43 +297,35 @@ class DropPlan:
 
     @property
     def note(self) -> str:
-        """Why, with the name of the column."""
+        """Reason, with the name of the column."""
         return f"{self.column} was dropped: {self.why}."
 
     @property
     def names(self) -> tuple[str, ...]:
-        """None."""
+        """Empty."""
         return ()
 
     @property
     def fill(self) -> float:
-        """None."""
+        """0."""
         return 0.0
 
     def entries(self, values: Values) -> Entries:
-        """None."""
-        return Entries(_NONE, _NONE, np.empty(0), Counter())
+        """No entries."""
+        empty = np.empty(0, dtype=np.intp)
+        return Entries(empty, empty, np.empty(0), Counter())
 
 
-_NONE: Codes = np.empty(0, dtype=np.intp)
-
-
-def _ones(rows: Codes, column: int) -> tuple[Codes, Codes, Float]:
-    return rows, np.full(len(rows), column), np.ones(len(rows))
-
-
-def _joined(parts: list[tuple[Codes, Codes, Float]]) -> tuple[Array, Array, Array]:
-    row, column, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return row, column, value
-
-
-def _rows_of(texts: tuple[str, ...], codes: Codes) -> zip[tuple[str, int]]:
+def _count_unseen(texts: tuple[str, ...], codes: Codes, known: Container[str]) -> Unseen:
+    new = [text for text in texts if text not in known]
+    if not new:
+        return Counter()
     counts = np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()
-    return zip(texts, counts, strict=True)
+    return +Counter({text: rows for text, rows in zip(texts, counts, strict=True) if text not in known})
 
 
 def _step(days: Float, cycle: str) -> Float:
-    """Months, weekdays (Monday 0) or hours, from days since 1970, a Thursday."""
+    """Months, weekdays (Monday is 0) or hours, from days since 1970-01-01, a Thursday."""
     if cycle == "hour":
         return (days - np.floor(days)) * 24
     whole = np.floor(days).astype(np.int64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A schema: what every column of a table becomes. Frozen, batches in, matrices out; it reads and writes plain JSON."""
+"""How every column of a table is encoded: batches in, matrices out. A schema can be written to and read from JSON."""
 
 from __future__ import annotations
 
@@ -11,39 +11,36 @@ from typing import Any, get_type_hints
 import numpy as np
 from scipy import sparse as sp
 
-from separatrix._array import Float, Rows
+from separatrix._array import Rows
 from separatrix.exceptions import DataError
-from separatrix.table.batch import open_batch
-from separatrix.table.dates import YEAR_FIRST
-from separatrix.table.hashing import HashPlan
-from separatrix.table.plans import CategoryPlan, DatePlan, DropPlan, Entries, NumberPlan, Plan, Surprises
-from separatrix.table.spelling import PLAIN
-from separatrix.table.values import CellError
-
-__all__ = ["Schema"]
+from separatrix.table.plans import CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan, Unseen
+from separatrix.table.text import PLAIN, YEAR_FIRST
+from separatrix.table.values import CellError, open_batch
 
 FORMAT = "separatrix.table"
 PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan)}
-VERSIONS = (1, 2, 3)  # the second brought hashes; the third, spellings of numbers and orders of dates
-SPARSE_BELOW = 0.1  # the share of non-zeros under which rows are kept sparse
+VERSIONS = (1, 2, 3)  # version 2 added hashes; version 3 added spellings of numbers and orders of dates
+SPARSE_BELOW = 0.1  # fraction of non-zero entries below which rows are sparse
+MAX_LISTED_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
 class Schema:
-    """One plan for each column of the table, in its order, and the number of rows they were inferred from."""
+    """One plan for each column of the table, in order, and the number of rows they were inferred from."""
 
     plans: tuple[Plan, ...]
     n_rows: int
 
     def __post_init__(self) -> None:
-        twice = [name for name, count in Counter(self.columns).items() if count > 1]
-        if twice:
-            raise DataError(f"Two columns would both become {twice[0]!r}. Rename one of the table's columns.")
+        columns = self.columns
+        if len(set(columns)) < len(columns):
+            twice = Counter(columns).most_common(1)[0][0]
+            raise DataError(f"Two columns would both become {twice!r}. Rename one of the table's columns.")
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
-        return tuple(name for plan in self.plans for name in plan.names)
+        return tuple([name for plan in self.plans for name in plan.names])
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -52,63 +49,81 @@ class Schema:
 
     @property
     def groups(self) -> dict[str, range]:
-        """For each of ``inputs``, the positions of the numeric columns that it became."""
-        ends = np.cumsum([len(plan.names) for plan in self.plans]).tolist()
-        return {
-            plan.column: range(end - len(plan.names), end)
-            for plan, end in zip(self.plans, ends, strict=True)
-            if plan.names
-        }
+        """Positions of the numeric columns of each of ``inputs``."""
+        groups, end = {}, 0
+        for plan in self.plans:
+            start, end = end, end + len(plan.names)
+            if end > start:
+                groups[plan.column] = range(start, end)
+        return groups
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence for each column that was dropped, or that a reader may doubt to be what it was taken for."""
+        """A sentence for each column that was dropped, or whose type is uncertain."""
         return tuple(plan.note for plan in self.plans if plan.note)
 
     @property
     def text_types(self) -> dict[str, str]:
-        """Columns that a new file without types must give as text, as types for `open_table`.
+        """Columns that must be read as text from a new file without types, as ``types`` for `open_table`.
 
-        A postal code is no number there, and 1.188 is what it was in training: perhaps more than a thousand.
+        A postal code would be read as a number, and 1.188 as 1.188 even if it was 1188 in training.
         """
-        return {plan.column: "text" for plan in self.plans if plan.names and _wants_text(plan)}
+        is_text = {plan.column: isinstance(plan, CategoryPlan | HashPlan) or _is_formatted(plan) for plan in self.plans}
+        return {name: "text" for name in self.inputs if is_text[name]}
 
     @property
     def is_sparse(self) -> bool:
-        """Whether so few numbers of a row are not zero that `encode` returns a sparse matrix if left to choose."""
-        return sum(plan.fill for plan in self.plans) < SPARSE_BELOW * len(self.columns)
+        """Whether `encode` returns a sparse matrix by default: if few entries of a row are not zero."""
+        fill = 0.0
+        for plan in self.plans:
+            fill += plan.fill
+        return fill < SPARSE_BELOW * len(self.columns)
 
     def encode(self, table: Any, *, sparse: bool | None = None, first_row: int = 0) -> Rows:
-        """The rows of a table or batch as numbers: float64, (n, M), dense or CSR; None leaves that to the schema.
+        """Encode a table or batch as float64 (n, M), dense or CSR; ``sparse=None`` chooses by `is_sparse`.
 
-        Columns are found by name, in any order; others are not looked at. ``first_row`` is how many rows were in the
-        batches before, so that a message gives the row of the whole table.
+        Columns are found by name, in any order; additional columns are ignored. ``first_row`` is the number of rows in
+        the batches before, so that messages contain the row of the whole table.
 
         Raises
         ------
         DataError
-            Naming the column, where one is missing or holds something else than in training; the row, counted from 1,
-            where it is one value.
+            If a column is missing or has another kind of values than in training, with its name; if a single value is
+            wrong, also with its row, counted from 1.
         """
         return self.encode_counted(table, sparse=sparse, first_row=first_row)[0]
 
     def encode_counted(
         self, table: Any, *, sparse: bool | None = None, first_row: int = 0
-    ) -> tuple[Rows, dict[str, Surprises]]:
-        """As `encode`; and for each column the values that training never saw, with the number of their rows."""
+    ) -> tuple[Rows, dict[str, Unseen]]:
+        """As `encode`, and for each column the values that training did not contain, with their number of rows."""
         batch = open_batch(table)
+        encoded = {}
         try:
-            parts = {plan.column: plan.entries(batch.read(plan.column)) for plan in self.plans if plan.names}
+            for plan in self.plans:
+                if plan.names:
+                    encoded[plan.column] = plan.entries(batch.read(plan.column))
         except CellError as error:
             raise error.moved(first_row) from None
-        surprises = {name: entries.surprises for name, entries in parts.items() if entries.surprises}
-        starts = [positions.start for positions in self.groups.values()]
+        unseen = {name: entries.unseen for name, entries in encoded.items() if entries.unseen}
         shape = (batch.n_rows, len(self.columns))
-        is_sparse = self.is_sparse if sparse is None else sparse
-        return (_csr if is_sparse else _dense)(list(parts.values()), starts, shape), surprises
+        starts = [positions.start for positions in self.groups.values()]
+        places = list(zip(encoded.values(), starts, strict=True))
+        if not (self.is_sparse if sparse is None else sparse):
+            X = np.zeros(shape)
+            for entries, start in places:
+                X[entries.row, start + entries.column] = entries.value
+            return X, unseen
+        row = np.concatenate([np.empty(0, np.intp), *(entries.row for entries, _ in places)])
+        column = np.concatenate([np.empty(0, np.intp), *(start + entries.column for entries, start in places)])
+        value = np.concatenate([np.empty(0), *(entries.value for entries, _ in places)])
+        csr = sp.coo_array((value, (row, column)), shape=shape).tocsr()
+        csr.eliminate_zeros()
+        csr.sort_indices()
+        return csr, unseen
 
     def describe(self) -> str:
-        """What was inferred, one line for each column of the table: what it is, what was seen, what it becomes."""
+        """One line for each column of the table: its type, its values, and its numeric columns."""
         rows = [("column", "is", "seen", "becomes")]
         rows += [(plan.column, plan.kind, plan.why, _listed(plan)) for plan in self.plans]
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
@@ -121,19 +136,22 @@ class Schema:
         return "\n".join([*lines, total])
 
     def to_json(self) -> str:
-        """Text from which `from_json` makes an equal schema."""
+        """JSON from which `from_json` restores an equal schema."""
         plans = [{"type": plan.type} | asdict(plan) for plan in self.plans]  # type: ignore[call-overload]  # dataclasses
-        version = max(map(_version, self.plans), default=1)  # the least: what older libraries can read, too
-        return json.dumps({"format": FORMAT, "version": version, "n_rows": self.n_rows, "columns": plans})
+        # The lowest version that can represent the plans, so that older libraries can read it.
+        versions = [3 if _is_formatted(plan) else 2 if isinstance(plan, HashPlan) else 1 for plan in self.plans]
+        return json.dumps(
+            {"format": FORMAT, "version": max(versions, default=1), "n_rows": self.n_rows, "columns": plans}
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
-        """The schema that was written.
+        """Restore a schema.
 
         Raises
         ------
         DataError
-            Where the text is not a schema, or one of a later version.
+            If the text is not a schema, or has a later version.
         """
         try:
             saved = json.loads(text)
@@ -152,46 +170,8 @@ class Schema:
         return cls(tuple(map(_restored, plans)), n_rows)
 
 
-def _dense(parts: list[Entries], starts: list[int], shape: tuple[int, int]) -> Float:
-    X = np.zeros(shape)
-    for entries, start in zip(parts, starts, strict=True):
-        X[entries.row, start + entries.column] = entries.value
-    return X
-
-
-def _csr(parts: list[Entries], starts: list[int], shape: tuple[int, int]) -> Rows:
-    row, column, value = (
-        np.concatenate([np.empty(0, kind), *(entries[i] for entries in parts)])
-        for i, kind in enumerate((np.intp, np.intp, np.float64))
-    )
-    first = np.repeat(starts, [len(entries.row) for entries in parts]).astype(np.intp)
-    X = sp.coo_array((value, (row, first + column)), shape=shape).tocsr()
-    X.eliminate_zeros()
-    X.sort_indices()
-    return X
-
-
-def _listed(plan: Plan, width: int = 60) -> str:
-    """The names of the numeric columns, as far as they fit; what all of them begin with is said once."""
-    if not plan.names:
-        return "dropped"
-    names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
-    names = [name.replace(f"{plan.column}#", "#", 1) if name.startswith(f"{plan.column}#") else name for name in names]
-    prefix = f"{len(names)} columns: " if names[0] != plan.names[0] and len(names) > 1 else ""
-    names = names if prefix else list(plan.names)
-    whole = prefix + ", ".join(names)
-    return whole if len(whole) <= width else whole[:width].rpartition(", ")[0] + ", ..."
-
-
-def _version(plan: Plan) -> int:
-    """The first version that could say what this plan says."""
-    if _is_styled(plan):
-        return 3
-    return 2 if isinstance(plan, HashPlan) else 1
-
-
-def _is_styled(plan: Plan) -> bool:
-    """Whether numbers or dates were text, written in a way that must be known to read more of them."""
+def _is_formatted(plan: Plan) -> bool:
+    """Whether numbers or dates were text in a format that is needed to read more of them."""
     match plan:
         case NumberPlan():
             return plan.spelling != PLAIN or plan.unit != ""
@@ -200,12 +180,21 @@ def _is_styled(plan: Plan) -> bool:
     return False
 
 
-def _wants_text(plan: Plan) -> bool:
-    return isinstance(plan, CategoryPlan | HashPlan) or _is_styled(plan)
+def _listed(plan: Plan) -> str:
+    """Names of the numeric columns, as far as they fit, with their common prefix left out."""
+    if not plan.names:
+        return "dropped"
+    names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
+    names = [name.replace(f"{plan.column}#", "#", 1) if name.startswith(f"{plan.column}#") else name for name in names]
+    prefix = f"{len(names)} columns: " if names[0] != plan.names[0] and len(names) > 1 else ""
+    whole = prefix + ", ".join(names if prefix else plan.names)
+    if len(whole) <= MAX_LISTED_CHARACTERS:
+        return whole
+    return whole[:MAX_LISTED_CHARACTERS].rpartition(", ")[0] + ", ..."
 
 
 def _restored(saved: Any) -> Plan:
-    """One plan, every field checked: a damaged file must not become a model that half works."""
+    """Restore one plan and check every field, since a damaged file must not become a model that fails later."""
     plan = PLANS.get(str(saved.get("type"))) if isinstance(saved, dict) else None
     if plan is None:
         raise DataError(f"The saved table schema is damaged: {str(saved)[:80]!r} is not a column.")

@@ -1,41 +1,47 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One column of one batch, read by its values and not by its type.
+"""Columns of a table in memory, in one form for every data frame library.
 
-Whatever the library, a column is one of a few kinds: numbers (dates and durations too, counted in days) as float64
-with NaN for a gap, or text as codes into its distinct texts with -1 for a gap. None, NaN, NA, NaT and blank text are
-gaps; a column that holds nothing else has no kind yet, and agrees with any.
+A batch is a table, or part of one, with named columns. Each column is read by its values: numbers, dates and durations
+(in days) become float64 with NaN for a missing value; text becomes codes into its distinct texts with -1 for a missing
+value. None, NaN, NA, NaT and blank text are missing; a column with nothing else has no kind yet and agrees with any.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from enum import Enum
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+from sklearn.utils.validation import check_array
 
 from separatrix._array import Array, Codes, Float
+from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
-from separatrix.table.dates import DAY_FIRST, MONTH_FIRST, SHORT, YEAR_FIRST, read_dates
-from separatrix.table.parse import days_of, number_text
-from separatrix.table.spelling import PLAIN, read_numbers
+from separatrix.rows import as_table, is_dask
+from separatrix.table.kinds import Kind, join, kind_of_value
+from separatrix.table.text import (
+    ORDERS,
+    PLAIN,
+    US_PER_DAY,
+    YEAR_FIRST,
+    days_since_1970,
+    format_number,
+    read_dates,
+    read_numbers,
+)
 
-__all__ = ["CellError", "Kind", "Values", "as_text", "join", "read_values"]
-
-DAY_US = 86_400_000_000.0
-LIKE = {YEAR_FIRST: "2024-12-31", DAY_FIRST: "31.12.2024", MONTH_FIRST: "12/31/2024"}
-LIKE |= dict(zip(SHORT, ("31.12.99", "12/31/99", "99-12-31"), strict=True))
+IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory both are float64
 
 
 class CellError(DataError):
-    """A value that cannot be used, in a row that the message gives; rows are counted from 1 for those who read it.
+    """A value that cannot be used, with its row, counted from 1 in the message.
 
-    A batch does not know how many rows were before it: whoever does raises the error again, moved.
+    A batch does not contain its position in the table: the caller adds the rows before it with `moved`.
     """
 
     def __init__(self, start: str, row: int, end: str) -> None:
@@ -43,36 +49,22 @@ class CellError(DataError):
         self._start, self.row, self._end = start, row, end
 
     def moved(self, rows: int) -> CellError:
-        """The same error, so many rows further down."""
+        """Return the same error for a value ``rows`` further down."""
         return CellError(self._start, self.row + rows, self._end)
 
 
-class Kind(Enum):
-    """What a column holds, in words for messages."""
-
-    NOTHING = "nothing but gaps"
-    BOOLEAN = "true and false"
-    NUMBER = "numbers"
-    TEXT = "text"
-    DATE = "dates"
-    DURATION = "durations"
-    OTHER = "values that are neither numbers, text nor dates"
-
-
-def join(a: Kind, b: Kind) -> Kind | None:
-    """The kind of two columns put together; None where they do not go together."""
-    if a is b or b is Kind.NOTHING:
-        return a
-    if a is Kind.NOTHING:
-        return b
+def merge_kinds(a: Kind, b: Kind) -> Kind | None:
+    """Kind of two columns in memory together; None if they are incompatible."""
+    if a is b or Kind.NOTHING in (a, b):
+        return join(a, b)
     return Kind.NUMBER if {a, b} == {Kind.BOOLEAN, Kind.NUMBER} else None
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of n rows: ``numbers`` (n,) of every kind but text; ``texts[codes]`` of text.
+    """Values of n rows: ``numbers`` (n,), or ``texts[codes]`` if the kind is text.
 
-    ``declared`` says that the column's type names it a category; ``example`` shows a value of kind OTHER.
+    ``declared`` is True if the column's type is categorical; ``example`` shows a value of kind OTHER.
     """
 
     kind: Kind
@@ -84,216 +76,253 @@ class Values:
 
     @property
     def missing(self) -> Array:
-        """Which rows are gaps."""
+        """Boolean mask (n,) of the missing values."""
         return self.codes < 0 if self.kind is Kind.TEXT else np.isnan(self.numbers)
 
-    def counted(self) -> Codes:
-        """How many rows have each of ``texts``."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
-
     def as_texts(self, column: str) -> tuple[tuple[str, ...], Codes]:
-        """Distinct texts, and each row's code among them; a number is the text it is written as.
+        """Distinct texts, and the code of each row; numbers are formatted as text.
 
         Raises
         ------
         DataError
-            Naming the column, where it holds something that is neither.
+            If the column has dates, durations or other values.
         """
         if self.kind is Kind.TEXT:
             return self.texts, self.codes
         if self.kind in (Kind.DATE, Kind.DURATION, Kind.OTHER):
-            raise _drifted(column, "categories", self.kind)
+            raise _changed(column, "categories", self.kind)
         distinct, codes = np.unique(self.numbers, return_inverse=True)
-        gap = np.isnan(distinct[codes])
-        return tuple(map(number_text, distinct[~np.isnan(distinct)].tolist())), np.where(gap, -1, codes)
+        missing = np.isnan(distinct[codes])
+        return tuple(map(format_number, distinct[~np.isnan(distinct)].tolist())), np.where(missing, -1, codes)
 
     def as_numbers(self, column: str, spelling: str = PLAIN, unit: str = "") -> Float:
-        """Numbers, read from text where that is what the column holds.
+        """Numbers, parsed if the column is text.
 
         Parameters
         ----------
         column : str
-            Its name, for messages.
+            Name of the column, for messages.
         spelling : str
-            How numbers are written in text: one of `SPELLINGS`.
+            Spelling of numbers in text: a key of `SPELLINGS`.
         unit : str
-            What may stand beside them, such as "%".
+            Unit that may accompany the numbers, such as "%".
 
         Raises
         ------
         DataError
-            Naming the column, the value and its row, where there is something else.
+            If a value is not a number, with its column and row.
         """
         if self.kind is Kind.TEXT:
-            beside = f" {unit}" if unit else ""
-            what = "a number" if spelling == PLAIN and not unit else f"a number like {spelling}{beside}"
-            return self._parsed(column, lambda texts: read_numbers(texts, spelling, unit), what)
+            expected = "a number" if spelling == PLAIN and not unit else f"a number like {spelling} {unit}".rstrip()
+            return self._parsed(column, lambda texts: read_numbers(texts, spelling, unit), expected)
         if self.kind in (Kind.DATE, Kind.OTHER):
-            raise _drifted(column, "numbers", self.kind)
+            raise _changed(column, "numbers", self.kind)
         return self.numbers
 
     def as_dates(self, column: str, order: str = YEAR_FIRST) -> Float:
-        """Days since 1970, read from text by one of `ORDERS` where that is what the column holds; errors as above."""
+        """Days since 1970, parsed in one of `ORDERS` if the column is text; raises as `as_numbers`."""
         if self.kind is Kind.TEXT:
-            return self._parsed(column, lambda texts: read_dates(texts, order), f"a date like {LIKE[order]}")
+            return self._parsed(column, lambda texts: read_dates(texts, order), f"a date like {ORDERS[order].example}")
         if self.kind not in (Kind.DATE, Kind.NOTHING):
-            raise _drifted(column, "dates", self.kind)
+            raise _changed(column, "dates", self.kind)
         return self.numbers
 
-    def _parsed(self, column: str, read: Callable[[Sequence[str]], Float | None], what: str) -> Float:
-        parsed = read(self.texts)
+    def _parsed(self, column: str, parse: Callable[[Sequence[str]], Float | None], expected: str) -> Float:
+        parsed = parse(self.texts)
         if parsed is None:
-            wrong = next(i for i, text in enumerate(self.texts) if read([text]) is None)
+            wrong = next(i for i, text in enumerate(self.texts) if parse([text]) is None)
             raise CellError(
-                f"Column {column!r} holds {self.texts[wrong]!r}",
+                f"Column {column!r} has {self.texts[wrong]!r}",
                 int(np.flatnonzero(self.codes == wrong)[0]),
-                f", which is not {what} as in training. Correct it, or leave it blank, which is a missing value; if it "
-                "belongs there, train again with such rows.",
+                f", which is not {expected} as in training. Correct it, or leave it blank for a missing value; if it "
+                "is valid, train again with such rows.",
             )
-        return np.append(parsed, np.nan)[self.codes]  # -1, a gap, is the last
+        return np.append(parsed, np.nan)[self.codes]  # code -1, a missing value, is the last
 
 
-def _drifted(column: str, before: str, now: Kind) -> DataError:
+def _changed(column: str, before: str, now: Kind) -> DataError:
     return DataError(
-        f"Column {column!r} held {before} when its type was inferred, and now it holds {now.value}. "
-        "Give it as it was, or infer the types again."
+        f"Column {column!r} had {before} when its type was inferred, and now it has {now.value}. "
+        "Provide the same type as before, or infer the types again."
     )
 
 
-def read_values(column: Any, name: str) -> Values:
-    """The values of a narwhals Series or of a one-dimensional array."""
-    if isinstance(column, np.ndarray):
-        return _read_array(column, name)
-    kind = column.dtype
-    if kind.is_numeric() or kind == nw.Boolean:
-        return _numeric(column.cast(nw.Float64).to_numpy(), name, is_boolean=kind == nw.Boolean)
-    if kind in (nw.Date, nw.Datetime):
-        local = column if kind == nw.Date else column.dt.replace_time_zone(None)  # the hour that the clock showed
-        return _dated(local.dt.timestamp("us").cast(nw.Float64).to_numpy())
-    if kind == nw.Duration:
-        return _lasting(column.dt.total_microseconds().cast(nw.Float64).to_numpy())
-    if kind in (nw.Categorical, nw.Enum):
-        return _texts(map(as_text, column.to_list()), declared=True)
-    return _texts(column.to_list()) if kind == nw.String else _read_objects(column.to_list(), name)
+class Batch(NamedTuple):
+    """Columns of a table by name, each a narwhals Series or an array."""
+
+    columns: dict[str, Any]
+    n_rows: int
+
+    def read(self, name: str) -> Values:
+        """Values of one column.
+
+        Raises
+        ------
+        DataError
+            If the table has no such column, with the most similar names.
+        """
+        self.require([name])
+        return read_values(self.columns[name], name)
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise DataError if the table lacks one of these columns."""
+        for name in names:
+            if name not in self.columns:
+                raise DataError(f"The table has no column {name!r}.{did_you_mean(name, self.columns)}")
 
 
-def _read_array(column: Array, name: str) -> Values:
-    match column.dtype.kind:
-        case "b" | "i" | "u" | "f":
-            return _numeric(column.astype(np.float64), name, is_boolean=column.dtype.kind == "b")
-        case "M":
-            return _dated(_microseconds(column, "datetime64[us]"))
-        case "m":
-            return _lasting(_microseconds(column, "timedelta64[us]"))
-        case _:
-            return _read_objects(column.tolist(), name)
+def open_batch(table: Any) -> Batch:
+    """Open a pandas, polars or pyarrow table, a record batch, or a two-dimensional array.
 
-
-def _microseconds(column: Array, dtype: str) -> Float:
-    counted = column.astype(dtype).astype(np.int64).astype(np.float64)
-    return np.where(np.isnat(column), np.nan, counted)
-
-
-def _numeric(numbers: Array, name: str, *, is_boolean: bool) -> Values:
-    numbers = np.asarray(numbers, dtype=np.float64)
-    endless = np.isinf(numbers)
-    if endless.any():
-        raise CellError(
-            f"Column {name!r} holds infinity in {int(endless.sum())} of {len(numbers)} rows, the first",
-            int(endless.argmax()),
-            ". Make it a missing value, or a finite number.",
+    Raises
+    ------
+    DataError
+        If the table is a single column, a Dask collection, a LazyFrame, or has two columns of one name.
+    """
+    if isinstance(table, Batch):
+        return table
+    if is_dask(table):
+        raise DataError(
+            "The table is a Dask collection, and an encoder would load all of it into memory. Write it to Parquet and "
+            "use scan('*.parquet', target=..., client=...), which the workers encode; or pass table.compute()."
         )
-    return _of_kind(Kind.BOOLEAN if is_boolean else Kind.NUMBER, numbers)
+    table = as_table(table)
+    if nw.dependencies.is_into_series(table):
+        raise DataError(
+            "The table is a single column (a Series or an Arrow array). Pass a table, such as column.to_frame()."
+        )
+    if nw.dependencies.is_polars_lazyframe(table):
+        raise DataError("The table is a LazyFrame, which has no rows yet. Pass table.collect().")
+    if not nw.dependencies.is_into_dataframe(table):
+        if np.ma.isMaskedArray(table):
+            table = np.ma.filled(table.astype(float), np.nan)
+        if isinstance(table, list | tuple):
+            table = np.array(table, dtype=object)  # otherwise numbers next to text would become text
+        array = check_array(table, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+        return Batch({f"x{d}": column for d, column in enumerate(array.T)}, int(array.shape[0]))
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"Two columns have the same name. {error}. Rename one of them.") from error
+    names = list(map(str, frame.columns))
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise DataError(f"Column {twice!r} is in the table more than once. Rename one of them.")
+    return Batch(dict(zip(names, frame.iter_columns(), strict=True)), int(frame.shape[0]))
 
 
-def _dated(microseconds: Array) -> Values:
-    return _of_kind(Kind.DATE, np.asarray(microseconds, dtype=np.float64) / DAY_US)
+def read_values(column: Any, name: str) -> Values:  # noqa: PLR0911  # one return per type
+    """Values of a narwhals Series or of a one-dimensional array."""
+    if isinstance(column, np.ndarray):
+        match column.dtype.kind:
+            case "b" | "i" | "u" | "f":
+                return _numeric(column, name, Kind.BOOLEAN if column.dtype.kind == "b" else Kind.NUMBER)
+            case "M" | "m":
+                return _in_days(_microseconds(column), Kind.DATE if column.dtype.kind == "M" else Kind.DURATION)
+            case _:
+                return _read_objects(column.tolist(), name)
+    dtype = column.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        kind = Kind.BOOLEAN if dtype == nw.Boolean else Kind.NUMBER
+        return _numeric(column.cast(nw.Float64).to_numpy(), name, kind)
+    if dtype in (nw.Date, nw.Datetime):
+        local = column if dtype == nw.Date else column.dt.replace_time_zone(None)
+        return _in_days(local.dt.timestamp("us").cast(nw.Float64).to_numpy(), Kind.DATE)
+    if dtype == nw.Duration:
+        return _in_days(column.dt.total_microseconds().cast(nw.Float64).to_numpy(), Kind.DURATION)
+    if dtype in (nw.Categorical, nw.Enum):
+        return _read_texts(map(as_text, column.to_list()), declared=True)
+    return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list(), name)
 
 
-def _lasting(microseconds: Array) -> Values:
-    return _of_kind(Kind.DURATION, np.asarray(microseconds, dtype=np.float64) / DAY_US)
-
-
-def _of_kind(kind: Kind, numbers: Float) -> Values:
+def _numeric(column: Array, name: str, kind: Kind) -> Values:
+    numbers = np.asarray(column, dtype=np.float64)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise CellError(
+            f"Column {name!r} is infinite in {int(infinite.sum())} of {len(numbers)} rows, first",
+            int(infinite.argmax()),
+            ". Replace it by a missing value or a finite number.",
+        )
     return Values(Kind.NOTHING if np.isnan(numbers).all() else kind, numbers)
 
 
-def _texts(column: Iterable[Any], *, declared: bool = False) -> Values:
-    """Codes in the order of first appearance: a dictionary does it faster than any sort."""
+def _microseconds(column: Array) -> Float:
+    unit = "datetime64[us]" if column.dtype.kind == "M" else "timedelta64[us]"
+    return np.where(np.isnat(column), np.nan, column.astype(unit).astype(np.int64).astype(np.float64))
+
+
+def _in_days(microseconds: Array, kind: Kind) -> Values:
+    days = np.asarray(microseconds, dtype=np.float64) / US_PER_DAY
+    return Values(Kind.NOTHING if np.isnan(days).all() else kind, days)
+
+
+def _read_texts(column: Iterable[Any], *, declared: bool = False) -> Values:
+    """Codes in the order of first appearance; a dictionary is faster than sorting."""
     codes_of: dict[Any, int] = {}
     raw = np.fromiter((codes_of.setdefault(text, len(codes_of)) for text in column), np.intp)
     is_text = [isinstance(text, str) and not text.isspace() and text != "" for text in codes_of]
     if not any(is_text):
         return Values(Kind.NOTHING, np.full(len(raw), np.nan), declared=declared)
     code = np.where(is_text, np.cumsum(is_text) - 1, -1)
-    kept = tuple(text for text, so in zip(codes_of, is_text, strict=True) if so)
+    kept = tuple(text for text, is_kept in zip(codes_of, is_text, strict=True) if is_kept)
     return Values(Kind.TEXT, texts=kept, codes=code[raw], declared=declared)
 
 
 def as_text(value: Any) -> Any:
-    """A category as text: pandas has categories of numbers, and of anything else."""
+    """Category as text; pandas allows categories of numbers and of any other type."""
     if value is None or isinstance(value, str) or is_missing(value):
         return value
-    return number_text(float(value)) if isinstance(value, Real) and not isinstance(value, bool) else str(value)
+    return format_number(float(value)) if isinstance(value, Real) and not isinstance(value, bool) else str(value)
 
 
 def _read_objects(column: list[Any], name: str) -> Values:
-    """A column of Python objects: of one kind, or an error that shows two values that are not."""
-    gap = np.fromiter(map(is_missing, column), bool, len(column))
-    present = [value for value, so in zip(column, gap, strict=True) if not so]
-    seen: dict[type, Any] = {}
+    """Values of a column of Python objects, which must have one kind."""
+    missing = np.fromiter(map(is_missing, column), bool, len(column))
+    present = [value for value, is_gap in zip(column, missing, strict=True) if not is_gap]
+    examples: dict[type, Any] = {}
     for value in present:
-        seen.setdefault(type(value), value)
+        examples.setdefault(type(value), value)
     kind, first = Kind.NOTHING, None
-    for value in seen.values():
-        joined = join(kind, _kind_of(value))
-        if joined is None:
+    for value in examples.values():
+        found = kind_of_value(value)
+        found = IN_MEMORY.get(found, found)
+        merged = merge_kinds(kind, found)
+        if merged is None:
             raise DataError(
-                f"Column {name!r} mixes {kind.value} ({first!r}) with {_kind_of(value).value} ({value!r}). "
-                "Make it one of them (for example all text), or leave the column out."
+                f"Column {name!r} mixes {kind.value} ({first!r}) with {found.value} ({value!r}). "
+                "Convert it to one kind (for example all text), or leave the column out."
             )
-        kind, first = joined, value if first is None else first
+        kind, first = merged, value if first is None else first
     if kind is Kind.TEXT:
-        return _texts(None if so else value for value, so in zip(column, gap, strict=True))
+        return _read_texts(None if is_gap else value for value, is_gap in zip(column, missing, strict=True))
     numbers = np.full(len(column), np.nan)
-    numbers[~gap] = [_number_of(value, name) for value in present] if kind is not Kind.OTHER else 0.0
+    numbers[~missing] = [_to_float(value, name) for value in present] if kind is not Kind.OTHER else 0.0
     if kind in (Kind.NUMBER, Kind.BOOLEAN):
-        return _numeric(numbers, name, is_boolean=kind is Kind.BOOLEAN)
+        return _numeric(numbers, name, kind)
     return Values(kind, numbers, example=repr(first)[:60] if kind is Kind.OTHER else "")
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN, NaT, or pandas' NA, which answers neither True nor False to ``value != value``."""
+    """Whether a value is None, NaN, NaT or pandas' NA, for which ``value != value`` is neither True nor False."""
     if value is None or type(value).__name__ == "NAType":
         return True
-    unequal: object = value != value  # noqa: PLR0124  # of an array, say, an array
+    unequal: object = value != value  # noqa: PLR0124  # an array if the value is an array
     return isinstance(unequal, bool | np.bool_) and bool(unequal)
 
 
-def _kind_of(value: object) -> Kind:
-    kinds: list[tuple[Any, Kind]] = [
-        ((bool, np.bool_), Kind.BOOLEAN),
-        ((Real, Decimal), Kind.NUMBER),
-        (str, Kind.TEXT),
-        ((dt.date, np.datetime64), Kind.DATE),
-        ((dt.timedelta, np.timedelta64), Kind.DURATION),
-    ]
-    return next((kind for types, kind in kinds if isinstance(value, types)), Kind.OTHER)
-
-
-def _number_of(value: Any, name: str) -> float:
-    """A number, or a date or duration in days."""
+def _to_float(value: Any, name: str) -> float:
+    """Convert a number, or a date or duration to days."""
     if isinstance(value, dt.date):
-        return days_of(value)
+        return days_since_1970(value)
     if isinstance(value, dt.timedelta):
         return value / dt.timedelta(days=1)
     if isinstance(value, np.datetime64 | np.timedelta64):
-        unit = "datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]"
-        return float(value.astype(unit).astype(np.int64)) / DAY_US
+        return float(_microseconds(np.asarray(value))) / US_PER_DAY
     try:
         return float(value)
     except OverflowError as error:
         raise DataError(
-            f"Column {name!r} holds a number of {len(str(value))} digits, more than arithmetic has room for "
-            "(about 308). If it is an id, give it as text."
+            f"Column {name!r} has a number of {len(str(value))} digits, more than a float can represent "
+            "(about 308). If it is an id, convert the column to text."
         ) from error

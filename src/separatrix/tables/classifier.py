@@ -114,7 +114,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
         _require_columns_of_any_type(X)
         if isinstance(X, Scan):
-            encoder.fit_facts(X.facts(encoder.unread()), X.likeness())
+            encoder.fit_statistics(X.facts(encoder.unread()), X.likeness())
         else:
             encoder.fit(X)
         with unchanged_on_error(self):  # the last pass comes after what it may fail to complete

@@ -82,10 +82,10 @@ def test_a_flat_line_is_drawn_flat():
 
 def test_of_very_many_columns_the_first_are_listed_and_those_that_were_dropped():
     from separatrix.cli.render import MOST_COLUMNS, shown_plans
-    from separatrix.table import infer_types, table_facts
+    from separatrix.table import infer_types, table_statistics
 
     rng = np.random.default_rng(0)
     columns = {f"x{d}": rng.normal(size=30) for d in range(60)} | {f"same{d}": np.ones(30) for d in range(5)}
-    schema = infer_types(table_facts(pa.table(columns)))
+    schema = infer_types(table_statistics(pa.table(columns)))
     shown_names = [plan.column for plan in shown_plans(schema)]
     assert shown_names == [*list(columns)[: MOST_COLUMNS // 2], *(f"same{d}" for d in range(5))]

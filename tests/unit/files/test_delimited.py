@@ -5,7 +5,7 @@ import pytest
 
 from separatrix.exceptions import DataError
 from separatrix.files import FileReadError, delimited, open_table
-from separatrix.table import infer_types, table_facts
+from separatrix.table import infer_types, table_statistics
 
 
 def file(folder, text, name="t.csv"):
@@ -151,14 +151,14 @@ def test_numbers_in_other_spellings_stay_text_for_the_table_encoder(tmp_path):
     for types_ in ({}, known):
         table = open_table(path, types=types_)
         assert types(table) == {"Umsatz": "string", "Rabatt": "string", "Preis": "double"}
-        schema = infer_types(table_facts(table.read()), known)
+        schema = infer_types(table_statistics(table.read()), known)
         assert schema.encode(table.read())[:, 0].tolist() == [1188.62, 7]
     assert types(open_table(path, types={"Preis": "text"}))["Preis"] == "string"
 
 
 def test_a_file_to_predict_is_read_as_the_one_that_was_learnt_from(tmp_path):
     learnt = open_table(file(tmp_path, "zip;price\n" + "7030;1.188,5\n8050;20,5\n" * 9)).read()
-    schema = infer_types(table_facts(learnt), {"zip": "categorical"})
+    schema = infer_types(table_statistics(learnt), {"zip": "categorical"})
     new = file(tmp_path, "zip;price\n8050;1.188\n", "new.csv")
     price = list(schema.columns).index("price")
     assert schema.encode(open_table(new, types=schema.text_types).read())[0, price] == 1188

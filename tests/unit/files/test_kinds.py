@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from separatrix.files.kinds import Kind, convert, fitting, join, kind_of_type
-from separatrix.table.spelling import read_numbers
+from separatrix.table.kinds import Kind, join, kind_of_type
+from separatrix.table.kinds import cast_texts as convert
+from separatrix.table.kinds import kind_of_texts as fitting
+from separatrix.table.text import read_numbers
 
 NUMBERS = ["1", "-2", "2.5", "1e3", " 4 ", "0", "0.5", "+6", "99999999999999999999"]
 OTHERS = ["3,5", "07", "-07.5", "0x1F", "true", "FALSE", "2024-01-31", "2024-01-31 10:20", "word"]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from separatrix.files.kinds import Kind, join
-from separatrix.files.values import kind_of_values, values_to_arrow
+from separatrix.table.kinds import Kind, join, kind_of_values, values_to_arrow
 
 NOON = dt.datetime(2024, 1, 2, 12)
 CELLS = st.sampled_from(

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
-from separatrix.table.batch import open_batch
+from separatrix.table.values import open_batch
 
 COLUMNS = {"a": [1, 2], "b": ["x", "y"]}
 
@@ -21,7 +21,7 @@ COLUMNS = {"a": [1, 2], "b": ["x", "y"]}
 )
 def test_columns_keep_name_order_and_values(make):
     batch = open_batch(make(COLUMNS))
-    assert batch.names == ("a", "b")
+    assert batch.columns == ("a", "b")
     assert batch.n_rows == 2
     assert batch.read("a").numbers.tolist() == [1, 2]
     assert batch.read("b").texts == ("x", "y")
@@ -31,7 +31,7 @@ def test_columns_keep_name_order_and_values(make):
 @pytest.mark.parametrize("table", [np.array([[1.0, 2.0]]), [[1, "2"]], np.ma.array([[1, 2]], mask=[[0, 1]])])
 def test_arrays_and_lists_have_numbered_columns(table):
     batch = open_batch(table)
-    assert batch.names == ("x0", "x1")
+    assert batch.columns == ("x0", "x1")
     assert batch.read("x0").numbers.tolist() == [1]
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.table.dates import DAY_FIRST, MONTH_FIRST, ORDERS, SHORT, YEAR_FIRST, read_dates
-from separatrix.table.parse import days_of
+from separatrix.table.text import DAY_FIRST, MONTH_FIRST, ORDERS, SHORT_YEARS, YEAR_FIRST, days_since_1970, read_dates
 
 DAYS = {
     YEAR_FIRST: ["%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"],
@@ -18,7 +17,7 @@ DAYS = {
     MONTH_FIRST: ["%m/%d/%Y", "%m-%d-%Y"],
 }
 SHORT_DAYS = dict(
-    zip(SHORT, (["%d.%m.%y", "%d/%m/%y", "%d-%m-%y"], ["%m/%d/%y", "%m-%d-%y"], ["%y-%m-%d"]), strict=True)
+    zip(SHORT_YEARS, (["%d.%m.%y", "%d/%m/%y", "%d-%m-%y"], ["%m/%d/%y", "%m-%d-%y"], ["%y-%m-%d"]), strict=True)
 )
 CLOCKS = {"": "day", " %H:%M": "minute", "T%H:%M:%S": "second", " %H:%M:%S.%f": "microsecond", ", %I:%M %p": "minute"}
 MOMENTS = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
@@ -35,7 +34,7 @@ def test_a_date_survives_being_written(moment, order, clock, data):
     kept = {"day": 3, "minute": 5, "second": 6, "microsecond": 7}[CLOCKS[clock]]
     whole = dt.datetime(*[*moment.timetuple()[:6], moment.microsecond][:kept])
     text = whole.strftime(data.draw(st.sampled_from(DAYS[order])) + clock)
-    assert read(text, order) == days_of(whole)
+    assert read(text, order) == days_since_1970(whole)
     if order != YEAR_FIRST:
         assert dateutil.parser.parse(text, dayfirst=order == DAY_FIRST) == whole
 
@@ -43,7 +42,9 @@ def test_a_date_survives_being_written(moment, order, clock, data):
 @settings(max_examples=50)
 @given(MOMENTS, st.sampled_from(["", "Z", "+05:00", "-0330", "+02"]))
 def test_iso_times_are_those_of_the_clock_whatever_the_offset(moment, offset):
-    assert read(moment.isoformat() + (offset if moment.isoformat().count(":") else ""), YEAR_FIRST) == days_of(moment)
+    assert read(moment.isoformat() + (offset if moment.isoformat().count(":") else ""), YEAR_FIRST) == days_since_1970(  # noqa: E501
+        moment
+    )
 
 
 def test_whole_columns_are_those_of_pandas():
@@ -68,8 +69,8 @@ def test_what_is_no_date_is_none_in_any_order(text):
 
 
 def test_the_order_decides_and_points_mean_day_first():
-    assert read("03/04/2024", DAY_FIRST) == days_of(dt.date(2024, 4, 3))
-    assert read("03/04/2024", MONTH_FIRST) == days_of(dt.date(2024, 3, 4))
+    assert read("03/04/2024", DAY_FIRST) == days_since_1970(dt.date(2024, 4, 3))
+    assert read("03/04/2024", MONTH_FIRST) == days_since_1970(dt.date(2024, 3, 4))
     assert read("03.04.2024", MONTH_FIRST) is None
     assert read("25/12/2024", MONTH_FIRST) is None
     assert read("12/25/2024", DAY_FIRST) is None
@@ -81,12 +82,12 @@ def test_noon_and_midnight():
 
 
 @settings(max_examples=100)
-@given(st.dates(dt.date(1900, 1, 1), dt.date(2099, 12, 31)), st.sampled_from(SHORT), st.data())
+@given(st.dates(dt.date(1900, 1, 1), dt.date(2099, 12, 31)), st.sampled_from(SHORT_YEARS), st.data())
 def test_years_of_two_digits_are_of_the_century_that_python_has_for_them(day, order, data):
     format = data.draw(st.sampled_from(SHORT_DAYS[order]))
     text = day.strftime(format)
     try:
-        expected = days_of(dt.datetime.strptime(text, format))
+        expected = days_since_1970(dt.datetime.strptime(text, format))
     except ValueError:  # 29 February of 1900
         expected = None
     assert read(text, order) == expected
@@ -94,5 +95,5 @@ def test_years_of_two_digits_are_of_the_century_that_python_has_for_them(day, or
 
 
 def test_with_points_and_one_digit_it_may_be_a_version():
-    assert [read("1.2.24", order) for order in SHORT] == [None] * 3
-    assert read("1/2/24", SHORT[1]) == days_of(dt.date(2024, 1, 2))
+    assert [read("1.2.24", order) for order in SHORT_YEARS] == [None] * 3
+    assert read("1/2/24", SHORT_YEARS[1]) == days_since_1970(dt.date(2024, 1, 2))

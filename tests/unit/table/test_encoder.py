@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from separatrix.exceptions import DataError
-from separatrix.table import TableEncoder, TableFacts, encode_target, infer_types, table_facts
+from separatrix.table import TableEncoder, TableStatistics, encode_target, infer_types, table_statistics
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -39,7 +39,7 @@ def table(rng):
 
 def test_it_is_the_schema_of_the_facts(table):
     encoder = TableEncoder(drop="first").fit(table)
-    schema = infer_types(table_facts(table), drop="first")
+    schema = infer_types(table_statistics(table), drop="first")
     assert encoder.schema_ == schema
     np.testing.assert_array_equal(encoder.transform(table), schema.encode(table))
     assert encoder.get_feature_names_out().tolist() == list(schema.columns)
@@ -118,7 +118,7 @@ class TestRealTables:
     pytestmark = REAL
 
     def test_telco_churn_is_read_as_its_owner_would(self, telco):
-        schema = infer_types(table_facts(telco), target="Churn")
+        schema = infer_types(table_statistics(telco), target="Churn")
         kinds = {plan.column: plan.kind for plan in schema.plans}
         numbers = {name for name, kind in kinds.items() if kind == "number"}
         assert numbers == {"tenure", "MonthlyCharges", "TotalCharges"}  # the last is text, with blanks
@@ -134,15 +134,15 @@ class TestRealTables:
 
     def test_adult_is_read_as_a_statistician_would(self):
         train, test = (pd.read_parquet(DATA / "adult" / f"adult_{part}.parquet") for part in ("train", "test"))
-        whole = infer_types(table_facts(train), target="income")
+        whole = infer_types(table_statistics(train), target="income")
         kinds = {plan.column: plan.kind for plan in whole.plans}
         assert [name for name, kind in kinds.items() if kind == "number"] == train.select_dtypes(
             "number"
         ).columns.tolist()
         assert set(kinds.values()) == {"number", "categorical"}
         assert "occupation=(missing)" in whole.columns
-        parts = [table_facts(train.iloc[i : i + 5_000]) for i in range(0, len(train), 5_000)]
-        batched = infer_types(sum(parts[::-1], TableFacts()), target="income")
+        parts = [table_statistics(train.iloc[i : i + 5_000]) for i in range(0, len(train), 5_000)]
+        batched = infer_types(sum(parts[::-1], TableStatistics()), target="income")
         assert batched.columns == whole.columns
         np.testing.assert_allclose(batched.encode(test), whole.encode(test), rtol=1e-12)
         assert whole.encode_counted(test)[1] == {}
@@ -164,8 +164,8 @@ class TestRealTables:
 
 def test_facts_that_others_have_gathered_are_as_good_as_the_table(table):
     encoder = TableEncoder(types={"key": "drop"})
-    parts = (table_facts(part, unread=encoder.unread()) for part in (table[:70], table[70:]))
-    encoder.fit_facts(sum(parts, TableFacts()), table[:0])
+    parts = (table_statistics(part, unread=encoder.unread()) for part in (table[:70], table[70:]))
+    encoder.fit_statistics(sum(parts, TableStatistics()), table[:0])
     expected = TableEncoder(types={"key": "drop"}).fit(table)
     assert encoder.schema_.columns == expected.schema_.columns
     assert encoder.feature_names_in_.tolist() == expected.feature_names_in_.tolist()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.exceptions import DataError
-from separatrix.table import TableFacts, infer_types, table_facts
+from separatrix.table import TableStatistics, infer_types, table_statistics
 
 MOMENTS = st.datetimes(dt.datetime(2020, 1, 1), dt.datetime(2024, 1, 1))
 CELLS = {
@@ -57,24 +57,24 @@ def rounded(facts):
         )
         for name in sorted(facts.columns)
     }
-    return TableFacts(columns, facts.n_rows), np.array(inexact)
+    return TableStatistics(columns, facts.n_rows), np.array(inexact)
 
 
 @settings(max_examples=60)
 @given(rows=ROWS, cuts=st.lists(st.integers(0, 25), max_size=4), rng=st.randoms(use_true_random=False))
 def test_any_partition_in_any_order_gives_the_same_facts_and_the_same_encoding(rows, cuts, rng):
     table = frame(rows)
-    whole = table_facts(table, max_distinct=8)
+    whole = table_statistics(table, max_distinct=8)
     edges = sorted({0, *[min(cut, len(rows)) for cut in cuts], len(rows)})
-    parts = [table_facts(table.iloc[a:b], max_distinct=8) for a, b in pairwise(edges)]
-    parts.append(table_facts(table.iloc[:0], max_distinct=8))
+    parts = [table_statistics(table.iloc[a:b], max_distinct=8) for a, b in pairwise(edges)]
+    parts.append(table_statistics(table.iloc[:0], max_distinct=8))
     rng.shuffle(parts)
     (whole_exact, whole_inexact), expected = rounded(whole), infer_types(whole)
     encoded = expected.encode(table)
     for total in (
         reduce(add, parts),
         reduce(lambda a, b: b + a, parts),
-        TableFacts() + reduce(add, parts) + TableFacts(),
+        TableStatistics() + reduce(add, parts) + TableStatistics(),
     ):
         exact, inexact = rounded(total)
         assert exact == whole_exact
@@ -85,8 +85,8 @@ def test_any_partition_in_any_order_gives_the_same_facts_and_the_same_encoding(r
 
 
 def test_integers_and_floats_add_and_so_do_gaps_and_anything():
-    a = table_facts(pd.DataFrame({"n": [1, 2], "t": [None, None]}))
-    b = table_facts(pd.DataFrame({"n": [0.5, np.nan], "t": ["x", "y"]}))
+    a = table_statistics(pd.DataFrame({"n": [1, 2], "t": [None, None]}))
+    b = table_statistics(pd.DataFrame({"n": [0.5, np.nan], "t": ["x", "y"]}))
     both = a + b
     assert both.columns["n"].numbers.mean == pytest.approx(3.5 / 3)
     assert not both.columns["n"].numbers.whole
@@ -96,15 +96,15 @@ def test_integers_and_floats_add_and_so_do_gaps_and_anything():
 
 def test_a_column_that_changes_its_kind_is_named_with_both_batches():
     batches = [pd.DataFrame({"n": column}) for column in ([None], [1.0], [2.0], ["many"])]
-    facts = [table_facts(batch, name=f"batch {i}") for i, batch in enumerate(batches)]
+    facts = [table_statistics(batch, name=f"batch {i}") for i, batch in enumerate(batches)]
     with pytest.raises(DataError, match="Column 'n' holds numbers in batch 1 and text in batch 3"):
         reduce(add, facts)
 
 
 @pytest.mark.parametrize("turn", [1, -1])
 def test_a_column_that_only_one_batch_has_is_named(turn):
-    first = table_facts(pd.DataFrame({"n": [1], "m": [1]}), name="first.csv")
-    second = table_facts(pd.DataFrame({"n": [1]}), name="second.csv")
+    first = table_statistics(pd.DataFrame({"n": [1], "m": [1]}), name="first.csv")
+    second = table_statistics(pd.DataFrame({"n": [1]}), name="second.csv")
     left, right = (first, second)[::turn]
     with pytest.raises(DataError, match=r"'m' is in first\.csv but not in second\.csv"):
         left + right
@@ -112,6 +112,6 @@ def test_a_column_that_only_one_batch_has_is_named(turn):
 
 def test_unread_columns_are_known_but_not_looked_at():
     table = pd.DataFrame({"a": [1, 2], "mixed": pd.Series([1, "x"], dtype=object)})
-    assert table_facts(table, unread=["mixed"]).columns["mixed"].count == 0
+    assert table_statistics(table, unread=["mixed"]).columns["mixed"].count == 0
     with pytest.raises(DataError, match="no column 'mixde'. Did you mean 'mixed'"):
-        table_facts(table, unread=["mixde"])
+        table_statistics(table, unread=["mixde"])

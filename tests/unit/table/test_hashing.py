@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.exceptions import DataError
-from separatrix.table import Schema, TableEncoder, TableFacts, infer_types, table_facts
-from separatrix.table.hashing import HashPlan
+from separatrix.table import Schema, TableEncoder, TableStatistics, infer_types, table_statistics
+from separatrix.table.plans import HashPlan
 
 LEVELS = [f"{i:05d}" for i in range(0, 300)]
 
@@ -134,7 +134,7 @@ def test_the_report_says_so(rng):
 
 def test_more_levels_than_are_counted_can_be_hashed():
     table = pd.DataFrame({"key": np.repeat([f"k{i}" for i in range(600)], 5)})
-    facts = table_facts(table, max_distinct=100)
+    facts = table_statistics(table, max_distinct=100)
     assert infer_types(facts).columns == ()
     schema = infer_types(facts, hashing=32)
     assert schema.columns == tuple(f"key#{i}" for i in range(32))
@@ -145,10 +145,10 @@ def test_more_levels_than_are_counted_can_be_hashed():
 def test_facts_add_in_any_partition_to_the_same_schema(cuts):
     table = zips(np.random.default_rng(3), 400).assign(size=1.0)
     edges = [0, *sorted(cuts), 400]
-    facts = TableFacts()
+    facts = TableStatistics()
     for low, high in pairwise(edges):
-        facts += table_facts(table.iloc[low:high])
-    whole = infer_types(table_facts(table), {"zip": "categorical"}, hashing=16)
+        facts += table_statistics(table.iloc[low:high])
+    whole = infer_types(table_statistics(table), {"zip": "categorical"}, hashing=16)
     assert infer_types(facts, {"zip": "categorical"}, hashing=16) == whole
 
 
@@ -163,7 +163,7 @@ def test_batches_encode_as_the_whole(rng):
 
 def test_json_has_a_later_version_only_where_it_needs_one(rng):
     table = zips(rng)
-    facts = table_facts(table)
+    facts = table_statistics(table)
     schema = infer_types(facts, {"zip": "categorical"}, hashing=16)
     assert json.loads(schema.to_json())["version"] == 2
     assert json.loads(infer_types(facts, {"zip": "categorical"}).to_json())["version"] == 1
@@ -174,7 +174,7 @@ def test_json_has_a_later_version_only_where_it_needs_one(rng):
 
 @pytest.mark.parametrize("wrong", ["true", "1", '"16"', "16.0"])
 def test_a_damaged_plan_is_refused(rng, wrong):
-    text = infer_types(table_facts(zips(rng)), {"zip": "categorical"}, hashing=16).to_json()
+    text = infer_types(table_statistics(zips(rng)), {"zip": "categorical"}, hashing=16).to_json()
     with pytest.raises(DataError, match="'zip'"):
         Schema.from_json(text.replace('"n_columns": 16', f'"n_columns": {wrong}'))
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.table import TableFacts, infer_types, table_facts
-from separatrix.table.ids import reason_for_id
+from separatrix.table import TableStatistics, infer_types, table_statistics
+from separatrix.table.inference import reason_for_id
 
 ROW = np.arange(1000)
 
 
 def reason(values, name="c", **options):
-    return reason_for_id(name, table_facts(pd.DataFrame({name: values}), **options).columns[name])
+    return reason_for_id(name, table_statistics(pd.DataFrame({name: values}), **options).columns[name])
 
 
 @settings(max_examples=60)
@@ -112,7 +112,7 @@ def test_patients_who_come_twice_have_ids():
 
 def test_many_ids_in_batches_are_ids():
     ids = pd.DataFrame({"c": 500_000 + np.random.default_rng(3).permutation(40_000)[:30_000]})
-    facts = sum((table_facts(ids.iloc[i : i + 7_000]) for i in range(0, 30_000, 7_000)), TableFacts())
+    facts = sum((table_statistics(ids.iloc[i : i + 7_000]) for i in range(0, 30_000, 7_000)), TableStatistics())
     (plan,) = infer_types(facts).plans
     assert plan.kind == "id"
     assert "from 500" in plan.why
@@ -120,4 +120,4 @@ def test_many_ids_in_batches_are_ids():
 
 def test_an_id_can_be_had_as_a_number():
     table = pd.DataFrame({"c": 10_000 + ROW})
-    assert infer_types(table_facts(table), {"c": "number"}).columns == ("c",)
+    assert infer_types(table_statistics(table), {"c": "number"}).columns == ("c",)

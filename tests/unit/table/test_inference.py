@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from separatrix.exceptions import DataError
-from separatrix.table import TableFacts, infer_types, table_facts
+from separatrix.table import TableStatistics, infer_types, table_statistics
 
 N = 200
 ROW = np.arange(N)
 
 
 def schema(table, overrides=None, **options):
-    return infer_types(table_facts(pd.DataFrame(table)), overrides, **options)
+    return infer_types(table_statistics(pd.DataFrame(table)), overrides, **options)
 
 
 def plan_of(values, **options):
@@ -96,7 +96,7 @@ def test_an_id_by_its_name():
 
 def test_many_ids_in_batches_are_known_for_what_they_are():
     ids = pd.DataFrame({"c": [f"customer {i}" for i in range(30_000)]})
-    facts = sum((table_facts(ids.iloc[i : i + 6_000]) for i in range(0, 30_000, 6_000)), TableFacts())
+    facts = sum((table_statistics(ids.iloc[i : i + 6_000]) for i in range(0, 30_000, 6_000)), TableStatistics())
     (plan,) = infer_types(facts).plans
     assert plan.kind == "id or text"
     assert plan.why.startswith("nearly all values are different (about ")
@@ -149,7 +149,7 @@ def test_overrides_that_cannot_be_are_errors_that_help(overrides, said):
 
 
 def test_too_many_values_to_count_cannot_become_categories():
-    facts = table_facts(pd.DataFrame({"c": [f"v{i}" for i in range(30)] * 9}), max_distinct=20)
+    facts = table_statistics(pd.DataFrame({"c": [f"v{i}" for i in range(30)] * 9}), max_distinct=20)
     (plan,) = infer_types(facts).plans
     assert plan.why == "too many different values (about 30 of 270)"
     with pytest.raises(DataError, match="only up to 20 are counted"):
@@ -164,7 +164,7 @@ def test_the_target_is_left_out_and_must_be_there():
 
 def test_one_row_teaches_nothing_and_none_is_an_error():
     assert schema({"a": [1], "b": ["x"], "c": [None]}).columns == ()
-    for empty in (TableFacts(), table_facts(pd.DataFrame({"a": []}))):
+    for empty in (TableStatistics(), table_statistics(pd.DataFrame({"a": []}))):
         with pytest.raises(DataError, match="no rows"):
             infer_types(empty)
 
@@ -212,7 +212,7 @@ def test_years_of_two_digits_are_read_where_one_order_fits_and_the_century_is_sa
         "numbered": ["99-12-31", "03-05-01", "12-02-28"],
     }
     table = pd.DataFrame({name: values * 10 for name, values in texts.items()})
-    schema = infer_types(table_facts(table))
+    schema = infer_types(table_statistics(table))
     for plan in schema.plans:
         assert plan.kind == "date"
         assert plan.why.startswith("text that holds dates from 1999-12-31 to 2012-02-28")
@@ -223,10 +223,10 @@ def test_years_of_two_digits_are_read_where_one_order_fits_and_the_century_is_sa
 
 def test_years_of_two_digits_in_which_days_could_be_months_are_no_dates_unless_said_to_be():
     table = pd.DataFrame({"day": [f"{i % 12 + 1:02d}/{i // 12 + 1:02d}/03" for i in range(60)]})
-    (plan,) = infer_types(table_facts(table)).plans
+    (plan,) = infer_types(table_statistics(table)).plans
     assert plan.kind == "id or text"
     assert "no day tells itself from a month: write them as YYYY-MM-DD" in plan.note
-    (said,) = infer_types(table_facts(table), {"day": "date"}).plans
+    (said,) = infer_types(table_statistics(table), {"day": "date"}).plans
     assert said.kind == "date"
     assert "could have the month first, years of two digits as well" in said.note
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.table.levels import SKETCH, Levels
+from separatrix.table.statistics import SKETCH_HASHES, Levels
 
 
 def of(values, limit):
@@ -49,7 +49,7 @@ def test_the_number_of_distinct_values_is_guessed_within_four_standard_errors(n,
     else:
         levels = Levels.of_numbers(np.tile(np.arange(n, dtype=float), 2), 10_000)
     assert levels.overflowed
-    assert levels.n_distinct == pytest.approx(n, rel=4 / np.sqrt(SKETCH))
+    assert levels.n_distinct == pytest.approx(n, rel=4 / np.sqrt(SKETCH_HASHES))
 
 
 def test_a_late_surplus_of_values_is_noticed():
@@ -59,7 +59,8 @@ def test_a_late_surplus_of_values_is_noticed():
 
 def test_hashes_are_the_same_in_another_process():
     code = (
-        "from separatrix.table.levels import Levels; print(sorted(Levels.of({str(i): 1 for i in range(9)}, 3).hashes))"
+        "from separatrix.table.statistics import Levels; "
+        "print(sorted(Levels.of({str(i): 1 for i in range(9)}, 3).hashes))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "123"}

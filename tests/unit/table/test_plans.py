@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from separatrix.exceptions import DataError
-from separatrix.table.batch import open_batch
 from separatrix.table.plans import CategoryPlan, DatePlan, DropPlan, NumberPlan
 from separatrix.table.schema import Schema
+from separatrix.table.values import open_batch
 
 
 def encode(plan, values):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from separatrix.table.dates import DAY_FIRST, MONTH_FIRST, YEAR_FIRST
-from separatrix.table.readings import NO_READING, any_date, any_number, date_readings, number_readings
+from separatrix.table.statistics import ANY_DATE, ANY_NUMBER, NO_READING, date_readings, number_readings
+from separatrix.table.text import DAY_FIRST, MONTH_FIRST, YEAR_FIRST
 
 
 def read(texts, readings=number_readings):
@@ -31,7 +31,7 @@ def read(texts, readings=number_readings):
 )
 def test_the_column_decides_how_its_numbers_are_spelled(texts, way, unit, high, rival):
     found = read([*texts, "NA"])
-    assert (found.way, found.unit, found.best.high, found.rival) == (way, unit, high, rival)
+    assert (found.format, found.unit, found.best.high, found.rival) == (way, unit, high, rival)
     assert found.best.count == len(texts)
 
 
@@ -43,7 +43,7 @@ def test_columns_that_do_not_agree_are_no_numbers(texts):
 
 def test_what_rows_say_late_counts():
     texts = ["7"] * 30 + ["1.234,5"]
-    assert read(texts).way == "1.234,5"
+    assert read(texts).format == "1.234,5"
     assert read([*texts, "word"]) == NO_READING
 
 
@@ -60,7 +60,7 @@ def test_what_rows_say_late_counts():
 )
 def test_the_column_decides_on_the_order_of_day_and_month(texts, way, rival):
     found = read([*texts, "?"], date_readings)
-    assert (found.way, found.rival) == (way, rival)
+    assert (found.format, found.rival) == (way, rival)
 
 
 def test_dates_in_two_orders_are_no_dates():
@@ -69,10 +69,10 @@ def test_dates_in_two_orders_are_no_dates():
 
 
 def test_gaps_could_be_anything_and_are_the_identity():
-    assert read(["NA", "?"]) == any_number()
-    assert read(["NA"], date_readings) == any_date()
+    assert read(["NA", "?"]) == ANY_NUMBER
+    assert read(["NA"], date_readings) == ANY_DATE
     found = read(["1,5", "2,25"])
-    assert found + any_number() == found == any_number() + found
+    assert found + ANY_NUMBER == found == ANY_NUMBER + found
     assert found + NO_READING == NO_READING
-    assert NO_READING.way == NO_READING.rival == ""
+    assert NO_READING.format == NO_READING.rival == ""
     assert NO_READING.best is None

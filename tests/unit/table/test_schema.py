@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.preprocessing import OneHotEncoder
 
 from separatrix.exceptions import DataError
-from separatrix.table import Schema, infer_types, table_facts
+from separatrix.table import Schema, infer_types, table_statistics
 
 N = 120
 
@@ -50,15 +50,15 @@ LIBRARIES = {
 @pytest.mark.parametrize("fitted_on", LIBRARIES)
 @pytest.mark.parametrize("encoding", LIBRARIES)
 def test_every_library_gives_the_same_numbers(table, fitted_on, encoding):
-    expected = infer_types(table_facts(pd.DataFrame(table)))
-    schema = infer_types(table_facts(LIBRARIES[fitted_on](table)))
+    expected = infer_types(table_statistics(pd.DataFrame(table)))
+    schema = infer_types(table_statistics(LIBRARIES[fitted_on](table)))
     assert schema.columns == expected.columns
     np.testing.assert_array_equal(schema.encode(LIBRARIES[encoding](table)), expected.encode(pd.DataFrame(table)))
 
 
 def test_rows_encoded_in_batches_columns_reordered_and_others_added_are_the_same(table):
     frame = pd.DataFrame(table)
-    schema = infer_types(table_facts(frame))
+    schema = infer_types(table_statistics(frame))
     moved = frame[frame.columns[::-1]].assign(surplus=1)
     stacked = np.vstack([schema.encode(moved.iloc[i : i + 50]) for i in range(0, N, 50)])
     np.testing.assert_array_equal(stacked, schema.encode(frame))
@@ -67,7 +67,7 @@ def test_rows_encoded_in_batches_columns_reordered_and_others_added_are_the_same
 
 @pytest.mark.parametrize("drop", ["none", "first"])
 def test_sparse_and_dense_are_one_matrix(table, drop):
-    schema = infer_types(table_facts(pd.DataFrame(table)), drop=drop)
+    schema = infer_types(table_statistics(pd.DataFrame(table)), drop=drop)
     X = schema.encode(pl.DataFrame(table), sparse=True)
     assert isinstance(X, sparse.csr_array)
     assert X.has_canonical_format
@@ -77,7 +77,7 @@ def test_sparse_and_dense_are_one_matrix(table, drop):
 
 def test_many_levels_are_sparse_by_themselves():
     frame = pd.DataFrame({"c": [f"v{i % 60:02d}" for i in range(1200)]})
-    schema = infer_types(table_facts(frame))
+    schema = infer_types(table_statistics(frame))
     X = schema.encode(frame)
     assert schema.is_sparse
     assert sparse.issparse(X)
@@ -86,7 +86,7 @@ def test_many_levels_are_sparse_by_themselves():
 
 
 def test_groups_name_the_columns_that_came_from_each(table):
-    schema = infer_types(table_facts(pd.DataFrame(table)))
+    schema = infer_types(table_statistics(pd.DataFrame(table)))
     assert tuple(schema.groups) == schema.inputs
     assert [d for positions in schema.groups.values() for d in positions] == list(range(len(schema.columns)))
     for name, positions in schema.groups.items():
@@ -96,7 +96,7 @@ def test_groups_name_the_columns_that_came_from_each(table):
 
 def test_numbers_come_back(table):
     frame = pd.DataFrame(table)
-    schema = infer_types(table_facts(frame))
+    schema = infer_types(table_statistics(frame))
     X = pd.DataFrame(schema.encode(frame), columns=schema.columns)
     pd.testing.assert_series_equal(X["age"], frame["age"].fillna(frame["age"].mean()))
     assert (X["age is missing"] == frame["age"].isna()).all()
@@ -111,7 +111,7 @@ def test_numbers_come_back(table):
 
 def test_json_gives_an_equal_schema_and_identical_numbers(table):
     frame = pd.DataFrame(table)
-    schema = infer_types(table_facts(frame), drop="first")
+    schema = infer_types(table_statistics(frame), drop="first")
     restored = Schema.from_json(schema.to_json())
     assert restored == schema
     assert restored.to_json() == schema.to_json()
@@ -134,13 +134,13 @@ def test_json_gives_an_equal_schema_and_identical_numbers(table):
     ],
 )
 def test_a_damaged_or_later_file_is_refused(table, damage, said):
-    text = infer_types(table_facts(pd.DataFrame(table))).to_json()
+    text = infer_types(table_statistics(pd.DataFrame(table))).to_json()
     with pytest.raises(DataError, match=said):
         Schema.from_json(damage(text))
 
 
 def test_missing_and_changed_columns_are_named():
-    schema = infer_types(table_facts(pd.DataFrame({"Age": [1.5, 2.0, 3.0], "sex": ["m", "f", "m"]})))
+    schema = infer_types(table_statistics(pd.DataFrame({"Age": [1.5, 2.0, 3.0], "sex": ["m", "f", "m"]})))
     with pytest.raises(DataError, match="no column 'Age'. Did you mean 'age'"):
         schema.encode(pd.DataFrame({"age": [1], "sex": ["m"]}))
     with pytest.raises(DataError, match="'Age' holds 'old' in row 2 .* which is not a number"):
@@ -152,11 +152,11 @@ def test_missing_and_changed_columns_are_named():
 def test_names_that_would_coincide_are_refused():
     table = pd.DataFrame({"a": ["b", "c", "b"], "a=b": [1.0, 2.0, 3.0]})
     with pytest.raises(DataError, match="Two columns would both become 'a=b'"):
-        infer_types(table_facts(table))
+        infer_types(table_statistics(table))
 
 
 def test_the_report_has_a_line_for_each_column_and_fits_a_screen(table):
-    report = infer_types(table_facts(pd.DataFrame(table))).describe().splitlines()
+    report = infer_types(table_statistics(pd.DataFrame(table))).describe().splitlines()
     assert [line.split()[0] for line in report[1:-1]] == list(table)
     assert report[-1] == "8 columns of 120 rows become 20 columns of numbers; 1 dropped"
     assert max(map(len, report)) < 160
@@ -184,11 +184,11 @@ def german():
 def test_a_german_table_has_the_numbers_of_an_english_one():
     table, amounts, days = german()
     english = pd.DataFrame({"Umsatz": amounts, "Rabatt": np.arange(60) % 7 + 0.5, "Eintritt": days})
-    schema, plain = (infer_types(table_facts(each)) for each in (table, english))
+    schema, plain = (infer_types(table_statistics(each)) for each in (table, english))
     assert schema.columns == plain.columns
     np.testing.assert_allclose(schema.encode(table), plain.encode(english), rtol=1e-14)
     np.testing.assert_allclose(schema.encode(english), plain.encode(english), rtol=1e-14)
-    given = infer_types(table_facts(table), {"Umsatz": "number", "Eintritt": "date"})
+    given = infer_types(table_statistics(table), {"Umsatz": "number", "Eintritt": "date"})
     assert given == schema
     assert "written like 1.234,5 €" in schema.describe()
     assert "day first" in schema.describe()
@@ -196,7 +196,7 @@ def test_a_german_table_has_the_numbers_of_an_english_one():
 
 def test_a_batch_is_read_as_the_whole_was_also_from_a_file():
     table, _, days = german()
-    schema = infer_types(table_facts(table))
+    schema = infer_types(table_statistics(table))
     restored = Schema.from_json(schema.to_json())
     assert restored == schema
     assert json.loads(schema.to_json())["version"] == 3
@@ -209,7 +209,7 @@ def test_a_batch_is_read_as_the_whole_was_also_from_a_file():
 
 
 def test_files_of_the_first_version_are_read():
-    schema = infer_types(table_facts(pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "y"]})), min_count=1)
+    schema = infer_types(table_statistics(pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "y"]})), min_count=1)
     saved = json.loads(schema.to_json())
     assert saved["version"] == 1
     for column in saved["columns"]:
@@ -222,13 +222,13 @@ def test_files_of_the_first_version_are_read():
     ("old", "new", "said"), [("1.234,5", "roman", "unknown spelling"), ("day first", "x", "order")]
 )
 def test_an_unknown_style_is_damage(old, new, said):
-    text = infer_types(table_facts(german()[0])).to_json()
+    text = infer_types(table_statistics(german()[0])).to_json()
     with pytest.raises(DataError, match=said):
         Schema.from_json(text.replace(f'"{old}"', f'"{new}"'))
 
 
 def test_a_bad_value_is_found_by_its_row_in_the_whole_table():
-    schema = infer_types(table_facts(pd.DataFrame({"a": [1.5, 2.0, 3.0]})))
+    schema = infer_types(table_statistics(pd.DataFrame({"a": [1.5, 2.0, 3.0]})))
     bad = pd.DataFrame({"a": ["1", "n.k."]})
     for first_row, row in [(0, "2"), (16_384, "16,386")]:
         with pytest.raises(DataError, match=rf"'n\.k\.' in row {row} \(the first is row 1\), which is not a number"):

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.table.parse import GAP_WORDS, number_text
-from separatrix.table.spelling import PLAIN, SPELLINGS, read_numbers, without_units
+from separatrix.table.text import MISSING_WORDS, PLAIN, SPELLINGS, format_number, read_numbers, split_units
 
 WAYS = {
     "1234.5": ("", "."),
@@ -53,7 +52,7 @@ def test_a_number_survives_being_spelled(number, decimals, name, unit):
 @settings(max_examples=100)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_as_python_writes_it_is_plain(number):
-    assert read(number_text(number)) == number
+    assert read(format_number(number)) == number
 
 
 @pytest.mark.parametrize(("text", "number"), [(" 1889.5 ", 1889.5), ("0", 0), ("-0.5", -0.5), ("1e3", 1000), ("+7", 7)])
@@ -68,8 +67,8 @@ def test_numbers_are(text, number):
     ["07030", "-01", "1_000", "inf", "abc", "0x1f", "2024-01-01", "1e400", "12 kg", "€", "03.01.2020", "1 %%", "."],
 )
 def test_codes_and_words_are_no_numbers_in_any_spelling(text):
-    assert [read(text, name, "€") for name in SPELLINGS if text not in GAP_WORDS] == [None] * len(SPELLINGS) * (
-        text not in GAP_WORDS
+    assert [read(text, name, "€") for name in SPELLINGS if text not in MISSING_WORDS] == [None] * len(SPELLINGS) * (
+        text not in MISSING_WORDS
     )
 
 
@@ -91,7 +90,7 @@ def test_thousands_come_in_threes_and_marks_are_kept_apart(text, name):
     assert read(text, name) is None
 
 
-@pytest.mark.parametrize("word", [*sorted(GAP_WORDS), " N/A "])
+@pytest.mark.parametrize("word", [*sorted(MISSING_WORDS), " N/A "])
 def test_words_for_gaps_are_gaps(word):
     assert all(math.isnan(read(word, name)) for name in SPELLINGS)
     np.testing.assert_array_equal(read_numbers([word, "1,5"], "1234,5"), [np.nan, 1.5])
@@ -102,7 +101,7 @@ def test_one_text_may_be_two_numbers():
 
 
 def test_units_are_told_and_another_one_is_refused():
-    assert without_units(["5 %", "", "-€3", "7"]) == ({"%", "€", ""}, ["5", "", "-3", "7"])
-    assert without_units(["", ""]) == (set(), ["", ""])
+    assert split_units(["5 %", "", "-€3", "7"]) == ({"%", "€", ""}, ["5", "", "-3", "7"])
+    assert split_units(["", ""]) == (set(), ["", ""])
     assert read("$5", unit="€") is None
     assert read("5", unit="€") == 5

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 
 from separatrix.exceptions import DataError
-from separatrix.table.dates import DAY_FIRST, MONTH_FIRST
-from separatrix.table.values import CellError, Kind, Values, join, read_values
+from separatrix.table.kinds import Kind
+from separatrix.table.text import DAY_FIRST, MONTH_FIRST
+from separatrix.table.values import CellError, Values, read_values
+from separatrix.table.values import merge_kinds as join
 
 DAY = (dt.date(2024, 2, 29) - dt.date(1970, 1, 1)).days
 DATE, MOMENT = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 6)

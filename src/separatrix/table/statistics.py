@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statistics of a table from which the types of its columns are inferred: one pass, in any batches.
+
+`TableStatistics` add: the sum is associative and commutative, and the empty record is its identity. Every decision
+(which column is an id, which level is rare) is made once, by `infer_types`, from the sum.
+
+Text is parsed in every spelling and date order that all of its values allow, since another batch may decide whether
+1,234 has thousands or decimals and whether 03/04/2024 is in March. Each format has its own statistics; the formats that
+two batches share add.
+
+Distinct values are counted exactly up to a limit. Beyond it only the k smallest hashes are kept (Bar-Yossef et al.
+2002): if h is the k-th smallest hash divided by the largest possible hash, there are about (k - 1) / h distinct values,
+with a relative error of 1/√k. Both depend on the set of values only, not on batches or their order.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix._array import Codes, Float
+from separatrix.exceptions import DataError
+from separatrix.table.kinds import Kind
+from separatrix.table.text import (
+    NUMBER_MARKS,
+    ORDERS,
+    PLAIN,
+    SPELLINGS,
+    YEAR_FIRST,
+    parse_dates,
+    parse_numbers,
+    split_units,
+    tidy,
+)
+from separatrix.table.values import Values, merge_kinds, open_batch
+
+Level = str | float
+
+MAX_DISTINCT = 10_000  # values of a column that are counted exactly
+SKETCH_HASHES = 1_024  # a relative error of 3 %
+FIRST_TEXTS = 16  # enough to see that a column of words has neither numbers nor dates
+
+
+@dataclass(frozen=True, slots=True)
+class NumberStatistics:
+    """Count, range, mean and squared deviations Σ (x - mean)² of numbers; ``whole`` if all are integers."""
+
+    count: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    mean: float = 0.0
+    squares: float = 0.0
+    whole: bool = True
+
+    @classmethod
+    def of(cls, numbers: Float, counts: Codes | None = None) -> NumberStatistics:
+        """Statistics of numbers without NaN, each repeated ``counts`` times."""
+        if not len(numbers):
+            return cls()
+        low, high = float(numbers.min()), float(numbers.max())
+        scale = max(abs(low), abs(high)) or 1.0  # no sum overflows, and the mean of equal numbers is exact
+        z = numbers / scale
+        mean = float(np.average(z, weights=counts))
+        squares = float(np.sum((z - mean) ** 2 * (1 if counts is None else counts)))
+        return cls(
+            count=len(numbers) if counts is None else int(counts.sum()),
+            low=low,
+            high=high,
+            mean=scale * mean,
+            squares=scale * scale * squares if squares else 0.0,
+            whole=bool((numbers == np.floor(numbers)).all()),
+        )
+
+    def __add__(self, other: NumberStatistics) -> NumberStatistics:
+        """Pairwise merge of centred moments: Chan, Golub & LeVeque (1979)."""
+        if not (self.count and other.count):
+            return self if self.count else other
+        count = self.count + other.count
+        fraction = other.count / count
+        delta = other.mean - self.mean
+        mean = self.mean + fraction * delta
+        return NumberStatistics(
+            count=count,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            mean=mean if math.isfinite(delta) else (1 - fraction) * self.mean + fraction * other.mean,
+            squares=self.squares + other.squares + delta * delta * self.count * fraction,
+            whole=self.whole and other.whole,
+        )
+
+    @property
+    def variance(self) -> float:
+        """Σ (x - mean)² / n; infinite if the squares overflow."""
+        return self.squares / self.count if self.count else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Count of each distinct value; if there are more than ``limit``, the smallest ``hashes`` instead."""
+
+    counts: Mapping[Level, int] = field(default_factory=dict)
+    hashes: frozenset[int] = frozenset()
+    limit: int = MAX_DISTINCT
+
+    @classmethod
+    def of(cls, counts: Mapping[Level, int], limit: int) -> Levels:
+        """Levels from counts of distinct values."""
+        return cls({}, _smallest(hash_levels(counts)), limit) if len(counts) > limit else cls(counts, limit=limit)
+
+    @classmethod
+    def of_numbers(cls, numbers: Float, limit: int) -> Levels:
+        """Levels of an array without NaN; the first rows usually show whether there are too many to sort them all."""
+        if len(np.unique(numbers[: 4 * limit])) <= limit:
+            distinct, counts = np.unique(numbers, return_counts=True)
+            if len(distinct) <= limit:
+                return cls(dict(zip(distinct.tolist(), counts.tolist(), strict=True)), limit=limit)
+            numbers = distinct
+        return cls({}, _smallest(_mix((numbers + 0.0).view(np.uint64))), limit)  # + 0.0: -0.0 equals 0.0
+
+    def __add__(self, other: Levels) -> Levels:
+        """Counts of both, or the smallest hashes of both."""
+        limit = min(self.limit, other.limit)
+        if self.overflowed or other.overflowed:
+            hashes = [part.hashes or _smallest(hash_levels(part.counts)) for part in (self, other)]
+            return Levels({}, frozenset(sorted(hashes[0] | hashes[1])[:SKETCH_HASHES]), limit)
+        counts = dict(self.counts)
+        for level, count in other.counts.items():
+            counts[level] = counts.get(level, 0) + count
+        return Levels.of(counts, limit)
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether there are too many distinct values to count them."""
+        return bool(self.hashes)
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct values, estimated if `overflowed`."""
+        if len(self.hashes) < SKETCH_HASHES:
+            return len(self.counts) or len(self.hashes)
+        return round((SKETCH_HASHES - 1) / (max(self.hashes) / 2**64))
+
+
+def _smallest(hashes: NDArray[np.uint64]) -> frozenset[int]:
+    return frozenset(np.unique(hashes)[:SKETCH_HASHES].tolist())
+
+
+def hash_levels(levels: Iterable[Level]) -> NDArray[np.uint64]:
+    """Hashes that are the same in every process and version, unlike Python's: saved schemas depend on them."""
+    levels = list(levels)
+    if levels and isinstance(levels[0], str):
+        checksums = (zlib.crc32(str(text).encode("utf-8", "surrogatepass")) for text in levels)
+        return _mix(np.fromiter(checksums, np.uint64))
+    return _mix((np.array(levels, dtype=np.float64) + 0.0).view(np.uint64))
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Finaliser of splitmix64: a one-to-one map of 64-bit integers without visible pattern."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Statistics of a column for each format (spelling or date order) that all its values allow, preferred first.
+
+    ``unit`` accompanies every number: "" for no unit, None if no value has been seen.
+    """
+
+    formats: Mapping[str, NumberStatistics]
+    unit: str | None = None
+
+    def __add__(self, other: Readings) -> Readings:
+        """Statistics of both, for the formats that both allow."""
+        units = {self.unit, other.unit} - {None}
+        shared = {name: found + other.formats[name] for name, found in self.formats.items() if name in other.formats}
+        return Readings(shared, next(iter(units), None)) if shared and len(units) < 2 else NO_READING
+
+    @property
+    def format(self) -> str:
+        """Preferred format, "" if the values allow none."""
+        return next(iter(self.formats), "")
+
+    @property
+    def best(self) -> NumberStatistics | None:
+        """Statistics in the preferred format."""
+        return self.formats.get(self.format)
+
+    @property
+    def rival(self) -> str:
+        """Another format in which the values would be different, "" if there is none."""
+        for name, found in self.formats.items():
+            best = self.formats[self.format]
+            extent = max(abs(best.low), abs(best.high)) if best.count else 0.0
+            agrees = (found.low, found.high) == (best.low, best.high) and abs(found.mean - best.mean) <= 1e-9 * extent
+            if not agrees:
+                return name
+        return ""
+
+
+NO_READING = Readings({})
+ANY_NUMBER = Readings(dict.fromkeys(SPELLINGS, NumberStatistics()))
+ANY_DATE = Readings(dict.fromkeys(ORDERS, NumberStatistics()))
+
+
+def number_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
+    """Read distinct texts as numbers in every spelling that all of them allow; ``counts`` are their rows."""
+    if len(texts) > FIRST_TEXTS and not number_readings(texts[:FIRST_TEXTS], counts[:FIRST_TEXTS]).formats:
+        return NO_READING
+    units, cells = split_units(tidy(texts))
+    if len(units) > 1:
+        return NO_READING
+    marks = NUMBER_MARKS & set("".join(cells))
+    parsed: dict[tuple[frozenset[str], frozenset[str]], Float | None] = {}
+    formats = {}
+    for name, spelling in SPELLINGS.items():
+        key = (marks & {spelling.point}, marks & set(spelling.groups))  # spellings that treat these texts alike
+        if key not in parsed:
+            parsed[key] = parse_numbers(cells, spelling)
+        if (numbers := parsed[key]) is not None:
+            is_number = ~np.isnan(numbers)
+            formats[name] = NumberStatistics.of(numbers[is_number], counts[is_number])
+    return Readings(formats, next(iter(units), None)) if formats else NO_READING
+
+
+def date_readings(texts: tuple[str, ...], counts: Codes) -> Readings:
+    """Read distinct texts as dates in every order that all of them allow; ``counts`` are their rows."""
+    if len(texts) > FIRST_TEXTS and not date_readings(texts[:FIRST_TEXTS], counts[:FIRST_TEXTS]).formats:
+        return NO_READING
+    cells = tidy(texts)
+    formats = {}
+    for order in ORDERS:
+        if (days := parse_dates(cells, order)) is not None:
+            is_date = ~np.isnan(days)
+            formats[order] = NumberStatistics.of(days[is_date], counts[is_date])
+    return Readings(formats, "" if any(cells) else None) if formats else NO_READING
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """Statistics of one column. ``as_numbers`` and ``as_dates`` are empty if a value cannot be read as such.
+
+    Durations are numbers, dates are counted since 1970, both in days. ``declared`` is True if the column's type is
+    categorical. ``batch`` names the batch in which the kind was first seen.
+    """
+
+    kind: Kind = Kind.NOTHING
+    n_rows: int = 0
+    n_missing: int = 0
+    as_numbers: Readings = ANY_NUMBER
+    as_dates: Readings = ANY_DATE
+    levels: Levels = field(default_factory=Levels)
+    declared: bool = False
+    example: str = field(default="", compare=False)
+    batch: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, values: Values, limit: int, batch: str) -> ColumnStatistics:
+        """Statistics of the values of one batch."""
+        missing = values.missing
+        column = cls(
+            kind=values.kind,
+            n_rows=len(missing),
+            n_missing=int(missing.sum()),
+            levels=Levels(limit=limit),
+            declared=values.declared,
+            example=values.example,
+            batch=batch,
+        )
+        match values.kind:
+            case Kind.NOTHING:
+                return column
+            case Kind.OTHER:
+                return replace(column, as_numbers=NO_READING, as_dates=NO_READING)
+            case Kind.TEXT:
+                counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.texts))
+                return replace(
+                    column,
+                    as_numbers=number_readings(values.texts, counts),
+                    as_dates=date_readings(values.texts, counts),
+                    levels=Levels.of(dict(zip(values.texts, counts.tolist(), strict=True)), limit),
+                    example=values.texts[0],
+                )
+        numbers = values.numbers[~missing]
+        found = NumberStatistics.of(numbers)
+        if values.kind is Kind.DATE:
+            return replace(column, as_numbers=NO_READING, as_dates=Readings({YEAR_FIRST: found}, ""))
+        levels = Levels.of_numbers(numbers, limit)
+        return replace(column, as_numbers=Readings({PLAIN: found}, ""), as_dates=NO_READING, levels=levels)
+
+    @property
+    def count(self) -> int:
+        """Number of rows that have a value."""
+        return self.n_rows - self.n_missing
+
+    @property
+    def numbers(self) -> NumberStatistics | None:
+        """Statistics of the column as numbers in the preferred spelling; None if it has other values."""
+        return self.as_numbers.best
+
+    @property
+    def dates(self) -> NumberStatistics | None:
+        """Statistics of the column as dates in the preferred order; None if it has other values."""
+        return self.as_dates.best
+
+    def plus(self, other: ColumnStatistics, name: str) -> ColumnStatistics:
+        """Add the statistics of another batch of the column ``name``.
+
+        Raises
+        ------
+        DataError
+            If the kinds are incompatible, such as numbers and text, with the column and both batches.
+        """
+        kind = merge_kinds(self.kind, other.kind)
+        if kind is None:
+            raise DataError(
+                f"Column {name!r} has {self.kind.value} in {self.batch} and {other.kind.value} in {other.batch}. "
+                "Read all batches with the same types (for example this column as text), or leave the column out."
+            )
+        return ColumnStatistics(
+            kind=kind,
+            n_rows=self.n_rows + other.n_rows,
+            n_missing=self.n_missing + other.n_missing,
+            as_numbers=self.as_numbers + other.as_numbers,
+            as_dates=self.as_dates + other.as_dates,
+            levels=self.levels + other.levels,
+            declared=self.declared or other.declared,
+            example=self.example or other.example,
+            batch=other.batch if self.kind is Kind.NOTHING else self.batch,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatistics:
+    """Statistics of each column by name, and the number of rows. ``TableStatistics()`` is the identity of ``+``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> first = table_statistics(pd.DataFrame({"age": [40, 50], "colour": ["red", None]}))
+    >>> second = table_statistics(pd.DataFrame({"age": [60.5], "colour": ["blue"]}))
+    >>> both = first + second
+    >>> both.n_rows, both.columns["age"].numbers.high, both.columns["colour"].n_missing
+    (3, 60.5, 1)
+    """
+
+    columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
+    n_rows: int = 0
+
+    def __add__(self, other: TableStatistics) -> TableStatistics:
+        """Add the statistics of another batch with the same columns, in any order."""
+        if not (self.columns and other.columns):
+            return self if self.columns else other
+        for name in [*self.columns, *other.columns]:
+            if name not in self.columns or name not in other.columns:
+                have, lack = (self, other) if name in self.columns else (other, self)
+                raise DataError(
+                    f"Column {name!r} is in {_batch_of(have)} but not in {_batch_of(lack)}. "
+                    "Provide the same columns in every batch (a column may be all missing), or leave it out of all."
+                )
+        columns = {name: column.plus(other.columns[name], name) for name, column in self.columns.items()}
+        return TableStatistics(columns, self.n_rows + other.n_rows)
+
+
+def _batch_of(table: TableStatistics) -> str:
+    return next(iter(table.columns.values())).batch
+
+
+def table_statistics(
+    table: Any, *, name: str = "the table", unread: Iterable[str] = (), max_distinct: int = MAX_DISTINCT
+) -> TableStatistics:
+    """Compute the statistics of one table or batch of any data frame library.
+
+    Parameters
+    ----------
+    table : pandas, polars or pyarrow table, record batch, or two-dimensional array
+        The rows.
+    name : str
+        Name of this batch in messages.
+    unread : names of columns
+        Columns that are not read and count as all missing.
+    max_distinct : int
+        Maximal number of distinct values of a column that are counted; beyond it their number is estimated.
+
+    Raises
+    ------
+    DataError
+        If a column is missing or its name repeats, values are infinite, or a column mixes numbers with text.
+    """
+    batch = open_batch(table)
+    skipped = frozenset(unread)
+    batch.require(skipped)
+    empty = ColumnStatistics(n_rows=batch.n_rows, n_missing=batch.n_rows, batch=name)
+    columns = {
+        column: empty if column in skipped else ColumnStatistics.of(batch.read(column), max_distinct, name)
+        for column in batch.columns
+    }
+    return TableStatistics(columns, batch.n_rows)
