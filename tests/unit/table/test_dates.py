@@ -42,7 +42,7 @@ def test_a_date_survives_being_written(moment, order, clock, data):
 @settings(max_examples=50)
 @given(MOMENTS, st.sampled_from(["", "Z", "+05:00", "-0330", "+02"]))
 def test_iso_times_are_those_of_the_clock_whatever_the_offset(moment, offset):
-    assert read(moment.isoformat() + (offset if moment.isoformat().count(":") else ""), YEAR_FIRST) == days_since_1970(  # noqa: E501
+    assert read(moment.isoformat() + (offset if moment.isoformat().count(":") else ""), YEAR_FIRST) == days_since_1970(
         moment
     )
 
