@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""p(x | C_k): exponential families, one per file, one table.
+"""p(x | C_k): exponential families, one per file, listed in `FAMILIES`.
 
-Each family is a distribution with parameters for K classes and D columns at once, the *facts* (sums over rows)
-that determine it, and its conjugate prior with posterior, predictive and marginal likelihood.
+Each family file holds a distribution with parameters for K classes and D columns at once, its maximum-likelihood
+estimate from sufficient statistics (*facts*: sums over rows), and its conjugate prior with posterior, predictive and
+marginal likelihood. The shared parts: `family` (the interface), `sufficient_statistics`, and `pseudo_observations`
+(the conjugate priors of gamma, beta and Dirichlet).
 
 >>> import numpy as np
 >>> from separatrix import families
 >>> x, R = np.array([[0.0], [1.0], [1.0], [4.0]]), np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
 >>> Poisson = families.FAMILIES["poisson"]
->>> facts = Poisson.facts(x[:2], R[:2]) + Poisson.facts(x[2:], R[2:])  # facts add: any blocks, any order
+>>> facts = Poisson.facts(x[:2], R[:2]) + Poisson.facts(x[2:], R[2:])  # statistics add, in any order
 >>> Poisson.ml(facts).rate.ravel().tolist()
 [0.5, 2.5]
 >>> posterior = Poisson.weak_prior(facts).updated(facts)
@@ -20,20 +22,26 @@ from typing import Any
 
 from separatrix.families.bernoulli import Bernoulli, BetaBernoulli
 from separatrix.families.beta import Beta, ConjugateBeta
-from separatrix.families.categorical import Categorical, DirichletCategorical
+from separatrix.families.categorical import Categorical, DirichletCategorical, ValueCounts, ValuedCategorical
 from separatrix.families.dirichlet import ConjugateDirichlet, Dirichlet
 from separatrix.families.exponential import Exponential, GammaExponential, Lomax
-from separatrix.families.facts import Facts, LevelCounts, LogMoments, Moments, Sums, VectorMoments
 from separatrix.families.family import Density, Family, Prior, weigh
 from separatrix.families.gamma import ConjugateGamma, Gamma
 from separatrix.families.multinomial import DirichletMultinomial, DirichletMultinomialPredictive, Multinomial
 from separatrix.families.multivariate_normal import MultivariateNormal, MultivariateT, NormalWishart, SingularFactsError
-from separatrix.families.normal import Normal, NormalGamma, StudentT
-from separatrix.families.normal_known_variance import NormalKnownVariance, NormalNormal
+from separatrix.families.normal import Normal, NormalGamma, NormalKnownVariance, NormalNormal, StudentT
 from separatrix.families.poisson import GammaPoisson, NegativeBinomial, Poisson
-from separatrix.families.record import FactsError
+from separatrix.families.sufficient_statistics import (
+    Facts,
+    FactsError,
+    LevelCounts,
+    LogMoments,
+    Moments,
+    Sums,
+    VectorMoments,
+)
 
-#: The table: a name, as users write it, and its family.
+#: The families by the names that estimators accept.
 FAMILIES: dict[str, type[Family[Any]]] = {
     "bernoulli": Bernoulli,
     "categorical": Categorical,
@@ -87,6 +95,8 @@ __all__ = [
     "SingularFactsError",
     "StudentT",
     "Sums",
+    "ValueCounts",
+    "ValuedCategorical",
     "VectorMoments",
     "weigh",
 ]

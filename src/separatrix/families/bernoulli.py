@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bernoulli: x in {0, 1}, one when the coin falls heads.                             PRML §2.1, (2.2)
+"""Bernoulli: x in {0, 1}, the outcome of one trial.                                   PRML §2.1, (2.2)
 
     p(x | μ) = μ^x (1 - μ)^(1-x)
     u(x) = x,   h(x) = 1,   η = ln μ/(1-μ),   A = ln(1 + e^η),   E[u] = μ = σ(η)
 
-The parameter kept is η, because 1 - μ has no digits left where μ is near one.
+The stored parameter is η, because 1 - μ loses its precision if μ is near one.
 
 Conjugate prior    μ ~ Beta(a, b):  ν = a + b,  χ = a/(a + b)                              (2.13)
 Posterior          Beta(a + Σx, b + n - Σx)                                                (2.17)
@@ -23,11 +23,8 @@ from scipy import special
 
 from separatrix._array import Array, Float
 from separatrix._special import log_rising
-from separatrix.families.facts import Sums
 from separatrix.families.family import Family, Prior, Size, reject, shape_of, weigh
-from separatrix.families.record import require
-
-__all__ = ["Bernoulli", "BetaBernoulli"]
+from separatrix.families.sufficient_statistics import Sums, require
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Bernoulli(Family[Sums]):
     Parameters
     ----------
     log_odds
-        η = ln μ/(1-μ); -inf and inf are the coins that never change. See `of_probability`.
+        η = ln μ/(1-μ); -inf and inf stand for μ = 0 and μ = 1. See `of_probability`.
 
     Examples
     --------
@@ -56,15 +53,6 @@ class Bernoulli(Family[Sums]):
     def probability(self) -> Float:
         """μ."""
         return np.asarray(special.expit(self.log_odds))
-
-    @staticmethod
-    def u(x: Any) -> Float:
-        """x."""
-        return np.asarray(x, dtype=np.float64)[..., None]
-
-    def log_h(self, x: Any) -> Float:
-        """Zero."""
-        return np.zeros(np.shape(x))
 
     @property
     def natural(self) -> Float:
@@ -124,7 +112,7 @@ class Bernoulli(Family[Sums]):
         """Zeros and ones only."""
         bad = ~(np.isnan(x) | (x == 0) | (x == 1))
         remedy = "Recode the column as 0 and 1, or use another family for it."
-        reject(bad, x, columns, want="only 0 and 1 are possible", remedy=remedy)
+        reject(bad, x, columns, want="a Bernoulli column holds only 0 and 1", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:
@@ -138,9 +126,9 @@ class Bernoulli(Family[Sums]):
         return cls(_log_ratio(facts.total_u[..., 0], facts.count - facts.total_u[..., 0]))
 
     @classmethod
-    def weak_prior(cls, facts: Sums) -> BetaBernoulli:
-        """Beta(1, 1)."""
-        return BetaBernoulli.weak(facts)
+    def weak_prior(cls, facts: Sums, worth: float = 1.0) -> BetaBernoulli:
+        """Beta(worth, worth)."""
+        return BetaBernoulli.weak(facts, worth)
 
 
 @dataclass(frozen=True)
@@ -164,10 +152,10 @@ class BetaBernoulli(Prior[Bernoulli, Sums]):
         require(self, "b", self.b > 0, "positive")
 
     @classmethod
-    def weak(cls, facts: Sums) -> Self:
-        """Beta(1, 1), one of each, whatever the facts."""
-        one = np.ones_like(facts.overall().count)
-        return cls(one, one)
+    def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
+        """Beta(worth, worth): ``worth`` observations of each outcome."""
+        each = np.full_like(facts.overall().count, worth)
+        return cls(each, each)
 
     def updated(self, facts: Sums) -> Self:
         """Count the ones and the zeros."""
@@ -180,7 +168,7 @@ class BetaBernoulli(Prior[Bernoulli, Sums]):
         return Bernoulli(_log_ratio(self.a, self.b))
 
     def predictive(self) -> Bernoulli:
-        """The next x: the same."""
+        """The distribution of the next x, equal to `mode`."""
         return self.mode
 
     def log_marginal(self, facts: Sums) -> Float:
@@ -191,6 +179,6 @@ class BetaBernoulli(Prior[Bernoulli, Sums]):
 
 
 def _log_ratio(a: Float, b: Float) -> Float:
-    """ln a - ln b; ∓inf where one of them is zero."""
+    """ln a - ln b; -inf or inf if one of them is zero."""
     with np.errstate(divide="ignore"):
         return np.log(a) - np.log(b)

@@ -5,11 +5,11 @@
     u(x) = (ln x, ln(1-x)),   h(x) = 1/(x (1-x)),   η = (a, b),   A = ln B(a, b),
     E[u] = (ψ(a) - ψ(a+b), ψ(b) - ψ(a+b))
 
-It is the Dirichlet distribution of (x, 1-x): facts and equations are shared with it (`simplex`).
+It is the Dirichlet distribution of (x, 1-x): statistics and equations are shared with `dirichlet`.
 
 Conjugate prior    exp(ν a χ_1 + ν b χ_2) / B(a, b)^ν: ν observations with mean logs χ
 Posterior          the same with the observations added
-Predictive, marginal: ratios of the normaliser, a double integral over ln a and ln b done by the trapezoidal rule
+Predictive, marginal: ratios of the normaliser, a double integral over ln a and ln b computed by the trapezoidal rule
                    on a sinh-spaced grid to 1e-8 (about a millisecond for each value of the predictive)
 """
 
@@ -23,13 +23,16 @@ import numpy as np
 
 from separatrix._array import Array, Float
 from separatrix._special import log_beta, log_minus_digamma
-from separatrix.families.dirichlet import ConjugateSimplex, log_gamma_draws, maximum_likelihood
-from separatrix.families.facts import LogMoments
-from separatrix.families.family import Family, Size, linear_log_density_sum, reject, shape_of
-from separatrix.families.record import require
-from separatrix.families.simplex import centre, log_kernel, maximum
-
-__all__ = ["Beta", "ConjugateBeta"]
+from separatrix.families.dirichlet import (
+    ConjugateSimplex,
+    centre,
+    log_gamma_draws,
+    log_kernel,
+    maximum,
+    maximum_likelihood,
+)
+from separatrix.families.family import Family, Size, reject, shape_of
+from separatrix.families.sufficient_statistics import LogMoments, require
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Beta(Family[LogMoments]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the mean logs. Where x hardly varies, `ml` keeps more digits."""
+        """From the mean logs; `ml` is more accurate if x hardly varies."""
         return cls.of_natural(maximum(*centre(np.asarray(mean_u, dtype=np.float64))))
 
     def log_density(self, x: Any) -> Float:
@@ -111,12 +114,8 @@ class Beta(Family[LogMoments]):
         inside = log_kernel(self.natural, parts, np.zeros(2)) - np.log(parts).sum(axis=-1)
         return np.where(ok, inside, -np.inf)
 
-    def log_density_sum(self, x: Array) -> Float:
-        """Matrix products."""
-        return linear_log_density_sum(self, x)
-
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Proportions; what rounds to 0 or 1 becomes the float next to it."""
+        """Proportions; draws that round to 0 or 1 are replaced by the nearest float inside (0, 1)."""
         draws = log_gamma_draws(rng, self.natural, shape_of(size, (*self.batch, 2)))
         x = 1.0 / (1.0 + np.exp(np.minimum(draws[..., 1] - draws[..., 0], 700.0)))
         return np.clip(x, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
@@ -125,7 +124,13 @@ class Beta(Family[LogMoments]):
     def check_support(x: Array, columns: Sequence[str]) -> None:
         """Strictly between zero and one."""
         remedy = "Divide percentages by 100; for exact 0 or 1 use another family (normal, or bernoulli)."
-        reject(~(np.isnan(x) | ((x > 0) & (x < 1))), x, columns, want="proportions lie between 0 and 1", remedy=remedy)
+        reject(
+            ~(np.isnan(x) | ((x > 0) & (x < 1))),
+            x,
+            columns,
+            want="a beta column holds values strictly between 0 and 1",
+            remedy=remedy,
+        )
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:
@@ -138,9 +143,9 @@ class Beta(Family[LogMoments]):
         return cls.of_natural(maximum_likelihood(facts))
 
     @classmethod
-    def weak_prior(cls, facts: LogMoments) -> ConjugateBeta:
-        """One observation with the overall mean and gaps."""
-        return ConjugateBeta.weak(facts)
+    def weak_prior(cls, facts: LogMoments, worth: float = 1.0) -> ConjugateBeta:
+        """``worth`` observations with the overall mean and gaps."""
+        return ConjugateBeta.weak(facts, worth)
 
 
 @dataclass(frozen=True)

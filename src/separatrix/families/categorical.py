@@ -11,9 +11,11 @@ Posterior          Dirichlet(α + counts)                                       
 Predictive         categorical with μ = α/Σα
 Marginal           Π_l Γ(α_l + n_l)/Γ(α_l) · Γ(Σα)/Γ(Σα + n)
 
-Columns may differ in their number of levels: arrays are padded to the largest. A code beyond a column's
-levels was never seen. Maximum likelihood gives it probability zero; a prior gives it what it gives a level
-with count zero, (pseudo-count)/Σα: a defined answer, on top of probabilities that sum to one without it.
+Columns may differ in their number of levels: arrays are padded to the largest number. A code beyond the levels of its
+column did not occur in the training rows. Maximum likelihood gives it probability zero; a prior gives it the
+probability of a level with count zero, (pseudo-count)/Σα, in addition to probabilities that already sum to one.
+
+`ValueCounts` and `ValuedCategorical` do the same for columns that hold any values instead of codes.
 """
 
 from __future__ import annotations
@@ -25,13 +27,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import special
 
-from separatrix._array import Array, Float
+from separatrix._array import Array, Codes, Float
 from separatrix._special import log_rising
-from separatrix.families.facts import LevelCounts, one_hot
+from separatrix.exceptions import DataError
 from separatrix.families.family import Family, Prior, Size, reject, shape_of
-from separatrix.families.record import FactsError, require
-
-__all__ = ["Categorical", "DirichletCategorical"]
+from separatrix.families.sufficient_statistics import FactsError, LevelCounts, one_hot, require
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Categorical(Family[LevelCounts]):
     log_probability
         ln μ (..., L); -inf for impossible levels and for padding.
     log_unseen
-        What a code that is no level of its column gets.
+        ln p of a code that is not a level of its column.
 
     Examples
     --------
@@ -66,10 +66,6 @@ class Categorical(Family[LevelCounts]):
         x = np.asarray(x, dtype=np.float64)
         return np.asarray((x[..., None] == np.arange(1 + x.max(initial=0.0))).astype(np.float64))
 
-    def log_h(self, x: Any) -> Float:
-        """Zero."""
-        return np.zeros(np.shape(x))
-
     @property
     def natural(self) -> Float:
         """ln μ."""
@@ -87,7 +83,7 @@ class Categorical(Family[LevelCounts]):
 
     @property
     def mean(self) -> Float:
-        """The mean of the code, which means something for ordered levels only."""
+        """The mean of the code; meaningful for ordered levels only."""
         return np.asarray(self.probability @ np.arange(self.probability.shape[-1]))
 
     @property
@@ -103,19 +99,19 @@ class Categorical(Family[LevelCounts]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """μ = the share of each level."""
+        """μ = the fraction of each level."""
         with np.errstate(divide="ignore"):
             return cls(np.log(np.asarray(mean_u, dtype=np.float64)))
 
     @property
     def _table(self) -> Float:
-        """ln p of every code 0 .. L, where L stands for all codes beyond."""
+        """ln p of the codes 0 .. L; the last entry applies to all codes from L on."""
         unseen = self.log_unseen[..., None]
         padded = np.where(np.isneginf(self.log_probability), unseen, self.log_probability)
         return np.concatenate([padded, unseen], axis=-1)
 
     def log_density(self, x: Any) -> Float:
-        """Look it up."""
+        """Table lookup."""
         x = np.asarray(x, dtype=np.float64)
         L = self.log_probability.shape[-1]
         shape = np.broadcast_shapes(x.shape, self.batch)
@@ -125,7 +121,7 @@ class Categorical(Family[LevelCounts]):
         return np.where((x >= 0) & (x == np.floor(x)), found, -np.inf)
 
     def log_density_sum(self, x: Array) -> Float:
-        """One product of the sparse indicators with the table."""
+        """One product of sparse indicators with the table of log probabilities."""
         x, table = np.asarray(x, dtype=np.float64), self._table
         return np.asarray(one_hot(x, table.shape[-1]) @ table.reshape(len(table), -1).T)
 
@@ -145,19 +141,19 @@ class Categorical(Family[LevelCounts]):
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LevelCounts:
-        """How often each code."""
+        """Count of each code."""
         return LevelCounts.of(x, R)
 
     @classmethod
     def ml(cls, facts: LevelCounts) -> Self:
-        """Shares."""
+        """Relative frequencies."""
         facts.require_some()
         return cls.of_mean_u(facts.counts / facts.total[..., None])
 
     @classmethod
-    def weak_prior(cls, facts: LevelCounts) -> DirichletCategorical:
-        """One of each level seen in any class."""
-        return DirichletCategorical.weak(facts)
+    def weak_prior(cls, facts: LevelCounts, worth: float = 1.0) -> DirichletCategorical:
+        """``worth`` observations of each level that occurs in any class."""
+        return DirichletCategorical.weak(facts, worth)
 
 
 @dataclass(frozen=True)
@@ -167,9 +163,9 @@ class DirichletCategorical(Prior[Categorical, LevelCounts]):
     Parameters
     ----------
     alpha
-        (..., L); zero where a column has no such level.
+        (..., L); zero if a column has no such level.
     unseen
-        The pseudo-count that a level never seen would have had.
+        The pseudo-count of a level that did not occur.
     """
 
     alpha: Float
@@ -181,10 +177,10 @@ class DirichletCategorical(Prior[Categorical, LevelCounts]):
         require(self, "unseen", self.unseen > 0, "positive")
 
     @classmethod
-    def weak(cls, facts: LevelCounts) -> Self:
-        """One of each level seen in any class."""
-        facts.overall()
-        return cls.symmetric(1.0, facts.levels)
+    def weak(cls, facts: LevelCounts, worth: float = 1.0) -> Self:
+        """``worth`` observations of each level that occurs in any class."""
+        facts.overall()  # raises if a column has no values
+        return cls.symmetric(worth, facts.levels)
 
     @classmethod
     def symmetric(cls, alpha: float, levels: Any) -> Self:
@@ -198,11 +194,11 @@ class DirichletCategorical(Prior[Categorical, LevelCounts]):
         return type(self)(self.alpha + self._counts(facts), self.unseen)
 
     def _counts(self, facts: LevelCounts) -> Float:
-        """The counts, over the levels that this prior has."""
+        """The counts of the levels of this prior; raises if other levels occur."""
         L = self.alpha.shape[-1]
         counts = facts.padded(max(L, facts.counts.shape[-1]))
         extra = (counts[..., L:] > 0).any(axis=-1) | ((counts[..., :L] > 0) & (self.alpha == 0)).any(axis=-1)
-        FactsError.unless(~extra, "a code that the prior has no level for", "give the prior more levels")
+        FactsError.unless(~extra, "a code without a level in the prior", "give the prior more levels")
         return counts[..., :L]
 
     @property
@@ -213,7 +209,7 @@ class DirichletCategorical(Prior[Categorical, LevelCounts]):
         return Categorical(probability.log_probability, np.log(self.unseen / total))
 
     def predictive(self) -> Categorical:
-        """The next x: the same."""
+        """The distribution of the next x, equal to `mode`."""
         return self.mode
 
     def log_marginal(self, facts: LevelCounts) -> Float:
@@ -221,3 +217,120 @@ class DirichletCategorical(Prior[Categorical, LevelCounts]):
         counts, real = self._counts(facts), self.alpha > 0
         levels = np.where(real, log_rising(np.where(real, self.alpha, 1.0), counts), 0.0)
         return np.asarray(levels.sum(axis=-1) - log_rising(self.alpha.sum(axis=-1), counts.sum(axis=-1)))
+
+
+# -- categories by value ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """Weighted counts (K, D, L) of the values of each column: ``counts[k, d, l]`` belongs to ``values[d][l]``.
+
+    A categorical column may hold any numbers or text, and the set of values may grow: adding counts takes the union of
+    the values. Values are sorted and distinct; columns with fewer values than L are padded with zeros.
+    """
+
+    values: tuple[Array, ...]
+    counts: Float
+
+    @classmethod
+    def of(cls, x: Array, R: Array) -> ValueCounts:
+        """Count the values of rows x (n, D) with responsibilities R (n, K)."""
+        counted = R.any(axis=1)
+        if not counted.all():  # the values of rows of weight zero are not categories
+            x, R = x[counted], R[counted]
+        distinct = [np.unique(column) for column in x.T]  # NaN is last, and occurs once
+        values = tuple(v[:-1] if len(v) and np.isnan(v[-1]) else v for v in distinct)
+        L = max(1, *(len(v) for v in values))
+        return cls(values, LevelCounts.of(_codes_of(x, values), R).padded(L)[..., :L])
+
+    def __add__(self, other: ValueCounts) -> ValueCounts:
+        """Values that occur on one side only have count zero on the other."""
+        if all(map(np.array_equal, self.values, other.values)):
+            return ValueCounts(self.values, self.counts + other.counts)
+        values = tuple(_united(a, b) for a, b in zip(self.values, other.values, strict=True))
+        return ValueCounts(values, self._over(values) + other._over(values))
+
+    def _over(self, values: tuple[Array, ...]) -> Float:
+        """The counts in the order of ``values``, a superset of these values."""
+        K, D, _ = self.counts.shape
+        wide = np.zeros((K, D, max(1, *(len(v) for v in values))))
+        for d, (few, many) in enumerate(zip(self.values, values, strict=True)):
+            wide[:, d, np.searchsorted(many, few)] = self.counts[:, d, : len(few)]
+        return wide
+
+    def __getitem__(self, index: Any) -> ValueCounts:
+        """Some classes; or ``[:, columns]``, some columns."""
+        if isinstance(index, tuple):
+            _, columns = index
+            return ValueCounts(tuple(self.values[d] for d in columns), self.counts[:, columns])
+        return ValueCounts(self.values, self.counts[index])
+
+    def renamed(self, column: int, values: Array) -> ValueCounts:
+        """Replace the codes of a column by the values they stand for, in the order of the codes."""
+        named = values[self.values[column].astype(np.intp)]
+        return ValueCounts((*self.values[:column], named, *self.values[column + 1 :]), self.counts)
+
+    @property
+    def levels(self) -> Codes:
+        """Number of values of each column, (D,)."""
+        return np.array([len(v) for v in self.values])
+
+    @property
+    def total(self) -> Float:
+        """Observations per class and column."""
+        return self.by_code.total
+
+    @property
+    def by_code(self) -> LevelCounts:
+        """The counts without their values."""
+        return LevelCounts(self.counts)
+
+
+@dataclass(frozen=True)
+class ValuedCategorical:
+    """A categorical distribution over the given values of each column; text is represented by its codes."""
+
+    values: tuple[Array, ...]
+    by_code: Categorical
+
+    @classmethod
+    def of(cls, facts: ValueCounts, by_code: Categorical) -> ValuedCategorical:
+        """A distribution over the values of the counts, or over the codes of text."""
+        return cls(tuple(np.arange(len(v)) if v.dtype.kind == "U" else v for v in facts.values), by_code)
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Σ_d ln p(x_nd | class k), (n, K); an unknown value gets the mass of the pseudo-count, NaN is left out."""
+        return self.by_code.log_density_sum(_codes_of(x, self.values))
+
+    def __getitem__(self, index: Any) -> ValuedCategorical:
+        """Some classes."""
+        return ValuedCategorical(self.values, self.by_code[index])
+
+    def sample(self, rng: np.random.Generator, size: int) -> Float:
+        """Values of one class, (size, D)."""
+        codes = self.by_code.sample(rng, size).astype(np.intp)
+        return np.stack([v[c] for v, c in zip(self.values, codes.T, strict=True)], axis=1).astype(np.float64)
+
+
+def _codes_of(x: Array, values: Sequence[Array]) -> Float:
+    """Positions of x (n, D) in the sorted values of each column; unknown values get the largest number of values."""
+    unseen = max((len(v) for v in values), default=0)
+    codes = np.full(x.shape, float(unseen))
+    for d, known in enumerate(values):
+        column = x[:, d]
+        at = np.minimum(np.searchsorted(known, column), max(len(known) - 1, 0))
+        hit = known[at] == column if len(known) else np.zeros(len(column), dtype=bool)
+        codes[hit, d] = at[hit]
+    codes[np.isnan(x)] = np.nan
+    return codes
+
+
+def _united(a: Array, b: Array) -> Array:
+    if (a.dtype.kind == "U") != (b.dtype.kind == "U") and len(a) and len(b):
+        text, numbers = (a, b) if a.dtype.kind == "U" else (b, a)
+        raise DataError(
+            f"A categorical column contains text in one part of the rows ({str(text[0])!r}) and numbers in another "
+            f"({numbers[0]:g}). Convert it to one type."
+        )
+    return np.union1d(a, b)

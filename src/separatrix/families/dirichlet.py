@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dirichlet: a row of D positive shares that sum to one.                             PRML (2.38)
+"""Dirichlet: a row of D positive fractions that sum to one.                          PRML (2.38)
 
     p(x | α) = Γ(s)/Π_d Γ(α_d) · Π_d x_d^(α_d - 1),   s = Σα
     u(x) = ln x,   h(x) = 1/Π x_d,   η = α,   A = Σ lnΓ(α_d) - lnΓ(s),   E[u_d] = ψ(α_d) - ψ(s)
 
 Conjugate prior    exp(ν Σ α_d χ_d - ν A(α)): ν observations with mean logs χ
 Posterior          the same with the observations added
-Predictive, marginal: ratios of the normaliser, an integral over α. With two shares it is done by quadrature
+Predictive, marginal: ratios of the normaliser, an integral over α. With two components it is computed by quadrature
                    to 1e-8 (see `beta`); with more by Laplace's method in ln α, relative error O(1/ν), of
                    which the ratio keeps O(1/ν²)
+
+Everything is computed from the log likelihood of one observation with mean logs χ,
+
+    k(α) = Σ_j α_j χ_j - Σ_j lnΓ(α_j) + lnΓ(s),        χ_j = ln m_j - g_j.
+
+χ is stored as m (positive, sums to one) and the gaps g, because with p = α/s the large terms then cancel on paper:
+
+    k(α) = -s KL(p ‖ m) - Σ_j α_j g_j + ½ Σ_j ln α_j - ½ ln s - ½(C-1) ln 2π - Σ_j δ(α_j) + δ(s)
+
+The normaliser of the conjugate prior exp(ν k(α)) has no closed form. In the coordinates θ = ln α it is one smooth
+peak with tails e^{(ν+1)θ}: two components are integrated by the trapezoidal rule on a sinh-spaced grid (error below
+1e-8), more by Laplace's approximation.
 """
 
 from __future__ import annotations
@@ -22,23 +34,138 @@ import numpy as np
 from scipy import special
 
 from separatrix._array import Array, Float
-from separatrix._special import log_minus_digamma
+from separatrix._special import (
+    LOG_SQRT_2PI,
+    divergence,
+    log_minus_digamma,
+    root_of_decreasing,
+    stirling_error,
+    trigamma_excess,
+)
 from separatrix.exceptions import DataError
-from separatrix.families.facts import LogMoments
-from separatrix.families.family import Family, Size, reject, shape_of
-from separatrix.families.multinomial import reject_missing
-from separatrix.families.pseudo import PseudoObservations, metropolis
-from separatrix.families.record import FactsError, require
-from separatrix.families.simplex import centre, log_kernel, log_partition, maximum, mode_of_log
+from separatrix.families.family import Family, Size, reject, reject_missing, shape_of
+from separatrix.families.pseudo_observations import PseudoObservations, metropolis, sinh_grid
+from separatrix.families.sufficient_statistics import FactsError, LogMoments, require
 
-__all__ = ["ConjugateDirichlet", "ConjugateSimplex", "Dirichlet"]
+NORMALISERS_PER_BATCH = 128  # integrated together, in some tens of MB of grid
 
-SUMS_TO_ONE = 1e-8  # how far a row may be from one and still be called shares
+
+def log_kernel(alpha: Float, m: Float, g: Float) -> Float:
+    """k(α), summed over the last axis."""
+    s = alpha.sum(axis=-1)
+    fit = s * divergence(alpha / s[..., None], m).sum(axis=-1) + (alpha * g).sum(axis=-1)
+    spread = 0.5 * (np.log(alpha).sum(axis=-1) - np.log(s)) - (alpha.shape[-1] - 1) * LOG_SQRT_2PI
+    return np.asarray(spread - fit - stirling_error(alpha).sum(axis=-1) + stirling_error(s))
+
+
+def centre(chi: Float) -> tuple[Float, Float]:
+    """m and g with ln m - g = χ, and Σ m = 1."""
+    m = special.softmax(np.maximum(chi, chi.max(axis=-1, keepdims=True) - 600), axis=-1)
+    return m, np.log(m) - chi
+
+
+def slack(m: Float, g: Float) -> Float:
+    """-ln Σ_j e^χ_j: positive if χ can be the mean of logs of a vector that varies."""
+    missing = np.minimum(-(m * np.expm1(-g)).sum(axis=-1), 0.5)  # 1 - Σ e^χ if that is small
+    far = -special.logsumexp(np.log(m) - g, axis=-1)
+    return np.asarray(np.where(missing < 0.5, -np.log1p(-missing), far))
+
+
+def maximum(m: Float, g: Float) -> Float:
+    """The α with ψ(α_j) - ψ(s) = χ_j for all j; `slack` must be positive.
+
+    With α_j = s m_j e^ρ_j the equations are ρ_j = F(α_j) - F(s) - g_j and Σ m_j (e^ρ_j - 1) = 0, both free of
+    cancellation. For given s each ρ_j is one root; the sum then decreases in s and has one root itself.
+    """
+
+    def excess(t: Float) -> tuple[Float, Float]:
+        s = np.exp(t)
+        rho = _log_ratios(s, m, g)
+        w = trigamma_excess(s[..., None] * m * np.exp(rho))
+        slope = -(m * np.exp(rho) * (w - trigamma_excess(s)[..., None]) / (1 + w)).sum(axis=-1)
+        return (m * np.expm1(rho)).sum(axis=-1), slope
+
+    start = 0.5 * (m.shape[-1] - 1) / slack(m, g)
+    s = np.exp(root_of_decreasing(excess, np.log(start)))
+    return np.asarray(s[..., None] * m * np.exp(_log_ratios(s, m, g)))
+
+
+def _log_ratios(s: Float, m: Float, g: Float) -> Float:
+    """ρ_j = ln(α_j / s m_j) for given s."""
+    s = s[..., None]
+    y = np.log(s * m) - log_minus_digamma(s) - g  # = ψ(α_j); start as Minka (2000) inverts ψ
+    log_alpha = np.where(y > -2.22, np.logaddexp(y, -np.log(2)), -np.log(np.maximum(-y - np.euler_gamma, 1e-2)))
+
+    def excess(rho: Float) -> tuple[Float, Float]:
+        alpha = s * m * np.exp(rho)
+        value = log_minus_digamma(alpha) - log_minus_digamma(s) - g - rho
+        return value, -1.0 - trigamma_excess(alpha)
+
+    return root_of_decreasing(excess, log_alpha - np.log(s * m))
+
+
+def mode_of_log(nu: Float, m: Float, g: Float) -> tuple[Float, Float]:
+    """The mode over θ = ln α of ν k(α) + Σθ, and minus the Hessian there. Newton's method from `maximum`."""
+    theta = np.log(maximum(m, g))
+    n = nu[..., None]
+    for _ in range(50):
+        alpha = np.exp(theta)
+        s = alpha.sum(axis=-1, keepdims=True)
+        rho = np.log(alpha / (s * m))
+        gradient = 1.0 + n * alpha * (log_minus_digamma(alpha) - log_minus_digamma(s) - g - rho)
+        precision = _precision(n, alpha, s)
+        step = np.linalg.solve(precision, gradient[..., None])[..., 0]
+        step *= np.minimum(1.0, 2.0 / np.maximum(np.abs(step).max(axis=-1, keepdims=True), 2.0))
+        theta = theta + step
+        if np.all(np.abs(step) < 1e-7):  # only the position of the grid depends on it
+            break
+    return theta, precision
+
+
+def _precision(n: Float, alpha: Float, s: Float) -> Float:
+    """ν (diag α²ψ'(α) - ψ'(s) αα') + I; at the mode this is minus the Hessian in θ."""
+    diagonal = n * alpha * (1 + trigamma_excess(alpha)) + 1.0
+    outer = alpha[..., :, None] * alpha[..., None, :] * ((1 + trigamma_excess(s)) / s)[..., None]
+    return np.asarray(np.eye(alpha.shape[-1]) * diagonal[..., None] - n[..., None] * outer)
+
+
+def log_partition(nu: Float, m: Float, g: Float) -> Float:
+    """ln ∫ exp(ν k(α)) dα: by quadrature for two components, by Laplace's method for more."""
+    C = m.shape[-1]
+    flat = nu.reshape(-1), m.reshape(-1, C), g.reshape(-1, C)
+    method = by_quadrature if C == 2 else by_laplace
+    parts = [
+        method(*(a[i : i + NORMALISERS_PER_BATCH] for a in flat)) for i in range(0, nu.size, NORMALISERS_PER_BATCH)
+    ]
+    return np.concatenate([np.zeros(0), *parts]).reshape(nu.shape)
+
+
+def by_laplace(nu: Float, m: Float, g: Float) -> Float:
+    """`log_partition` of a batch (B,), (B, C), (B, C), with a normal approximation of the integrand in ln α."""
+    theta, precision = mode_of_log(nu, m, g)
+    peak = nu * log_kernel(np.exp(theta), m, g) + theta.sum(axis=-1)
+    return np.asarray(peak + theta.shape[-1] * LOG_SQRT_2PI - 0.5 * np.asarray(np.linalg.slogdet(precision)[1]))
+
+
+def by_quadrature(nu: Float, m: Float, g: Float) -> Float:
+    """`log_partition` of a batch (B,), (B, 2), (B, 2) on a grid scaled by the covariance at the mode."""
+    theta, precision = mode_of_log(nu, m, g)
+    L = np.linalg.cholesky(np.linalg.inv(precision))
+    z, log_weight = sinh_grid(nu)
+    nodes = np.stack(np.meshgrid(z, z, indexing="ij"), axis=-1).reshape(-1, 2)
+    weight = (log_weight[:, None] + log_weight).ravel()
+    at = np.clip(theta[:, None, :] + np.einsum("bij,vj->bvi", L, nodes), -700.0, 700.0)
+    value = log_kernel(np.exp(at), m[:, None, :], g[:, None, :]) * nu[:, None] + at.sum(axis=-1)
+    scale = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1)
+    return np.asarray(special.logsumexp(value + weight, axis=-1) + scale)
+
+
+MAX_SUM_ERROR = 1e-8  # largest |Σ_d x_d - 1| of a valid row
 
 
 @dataclass(frozen=True)
 class Dirichlet(Family[LogMoments]):
-    """p(x) = Γ(Σα)/ΠΓ(α_d) Π x_d^(α_d - 1) for a row x of shares.
+    """p(x) = Γ(Σα)/ΠΓ(α_d) Π x_d^(α_d - 1) for a row x of fractions that sum to one.
 
     Parameters
     ----------
@@ -102,37 +229,37 @@ class Dirichlet(Family[LogMoments]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the mean logs. Where x hardly varies, `ml` keeps more digits."""
+        """From the mean logs; `ml` is more accurate if x hardly varies."""
         return cls(maximum(*centre(np.asarray(mean_u, dtype=np.float64))))
 
     def log_density(self, x: Any) -> Float:
-        """The kernel at x, and ln h."""
+        """The kernel at x plus ln h."""
         x = np.asarray(x, dtype=np.float64)
-        ok = (x > 0).all(axis=-1) & (np.abs(x.sum(axis=-1) - 1) <= SUMS_TO_ONE)
+        ok = (x > 0).all(axis=-1) & (np.abs(x.sum(axis=-1) - 1) <= MAX_SUM_ERROR)
         x = np.where(ok[..., None], x, 1.0 / x.shape[-1])
         return np.where(ok, log_kernel(self.alpha, x, np.zeros_like(x)) - np.log(x).sum(axis=-1), -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Normalised gamma draws, by their logarithms: small α make shares that are far below one."""
+        """Normalised gamma draws, computed from their logarithms because small α make them underflow."""
         draws = log_gamma_draws(rng, self.alpha, shape_of(size, self.alpha.shape))
         return np.asarray(np.maximum(special.softmax(draws, axis=-1), np.finfo(np.float64).tiny))
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
         """Positive, and each row sums to one."""
-        reject_missing(x, columns)
-        remedy = "Replace zeros by a small share, or use another family."
-        reject(~((x > 0) & (x < 1)), x, columns, want="shares lie between 0 and 1", remedy=remedy)
-        off = np.flatnonzero(np.abs(x.sum(axis=1) - 1) > SUMS_TO_ONE)
+        reject_missing(x, columns, remedy="The columns are parts of a whole: drop those rows, or use another family.")
+        remedy = "Replace zeros by a small fraction, or use another family."
+        reject(~((x > 0) & (x < 1)), x, columns, want="fractions lie strictly between 0 and 1", remedy=remedy)
+        off = np.flatnonzero(np.abs(x.sum(axis=1) - 1) > MAX_SUM_ERROR)
         if len(off):
             raise DataError(
                 f"Row {off[0]} of columns {columns[0]!r} .. {columns[-1]!r} sums to {x[off[0]].sum():.10g}, "
-                "but shares sum to 1. Divide each row by its sum."
+                "but the fractions of a row must sum to 1. Divide each row by its sum."
             )
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:
-        """Count, mean and gap of each share."""
+        """Count, mean and gap of each fraction."""
         x = np.asarray(x, dtype=np.float64)
         return LogMoments.of(x[:, None, :], R)[:, 0]
 
@@ -142,28 +269,21 @@ class Dirichlet(Family[LogMoments]):
         return cls(maximum_likelihood(facts))
 
     @classmethod
-    def weak_prior(cls, facts: LogMoments) -> ConjugateDirichlet:
-        """One observation with the overall mean and gaps."""
-        return ConjugateDirichlet.weak(facts)
+    def weak_prior(cls, facts: LogMoments, worth: float = 1.0) -> ConjugateDirichlet:
+        """``worth`` observations with the overall mean and gaps."""
+        return ConjugateDirichlet.weak(facts, worth)
 
 
 D = TypeVar("D", bound=Family[LogMoments])
 
 
 class ConjugateSimplex(PseudoObservations[D]):
-    """What the conjugate priors of beta and Dirichlet share."""
+    """Base class of the conjugate priors of beta and Dirichlet."""
 
     @staticmethod
     @abstractmethod
     def distribution(alpha: Float) -> D:
         """The distribution with natural parameters α."""
-
-    @classmethod
-    def weak(cls, facts: LogMoments) -> Self:
-        """One observation with the mean and gaps of all classes."""
-        overall = facts.overall()
-        FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
-        return cls.of_facts(overall, worth=1.0)
 
     @property
     def mean_gap(self) -> Float:
@@ -206,7 +326,7 @@ class ConjugateDirichlet(ConjugateSimplex[Dirichlet]):
 
     @staticmethod
     def parts(x: Any) -> Float:
-        """The shares themselves."""
+        """x itself."""
         return np.asarray(x)
 
     @staticmethod
@@ -216,7 +336,7 @@ class ConjugateDirichlet(ConjugateSimplex[Dirichlet]):
 
 
 def maximum_likelihood(facts: LogMoments) -> Float:
-    """α (..., C) from facts about shares."""
+    """α (..., C) from the statistics of fractions."""
     facts.require_some()
     remedy = "drop the column or the class, or use a prior"
     FactsError.unless(~facts.is_constant, "all values are equal", remedy)
@@ -224,5 +344,5 @@ def maximum_likelihood(facts: LogMoments) -> Float:
 
 
 def log_gamma_draws(rng: np.random.Generator, shape: Float, size: tuple[int, ...]) -> Float:
-    """ln of gamma draws, also where the draw itself is below every float: G(a) = G(a+1) U^(1/a)."""
+    """ln of gamma draws, accurate even if the draw underflows: G(a) = G(a+1) U^(1/a)."""
     return np.log(rng.standard_gamma(shape + 1, size)) - rng.standard_exponential(size) / shape

@@ -20,11 +20,8 @@ import numpy as np
 
 from separatrix._array import Array, Float
 from separatrix._special import log1p_ratio, log_rising
-from separatrix.families.facts import Sums
-from separatrix.families.family import Density, Family, Prior, Size, linear_log_density_sum, reject, shape_of
-from separatrix.families.record import FactsError, require
-
-__all__ = ["Exponential", "GammaExponential", "Lomax"]
+from separatrix.families.family import Density, Family, Prior, Size, reject, shape_of
+from separatrix.families.sufficient_statistics import FactsError, Sums, require
 
 
 @dataclass(frozen=True)
@@ -46,15 +43,6 @@ class Exponential(Family[Sums]):
 
     def _check(self) -> None:
         require(self, "rate", self.rate > 0, "positive")
-
-    @staticmethod
-    def u(x: Any) -> Float:
-        """x."""
-        return np.asarray(x, dtype=np.float64)[..., None]
-
-    def log_h(self, x: Any) -> Float:
-        """Zero."""
-        return np.zeros(np.shape(x))
 
     @property
     def natural(self) -> Float:
@@ -96,10 +84,6 @@ class Exponential(Family[Sums]):
         x = np.asarray(x, dtype=np.float64)
         return np.where(x >= 0, np.log(self.rate) - self.rate * x, -np.inf)
 
-    def log_density_sum(self, x: Array) -> Float:
-        """Matrix products."""
-        return linear_log_density_sum(self, x)
-
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """Waiting times."""
         return rng.exponential(self.mean, shape_of(size, self.batch))
@@ -124,14 +108,14 @@ class Exponential(Family[Sums]):
         return cls.of_mean_u(facts.mean_u)
 
     @classmethod
-    def weak_prior(cls, facts: Sums) -> GammaExponential:
-        """One observation at the overall mean."""
-        return GammaExponential.weak(facts)
+    def weak_prior(cls, facts: Sums, worth: float = 1.0) -> GammaExponential:
+        """``worth`` observations at the overall mean."""
+        return GammaExponential.weak(facts, worth)
 
 
 @dataclass(frozen=True)
 class GammaExponential(Prior[Exponential, Sums]):
-    """b ~ Gamma(a0, b0): ``shape`` a0 = 1 + earlier observations, ``rate`` b0 = the sum of them."""
+    """b ~ Gamma(a0, b0): ``shape`` a0 = 1 + the number of earlier observations, ``rate`` b0 = their sum."""
 
     shape: Float
     rate: Float
@@ -141,11 +125,11 @@ class GammaExponential(Prior[Exponential, Sums]):
         require(self, "rate", self.rate > 0, "positive")
 
     @classmethod
-    def weak(cls, facts: Sums) -> Self:
-        """One observation at the mean of all classes: Gamma(2, mean). Free of units."""
+    def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
+        """``worth`` observations at the mean of all classes: Gamma(1 + worth, worth mean). Independent of units."""
         pooled = facts.overall()
         _require_scale(pooled, overall=True)
-        return cls(np.asarray(2.0), pooled.mean_u[..., 0])
+        return cls(np.asarray(1.0 + worth), worth * pooled.mean_u[..., 0])
 
     def updated(self, facts: Sums) -> Self:
         """Add observations and their sum."""
@@ -153,16 +137,16 @@ class GammaExponential(Prior[Exponential, Sums]):
 
     @property
     def mode(self) -> Exponential:
-        """b = (a0 - 1)/b0, where the mean 1/b has its posterior mean; needs a0 > 1."""
+        """b = (a0 - 1)/b0, the inverse of the posterior mean of 1/b; needs a0 > 1."""
         require(self, "shape", self.shape > 1, "above 1 for a mode")
         return Exponential((self.shape - 1) / self.rate)
 
     def predictive(self) -> Lomax:
-        """A power law in the tail."""
+        """The Lomax distribution, with a power-law tail."""
         return Lomax(self.shape, self.rate)
 
     def log_marginal(self, facts: Sums) -> Float:
-        """In closed form."""
+        """The closed form above."""
         a, b, n, total = self.shape, self.rate, facts.count, facts.total_u[..., 0]
         return log_rising(a, n) - a * log1p_ratio(total, b) - n * np.log(b + total)
 

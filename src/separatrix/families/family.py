@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every family is: p(x | η) = h(x) exp(η'u(x) - A(η)), with A = -ln g.          PRML (2.194)
+"""The interface of every family: p(x | η) = h(x) exp(η'u(x) - A(η)), with A = -ln g.          PRML (2.194)
 
 Three kinds of object. A *distribution* (`Family`) holds parameters for K classes and D columns. A *prior*
-(`Prior`) is conjugate, p(η | χ, ν) ∝ exp(ν η'χ - ν A(η)) (2.229): ν earlier observations whose u had mean χ;
-each one says how its familiar parameters read as ν and χ. A *predictive* (`Density`) is what is left when
-the parameters are integrated out.
+(`Prior`) is conjugate, p(η | χ, ν) ∝ exp(ν η'χ - ν A(η)) (2.229): ν earlier observations whose u had mean χ; the
+docstring of each prior relates its usual parameters to ν and χ. A *predictive* (`Density`) is the distribution of x
+with the parameters integrated out.
 
 Two theorems about conjugate priors are used throughout (Diaconis & Ylvisaker 1979). The mode of p(η | χ, ν)
 is where E[u | η] = χ: maximum likelihood with the earlier observations counted in. And the posterior mean of
@@ -21,18 +21,16 @@ import numpy as np
 
 from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
-from separatrix.families.facts import Facts
-from separatrix.families.record import Record
-
-__all__ = ["Density", "Family", "Prior", "Size"]
+from separatrix.families.sufficient_statistics import Facts, Record
 
 Size = int | tuple[int, ...]
-LARGE = 1e5  # nats; sums of terms beyond this size would show their rounding (1e-11)
+#: If a term of a log density is larger than this, its rounding error exceeds 1e-11 nats and terms must not cancel.
+MAX_CANCELLING_NATS = 1e5
 F = TypeVar("F", bound=Facts)
 
 
 class Density(Record, ABC):
-    """Something with a density and a sampler, for K classes and D columns at once."""
+    """A distribution with a log density and a sampler, for K classes and D columns at once."""
 
     #: Whether a whole row of D columns is one observation.
     vector: bool = False
@@ -43,7 +41,7 @@ class Density(Record, ABC):
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Independent draws, of shape ``size`` followed by that of the parameters."""
+        """Independent draws, of shape ``size`` followed by the shape of the parameters."""
 
     def log_density_sum(self, x: Array) -> Float:
         """Σ_d ln p(x_nd | class k), (n, K), for rows x (n, D) in the support; NaN is marginalised."""
@@ -58,16 +56,16 @@ class Density(Record, ABC):
 
 
 class Family(Density, Generic[F]):
-    """A distribution of an exponential family: parameters, and the laws they obey."""
+    """A distribution of an exponential family: its parameters, densities, moments and estimates."""
 
     @staticmethod
-    @abstractmethod
     def u(x: Any) -> Float:
-        """The sufficient statistics, on a new last axis of length U."""
+        """Sufficient statistics on a new last axis of length U; by default the identity."""
+        return np.asarray(x, dtype=np.float64)[..., None]
 
-    @abstractmethod
     def log_h(self, x: Any) -> Float:
-        """ln h(x), the part of the density without parameters."""
+        """ln h(x), the part of the density without parameters; 0 unless a family overrides it."""
+        return np.zeros(np.shape(x))
 
     @property
     @abstractmethod
@@ -93,7 +91,7 @@ class Family(Density, Generic[F]):
     @property
     @abstractmethod
     def variance(self) -> Float:
-        """var[x]; the covariance matrix where x is a vector."""
+        """var[x]; the covariance matrix if x is a vector."""
 
     @classmethod
     @abstractmethod
@@ -103,7 +101,7 @@ class Family(Density, Generic[F]):
     @classmethod
     @abstractmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """The inverse of the mean map: maximum likelihood where u has this mean (2.228)."""
+        """The inverse of the mean map: maximum likelihood from the mean of u (2.228)."""
 
     @staticmethod
     @abstractmethod
@@ -113,17 +111,35 @@ class Family(Density, Generic[F]):
     @classmethod
     @abstractmethod
     def facts(cls, x: Array, R: Array) -> F:
-        """The sums of rows x (n, D), for classes with responsibilities R (n, K)."""
+        """Sufficient statistics of rows x (n, D), for classes with responsibilities R (n, K)."""
 
     @classmethod
     @abstractmethod
     def ml(cls, facts: F) -> Self:
-        """Maximum likelihood. `FactsError` where a class and column have no answer."""
+        """Maximum likelihood; raises `FactsError` if the estimate of a class and column does not exist."""
 
     @classmethod
     @abstractmethod
-    def weak_prior(cls, facts: F) -> Prior[Self, F]:
-        """The conjugate prior that is worth one observation, in the units of these facts."""
+    def weak_prior(cls, facts: F, worth: float = 1.0) -> Prior[Self, F]:
+        """The conjugate prior worth ``worth`` observations, in the units of the data; see `Prior.weak`."""
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Σ_d ln p(x_nd | class k) as matrix products: Σ_d η_kd'u(x_nd) - A_kd + ln h(x_nd).
+
+        Each term is as large as A, and so is its rounding error: if A is large, densities are computed one by one.
+        """
+        x, A = np.asarray(x, dtype=np.float64), self.log_normaliser
+        if self.vector or np.abs(A).max(initial=0.0) > MAX_CANCELLING_NATS:
+            return super().log_density_sum(x)
+        missing, eta = np.isnan(x), self.natural
+        holes = bool(missing.any())
+        filled = np.where(missing, 0.5, x) if holes else x
+        U, log_h = self.u(filled), self.log_h(filled)
+        if holes:
+            U, log_h = np.where(missing[..., None], 0.0, U), np.where(missing, 0.0, log_h)
+        seen = ~missing @ A.T if holes else A.sum(axis=1)
+        weighed = weigh(U.reshape(len(x), eta[0].size), eta.reshape(len(eta), eta[0].size))
+        return np.asarray(weighed + log_h.sum(axis=1, keepdims=True) - seen)
 
 
 D = TypeVar("D", bound=Density)
@@ -147,35 +163,19 @@ class Prior(Record, ABC, Generic[D, F]):
     @property
     @abstractmethod
     def mode(self) -> D:
-        """The distribution at the mode over η, which is where E[u] = χ."""
+        """The distribution at the mode over η, the solution of E[u] = χ."""
 
     @classmethod
     @abstractmethod
-    def weak(cls, facts: F) -> Self:
-        """Worth one observation, placed by the facts of all classes together."""
+    def weak(cls, facts: F, worth: float = 1.0) -> Self:
+        """A prior worth ``worth`` observations, distributed as the rows of all classes together.
 
-
-def linear_log_density_sum(distribution: Family[Any], x: Array) -> Float:
-    """`Density.log_density_sum` as matrix products: Σ_d η_kd'u(x_nd) - A_kd + ln h(x_nd).
-
-    Each term is as large as A, and so is its rounding: where A is large, densities are taken one by one.
-    """
-    x, A = np.asarray(x, dtype=np.float64), distribution.log_normaliser
-    if np.abs(A).max(initial=0.0) > LARGE:
-        return Density.log_density_sum(distribution, x)
-    missing, eta = np.isnan(x), distribution.natural
-    holes = bool(missing.any())
-    filled = np.where(missing, 0.5, x) if holes else x
-    U, log_h = distribution.u(filled), distribution.log_h(filled)
-    if holes:
-        U, log_h = np.where(missing[..., None], 0.0, U), np.where(missing, 0.0, log_h)
-    seen = ~missing @ A.T if holes else A.sum(axis=1)
-    weighed = weigh(U.reshape(len(x), eta[0].size), eta.reshape(len(eta), eta[0].size))
-    return np.asarray(weighed + log_h.sum(axis=1, keepdims=True) - seen)
+        For Bernoulli, categorical and multinomial it is worth ``worth`` observations of each outcome.
+        """
 
 
 def weigh(U: Array, c: Float) -> Float:
-    """Σ_j U_nj c_kj with 0 · (-inf) = 0; U >= 0 wherever c is -inf."""
+    """Σ_j U_nj c_kj with 0 · (-inf) = 0; requires U >= 0 if c is -inf."""
     forbidden = np.isneginf(c)
     if not forbidden.any():
         return np.asarray(U @ c.T)
@@ -192,7 +192,15 @@ def reject(bad: Array, x: Array, columns: Sequence[str], *, want: str, remedy: s
     value = float(np.asarray(x)[bad[:, d], d][0])
     others = np.count_nonzero(count) - 1
     also = f" (and {others} more column{'s' if others > 1 else ''})" if others else ""
-    raise DataError(f"Column {columns[d]!r}{also} holds {value:g} where {want}. {remedy}")
+    raise DataError(f"Column {columns[d]!r}{also} contains {value:g}, but {want}. {remedy}")
+
+
+def reject_missing(x: Array, columns: Sequence[str], *, remedy: str) -> None:
+    """Raise DataError for the first column with a missing value, for families that describe a whole row."""
+    missing = np.isnan(x).sum(axis=0)
+    if missing.any():
+        d = int(np.flatnonzero(missing)[0])
+        raise DataError(f"Column {columns[d]!r} has {int(missing[d])} missing values (NaN). {remedy}")
 
 
 def shape_of(size: Size, batch: tuple[int, ...]) -> tuple[int, ...]:

@@ -4,7 +4,7 @@
     p(x | a, b) = b^a x^(a-1) e^(-b x) / Γ(a)
     u(x) = (ln x, x),   h(x) = 1/x,   η = (a, -b),   A = lnΓ(a) - a ln b,   E[u] = (ψ(a) - ln b, a/b)
 
-Maximum likelihood: ln a - ψ(a) = ln(mean) - mean(ln x), the gap of the facts; b = a/mean.
+Maximum likelihood: ln a - ψ(a) = ln(mean) - mean(ln x), the gap of `LogMoments`; b = a/mean.
 
 Conjugate prior    exp(ν a χ_1 - ν b χ_2) (b^a/Γ(a))^ν: ν observations with mean χ_2 and mean log χ_1
 Posterior          the same with the observations added
@@ -35,15 +35,11 @@ from separatrix._special import (
     stirling_error,
     trigamma_excess,
 )
-from separatrix.families.facts import LogMoments
-from separatrix.families.family import Family, Size, linear_log_density_sum, reject, shape_of
-from separatrix.families.pseudo import PseudoObservations, metropolis
-from separatrix.families.record import FactsError, require
-from separatrix.families.simplex import sinh_grid
+from separatrix.families.family import Family, Size, reject, shape_of
+from separatrix.families.pseudo_observations import PseudoObservations, metropolis, sinh_grid
+from separatrix.families.sufficient_statistics import FactsError, LogMoments, require
 
-__all__ = ["ConjugateGamma", "Gamma"]
-
-CHUNK = 4096  # normalisers integrated together
+GRIDS_PER_BATCH = 4096  # normalisers integrated together
 
 
 @dataclass(frozen=True)
@@ -114,7 +110,7 @@ class Gamma(Family[LogMoments]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the mean log and the mean. Where they nearly agree, `ml` keeps more digits."""
+        """From the mean log and the mean; `ml` is more accurate if x hardly varies."""
         mean_u = np.asarray(mean_u, dtype=np.float64)
         shape = inverse_log_minus_digamma(np.log(mean_u[..., 1]) - mean_u[..., 0])
         return cls(shape, shape / mean_u[..., 1])
@@ -126,12 +122,8 @@ class Gamma(Family[LogMoments]):
         inside = 0.5 * np.log(a) - LOG_SQRT_2PI - stirling_error(a)
         return np.where(x > 0, inside - divergence(a, self.rate * some) - np.log(some), -np.inf)
 
-    def log_density_sum(self, x: Array) -> Float:
-        """Matrix products."""
-        return linear_log_density_sum(self, x)
-
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Amounts; what is too small for a float becomes the smallest."""
+        """Gamma draws; underflow is replaced by the smallest positive float."""
         draw = rng.standard_gamma(self.shape, shape_of(size, self.batch)) / self.rate
         return np.maximum(draw, np.finfo(np.float64).tiny)
 
@@ -140,7 +132,7 @@ class Gamma(Family[LogMoments]):
         """Positive."""
         bad = ~(np.isnan(x) | ((x > 0) & np.isfinite(x)))
         remedy = "Use another family for it (normal; exponential if zeros are real), or mark the value missing."
-        reject(bad, x, columns, want="amounts are finite and above 0", remedy=remedy)
+        reject(bad, x, columns, want="a gamma column holds finite values above 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:
@@ -157,9 +149,9 @@ class Gamma(Family[LogMoments]):
         return cls(shape, shape / facts.mean[..., 0])
 
     @classmethod
-    def weak_prior(cls, facts: LogMoments) -> ConjugateGamma:
-        """One observation with the overall mean and gap."""
-        return ConjugateGamma.weak(facts)
+    def weak_prior(cls, facts: LogMoments, worth: float = 1.0) -> ConjugateGamma:
+        """``worth`` observations with the overall mean and gap."""
+        return ConjugateGamma.weak(facts, worth)
 
 
 @dataclass(frozen=True)
@@ -172,13 +164,6 @@ class ConjugateGamma(PseudoObservations[Gamma]):
     mean: Float
     gap: Float
     event: ClassVar[tuple[int, ...]] = (0, 1, 1)
-
-    @classmethod
-    def weak(cls, facts: LogMoments) -> Self:
-        """One observation with the mean and gap of all classes. Free of units."""
-        overall = facts.overall()
-        FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
-        return cls.of_facts(overall, worth=1.0)
 
     @staticmethod
     def parts(x: Any) -> Float:
@@ -194,7 +179,7 @@ class ConjugateGamma(PseudoObservations[Gamma]):
     def log_partition(self) -> Float:
         """ln Z by quadrature over ln a."""
         nu, gap = self.count.ravel(), self.gap[..., 0].ravel()
-        slices = [slice(i, i + CHUNK) for i in range(0, nu.size, CHUNK)]
+        slices = [slice(i, i + GRIDS_PER_BATCH) for i in range(0, nu.size, GRIDS_PER_BATCH)]
         integral = np.concatenate([np.zeros(0), *(_log_integral(nu[i], gap[i]) for i in slices)])
         constant = (nu - 1) * LOG_SQRT_2PI + 0.5 * np.log(nu)
         return (integral - constant).reshape(self.batch) - np.log(self.mean[..., 0])
@@ -216,7 +201,7 @@ class ConjugateGamma(PseudoObservations[Gamma]):
 
 
 def _log_integrand(t: Float, nu: Float, gap: Float) -> Float:
-    """The integrand over t = ln a; ``gap`` is ν times the mean gap."""
+    """The log integrand over t = ln a; ``gap`` is ν times the mean gap."""
     a = np.exp(t)
     return 0.5 * (nu + 3) * t - a * gap - nu * stirling_error(a) + stirling_error(nu * a)
 

@@ -4,8 +4,8 @@
     p(x | μ) = T!/Π_d x_d! · Π_d μ_d^x_d,   T = Σ_d x_d,   Σ_d μ_d = 1
     u(x) = x,   h(x) = T!/Π x_d!,   η = ln μ,   A = T ln Σ_d e^η_d,   E[u] = T μ
 
-The density is that of x *given* its total T, which differs from row to row. μ from the mean of u is a share:
-totals cancel.
+The density is conditional on the total T of the row, which differs from row to row. μ is estimated from the mean of u
+as a fraction: totals cancel.
 
 Conjugate prior    μ ~ Dirichlet(α), Σα trials seen before:  χ = α/Σα                      (2.38)
 Posterior          Dirichlet(α + Σ_n x_n)                                                  (2.41)
@@ -24,12 +24,11 @@ from scipy import special
 
 from separatrix._array import Array, Float
 from separatrix._special import log_rising
-from separatrix.exceptions import DataError
-from separatrix.families.facts import Sums
-from separatrix.families.family import Density, Family, Prior, Size, reject, shape_of, weigh
-from separatrix.families.record import FactsError, require
+from separatrix.families.dirichlet import Dirichlet
+from separatrix.families.family import Density, Family, Prior, Size, reject, reject_missing, shape_of, weigh
+from separatrix.families.sufficient_statistics import FactsError, Sums, require
 
-__all__ = ["DirichletMultinomial", "DirichletMultinomialPredictive", "Multinomial"]
+PARTS_OF_A_ROW = "The columns are parts of one count: drop those rows, or give each column its own family."
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class Multinomial(Family[Sums]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """μ is the share of each count, T their sum."""
+        """μ is the fraction of each count, T their sum."""
         mean_u = np.asarray(mean_u, dtype=np.float64)
         total = mean_u.sum(axis=-1)
         with np.errstate(divide="ignore"):
@@ -130,7 +129,7 @@ class Multinomial(Family[Sums]):
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
         """Whole numbers from zero, none missing."""
-        reject_missing(x, columns)
+        reject_missing(x, columns, remedy=PARTS_OF_A_ROW)
         with np.errstate(invalid="ignore"):
             bad = ~((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
         remedy = "Count whole occurrences, or use another family for it."
@@ -140,21 +139,21 @@ class Multinomial(Family[Sums]):
     def facts(cls, x: Array, R: Array) -> Sums:
         """Rows, Σx and Σ ln h."""
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
-        reject_missing(x, [str(d) for d in range(x.shape[1])])
+        reject_missing(x, [str(d) for d in range(x.shape[1])], remedy=PARTS_OF_A_ROW)
         return Sums(R.sum(axis=0), R.T @ x, R.T @ _log_h(x))
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
-        """Shares of the total; sampling gets the mean number of trials."""
+        """Fractions of the total; ``trials`` becomes the mean total."""
         facts.require_some()
         remedy = "drop the class, or use a prior"
         FactsError.unless(facts.total_u.sum(axis=-1) > 0, "no counts above zero", remedy)
         return cls.of_mean_u(facts.mean_u)
 
     @classmethod
-    def weak_prior(cls, facts: Sums) -> DirichletMultinomial:
-        """One of each."""
-        return DirichletMultinomial.weak(facts)
+    def weak_prior(cls, facts: Sums, worth: float = 1.0) -> DirichletMultinomial:
+        """``worth`` observations of each outcome."""
+        return DirichletMultinomial.weak(facts, worth)
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ class DirichletMultinomial(Prior[Multinomial, Sums]):
     alpha
         α_d > 0 earlier counts in column d.
     trials, rows
-        The mean T of so many earlier rows. Only `sample` asks for it.
+        The mean T of ``rows`` earlier rows, used by `sample` only.
     """
 
     alpha: Float
@@ -178,10 +177,10 @@ class DirichletMultinomial(Prior[Multinomial, Sums]):
         require(self, "alpha", self.alpha > 0, "positive")
 
     @classmethod
-    def weak(cls, facts: Sums) -> Self:
-        """One count of each, whatever the facts: the multinomial form of Laplace's correction."""
+    def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
+        """A count of ``worth`` in each column: with 1, the multinomial form of Laplace's correction."""
         pooled = facts.overall()
-        return cls(np.ones_like(pooled.total_u), pooled.mean_u.sum(axis=-1))
+        return cls(np.full_like(pooled.total_u, worth), pooled.mean_u.sum(axis=-1))
 
     def updated(self, facts: Sums) -> Self:
         """Add the counts."""
@@ -195,7 +194,7 @@ class DirichletMultinomial(Prior[Multinomial, Sums]):
         return Multinomial(Multinomial.of_mean_u(self.alpha).log_probability, self.trials)
 
     def predictive(self) -> DirichletMultinomialPredictive:
-        """Counts that cluster more than a multinomial's."""
+        """The Dirichlet-multinomial, overdispersed relative to a multinomial."""
         return DirichletMultinomialPredictive(self.alpha, self.trials)
 
     def log_marginal(self, facts: Sums) -> Float:
@@ -221,8 +220,6 @@ class DirichletMultinomialPredictive(Density):
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """μ from the Dirichlet, then counts."""
-        from separatrix.families.dirichlet import Dirichlet
-
         mu = Dirichlet(self.alpha).sample(rng, size)
         return Multinomial(np.log(mu), self.trials).sample(rng)
 
@@ -234,14 +231,3 @@ def _log_h(x: Any) -> Float:
 
 def _log_polya(alpha: Float, x: Float) -> Float:
     return np.asarray(log_rising(alpha, x).sum(axis=-1) - log_rising(alpha.sum(axis=-1), x.sum(axis=-1)))
-
-
-def reject_missing(x: Array, columns: Sequence[str]) -> None:
-    """Raise DataError where a value is missing: the parts of a whole cannot be marginalised one by one."""
-    missing = np.isnan(x).sum(axis=0)
-    if missing.any():
-        d = int(np.flatnonzero(missing)[0])
-        raise DataError(
-            f"Column {columns[d]!r} has {int(missing[d])} missing values (NaN), but the columns are parts of one "
-            "whole. Drop those rows, or give each column a family of its own."
-        )

@@ -5,7 +5,7 @@
     u(x) = (x, xx'),   h(x) = (2π)^(-D/2),   η = (Σ^-1 μ, -½ Σ^-1),   A = ½ μ'Σ^-1 μ + ½ ln|Σ|,
     E[u] = (μ, Σ + μμ')
 
-Facts are centred, and densities go through the Cholesky factor of the correlations: no answer depends on units.
+The statistics are centred, and densities use the Cholesky factor of the correlations: no result depends on units.
 
 Conjugate prior    Λ = Σ^-1 ~ Wishart(Ψ^-1, dof),  μ | Λ ~ N(m, (βΛ)^-1)                  (2.157)
                    ν = β = dof - D - 2,  Ψ = ν (covariance of the pseudo-observations)
@@ -13,7 +13,7 @@ Posterior          β + n,  m + (x̄ - m) n/(β + n),  dof + n,  Ψ + S + (x̄ -
 Predictive         multivariate t, dof - D + 1 degrees of freedom, centre m, shape Ψ (β + 1)/(β (dof - D + 1))
 Marginal           π^(-nD/2) Γ_D(dof_n/2)/Γ_D(dof/2) |Ψ|^(dof/2)/|Ψ_n|^(dof_n/2) (β/β_n)^(D/2)
 
-A row with a missing value needs the marginal of the rest: its own concern, not done here.
+Rows with missing values are not supported here; linear and quadratic discriminant analysis fit them by EM.
 """
 
 from __future__ import annotations
@@ -28,13 +28,9 @@ import numpy as np
 from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._special import LOG_SQRT_2PI, log1p_ratio, log_rising
-from separatrix.exceptions import DataError
-from separatrix.families.facts import VectorMoments
-from separatrix.families.family import Density, Family, Prior, Size, shape_of
+from separatrix.families.family import Density, Family, Prior, Size, reject_missing, shape_of
 from separatrix.families.normal import Normal, log1p_square
-from separatrix.families.record import FactsError, require
-
-__all__ = ["MultivariateNormal", "MultivariateT", "NormalWishart", "SingularFactsError"]
+from separatrix.families.sufficient_statistics import FactsError, VectorMoments, require
 
 
 class SingularFactsError(FactsError):
@@ -46,7 +42,7 @@ class SingularFactsError(FactsError):
         super().__init__([(k,)], "the covariance is singular", "drop those columns, or use a prior")
 
     def describe(self, classes: Sequence[Any] | None = None, columns: Sequence[str] | None = None) -> str:
-        """Which columns, by name if names are given."""
+        """The columns that depend on others, by name if names are given."""
         names = tuple(str(d) for d in range(self.n_columns)) if columns is None else tuple(columns)
         place = self._place(self.where[0], classes, columns)
         return f"{self.what} in {place}: {self.singular.describe(names)}; {self.remedy}."
@@ -61,7 +57,7 @@ class Whitener:
 
     @classmethod
     def of(cls, covariance: Float) -> Self:
-        """Through the Cholesky factor of the correlations."""
+        """Computed from the Cholesky factor of the correlations."""
         scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
         L = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
         log_det = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1) + np.log(scale).sum(axis=-1)
@@ -141,7 +137,7 @@ class MultivariateNormal(Family[VectorMoments]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the means of x and xx'; `ml` does not subtract large products."""
+        """From the means of x and xx'; `ml` avoids the cancellation of large products."""
         mean, second = _unflat(np.asarray(mean_u, dtype=np.float64))
         return cls(mean, second - mean[..., :, None] * mean[..., None, :])
 
@@ -160,13 +156,8 @@ class MultivariateNormal(Family[VectorMoments]):
     def check_support(x: Array, columns: Sequence[str]) -> None:
         """Finite, none missing."""
         Normal.check_support(x, columns)
-        missing = np.isnan(x).sum(axis=0)
-        if missing.any():
-            d = int(np.flatnonzero(missing)[0])
-            raise DataError(
-                f"Column {columns[d]!r} has {int(missing[d])} missing values (NaN). "
-                "Drop those rows, or use a model that fits incomplete rows by EM."
-            )
+        remedy = "Drop those rows, or use LinearDiscriminantAnalysis, which fits incomplete rows by EM."
+        reject_missing(x, columns, remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> VectorMoments:
@@ -188,9 +179,9 @@ class MultivariateNormal(Family[VectorMoments]):
         return cls(facts.mean, covariance)
 
     @classmethod
-    def weak_prior(cls, facts: VectorMoments) -> NormalWishart:
-        """One observation with the overall means and variances, no correlation."""
-        return NormalWishart.weak(facts)
+    def weak_prior(cls, facts: VectorMoments, worth: float = 1.0) -> NormalWishart:
+        """``worth`` observations with the overall means and variances, no correlation."""
+        return NormalWishart.weak(facts, worth)
 
 
 @dataclass(frozen=True)
@@ -200,7 +191,7 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments]):
     Parameters
     ----------
     mean, count
-        m (..., D), and β > 0, how many observations it is worth.
+        m (..., D), and β > 0, the number of observations the prior is worth.
     dof
         Degrees of freedom, > D - 1.
     scatter
@@ -218,22 +209,22 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments]):
         require(self, "dof", self.dof > self.mean.shape[-1] - 1, "above D - 1")
 
     @classmethod
-    def weak(cls, facts: VectorMoments) -> Self:
+    def weak(cls, facts: VectorMoments, worth: float = 1.0) -> Self:
         """`of_covariance` with the means and variances over all classes, and no correlation."""
         overall = facts.overall()
         variance = np.diagonal(overall.scatter, axis1=-2, axis2=-1) / overall.count[..., None]
         constant = variance <= (0.5 * np.finfo(np.float64).eps * overall.mean) ** 2
         FactsError.unless(~constant, "all values are equal", "drop the column", overall=True)
-        return cls.of_covariance(overall.mean, np.eye(variance.shape[-1]) * variance[..., None])
+        return cls.of_covariance(overall.mean, np.eye(variance.shape[-1]) * variance[..., None], worth=worth)
 
     @classmethod
     def of_covariance(cls, mean: Any, covariance: Any, *, worth: float = 1.0) -> Self:
-        """``worth`` observations with this mean and covariance; follows any change of units."""
+        """``worth`` observations with this mean and covariance, in the units of x."""
         nu = np.asarray(worth)
         return cls(mean, nu, nu + np.shape(mean)[-1] + 2, nu * np.asarray(covariance))
 
     def updated(self, facts: VectorMoments) -> Self:
-        """Count, centre, degrees of freedom and scatter all move on."""
+        """Update count, centre, degrees of freedom and scatter."""
         count = self.count + facts.count
         share = (facts.count / count)[..., None]
         delta = facts.mean - self.mean
@@ -254,7 +245,7 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments]):
         return MultivariateT(dof, self.mean, self.scatter * ((1 + 1 / self.count) / dof)[..., None, None])
 
     def log_marginal(self, facts: VectorMoments) -> Float:
-        """In closed form; Γ_D is a product over D gamma functions, π factors cancel."""
+        """The closed form above; Γ_D is a product of D gamma functions, whose factors π cancel."""
         D, n = self.mean.shape[-1], facts.count
         half = 0.5 * self.dof[..., None] - 0.5 * np.arange(D)
         gammas = log_rising(half, 0.5 * n[..., None]).sum(axis=-1)
@@ -297,6 +288,6 @@ def _flat(first: Float, second: Float) -> Float:
 
 
 def _unflat(both: Float) -> tuple[Float, Float]:
-    """Undo `_flat`: D + D² numbers are a vector and a matrix."""
+    """The inverse of `_flat`: D + D² numbers to a vector and a matrix."""
     D = round((np.sqrt(1 + 4 * both.shape[-1]) - 1) / 2)
     return both[..., :D], both[..., D:].reshape(*both.shape[:-1], D, D)

@@ -1,16 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Normal: x on the line, mean and variance both unknown.                             PRML §2.3, (2.42)
+"""Normal: x on the line, with both parameters unknown or with known variance.        PRML §2.3, §2.3.6, (2.42)
 
     p(x | μ, σ²) = (2πσ²)^-½ exp(-(x - μ)²/2σ²)
+
+Mean and variance unknown (`Normal`):
+
     u(x) = (x, x²),   h(x) = (2π)^-½,   η = (μ/σ², -1/2σ²),   A = μ²/2σ² + ln σ,   E[u] = (μ, μ² + σ²)
 
-Sums of x² lose every digit once |μ| exceeds 1e8 σ, so facts are centred: count, mean, scatter.
+Sums of x² lose all precision if |μ| exceeds 1e8 σ, so the statistics are centred: count, mean, scatter.
 
 Conjugate prior    λ = 1/σ² ~ Gamma(a, b),  μ | λ ~ N(m, 1/(βλ))                          (2.154)
                    ν = β = 2a - 3,  χ = (m, m² + 2b/ν); other a and β are conjugate too
 Posterior          β + n,  m + (x̄ - m) n/(β + n),  a + n/2,  b + ½ S + ½ (x̄ - m)² βn/(β + n)
 Predictive         Student-t, 2a degrees of freedom, centre m, scale² = b (β + 1)/(aβ)
 Marginal           Γ(a_n)/Γ(a) · b^a/b_n^a_n · (β/β_n)^½ (2π)^(-n/2)
+
+σ known, only the mean unknown (`NormalKnownVariance`):
+
+    u(x) = x,   h(x) = N(x | 0, σ²),   η = μ/σ²,   A = μ²/2σ²,   E[u] = μ
+
+With one σ for all classes u(x) = x makes the classifier a linear separator (PRML §4.2.4). If σ is not given, it is
+estimated as the pooled standard deviation within classes, and treated as known from then on.
+
+Conjugate prior    μ ~ N(m, s²):  ν = σ²/s²,  χ = m                                        (2.138)
+Posterior          precision 1/s² + n/σ², mean weighted by precision                       (2.141, 2.142)
+Predictive         N(x | m, s² + σ²)
+Marginal           (2πσ²)^(-n/2) e^(-S/2σ²) (1 + ns²/σ²)^-½ exp(-½ n (x̄ - m)²/(σ² + ns²))
 """
 
 from __future__ import annotations
@@ -23,11 +38,8 @@ import numpy as np
 
 from separatrix._array import Array, Float
 from separatrix._special import LOG_SQRT_2PI, log1p_ratio, log_rising
-from separatrix.families.facts import Moments
-from separatrix.families.family import LARGE, Density, Family, Prior, Size, reject, shape_of
-from separatrix.families.record import FactsError, require
-
-__all__ = ["Normal", "NormalGamma", "StudentT"]
+from separatrix.families.family import MAX_CANCELLING_NATS, Density, Family, Prior, Size, reject, shape_of
+from separatrix.families.sufficient_statistics import FactsError, Moments, require
 
 
 @dataclass(frozen=True)
@@ -92,7 +104,7 @@ class Normal(Family[Moments]):
 
     @classmethod
     def of_mean_u(cls, mean_u: Float) -> Self:
-        """From the means of x and x²; `ml` does not subtract large squares."""
+        """From the means of x and x²; `ml` avoids the cancellation of large squares."""
         mean_u = np.asarray(mean_u, dtype=np.float64)
         return cls(mean_u[..., 0], np.sqrt(mean_u[..., 1] - mean_u[..., 0] ** 2))
 
@@ -101,7 +113,7 @@ class Normal(Family[Moments]):
         return log_normal(x, self.mean, self.sd)
 
     def log_density_sum(self, x: Array) -> Float:
-        """Matrix products about the middle of the classes."""
+        """Matrix products, centred between the classes."""
         return log_normal_sum(x, self.mean, self.sd)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
@@ -128,9 +140,9 @@ class Normal(Family[Moments]):
         return cls(facts.mean, np.sqrt(facts.variance))
 
     @classmethod
-    def weak_prior(cls, facts: Moments) -> NormalGamma:
-        """One observation with the overall mean and standard deviation."""
-        return NormalGamma.weak(facts)
+    def weak_prior(cls, facts: Moments, worth: float = 1.0) -> NormalGamma:
+        """``worth`` observations with the overall mean and standard deviation."""
+        return NormalGamma.weak(facts, worth)
 
 
 @dataclass(frozen=True)
@@ -140,7 +152,7 @@ class NormalGamma(Prior[Normal, Moments]):
     Parameters
     ----------
     mean, count
-        m, and β > 0, how many observations it is worth.
+        m, and β > 0, the number of observations the prior is worth.
     shape, rate
         a and b, both > 0: λ = 1/σ² has mean a/b.
     """
@@ -155,15 +167,15 @@ class NormalGamma(Prior[Normal, Moments]):
             require(self, name, getattr(self, name) > 0, "positive")
 
     @classmethod
-    def weak(cls, facts: Moments) -> Self:
+    def weak(cls, facts: Moments, worth: float = 1.0) -> Self:
         """`of_scale` with the mean and standard deviation over all classes."""
         overall = facts.overall()
         FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
-        return cls.of_scale(overall.mean, np.sqrt(overall.variance))
+        return cls.of_scale(overall.mean, np.sqrt(overall.variance), worth=worth)
 
     @classmethod
     def of_scale(cls, mean: Any, sd: Any, *, worth: float = 1.0) -> Self:
-        """``worth`` observations with this mean and standard deviation; follows any change of units."""
+        """``worth`` observations with this mean and standard deviation, in the units of x."""
         nu = np.asarray(worth)
         return cls(mean, nu, 0.5 * (nu + 3), 0.5 * nu * np.square(sd))
 
@@ -190,7 +202,7 @@ class NormalGamma(Prior[Normal, Moments]):
         return StudentT(2 * self.shape, self.mean, scale)
 
     def log_marginal(self, facts: Moments) -> Float:
-        """In closed form."""
+        """The closed form above."""
         n, rise = facts.count, self._rise(facts)
         gammas = log_rising(self.shape, 0.5 * n) - self.shape * log1p_ratio(rise, self.rate)
         scale = -0.5 * n * np.log(self.rate + rise) - 0.5 * log1p_ratio(n, self.count)
@@ -219,7 +231,7 @@ class StudentT(Density):
 
 
 def log1p_square(z: Float) -> Float:
-    """ln(1 + z²) for z >= 0, also where z² overflows."""
+    """ln(1 + z²) for z >= 0, finite even if z² overflows."""
     return np.log1p(np.square(np.minimum(z, 1.0))) + np.where(z > 1, 2 * np.log(np.hypot(1.0, z)) - np.log(2.0), 0.0)
 
 
@@ -232,12 +244,12 @@ def log_normal(x: Any, mean: Float, sd: Float) -> Float:
 def log_normal_sum(x: Array, mean: Float, sd: Float) -> Float:
     """Σ_d ln N(x_nd | μ_kd, σ_kd²), (n, K), missing values left out.
 
-    With z = (x - m0)/s0 about the middle of the classes, ((x - μ)/σ)² = (c z - b)² is expanded into three
-    matrix products. The expansion loses b² units of rounding, so it is not used where b is large.
+    With z = (x - m0)/s0 and m0 the mean of the class means, ((x - μ)/σ)² = (c z - b)² is expanded into three matrix
+    products. The expansion multiplies rounding errors by b², so it is not used if b is large.
     """
     middle, unit = mean.mean(axis=0), np.exp(np.log(sd).mean(axis=0))
     c, b = unit / sd, (mean - middle) / sd
-    if np.max(b**2, initial=0.0) > LARGE:
+    if np.max(b**2, initial=0.0) > MAX_CANCELLING_NATS:
         return Density.log_density_sum(Normal(mean, sd), x)
     z = (np.asarray(x, dtype=np.float64) - middle) / unit
     missing = np.isnan(z)
@@ -246,3 +258,157 @@ def log_normal_sum(x: Array, mean: Float, sd: Float) -> Float:
         return np.asarray(np.square(z) @ (-0.5 * c**2).T + z @ (c * b).T - constant.sum(axis=1))
     z[missing] = 0.0
     return np.asarray(np.square(z) @ (-0.5 * c**2).T + z @ (c * b).T - ~missing @ constant.T)
+
+
+@dataclass(frozen=True)
+class NormalKnownVariance(Family[Moments]):
+    """N(x | μ, σ²) with σ given.
+
+    Parameters
+    ----------
+    mean
+        μ.
+    sd
+        σ > 0, known.
+
+    Examples
+    --------
+    >>> facts = NormalKnownVariance.facts([[1.0], [3.0]], [[1.0], [1.0]])
+    >>> NormalKnownVariance.ml(facts, sd=2.0)
+    NormalKnownVariance(mean=array([[2.]]), sd=array([[2.]]))
+    """
+
+    mean: Float
+    sd: Float
+
+    def _check(self) -> None:
+        require(self, "sd", self.sd > 0, "positive")
+
+    def log_h(self, x: Any) -> Float:
+        """ln N(x | 0, σ²)."""
+        return log_normal(x, np.zeros(()), self.sd)
+
+    @property
+    def natural(self) -> Float:
+        """μ/σ²."""
+        return (self.mean / self.variance)[..., None]
+
+    @property
+    def log_normaliser(self) -> Float:
+        """μ²/2σ²."""
+        return 0.5 * (self.mean / self.sd) ** 2
+
+    @property
+    def mean_u(self) -> Float:
+        """μ."""
+        return self.mean[..., None]
+
+    @property
+    def variance(self) -> Float:
+        """σ²."""
+        return self.sd**2
+
+    @classmethod
+    def of_natural(cls, eta: Float, sd: Any = 1.0) -> Self:
+        """μ = σ² η."""
+        return cls(np.square(sd) * np.asarray(eta)[..., 0], sd)
+
+    @classmethod
+    def of_mean_u(cls, mean_u: Float, sd: Any = 1.0) -> Self:
+        """μ = mean of x."""
+        return cls(np.asarray(mean_u)[..., 0], sd)
+
+    def log_density(self, x: Any) -> Float:
+        """-½ ((x - μ)/σ)² - ln σ - ½ ln 2π."""
+        return log_normal(x, self.mean, self.sd)
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Matrix products, centred between the classes."""
+        return log_normal_sum(x, self.mean, self.sd)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        """μ + σ z."""
+        return self.mean + self.sd * rng.standard_normal(shape_of(size, self.batch))
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        """Finite."""
+        Normal.check_support(x, columns)
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> Moments:
+        """Count, mean, scatter."""
+        return Moments.of(x, R)
+
+    @classmethod
+    def ml(cls, facts: Moments, sd: Any = None) -> Self:
+        """The mean of each class; σ pooled within classes unless given."""
+        facts.require_some()
+        return cls(facts.mean, within_sd(facts) if sd is None else sd)
+
+    @classmethod
+    def weak_prior(cls, facts: Moments, worth: float = 1.0) -> NormalNormal:
+        """``worth`` observations at the overall mean, σ pooled within classes."""
+        return NormalNormal.weak(facts, worth)
+
+
+@dataclass(frozen=True)
+class NormalNormal(Prior[NormalKnownVariance, Moments]):
+    """μ ~ N(m, s²) for x ~ N(μ, σ²).
+
+    Parameters
+    ----------
+    mean, spread
+        m and s > 0.
+    sd
+        σ > 0, known.
+    """
+
+    mean: Float
+    spread: Float
+    sd: Float
+
+    def _check(self) -> None:
+        require(self, "spread", self.spread > 0, "positive")
+        require(self, "sd", self.sd > 0, "positive")
+
+    @classmethod
+    def weak(cls, facts: Moments, worth: float = 1.0, sd: Any = None) -> Self:
+        """``worth`` observations (s = σ/√worth) at the mean of all classes; σ pooled within classes unless given."""
+        sd = within_sd(facts) if sd is None else sd
+        return cls(facts.overall().mean, sd / np.sqrt(worth), sd)
+
+    def _worth(self, facts: Moments) -> Float:
+        """n s²/σ²: the weight of the data relative to the prior."""
+        return facts.count * np.square(self.spread / self.sd)
+
+    def updated(self, facts: Moments) -> Self:
+        """(2.141) and (2.142)."""
+        q = self._worth(facts)
+        mean = self.mean + (facts.mean - self.mean) * (q / (1 + q))
+        return type(self)(mean, self.spread / np.sqrt(1 + q), self.sd)
+
+    @property
+    def mode(self) -> NormalKnownVariance:
+        """N(m, σ²); m is the mean of μ too."""
+        return NormalKnownVariance(self.mean, self.sd)
+
+    def predictive(self) -> NormalKnownVariance:
+        """N(m, s² + σ²)."""
+        return NormalKnownVariance(self.mean, np.hypot(self.spread, self.sd))
+
+    def log_marginal(self, facts: Moments) -> Float:
+        """The closed form above."""
+        n, q = facts.count, self._worth(facts)
+        fit = facts.scatter / self.sd**2 + n * ((facts.mean - self.mean) / self.sd) ** 2 / (1 + q)
+        return -0.5 * (fit + np.log1p(q)) - n * (np.log(self.sd) + LOG_SQRT_2PI)
+
+
+def within_sd(facts: Moments) -> Float:
+    """The standard deviation within classes, pooled, (1, D)."""
+    count = facts.overall().count
+    variance = facts.scatter.sum(axis=0, keepdims=True) / count
+    pooled = Moments(count, np.abs(facts.mean).max(axis=0, keepdims=True), variance * count)
+    remedy = "drop the column, or give sd"
+    FactsError.unless(~pooled.is_constant, "all values of a class are equal", remedy, overall=True)
+    return np.asarray(np.sqrt(variance))

@@ -10,7 +10,7 @@ Predictive         negative binomial, Γ(a + x)/(Γ(a) x!) · (b/(b+1))^a (1/(b+
 Marginal           Γ(a + Σx)/Γ(a) · b^a/(b + n)^(a + Σx) · Π 1/x_n!
 
 Densities are written with the divergence D(x, λ) = x ln(x/λ) - x + λ, so that a count of 1e8 at a rate of
-1e8 keeps its digits: ln p = -D(x, λ) - δ(x) - ½ ln 2πx (Loader 2000).
+1e8 keeps its precision: ln p = -D(x, λ) - δ(x) - ½ ln 2πx (Loader 2000).
 """
 
 from __future__ import annotations
@@ -24,11 +24,8 @@ from scipy import special
 
 from separatrix._array import Array, Float
 from separatrix._special import LOG_SQRT_2PI, divergence, log1p_ratio, log_rising, stirling_error
-from separatrix.families.facts import Sums
-from separatrix.families.family import Density, Family, Prior, Size, linear_log_density_sum, reject, shape_of
-from separatrix.families.record import require
-
-__all__ = ["GammaPoisson", "NegativeBinomial", "Poisson"]
+from separatrix.families.family import Density, Family, Prior, Size, reject, shape_of
+from separatrix.families.sufficient_statistics import Sums, require
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,6 @@ class Poisson(Family[Sums]):
 
     def _check(self) -> None:
         require(self, "rate", self.rate >= 0, "zero or positive")
-
-    @staticmethod
-    def u(x: Any) -> Float:
-        """x."""
-        return np.asarray(x, dtype=np.float64)[..., None]
 
     def log_h(self, x: Any) -> Float:
         """-ln x!."""
@@ -103,10 +95,6 @@ class Poisson(Family[Sums]):
         x = np.where(ok, x, 0.0)
         return np.where(ok, -divergence(x, self.rate) - _stirling_factorial(x), -np.inf)
 
-    def log_density_sum(self, x: Array) -> Float:
-        """Matrix products."""
-        return linear_log_density_sum(self, x)
-
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """Counts."""
         return rng.poisson(self.rate, shape_of(size, self.batch)).astype(np.float64)
@@ -129,9 +117,9 @@ class Poisson(Family[Sums]):
         return cls.of_mean_u(facts.mean_u)
 
     @classmethod
-    def weak_prior(cls, facts: Sums) -> GammaPoisson:
-        """One observation at the overall mean."""
-        return GammaPoisson.weak(facts)
+    def weak_prior(cls, facts: Sums, worth: float = 1.0) -> GammaPoisson:
+        """``worth`` observations at the overall mean."""
+        return GammaPoisson.weak(facts, worth)
 
 
 @dataclass(frozen=True)
@@ -146,10 +134,10 @@ class GammaPoisson(Prior[Poisson, Sums]):
         require(self, "rate", self.rate > 0, "positive")
 
     @classmethod
-    def weak(cls, facts: Sums) -> Self:
-        """One observation at the mean of all classes (one event more, so that it is never zero)."""
+    def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
+        """``worth`` observations at the mean of all classes (with one event added, so that it is never zero)."""
         pooled = facts.overall()
-        return cls((pooled.total_u[..., 0] + 1) / (pooled.count + 1), np.ones(()))
+        return cls(worth * ((pooled.total_u[..., 0] + 1) / (pooled.count + 1)), np.asarray(worth))
 
     def updated(self, facts: Sums) -> Self:
         """Add events and observations."""
@@ -161,11 +149,11 @@ class GammaPoisson(Prior[Poisson, Sums]):
         return Poisson(self.shape / self.rate)
 
     def predictive(self) -> NegativeBinomial:
-        """Counts that vary more than a Poisson's."""
+        """The negative binomial, overdispersed relative to a Poisson."""
         return NegativeBinomial(self.shape, self.rate)
 
     def log_marginal(self, facts: Sums) -> Float:
-        """In closed form."""
+        """The closed form above."""
         a, b, n, total = self.shape, self.rate, facts.count, facts.total_u[..., 0]
         return log_rising(a, total) - a * log1p_ratio(n, b) - total * np.log(b + n) + facts.log_h
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generative models: p(x | C_k) p(C_k) (PRML §4.2)."""
+"""Generative models: p(x | C_k) p(C_k) (PRML §4.2).
 
-from separatrix.generative.categories import ValuedCategorical
+`classifier` is the base class of all models, `em` expectation maximisation.
+Normal classes: `lda`, `qda`, their base `gaussian` (estimates, shrinkage) and `covariance` (densities, missing values).
+Exponential families: `naive_bayes` (one family per column, chosen or given), `exponential_family` (one family for all),
+their base `family_classifier` (EM, text columns), `densities` (estimates, linear form) and `temper`.
+"""
+
 from separatrix.generative.classifier import GenerativeClassifier
-from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance
+from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance, NormalClasses
 from separatrix.generative.exponential_family import ExponentialFamilyClassifier
 from separatrix.generative.family_classifier import FamilyClassifier
 from separatrix.generative.gaussian import GaussianClassifier
 from separatrix.generative.lda import LinearDiscriminantAnalysis
 from separatrix.generative.naive_bayes import NaiveBayes
-from separatrix.generative.normal_classes import NormalClasses
 from separatrix.generative.qda import QuadraticDiscriminantAnalysis
 
 __all__ = [
@@ -24,5 +28,4 @@ __all__ = [
     "NaiveBayes",
     "NormalClasses",
     "QuadraticDiscriminantAnalysis",
-    "ValuedCategorical",
 ]

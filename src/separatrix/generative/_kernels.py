@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled loop over patterns of gaps. ``sweep_patterns.py_func`` is the same loop in plain Python.
+"""Compiled loop over patterns of missing values. ``sweep_patterns.py_func`` is the same loop in plain Python.
 
-Import this file only where it is used: it pulls in Numba.
+This module imports Numba, so import it inside the functions that use it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from numba import njit
 
 from separatrix._array import Array, Codes, Float
 
-__all__ = ["invert_seen", "sweep_patterns"]
-
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the compiler)
     C: Float, o: Codes, m: int, L: Float, P: Float
 ) -> float:
-    """P = C_oo⁻¹ for the first m entries of o, through a Cholesky factor; returns ln |C_oo|. L is scratch."""
+    """Compute P = C_oo⁻¹ for the first m entries of o by Cholesky, and return ln |C_oo|. L is scratch."""
     log_det = 0.0
     for i in range(m):
         for j in range(i + 1):
@@ -36,7 +34,7 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
             s = 0.0
             for k in range(j, i):
                 s += L[i, k] * L[k, j]
-            P[0, j] = -s * d  # a row of scratch: L[i, :] is still being read
+            P[0, j] = -s * d  # P[0] is scratch: L[i, :] is still being read
         for j in range(i):
             L[i, j] = P[0, j]
         L[i, i] = d
@@ -64,9 +62,9 @@ def sweep_patterns(
     log_det: Float,
     precision: Float,
 ) -> None:
-    """For each row, with o the columns seen: G = P z, z'Pz and ln |C_oo|; adds Σ weight P to ``precision``.
+    """For each row with observed columns o, compute G = P z, z'Pz and ln |C_oo|; add Σ weight P to ``precision``.
 
-    ``order`` lists rows of one pattern after another; ``is_new`` says where a pattern begins. Z is zero in gaps.
+    ``order`` lists the rows pattern by pattern; ``is_new`` marks the first row of a pattern. Z is zero if missing.
     """
     M = C.shape[0]
     o = np.zeros(M, np.int64)
@@ -74,7 +72,7 @@ def sweep_patterns(
     m, total, det = 0, 0.0, 0.0
     for i in range(order.shape[0] + 1):
         if i == order.shape[0] or is_new[i]:
-            for a in range(m):  # the pattern before is done
+            for a in range(m):  # finish the previous pattern
                 for b in range(m):
                     precision[o[a], o[b]] += total * P[a, b]
             if i == order.shape[0]:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every generative classifier shares: p(C_k | x) ∝ p(x | C_k) p(C_k).                    PRML §4.2
+"""Base class of the generative classifiers: p(C_k | x) ∝ p(x | C_k) p(C_k).                    PRML §4.2
 
-A model keeps its *facts*, sums over the rows of each class. Parameters are computed from facts, so facts are all that
-`partial_fit`, `merge` and `add_class` have to touch (`merging`). A model says how facts are collected, how parameters
-follow from them, and what ln p(x | C_k) is; everything else is here.
+A model stores the sufficient statistics of each class, sums over its rows (``facts_``). Parameters are computed from
+them, so `partial_fit`, `merge` and `add_class` only add statistics: batches, models of other rows and new classes are
+all the same sum. A subclass defines how statistics are collected (`_collect`), how parameters follow from them
+(`_estimate`), ln p(x | C_k) (`_log_likelihood`) and sampling (`_draw`).
 """
 
 from __future__ import annotations
@@ -11,45 +12,57 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
+import joblib
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import generator
-from separatrix._array import Array, Float, Rows, bincount
+from separatrix._array import Array, Codes, Float, Rows, bincount
 from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, DataError
-from separatrix.generative.merging import among, require_alike, require_exact, united
 from separatrix.rows import Source, labels_of, open_rows
 from separatrix.solvers import Solution
 
-__all__ = ["GenerativeClassifier", "class_priors"]
+
+class ClassStatistics(Protocol):
+    """Sufficient statistics of each of K classes."""
+
+    @property
+    def count(self) -> Float:
+        """N_k, the weight of each class, (K,)."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """The statistics of both sets of rows."""
+
+    def on_classes(self, position: Codes, n_classes: int) -> Self:
+        """The same statistics for ``n_classes`` classes: class k moves to ``position[k]``, the others are empty."""
 
 
 class GenerativeClassifier(Classifier):
-    """A classifier that models p(x | C_k), and so can sample, score densities, and take classes one at a time."""
+    """A classifier that models p(x | C_k): it can sample, compute densities and add classes one at a time."""
 
     priors: Any = None
     unlabelled: Any = "error"
-    _not_yet: CollinearError | None = None  # why there are facts but no parameters so far
+    _not_yet: CollinearError | None = None  # why the statistics so far do not determine the parameters
 
     def __sklearn_tags__(self) -> Any:
-        """NaN is a missing value."""
+        """Missing values (NaN) are allowed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
-    # -- what a model provides -----------------------------------------------------------------------------------
+    # -- defined by each model -------------------------------------------------------------------------------------
 
     @abstractmethod
     def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
-        """The facts of the rows, and how they were found: one pass, or EM, which needs the ``whole`` of the rows."""
+        """Collect the statistics of the rows in one pass, or by EM, which needs the ``whole`` of the rows."""
 
     @abstractmethod
     def _estimate(self, facts: Any) -> None:
-        """Set the parameters that follow from the facts."""
+        """Set the parameters that follow from the statistics."""
 
     @abstractmethod
     def _log_likelihood(self, X: Rows) -> Float:
@@ -60,26 +73,26 @@ class GenerativeClassifier(Classifier):
         """``size`` rows from p(x | C_k)."""
 
     def _check_arguments(self) -> None:
-        """Raise where a constructor argument makes no sense."""
+        """Raise if a constructor argument is invalid."""
 
     def _require_mergeable(self) -> None:
-        """Raise where the model needs more than facts that add."""
+        """Raise if the model needs more than statistics that add."""
 
     def _settled(self, facts: Any) -> Any:
-        """The facts in the form that suits their number."""
+        """The statistics in the representation that suits the number of rows."""
         return facts
 
     # -- fitting ---------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn p(x | C_k) and p(C_k).
+        """Estimate p(x | C_k) and p(C_k).
 
         Parameters
         ----------
         X : table of shape (N, D)
             Rows; NaN is a missing value.
         y : array-like of shape (N,)
-            Labels. Which value marks a row without one is said by ``unlabelled``.
+            Labels. The argument ``unlabelled`` of the model defines how rows without a label are marked.
         sample_weight : array-like of shape (N,), optional
             A weight of k counts as the row k times.
 
@@ -96,63 +109,69 @@ class GenerativeClassifier(Classifier):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what was learnt before: the same result as one fit of all rows, to rounding.
+        """Add rows to a fitted model: the result is the same as one fit of all rows, up to rounding.
 
-        Labels not seen before become new classes. ``classes``, which scikit-learn asks for at the first call, may name
-        classes still to come; until they do, they have probability zero.
+        New labels become new classes. ``classes``, required by scikit-learn at the first call, may list classes that
+        have no rows yet; they have probability zero until they do.
         """
         self._check_arguments()
         self._require_mergeable()
         fresh = "facts_" not in vars(self)
         if not fresh:
-            require_exact(self)
+            _require_exact(self)
         with unchanged_on_error(self):
             training = self._open_training(
                 X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1
             )
             if training.n_unlabelled:
                 raise DataError(
-                    f"{training.n_unlabelled} rows have no label, which takes EM over all rows at once. "
-                    "Leave them out, or give all rows to fit."
+                    f"{training.n_unlabelled} rows have no label. EM needs all rows at once: leave these rows out, or "
+                    "pass all rows to fit."
                 )
             solution = self._collect(training.source, len(training.classes), whole=False)
-            facts, known = among(solution.value, training.classes, classes)
+            facts, known = solution.value, training.classes
+            if classes is not None:
+                facts, known = _united(facts, known, None, np.asarray(classes))
             if not fresh:
-                facts, known = united(self.facts_, self.classes_, facts, known)
+                facts, known = _united(self.facts_, self.classes_, facts, known)
             try:
                 self._learn(Solution(facts, solution.status, 1, 1), known, training.counted.passes)
-            except CollinearError as too_early:  # the next rows may settle it; until then, asking is the error
+            except (
+                CollinearError
+            ) as too_early:  # more rows may make the covariance regular; until then, predicting raises
                 self._not_yet = too_early
         return self
 
     def add_class(self, X: Any, label: Any, sample_weight: Any = None) -> Self:
-        """Teach one more class from its rows alone; what is known of the other classes does not change.
+        """Add a class from its rows alone; the parameters of the other classes do not change.
 
-        Class shares p(C_k) are recomputed from all rows seen, unless ``priors`` fixes them.
+        The class probabilities p(C_k) are recomputed from all rows, unless ``priors`` fixes them.
         """
         check_is_fitted(self)
         if label in self.classes_:
             raise DataError(f"{label!r} is already a class. To add rows to it, use partial_fit.")
+        shape = X.shape if "shape" in dir(X) else ()  # a table with text, which open_rows rejects, has a shape
+        n_rows = shape[0] if shape and isinstance(shape[0], int) else open_rows(X).n_rows
         with unchanged_on_error(self):
-            self.partial_fit(X, np.full(_n_rows(X), label), sample_weight=sample_weight)
+            self.partial_fit(X, np.full(n_rows, label), sample_weight=sample_weight)
             if self._not_yet is not None:
                 raise self._not_yet
         return self
 
     def merge(self, other: Self) -> Self:
-        """A new model that knows the rows of both: what one fit on all of them would give."""
+        """Return a new model fitted on the rows of both: the same as one fit on all of them, up to rounding."""
         check_is_fitted(self)
         check_is_fitted(other)
         self._require_mergeable()
-        require_alike(self, other)
+        _require_alike(self, other)
         merged = copy(self)
-        facts, classes = united(self.facts_, self.classes_, other.facts_, other.classes_)
+        facts, classes = _united(self.facts_, self.classes_, other.facts_, other.classes_)
         passes = self.n_passes_ + other.n_passes_
         merged._learn(Solution(facts, self.solution_.status, 1, passes), classes, passes)
         return merged
 
     def _learn(self, solution: Solution[Any], classes: Array, passes: int) -> None:
-        """Keep the facts, and compute everything else from them."""
+        """Store the statistics, and compute all fitted attributes from them."""
         self.classes_, self.facts_ = classes, self._settled(solution.value)
         self._not_yet = None
         self.class_count_ = self.facts_.count
@@ -160,11 +179,11 @@ class GenerativeClassifier(Classifier):
         self._keep(solution, passes)
         self._estimate(self.facts_)
 
-    # -- using -----------------------------------------------------------------------------------------------------
+    # -- prediction ------------------------------------------------------------------------------------------------
 
     def _require_parameters(self) -> None:
         check_is_fitted(self)
-        if self._not_yet is not None:  # rows or arguments may have changed since
+        if self._not_yet is not None:  # arguments such as shrinkage may have changed since
             self._estimate(self.facts_)
             self._not_yet = None
 
@@ -174,15 +193,20 @@ class GenerativeClassifier(Classifier):
 
     def _log_joint(self, X: Rows) -> Float:
         """ln p(x, C_k) = ln p(x | C_k) + ln p(C_k), (n, K)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(self._log_likelihood(X) + np.log(self.priors_))  # (4.63)
+        return np.asarray(self._log_likelihood(X) + log_probability(self.priors_))  # (4.63)
 
     def predict_log_proba(self, X: Any) -> Float:
-        """ln p(C_k | x), (N, K): right far out in the tails, where probabilities are 0 or 1 to rounding."""
+        """ln p(C_k | x), (N, K): accurate even if probabilities round to 0 or 1."""
         self._require_parameters()
-        log_proba = self._map_rows(X, lambda rows: _normalised(self._scores(rows)), allow_nan=True)
-        with np.errstate(divide="ignore"):  # a row that no class can have made says nothing: the priors stand
-            return np.where(np.isnan(log_proba), np.log(self.priors_), log_proba)
+
+        def log_posterior(rows: Rows) -> Float:
+            log_joint = self._scores(rows)
+            with np.errstate(invalid="ignore"):
+                return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))  # (4.62)
+
+        log_proba = self._map_rows(X, log_posterior, allow_nan=True)
+        # NaN: the row is impossible under every class, so its posterior is the prior.
+        return np.where(np.isnan(log_proba), log_probability(self.priors_), log_proba)
 
     def predict_proba(self, X: Any) -> Float:
         """p(C_k | x), (N, K)."""
@@ -194,7 +218,7 @@ class GenerativeClassifier(Classifier):
         return labels_of(self.classes_, log_proba.argmax(axis=1))
 
     def decision_function(self, X: Any) -> Float:
-        """The log-odds ln p(C_1 | x) / p(C_0 | x) for two classes, (N,); else ln p(C_k | x), (N, K)."""
+        """The log-odds ln p(C_1 | x) / p(C_0 | x) for two classes, (N,); otherwise ln p(C_k | x), (N, K)."""
         self._require_parameters()
         if len(self.classes_) != 2:
             return self.predict_log_proba(X)
@@ -206,7 +230,7 @@ class GenerativeClassifier(Classifier):
         return self._map_rows(X, log_odds, allow_nan=True)
 
     def log_density(self, X: Any) -> Float:
-        """ln p(x) = ln Σ_k p(x | C_k) p(C_k), (N,): low for rows unlike any that were seen."""
+        """ln p(x) = ln Σ_k p(x | C_k) p(C_k), (N,): low for rows unlike the training rows."""
         self._require_parameters()
         return self._map_rows(X, lambda rows: logsumexp(self._log_joint(rows), axis=1), allow_nan=True)
 
@@ -216,7 +240,7 @@ class GenerativeClassifier(Classifier):
         Parameters
         ----------
         n : int
-            How many rows.
+            Number of rows.
         y : label, optional
             The class to draw from; by default classes are drawn from p(C_k).
         rng : None, int or numpy Generator
@@ -228,25 +252,29 @@ class GenerativeClassifier(Classifier):
         y : ndarray of shape (n,)
         """
         self._require_parameters()
-        _require_no_basis(self)
-        rng = generator(rng)
+        if self.basis_ is not None:
+            raise DataError("A model with a basis describes φ(x), not x, so it cannot sample x. Fit without basis=.")
+        rng, K = generator(rng), len(self.classes_)
         if y is None:
-            codes = np.sort(rng.choice(len(self.classes_), size=n, p=self.priors_))
+            codes = np.sort(rng.choice(K, size=n, p=self.priors_))
         else:
-            codes = np.full(n, _position(self.classes_, y))
-        parts = [self._draw(k, int(size), rng) for k, size in enumerate(bincount(codes, None, len(self.classes_)))]
+            found = np.flatnonzero(self.classes_ == y)
+            if not len(found):
+                raise DataError(f"{y!r} is not a class of this model; its classes are {self.classes_.tolist()}.")
+            codes = np.full(n, int(found[0]))
+        parts = [self._draw(k, int(size), rng) for k, size in enumerate(bincount(codes, None, K))]
         order = rng.permutation(n)
         return np.concatenate(parts)[order], np.asarray(self.classes_[codes[order]])
 
 
-def _normalised(log_joint: Float) -> Float:
-    """ln p(C_k | x); NaN for a row that no class can have made."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))  # (4.62)
+def log_probability(probability: Float) -> Float:
+    """ln p, with ln 0 = -inf."""
+    with np.errstate(divide="ignore"):
+        return np.log(probability)
 
 
 def class_priors(priors: Any, classes: Array, count: Float) -> Float:
-    """p(C_k): the shares of the rows, or those given, as a sequence in the order of ``classes`` or a mapping."""
+    """p(C_k): the class proportions, or ``priors`` as a mapping or a sequence in the order of ``classes``."""
     if priors is None:
         return np.asarray(count / count.sum())  # (4.73)
     if isinstance(priors, Mapping):
@@ -262,21 +290,40 @@ def class_priors(priors: Any, classes: Array, count: Float) -> Float:
     return np.asarray(pi / pi.sum())
 
 
-def _position(classes: Array, label: Any) -> int:
-    found = np.flatnonzero(classes == label)
-    if not len(found):
-        raise DataError(f"{label!r} is not a class of this model; its classes are {classes.tolist()}.")
-    return int(found[0])
+# -- adding the statistics of two sets of rows -----------------------------------------------------------------------
 
 
-def _require_no_basis(model: GenerativeClassifier) -> None:
-    if model.basis_ is not None:
+def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Array]:
+    """The sum of two statistics over the classes of both; b None only adds its classes."""
+    kinds = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers"}
+    first, second = (kinds.get(labels.dtype.kind, "text") for labels in (a_classes, b_classes))
+    if first != second:  # np.unique would turn numbers into text, and no label would match any more
         raise DataError(
-            "This model describes basis functions φ(x), not x itself, so it cannot draw x. Fit without basis=."
+            f"The existing classes are {first} ({a_classes[:3].tolist()}...), but the new classes are {second} "
+            f"({b_classes[:3].tolist()}). Use labels of the same type."
         )
+    classes = np.unique(np.concatenate([a_classes, b_classes]))
+    K = len(classes)
+    total = a.on_classes(np.searchsorted(classes, a_classes), K)
+    return total if b is None else total + b.on_classes(np.searchsorted(classes, b_classes), K), classes
 
 
-def _n_rows(X: Any) -> int:
-    """Also of a table with text, which only some models can open."""
-    shape = X.shape if "shape" in dir(X) else ()
-    return shape[0] if shape and isinstance(shape[0], int) else open_rows(X).n_rows
+def _require_alike(a: GenerativeClassifier, b: GenerativeClassifier) -> None:
+    """Raise if two models have different types, columns or bases, so that their statistics do not add."""
+    if type(a) is not type(b):
+        raise TypeError(f"Cannot merge {type(a).__name__} with {type(b).__name__}: their statistics differ.")
+    if a.n_features_in_ != b.n_features_in_:
+        raise DataError(f"Cannot merge models with {a.n_features_in_} and {b.n_features_in_} columns.")
+    names = [list(vars(model).get("feature_names_in_", ())) for model in (a, b)]
+    if all(names) and names[0] != names[1]:
+        raise DataError(f"Cannot merge: the columns are {names[0]} in one model and {names[1]} in the other.")
+    if joblib.hash(a.basis_) != joblib.hash(b.basis_):
+        raise DataError("Cannot merge: the two models have different bases.")
+    for model in (a, b):
+        _require_exact(model)
+
+
+def _require_exact(model: GenerativeClassifier) -> None:
+    """Raise if the statistics are expectations of EM, to which no rows can be added."""
+    if model.n_steps_ > 1:
+        raise DataError("A model fitted by EM cannot be merged or updated: refit it on all rows with fit.")

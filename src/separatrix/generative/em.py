@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expectation maximisation as sums over rows: one pass per step.                                  PRML §9.3
+"""Expectation maximisation with one pass per step, and its E step for normal classes.               PRML §9.3, §2.3.1
 
-E step: with the current parameters, the *expected* facts of the rows (a statistic: it adds over blocks).
-M step: parameters from facts, as if they had been seen. The likelihood of what was really seen never falls.
+E step: the *expected* sufficient statistics of the rows under the current parameters, which add over blocks.
+M step: parameters from these statistics, as if they had been observed. The likelihood of the observed values never
+decreases.
+
+For normal classes, complete and labelled rows are counted directly. A row with missing values contributes its
+expectation plus its conditional covariance; a row without a label contributes to every class with its responsibility.
 """
 
 from __future__ import annotations
@@ -14,37 +18,31 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from scipy.special import logsumexp
 
-from separatrix._array import Float
+from separatrix._array import Array, Float, device_aware, to_dense
 from separatrix.exceptions import ConvergenceWarning
+from separatrix.families import Moments
+from separatrix.generative.covariance import NormalClasses, condition, has_missing
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
-
-__all__ = ["Expectation", "maximise_expectation", "one_hot"]
+from separatrix.stats import ClassMoments, ClassScatter, PooledScatter, class_moments, label_weights
 
 F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation(Generic[F]):
-    """Expected facts, and the log likelihood of what was observed."""
+    """Expected statistics, the log likelihood of the observed values, and the total weight of the rows."""
 
     facts: F
     log_likelihood: float
-    weight: float = 0.0  # of the rows, for a stopping rule that does not depend on its scale
+    weight: float = 0.0
 
     def __add__(self, other: Expectation[F]) -> Expectation[F]:
-        """Both add."""
         facts: Any = self.facts
         total = self.log_likelihood + other.log_likelihood
         return Expectation(facts + other.facts, total, self.weight + other.weight)
-
-
-def one_hot(block: Block, n_classes: int) -> Float:
-    """R (n, K): the weight of each row at its class."""
-    R = np.zeros((len(block), n_classes))
-    R[np.arange(len(block)), block.codes] = 1.0 if block.weight is None else block.weight
-    return R
 
 
 def maximise_expectation(
@@ -58,7 +56,7 @@ def maximise_expectation(
 ) -> Solution[F]:
     """Iterate ``facts <- expect(block, parameters(facts))`` until the log likelihood rises by less than tol per row.
 
-    ``solution.trace`` holds the log likelihood before each step; it never falls.
+    ``solution.trace`` is the log likelihood before each step; it never decreases.
     """
     facts, trace = start, []
     status = Status.MAX_STEPS
@@ -69,17 +67,101 @@ def maximise_expectation(
         trace.append(expected.log_likelihood)
         if not np.isfinite(trace[-1]):
             raise ArithmeticError(
-                f"EM met a likelihood of {trace[-1]} in step {len(trace)}: some row has no probability. "
-                "Use shrinkage or a prior, or leave out rows far from all others."
+                f"The log likelihood is {trace[-1]} in step {len(trace)} of EM: a row has density zero. "
+                "Use shrinkage or a prior, or remove outliers."
             )
         if len(trace) > 1 and trace[-1] - trace[-2] <= tol * (expected.weight or source.n_rows):
             status = Status.LIKELIHOOD
             break
     if status is Status.MAX_STEPS:
         warnings.warn(
-            f"EM stopped after {max_steps} passes, with the log likelihood still rising by {trace[-1] - trace[-2]:.3g} "
-            "a pass. The result is usable; with fewer gaps or more labels EM converges faster.",
+            f"EM stopped after {max_steps} passes while the log likelihood still increased by "
+            f"{trace[-1] - trace[-2]:.3g} per pass. The result is usable; EM converges faster with fewer missing "
+            "values or more labels.",
             ConvergenceWarning,
             stacklevel=4,
         )
     return Solution(facts, status, len(trace), len(trace), tuple(trace))
+
+
+# -- normal classes --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LabelledMoments:
+    """Moments of the labelled rows, and the number of rows without a label."""
+
+    moments: ClassMoments[Any]
+    n_unlabelled: int
+
+    def __add__(self, other: LabelledMoments) -> LabelledMoments:
+        return LabelledMoments(self.moments + other.moments, self.n_unlabelled + other.n_unlabelled)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every row has a label and no missing value."""
+        moments = self.moments
+        return self.n_unlabelled == 0 and bool(np.isfinite(moments.mean).all()) and moments.scatter.is_finite()
+
+
+@device_aware
+def labelled_moments(block: Block, n_classes: int, scatter: type[Any]) -> LabelledMoments:
+    """Moments of the labelled rows of a block; missing values make them NaN."""
+    labelled = block.codes >= 0
+    if labelled.all():
+        return LabelledMoments(class_moments(block, n_classes, scatter), 0)
+    return LabelledMoments(class_moments(block.take(labelled), n_classes, scatter), int((~labelled).sum()))
+
+
+def available_moments(block: Block, n_classes: int) -> Moments:
+    """Count, mean and scatter of the observed values, for each class and column of the labelled rows."""
+    labelled = block.take(block.codes >= 0)
+    return Moments.of(to_dense(labelled.X), label_weights(labelled, n_classes))
+
+
+def uncorrelated(start: Moments, scatter: type[Any]) -> ClassMoments[Any]:
+    """Initial statistics of EM: means and variances of the observed values, no correlation."""
+    variance = start.scatter / start.count
+    count = start.count.max(axis=1)
+    diagonals = np.einsum("km,ml->kml", count[:, None] * variance, np.eye(variance.shape[1]))
+    matrices = ClassScatter(diagonals) if scatter is ClassScatter else PooledScatter(diagonals.sum(axis=0))
+    return ClassMoments(count, start.mean, matrices)
+
+
+def expected_moments(block: Block, parameters: tuple[NormalClasses, Float], scatter: type[Any]) -> Expectation[Any]:
+    """The E step of one block: expected moments, and the log likelihood of the observed values."""
+    classes, log_pi = parameters
+    X = np.asarray(to_dense(block.X), dtype=np.float64)
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    incomplete, labelled = has_missing(X), block.codes >= 0
+    facts: ClassMoments[Any] = class_moments(block.take(labelled & ~incomplete), len(log_pi), scatter)
+    total = 0.0
+    for k in range(len(log_pi)):
+        own = block.codes == k
+        if own.any():
+            added, log_density = _conditioned(X[own], weight[own], k, classes, scatter, counted=incomplete[own])
+            facts = facts + added
+            # ln 0 of a class with rows adds a constant, not minus infinity.
+            total += float(weight[own] @ (log_density + (log_pi[k] if np.isfinite(log_pi[k]) else 0.0)))
+    if labelled.all():
+        return Expectation(facts, total, float(weight.sum()))
+    X, w = X[~labelled], weight[~labelled]
+    joint = classes.log_density(X) + log_pi
+    evidence = logsumexp(joint, axis=1)
+    for k in range(len(log_pi)):
+        r = w * np.exp(joint[:, k] - evidence)
+        added, _ = _conditioned(X[r > 0], r[r > 0], k, classes, scatter, counted=np.ones((r > 0).sum(), bool))
+        facts = facts + added
+    return Expectation(facts, total + float(w @ evidence), float(weight.sum()))
+
+
+def _conditioned(
+    X: Array, weight: Float, k: int, classes: NormalClasses, scatter: type[Any], *, counted: Array
+) -> tuple[ClassMoments[Any], Float]:
+    """Expected moments that the ``counted`` rows add to class k, and ln p(observed values | C_k) of all rows."""
+    counts = np.where(counted, weight, 0.0)
+    part = condition(X, classes.mean[k], classes.of_class(k).matrix, counts)
+    filled = Block(part.X[counted], np.full(int(counted.sum()), k), counts[counted], range(int(counted.sum())))
+    moments: ClassMoments[Any] = class_moments(filled, len(classes.mean), scatter)
+    log_density = classes.density_at(k, part.squared_distance, part.log_det, part.n_seen)
+    return moments.plus_scatter(k, part.covariance), log_density

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes from one exponential family.                                                                    PRML §4.2.4
+"""Classes with densities of one exponential family.                                                      PRML §4.2.4
 
     p(x | C_k) = h(x) g(λ_k) exp(λ_k'u(x)),  p(C_k) = π_k
     a_k(x) = λ_k'u(x) + ln g(λ_k) + ln π_k
 
-linear in u(x), and in x itself where u(x) = x: Bernoulli, Poisson, exponential and multinomial, and normal, gamma and
-multivariate normal with a scale that the classes share (`affine`). One pass.
+linear in u(x), and in x itself if u(x) = x: Bernoulli, Poisson, exponential and multinomial, and normal, gamma and
+multivariate normal with a scale that the classes share (`densities`). One pass.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ import numpy as np
 from separatrix._arguments import check_option
 from separatrix.families import FAMILIES, Gamma, MultivariateNormal
 from separatrix.generative.family_classifier import FamilyClassifier, Layout
-from separatrix.generative.groups import Group
 from separatrix.rows import Source
-
-__all__ = ["ExponentialFamilyClassifier"]
+from separatrix.stats import Group
 
 
 class ExponentialFamilyClassifier(FamilyClassifier):
-    """Classes from one exponential family, for every column or for the row as a whole.
+    """Classes with densities of one exponential family, for each column or for the row as a whole.
 
     p(x | C_k) = h(x) g(λ_k) exp(λ_k'u(x)); with u(x) = x and a shared scale s the log-odds of two classes are linear,
     a(x) = (λ_1 - λ_0)'x/s + ln g(λ_1) - ln g(λ_0) + ln π_1/π_0 (PRML §4.2.4).
@@ -34,20 +32,20 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     family : str, default "normal"
         Columns independent given the class: "normal", "bernoulli", "categorical", "poisson", "exponential", "gamma",
         "beta", "normal_known_variance". Rows as one vector: "multinomial" (counts that share trials, such as words),
-        "dirichlet" (shares that sum to one), "multivariate_normal".
+        "dirichlet" (fractions that sum to one), "multivariate_normal".
     shared_scale : bool, default True
         One variance (normal), shape (gamma) or covariance (multivariate normal) for all classes, which makes the
-        classifier a linear separator. Other families have no scale of their own.
+        classifier a linear separator. Other families have no separate scale.
     priors : sequence or mapping, optional
-        p(C_k); by default the shares of the rows.
+        p(C_k); by default the class proportions.
     estimate : {"map", "ml", "predictive"}, default "map"
         The mode under a conjugate prior, maximum likelihood, or parameters integrated out.
     pseudo_count : float, default 1
-        What the prior is worth, in observations; in observations of each outcome for Bernoulli, categorical and
-        multinomial, so that one is Laplace's correction.
+        Weight of the prior in observations; in observations of each outcome for Bernoulli, categorical and
+        multinomial, so that 1 is Laplace's correction.
     unlabelled : "error", "missing" or a label, default "error"
-        Which rows of ``y`` have no label: none may, those that are None or NaN, or those marked with this label.
-        They take part through EM. Beware: where the family is wrong, unlabelled rows can make the boundary worse.
+        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. Such rows are included
+        by EM. If the family is wrong, unlabelled rows can make the boundary worse.
 
     Attributes
     ----------
@@ -55,8 +53,8 @@ class ExponentialFamilyClassifier(FamilyClassifier):
         The family's name, and p(x | C_k) for all classes at once: a distribution of `separatrix.families`
     coef_, intercept_ : the linear rule; one row for two classes, whose sigmoid is p(C_1 | x)
     priors_, class_count_ : p(C_k), and the weight of each class
-    facts_ : what is remembered of the rows
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` has the log posteriors of EM
+    facts_ : the sufficient statistics of the training rows
+    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` holds the log posteriors of EM
 
     Examples
     --------
@@ -88,7 +86,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
         self.unlabelled = unlabelled
 
     def __sklearn_tags__(self) -> Any:
-        """A vector is known whole, or not at all."""
+        """Missing values are not allowed if the family describes a whole row."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.family not in FAMILIES or not FAMILIES[self.family].vector
         return tags
@@ -98,8 +96,8 @@ class ExponentialFamilyClassifier(FamilyClassifier):
         check_option(type(self).__name__, "family", self.family, FAMILIES)
         if self.shared_scale and self.estimate == "predictive" and self.family in _SHARED:
             raise ValueError(
-                f"ExponentialFamilyClassifier(family={self.family!r}, estimate='predictive'): with a scale that "
-                "classes share, the predictive has no closed form. Set shared_scale=False, or estimate='map'."
+                f"ExponentialFamilyClassifier(family={self.family!r}, estimate='predictive'): with a shared "
+                "scale, the predictive has no closed form. Set shared_scale=False, or estimate='map'."
             )
 
     def _layout(self, source: Source) -> Layout:
@@ -114,7 +112,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
 
 
 def _shared_gamma(facts: Any, prior: Any) -> Gamma:
-    """ln a - ψ(a) = Σ_k n_k gap_k / Σ_k n_k, b_k = a/mean_k; the prior's observations are counted in."""
+    """ln a - ψ(a) = Σ_k n_k gap_k / Σ_k n_k, b_k = a/mean_k, including the observations of the prior."""
     whole = facts if prior is None else prior.updated(facts).facts
     together = type(whole)(whole.count.sum(axis=0), np.ones_like(whole.mean[0]), whole.gap.sum(axis=0))
     shape = Gamma.ml(together[None]).shape
@@ -122,7 +120,7 @@ def _shared_gamma(facts: Any, prior: Any) -> Gamma:
 
 
 def _shared_normal(facts: Any, prior: Any) -> MultivariateNormal:
-    """Σ = Σ_k n_k Σ_k / Σ_k n_k, the prior's observations counted in."""
+    """Σ = Σ_k n_k Σ_k / Σ_k n_k, including the observations of the prior."""
     if prior is None:
         together = type(facts)(facts.count.sum(), np.zeros_like(facts.mean[0]), facts.scatter.sum(axis=0))
         covariance = MultivariateNormal.ml(together[None]).covariance

@@ -1,65 +1,69 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What classifiers made of exponential families share: columns in groups of one family each.
+"""Base class of classifiers made of exponential families: columns in groups of one family each.
 
-A model says which groups there are (`Layout`); parameters, EM, the linear form, and columns of text are here, and what
-a block adds to the facts is in `family_facts`. Probabilities are those of p(C_k) p(x | C_k)^τ, with τ = 1 unless a
-model is told to temper its likelihood (`temper`). With a prior, what EM never lowers is the log posterior, and that is
-what its trace holds.
+A subclass defines the groups (`Layout`). Parameters, EM, the linear form and text columns are implemented here.
+Probabilities are those of p(C_k) p(x | C_k)^τ, with τ = 1 unless the likelihood is tempered (`temper`). With a prior,
+EM never decreases the log posterior, which is what its trace holds.
+
+Text columns become codes before a table is opened: strings, categoricals and enums of any data frame, and strings in
+arrays of Python objects, become positions in a sorted list of categories, one float64 column each; the other columns
+of a frame are not copied. A missing text is NaN; a text that is not in the list gets the position after the last.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+from scipy.special import logsumexp
 
 from separatrix._arguments import check_option, check_positive
 from separatrix._array import Array, Float, Rows
 from separatrix.exceptions import DataError
 from separatrix.families import FactsError, NormalNormal
-from separatrix.generative.affine import Affine, affine_form, why_not_affine
-from separatrix.generative.classifier import GenerativeClassifier, class_priors
-from separatrix.generative.conjugate import ESTIMATES, density_of, log_prior, prior_of
-from separatrix.generative.em import maximise_expectation
-from separatrix.generative.family_facts import Parameters, expected_facts, first_look
-from separatrix.generative.groups import Group, GroupedDensity, GroupedFacts
+from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
+from separatrix.generative.densities import (
+    ESTIMATES,
+    Affine,
+    GroupedDensity,
+    affine_form,
+    density_of,
+    log_prior,
+    prior_of,
+    why_not_affine,
+)
+from separatrix.generative.em import Expectation, maximise_expectation
 from separatrix.generative.temper import check_temper, fit_temperature, tempered
-from separatrix.generative.text import encode_text
-from separatrix.rows import Source
+from separatrix.rows import UNLABELLED, Block, Source
 from separatrix.solvers import Solution, Status
-from separatrix.stats import require_finite, require_squares
-
-__all__ = ["FamilyClassifier", "Layout"]
-
-
-def _as_they_are(facts: GroupedFacts) -> GroupedFacts:
-    return facts
+from separatrix.stats import Group, GroupedFacts, group_statistics, require_finite, require_squares
 
 
 class Layout(NamedTuple):
-    """Groups of columns, how many passes it took to find them, and what to keep where they compete for columns."""
+    """Groups of columns, the passes it took to find them, and how to choose among families of the same column."""
 
     groups: tuple[Group, ...]
     passes: int = 0
-    settle: Callable[[GroupedFacts], GroupedFacts] = _as_they_are
+    settle: Callable[[GroupedFacts], GroupedFacts] | None = None
 
 
 class FamilyClassifier(GenerativeClassifier):
-    """What classifiers made of exponential families share."""
+    """Base class of `NaiveBayes` and `ExponentialFamilyClassifier`."""
 
     estimate: str = "map"
     pseudo_count: Any = 1.0
     temper: Any = False
 
-    # -- what a model provides -----------------------------------------------------------------------------------
+    # -- defined by each model -------------------------------------------------------------------------------------
 
     @abstractmethod
     def _layout(self, source: Source) -> Layout:
-        """The groups of columns whose facts are to be collected."""
+        """The groups of columns whose statistics are collected."""
 
     def _density(self, family: str, facts: Any, estimate: str, prior: Any) -> Any:
         """p(x | C_k) of one group."""
@@ -75,68 +79,77 @@ class FamilyClassifier(GenerativeClassifier):
         name = type(self).__name__
         if check_temper(name, self.temper) is None:
             raise DataError(
-                f"{name}(temper=True) needs all rows at once: its exponent belongs to the final densities, and takes "
-                "passes over every row that made them. Give all rows to fit, or fix the exponent: temper=<a number>."
+                f"{name}(temper=True) needs all rows at once: the exponent is fitted in further passes over the rows. "
+                "Pass all rows to fit, or fix the exponent: temper=<a number>."
             )
 
     # -- opening tables ------------------------------------------------------------------------------------------
 
     def _training_table(self, X: Any, *, reset: bool) -> Any:
-        """Columns of text as codes."""
+        """The table with text columns as codes."""
         table, self._text = encode_text(X)
         self._known = None if reset else self.facts_.groups
         return table
 
     def _table(self, X: Any) -> Any:
-        """Columns of text as the codes they had in the fit."""
+        """The table with text columns as the codes of the fit."""
         return encode_text(X, self._texts)[0]
 
     @property
     def _texts(self) -> dict[int, Array]:
-        """The categories of each column that is text."""
+        """The categories of each text column, by position."""
         return {d: values for d, values in self.facts_.categories.items() if values.dtype.kind == "U"}
 
-    # -- facts -----------------------------------------------------------------------------------------------------
+    # -- statistics ------------------------------------------------------------------------------------------------
 
     def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
-        """One pass (one more to survey the columns where families are to be found); then EM for rows without label."""
+        """One pass, one more if families are to be chosen, then EM if there are rows without a label."""
         self._columns = source.columns
         layout = Layout(self._known) if self._known is not None else self._layout(source)
-        _require_categorical(layout.groups, self._text, self._columns)
-        look = partial(first_look, groups=layout.groups, n_classes=n_classes, names=self._columns)
-        # Sums of columns are cheap next to the bookkeeping of a block, so the blocks are four times as tall as usual.
+        for group in layout.groups:
+            wrong = [d for d in group.columns if d in self._text and group.family != "categorical"]
+            if wrong:
+                examples = ", ".join(map(repr, self._text[wrong[0]][:3].tolist()))
+                raise DataError(
+                    f"Column {self._columns[wrong[0]]!r} contains text ({examples}, ...), so its family must be "
+                    f"'categorical', not {group.family!r}. Change the family, or convert the column to numbers."
+                )
+        look = partial(group_statistics, groups=layout.groups, n_classes=n_classes, names=self._columns)
+        # Column sums are cheap relative to the overhead of a block, so blocks are four times as tall as usual.
         first = source.sized_for(max(1, len(self._columns) // 4)).reduce(look)
         if not first.is_finite:
             require_finite(source, allow_nan=True)
             require_squares(source)
-        facts = layout.settle(first.of_classes(slice(n_classes)))
+        facts = first.of_classes(slice(n_classes))
+        facts = facts if layout.settle is None else layout.settle(facts)
         solution = Solution(facts, Status.SOLVED, 1, 1 + layout.passes)
         if first.count[n_classes] > 0:
-            everyone = first.of_columns(partial(_has, facts.groups))
-            solution = self._run_em(source, facts, everyone, solution.passes)
+            chosen = {(group.family, d) for group in facts.groups for d in group.columns}
+            all_rows = first.of_columns(lambda family, d: (family, d) in chosen)
+            solution = self._run_em(source, facts, all_rows, solution.passes)
         if check_temper(type(self).__name__, self.temper) is None:
             solution = self._fit_temperature(source, solution, float(first.count[:n_classes].sum()))
         return replace(solution, value=solution.value.renamed(self._text))
 
-    def _run_em(self, source: Source, start: GroupedFacts, everyone: GroupedFacts, passes: int) -> Solution[Any]:
-        """EM from what the labelled rows say. The prior, made of all rows, is fixed; its log is part of the trace."""
-        priors = tuple(None if isinstance(prior, NormalNormal) else prior for prior in self._priors_of(everyone))
+    def _run_em(self, source: Source, start: GroupedFacts, all_rows: GroupedFacts, passes: int) -> Solution[Any]:
+        """EM from the statistics of the labelled rows. The prior is computed from all rows and stays fixed."""
+        priors = tuple(None if isinstance(prior, NormalNormal) else prior for prior in self._priors_of(all_rows))
 
         def parameters(facts: GroupedFacts) -> Parameters:
             density = self._densities_of(facts, "map", priors)
             pairs = zip(priors, density.densities, strict=True)
-            share = sum(log_prior(prior, each) for prior, each in pairs if prior is not None) / source.n_rows
-            log_pi = _log(class_priors(self.priors, self.classes_, facts.count))
-            return Parameters(density, log_pi, share, self._columns)
+            per_row = sum(log_prior(prior, each) for prior, each in pairs if prior is not None) / source.n_rows
+            log_pi = log_probability(class_priors(self.priors, self.classes_, facts.count))
+            return Parameters(density, log_pi, per_row, self._columns)
 
         solution = maximise_expectation(source, start, expected_facts, parameters)
         return replace(solution, passes=solution.passes + passes)
 
     def _fit_temperature(self, source: Source, solution: Solution[Any], n_labelled: float) -> Solution[Any]:
-        """Set τ for the densities that follow from the facts; its passes are added to the bill."""
+        """Fit τ for the densities that follow from the statistics, and add its passes."""
         facts = solution.value
         density = self._densities_of(facts, self.estimate, self._priors_of(facts))
-        log_pi = _log(class_priors(self.priors, self.classes_, facts.count))
+        log_pi = log_probability(class_priors(self.priors, self.classes_, facts.count))
         log_likelihood = partial(density.log_density, names=self._columns)
         found = fit_temperature(source, log_likelihood, log_pi, float(self.pseudo_count) / n_labelled)
         self.temperature_ = found.value
@@ -162,9 +175,9 @@ class FamilyClassifier(GenerativeClassifier):
         )
 
     def _densities_of(self, facts: GroupedFacts, estimate: str, priors: Sequence[Any]) -> GroupedDensity:
-        """One density for each group; by maximum likelihood where it has no prior."""
+        """One density for each group; maximum likelihood for groups without a prior."""
         seen = facts.count > 0
-        if None in priors:  # a class still to come has probability zero: any density will do, so it borrows one
+        if None in priors:  # a class without rows has probability zero, so it may use the density of another class
             facts = facts.of_classes(seen)
         triples = zip(facts.groups, facts.parts, priors, strict=True)
         densities = tuple(
@@ -172,37 +185,35 @@ class FamilyClassifier(GenerativeClassifier):
             for group, part, prior in triples
         )
         if None in priors and not seen.all():
-            lender = np.maximum(np.cumsum(seen) - 1, 0)
-            densities = tuple(density[lender] for density in densities)
+            substitute = np.maximum(np.cumsum(seen) - 1, 0)
+            densities = tuple(density[substitute] for density in densities)
         return GroupedDensity(facts.groups, densities)
 
     def _named(self, group: Group, function: Any, *arguments: Any) -> Any:
-        """``function(*arguments)``; where facts have no answer, the error names classes and columns."""
+        """``function(*arguments)``; if no estimate exists, the error names classes and columns."""
         try:
             return function(*arguments)
         except FactsError as error:
-            said = error.describe(self.classes_.tolist(), group.names(self._columns))
-            raise DataError(f"Family {group.family!r}: {said}") from None
+            problem = error.describe(self.classes_.tolist(), group.names(self._columns))
+            raise DataError(f"Family {group.family!r}: {problem}") from None
 
-    # -- using -----------------------------------------------------------------------------------------------------
+    # -- prediction ------------------------------------------------------------------------------------------------
 
     def _log_likelihood(self, X: Rows) -> Float:
         return self._density_of_rows.log_density(X, self._columns)
 
     def _scores(self, X: Rows) -> Float:
-        """ln p(C_k) + τ ln p(x | C_k): the linear form where there is one, and no gap in the row."""
+        """ln p(C_k) + τ ln p(x | C_k), by the linear form if there is one and no value is missing."""
+        log_pi = log_probability(self.priors_)
         if self._affine is None:
-            return self._tempered_joint(X)
+            return np.asarray(tempered(self._log_likelihood(X), self.temperature_) + log_pi)
         for group in self._density_of_rows.groups:
             group.checked(X, self._columns)
-        a = self._affine.scores(X) + _log(self.priors_)
-        gaps = np.isnan(a).any(axis=1)
-        if gaps.any():
-            a[gaps] = self._tempered_joint(X[gaps])
+        a = self._affine.scores(X) + log_pi
+        missing = np.isnan(a).any(axis=1)
+        if missing.any():
+            a[missing] = tempered(self._log_likelihood(X[missing]), self.temperature_) + log_pi
         return a
-
-    def _tempered_joint(self, X: Rows) -> Float:
-        return np.asarray(tempered(self._log_likelihood(X), self.temperature_) + _log(self.priors_))
 
     def _draw(self, k: int, size: int, rng: np.random.Generator) -> Array:
         rows = self._density_of_rows.draw(k, size, rng)
@@ -221,15 +232,15 @@ class FamilyClassifier(GenerativeClassifier):
 
     @property
     def coef_(self) -> Float:
-        """w of the log-odds, (1, D), for two classes; of ln p(C_k | x), up to a term all classes share, for more."""
+        """w of the log-odds, (1, D), for two classes; otherwise of ln p(C_k | x), up to a term all classes share."""
         W = self._linear().W
         return W[1:] - W[:1] if len(W) == 2 else W
 
     @property
     def intercept_(self) -> Float:
-        """w0, with ln π."""
+        """w0, including ln π."""
         form = self._linear()
-        w0 = form.w0 + _log(self.priors_)
+        w0 = form.w0 + log_probability(self.priors_)
         if len(w0) == 2:
             return np.asarray([w0[1] - w0[0]]) - (form.W[1:] - form.W[:1]) @ form.origin
         return w0 - form.W @ form.origin
@@ -246,21 +257,114 @@ class FamilyClassifier(GenerativeClassifier):
         return {self._columns[d]: values for d, values in self.facts_.categories.items()}
 
 
-def _require_categorical(groups: Sequence[Group], text: dict[int, Array], names: Sequence[str]) -> None:
-    for group in groups:
-        wrong = [d for d in group.columns if d in text and group.family != "categorical"]
-        if wrong:
-            raise DataError(
-                f"Column {names[wrong[0]]!r} holds text ({', '.join(map(repr, text[wrong[0]][:3].tolist()))}, ...), so "
-                f"its family can only be 'categorical', not {group.family!r}. Change the family, or give numbers."
-            )
+# -- EM --------------------------------------------------------------------------------------------------------------
 
 
-def _has(groups: Sequence[Group], family: str, d: int) -> bool:
-    return any(group.family == family and d in group.columns for group in groups)
+class Parameters(NamedTuple):
+    """Input of the E step: p(x | C_k), ln p(C_k), the log prior of the parameters, and column names for errors."""
+
+    density: GroupedDensity
+    log_pi: Float
+    log_prior: float  # divided by the number of rows, so that it adds over blocks as the likelihood does
+    names: Sequence[str]
 
 
-def _log(probability: Float) -> Float:
-    """ln, with ln 0 = -inf."""
-    with np.errstate(divide="ignore"):
-        return np.log(probability)
+def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedFacts]:
+    """The E step of one block: statistics weighted by p(C_k | x), and the log likelihood.              PRML (9.13)"""
+    density, log_pi, log_prior_per_row, names = parameters
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    joint = density.log_density(block.X, names) + log_pi
+    labelled = block.codes != UNLABELLED
+    total = np.where(labelled, joint[np.arange(len(joint)), block.codes], logsumexp(joint, axis=1))
+    impossible = np.isneginf(total)  # under every class so far: the responsibilities are the priors
+    gamma = np.exp(np.where(impossible[:, None], log_pi, joint - np.where(impossible, 0.0, total)[:, None]))
+    one_hot = np.arange(len(log_pi)) == block.codes[:, None]
+    R = weight[:, None] * np.where(labelled[:, None], one_hot, gamma)
+    parts = tuple(group.facts(group.of(block.X), R) for group in density.groups)
+    facts = GroupedFacts(R.sum(axis=0), density.groups, parts)
+    counted = weight > 0
+    value = float(weight[counted] @ total[counted]) + log_prior_per_row * len(block)
+    return Expectation(facts, value, float(weight.sum()))
+
+
+# -- text columns ----------------------------------------------------------------------------------------------------
+
+
+class Encoded(NamedTuple):
+    """A table of numbers, and the categories of each text column, by position."""
+
+    table: Any
+    categories: dict[int, Array]
+
+
+def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
+    """Replace text columns by codes: positions in ``known``, or in the sorted texts of this table if None.
+
+    A table without text is returned unchanged.
+
+    Raises
+    ------
+    DataError
+        If a column of ``known`` is not text.
+    """
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        return _encode_objects(X, known)
+    if nw.dependencies.is_into_dataframe(X):
+        return _encode_frame(X, nw.from_native(X, eager_only=True), known)
+    if "__arrow_c_stream__" in dir(X):
+        return _encode_frame(X, nw.from_arrow(X, backend="pyarrow"), known)
+    for d in known or ():
+        raise _not_text(f"x{d}")
+    return Encoded(X, {})
+
+
+def _encode_frame(X: Any, frame: Any, known: Mapping[int, Array] | None) -> Encoded:
+    names = frame.columns
+    text = [d for d, kind in enumerate(frame.schema.dtypes()) if kind in (nw.String, nw.Categorical, nw.Enum)]
+    for d in known or ():
+        if d < len(names) and d not in text:
+            raise _not_text(names[d])
+    if known is not None:
+        text = [d for d in text if d in known]  # other text columns are refused, by name, when the table is opened
+    if not text:
+        return Encoded(X, {})
+    found, coded = {}, []
+    for d in text:
+        column = nw.col(names[d]).cast(nw.String)
+        if known is None:
+            texts = frame[names[d]].cast(nw.String).drop_nulls().unique().to_list()
+            found[d] = np.array(sorted(texts), dtype=str)
+        else:
+            found[d] = known[d]
+        old = found[d].tolist() or [""]  # the column may contain nothing but missing values
+        new = [float(code) for code in range(len(old))]
+        # An expression lets each data frame library replace the texts in its own fastest way.
+        code = column.replace_strict(old, new, default=float(len(old)), return_dtype=nw.Float64)
+        coded.append(nw.when(~nw.col(names[d]).is_null()).then(code).alias(names[d]))
+    return Encoded(frame.with_columns(*coded).to_native(), found)
+
+
+def _encode_objects(X: Array, known: Mapping[int, Array] | None) -> Encoded:
+    """Encode an array of Python objects: a column is text if it contains only strings and missing values."""
+    numbers, found = X, {}
+    for d, column in enumerate(X.T):
+        is_text = np.fromiter((isinstance(value, str) for value in column), bool, len(column))
+        rest = column[~is_text]
+        others = sum(not (v is None or (isinstance(v, float) and np.isnan(v))) for v in rest)
+        if others and known is not None and d in known:
+            raise _not_text(f"x{d}")
+        if others or not is_text.any() or (known is not None and d not in known):
+            continue
+        texts = column[is_text].astype(str)
+        found[d] = np.unique(texts) if known is None else known[d]
+        numbers = X.copy() if numbers is X else numbers
+        at = np.minimum(np.searchsorted(found[d], texts), len(found[d]) - 1)
+        numbers[is_text, d] = np.where(found[d][at] == texts, at, len(found[d])).astype(np.float64)
+    return Encoded(numbers, found)
+
+
+def _not_text(name: str) -> DataError:
+    return DataError(
+        f"Column {name!r} contained text when the model was fitted, but not now. Pass it as text (strings or "
+        "categoricals), in a data frame or an array of objects."
+    )

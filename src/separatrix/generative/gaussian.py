@@ -1,48 +1,60 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Normal class densities p(x | C_k) = N(x | μ_k, Σ_k), Σ_k shared or not.                          PRML §4.2.1, §4.2.2
+"""Normal class densities p(x | C_k) = N(x | μ_k, Σ_k): the base of LDA and QDA, and shrinkage.      PRML §4.2.1, §4.2.2
 
-The facts are class moments (N_k, m_k, scatter), from one pass. What follows from them is chosen by ``estimate``:
+The sufficient statistics are class moments (N_k, m_k, scatter), from one pass. The argument ``estimate`` selects:
 
     "ml"           μ_k = m_k, Σ = (1 - λ) S/N + λ D                                                  (4.75, 4.78)
     "map"          the mode of (μ_k, Σ⁻¹) under a flat prior on μ_k and Σ ~ IW(c D, c + M + 1): Σ = (c D + S)/(c + N),
-                   as if c more rows had been seen (the mode over natural parameters, as in `separatrix.families`)
+                   as if c more rows had been observed (the mode over natural parameters, as in `separatrix.families`)
     "predictive"   μ_k and Σ integrated out: a Student t with ν = c + 2 + n degrees of freedom, mean m_k and scale
                    (1 + 1/N_k) (c D + S)/ν, where n is N - K for a shared Σ, N_k - 1 for one per class
 
-c = n λ/(1 - λ) is how many rows the prior is worth, and at least one for "map" and "predictive".
+c = n λ/(1 - λ) is the number of rows the prior is worth, at least one for "map" and "predictive".
 
-Missing values (NaN) and unlabelled rows are dealt with by EM; see `separatrix.generative.missing`.
+Shrinkage Σ_λ = (1 - λ) S/n + λ D is towards D, the diagonal of the within-class covariance. D has the units of the
+data, so λ has none, and no result depends on units. λ is
+
+    a number           the value itself
+    "ledoit-wolf"      the λ that minimises the expected squared error of C = D^-½ S/N D^-½, as estimated by Ledoit &
+                       Wolf (2004): λ = Σ_n |z_n z_n' - C|² / (N² |C - I|²), z_n standardised rows. One more pass.
+    "evidence"         λ = c / (c + n) for the inverse-Wishart prior IW(c D, c + M + 1), worth c rows, that maximises
+                       the marginal likelihood. No validation set and no further pass: eigenvalues of the correlations.
+
+Rows with missing values (NaN) and unlabelled rows are fitted by EM (`em`).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import linalg
+from scipy.special import digamma, multigammaln
 
 from separatrix._arguments import check_number, check_option
-from separatrix._array import Float, Rows
+from separatrix._array import Float, Rows, bincount, to_dense
 from separatrix._linalg import SingularError
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.families import Moments
-from separatrix.generative.classifier import GenerativeClassifier, class_priors
-from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance
-from separatrix.generative.em import maximise_expectation
-from separatrix.generative.expected_moments import available, expected, first_look, require_values, uncorrelated
-from separatrix.generative.normal_classes import NormalClasses
-from separatrix.generative.shrinkage import fourth_moment, spectrum
-from separatrix.rows import Source
+from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
+from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance, NormalClasses
+from separatrix.generative.em import (
+    available_moments,
+    expected_moments,
+    labelled_moments,
+    maximise_expectation,
+    uncorrelated,
+)
+from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, FactoredScatter, require_finite, require_squares
 
-__all__ = ["GaussianClassifier", "Weighting", "checked", "covariance_of", "require_spread", "scaled_spectrum"]
-
 
 class GaussianClassifier(GenerativeClassifier):
-    """What linear and quadratic discriminant analysis share."""
+    """Base class of linear and quadratic discriminant analysis."""
 
     _scatter: type[Any]
 
@@ -69,7 +81,7 @@ class GaussianClassifier(GenerativeClassifier):
         check_option(name, "estimate", self.estimate, ("ml", "map", "predictive"))
 
     def _settled(self, facts: ClassMoments[Any]) -> ClassMoments[Any]:
-        """Facts kept as rows become matrices once there are as many rows as columns."""
+        """Replace statistics stored as rows by matrices once there are at least as many rows as columns."""
         scatter = facts.scatter
         if not isinstance(scatter, FactoredScatter) or len(scatter.owner) < facts.mean.shape[1]:
             return facts
@@ -78,64 +90,58 @@ class GaussianClassifier(GenerativeClassifier):
     def _require_mergeable(self) -> None:
         if self.shrinkage == "ledoit-wolf":
             raise DataError(
-                "shrinkage='ledoit-wolf' reads all rows a second time, so such a model cannot learn piece by piece. "
-                "Use 'evidence', or a number."
+                "shrinkage='ledoit-wolf' reads all rows a second time, so the model cannot be fitted in parts. "
+                "Use 'evidence' or a number."
             )
 
-    # -- facts -----------------------------------------------------------------------------------------------------
+    # -- statistics ------------------------------------------------------------------------------------------------
 
     def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
-        """One pass; where rows have gaps or no label, EM from what the others say."""
+        """One pass; EM if values or labels are missing."""
         self._columns = source.columns
         kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter
         with np.errstate(invalid="ignore", over="ignore"):
-            first = source.reduce(partial(first_look, n_classes=n_classes, scatter=kind))
-        if first.is_whole:
-            return self._look_again(source, first.moments)
+            first = source.reduce(partial(labelled_moments, n_classes=n_classes, scatter=kind))
+        ledoit_wolf = self.shrinkage == "ledoit-wolf"
+        if first.is_complete:
+            if ledoit_wolf:  # needs |z|⁴ of rows standardised by the moments of the first pass
+                scale = np.sqrt(pooled_variance(first.moments))
+                scale = np.where(scale > 0, scale, 1.0)
+                self._fourth = source.reduce(partial(fourth_moment, mean=first.moments.mean, scale=scale)).total
+            return Solution(first.moments, Status.SOLVED, 1, 2 if ledoit_wolf else 1)
         require_finite(source, allow_nan=self.basis_ is None)
         if not whole:
             raise DataError(
-                f"{type(self).__name__}.partial_fit met missing values, which take EM over all rows at once. "
-                "Fill them in, or give all rows to fit."
+                f"{type(self).__name__}.partial_fit found missing values. EM needs all rows at once: impute them, or "
+                "pass all rows to fit."
             )
-        start = source.reduce(partial(available, n_classes=n_classes))
+        start = source.reduce(partial(available_moments, n_classes=n_classes))
         if not np.isfinite(start.scatter).all():
             require_squares(source)
+        if ledoit_wolf:
+            raise DataError("shrinkage='ledoit-wolf' needs complete, labelled rows. Use 'evidence' or a number.")
         return self._run_em(source, start)
 
-    def _look_again(self, source: Source, moments: ClassMoments[Any]) -> Solution[Any]:
-        """Ledoit and Wolf need |z|⁴ of rows standardised by what the first pass found."""
-        if self.shrinkage != "ledoit-wolf":
-            return Solution(moments, Status.SOLVED, 1, 1)
-        scale = np.sqrt(pooled_variance(moments))
-        self._fourth = source.reduce(
-            partial(fourth_moment, mean=moments.mean, scale=np.where(scale > 0, scale, 1.0))
-        ).total
-        return Solution(moments, Status.SOLVED, 1, 2)
-
     def _run_em(self, source: Source, start: Moments) -> Solution[Any]:
-        if self.shrinkage == "ledoit-wolf":
-            raise DataError("shrinkage='ledoit-wolf' needs complete, labelled rows. Use 'evidence', or a number.")
-        require_values(start, self._columns, self.classes_)
-        solution = maximise_expectation(
-            source,
-            uncorrelated(start, self._scatter),
-            partial(expected, scatter=self._scatter),
-            self._em_parameters,
-        )
-        return Solution(solution.value, solution.status, solution.steps, solution.passes + 2, solution.trace)
+        for k, m in np.argwhere(start.count == 0)[:1]:
+            where = "any class" if (start.count[:, m] == 0).all() else f"class {self.classes_.tolist()[k]!r}"
+            raise DataError(f"Column {self._columns[m]!r} has no value in {where}. Drop the column, or the class.")
 
-    def _em_parameters(self, facts: ClassMoments[Any]) -> tuple[NormalClasses, Float]:
-        """Maximum likelihood: shrinkage is an opinion, applied once, after EM."""
-        pi = facts.count / facts.total if self.priors is None else class_priors(self.priors, self.classes_, facts.count)
-        with np.errstate(divide="ignore"):
-            return self._classes(facts, np.zeros(len(facts.count)), "ml"), np.log(pi)
+        def parameters(facts: ClassMoments[Any]) -> tuple[NormalClasses, Float]:
+            """Maximum likelihood: shrinkage is applied once, after EM."""
+            pi = class_priors(self.priors, self.classes_, facts.count)
+            return self._classes(facts, np.zeros(len(facts.count)), "ml"), log_probability(pi)
+
+        solution = maximise_expectation(
+            source, uncorrelated(start, self._scatter), partial(expected_moments, scatter=self._scatter), parameters
+        )
+        return replace(solution, passes=solution.passes + 2)
 
     # -- parameters ------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
-        """The densities that follow from the facts, with a shrinkage for each class."""
+        """The class densities, from the statistics and the shrinkage of each class."""
 
     @abstractmethod
     def _chosen_shrinkage(self, facts: ClassMoments[Any]) -> Float:
@@ -161,18 +167,48 @@ def pooled_variance(moments: ClassMoments[Any]) -> Float:
     return np.where(moments.is_constant(D), 0.0, D)
 
 
-def covariance_of(scatter: Any, share: Float, diagonal: Float) -> Covariance:
-    """Σ_k share_k S_k + diag(diagonal), dense or factored."""
-    if isinstance(scatter, FactoredScatter):
-        return FactoredCovariance(scatter.combined(share), diagonal)
-    matrix = scatter.combined(share)
-    matrix[np.diag_indices_from(matrix)] += diagonal
-    return DenseCovariance(matrix)
+def varying(facts: ClassMoments[Any], columns: tuple[str, ...]) -> Float:
+    """D as in `pooled_variance`; raises `CollinearError` if a column is constant within every class."""
+    D = pooled_variance(facts)
+    constant = np.flatnonzero(D == 0)
+    if len(constant):
+        named = ", ".join(repr(columns[m]) for m in constant[:8]) + (", ..." if len(constant) > 8 else "")
+        raise CollinearError(
+            f"Constant within every class: column {named}. A normal density needs a positive variance: drop the "
+            "column, or model it as a category with NaiveBayes."
+        )
+    return D
+
+
+def regularised(
+    facts: ClassMoments[Any], classes: Float, how: Weighting, columns: tuple[str, ...], *, name: str
+) -> Covariance:
+    """share · Σ_k classes_k S_k + diagonal · D, dense or factored; raises `CollinearError` if it is singular."""
+    D = varying(facts, columns)
+    S = facts.scatter.combined(how.share * classes)
+    if isinstance(facts.scatter, FactoredScatter):
+        if how.diagonal == 0:
+            raise CollinearError(
+                f"{facts.total:g} rows cannot determine the covariance of {len(columns)} columns. "
+                "Set shrinkage (for example 0.1, or 'evidence'), or use fewer columns."
+            )
+        covariance: Covariance = FactoredCovariance(S, how.diagonal * D)
+    else:
+        S[np.diag_indices_from(S)] += how.diagonal * D
+        covariance = DenseCovariance(S)
+    try:
+        _ = covariance.log_det
+    except SingularError as singular:
+        raise CollinearError(
+            f"The covariance of {name} is singular: {singular.describe(columns)}. "
+            "Drop those columns, or set shrinkage (for example 0.1, or 'evidence')."
+        ) from None
+    return covariance
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """How a scatter S with N rows and n degrees of freedom becomes a covariance: share · S + diagonal · D."""
+    """Weights that turn a scatter S with N rows and n degrees of freedom into a covariance share · S + diagonal · D."""
 
     share: float
     diagonal: float
@@ -180,9 +216,9 @@ class Weighting:
 
     @classmethod
     def of(cls, estimate: str, N: float, n: float, shrinkage: float) -> Weighting:
-        """See the table at the top of this file."""
+        """The weights of the table in the docstring of this module."""
         if estimate == "ml":
-            return cls((1 - shrinkage) / N, shrinkage, np.inf)  # (4.78) where λ = 0
+            return cls((1 - shrinkage) / N, shrinkage, np.inf)  # (4.78) for λ = 0
         worth = max(1.0, n * shrinkage / max(1 - shrinkage, 1e-12))
         if estimate == "map":
             return cls(1 / (worth + N), worth / (worth + N), np.inf)
@@ -190,42 +226,79 @@ class Weighting:
         return cls(1 / freedom, worth / freedom, freedom)
 
 
-def checked(covariance: Covariance, columns: tuple[str, ...], who: str) -> Covariance:
-    """The same, once it is known to be positive definite."""
-    try:
-        _ = covariance.log_det
-    except SingularError as singular:
-        raise CollinearError(
-            f"The covariance of {who} is singular: {singular.describe(columns)}. "
-            "Drop those columns, or set shrinkage (say 0.1, or 'evidence')."
-        ) from None
-    return covariance
+# -- shrinkage -------------------------------------------------------------------------------------------------------
 
 
-def scaled_spectrum(facts: ClassMoments[Any], factor: Float, columns: tuple[str, ...]) -> Float:
-    """Eigenvalues of D^-½ (Σ_k factor_k S_k) D^-½."""
-    D = pooled_variance(facts)
-    _refuse_constants(D, columns)
-    return spectrum(facts.scatter.combined(factor), D, factored=isinstance(facts.scatter, FactoredScatter))
+@dataclass(frozen=True, slots=True)
+class FourthMoment:
+    """Σ_n weight_n |z_n|⁴ for each class, (K,)."""
+
+    total: Float
+
+    def __add__(self, other: FourthMoment) -> FourthMoment:
+        return FourthMoment(self.total + other.total)
 
 
-def require_spread(facts: ClassMoments[Any], columns: tuple[str, ...], how: Weighting) -> Float:
-    """D, once every column is known to vary and the rows to suffice."""
-    D = pooled_variance(facts)
-    _refuse_constants(D, columns)
-    if isinstance(facts.scatter, FactoredScatter) and how.diagonal == 0:
-        raise CollinearError(
-            f"{facts.total:g} rows cannot determine the covariance of {len(columns)} columns. "
-            "Set shrinkage (say 0.1, or 'evidence'), or use fewer columns."
-        )
-    return D
+def fourth_moment(block: Block, mean: Float, scale: Float) -> FourthMoment:
+    """Fourth moment of rows standardised by the mean (K, M) of their class and a common scale (M,)."""
+    Z = (to_dense(block.X) - mean[block.codes]) / scale
+    squares = np.einsum("nm,nm->n", Z, Z) ** 2
+    weighted = squares if block.weight is None else block.weight * squares
+    return FourthMoment(bincount(block.codes, weighted, len(mean)))
 
 
-def _refuse_constants(D: Float, columns: tuple[str, ...]) -> None:
-    constant = np.flatnonzero(D == 0)
-    if len(constant):
-        named = ", ".join(repr(columns[m]) for m in constant[:8]) + (", ..." if len(constant) > 8 else "")
-        raise CollinearError(
-            f"Constant within every class: column {named}. A normal density needs some spread; drop it, or model it as "
-            "a category with NaiveBayes."
-        )
+def spectrum(facts: ClassMoments[Any], classes: Float, columns: tuple[str, ...]) -> Float:
+    """Eigenvalues (M,) of D^-½ (Σ_k classes_k S_k) D^-½."""
+    D = varying(facts, columns)
+    S, root = facts.scatter.combined(classes), np.sqrt(D)
+    if not isinstance(facts.scatter, FactoredScatter):
+        return np.asarray(linalg.eigvalsh(S / np.outer(root, root)))
+    e = np.zeros(len(D))  # S = F'F is given as rows F
+    s = linalg.svdvals(S / root)
+    e[: len(s)] = s**2
+    return e
+
+
+def ledoit_wolf(e: Float, N: float, fourth: float) -> float:
+    """λ from the eigenvalues of N C, the number of rows N, and Σ_n |z_n|⁴.
+
+    Σ_n |z z' - C|² = Σ_n |z|⁴ - N |C|², because the z z' average to C.
+    """
+    c = e / N
+    away = float(np.square(c - 1).sum())  # |C - I|²
+    noise = (fourth / N - float(np.square(c).sum())) / N
+    return 1.0 if away == 0 else float(np.clip(noise / away, 0.0, 1.0))
+
+
+def maximum_evidence(e: Float, n: float) -> float:
+    """λ that maximises the marginal likelihood of a scatter with n degrees of freedom.
+
+    ``e`` are the eigenvalues of D^-½ S D^-½. With ν = c + M + 1 and up to a constant,
+    ln p(S | c) = ln Γ_M((ν+n)/2) - ln Γ_M(ν/2) + ν/2 M ln c - (ν+n)/2 Σ ln(c + e_m).
+    """
+    from scipy.optimize import brentq
+
+    if n <= 0:  # without data the prior remains
+        return 1.0
+    M, e = len(e), np.maximum(e, 0.0)
+    half = np.arange(M) / 2
+
+    def evidence(log_c: float) -> float:
+        c = np.exp(log_c)
+        nu = c + M + 1
+        gammas = multigammaln((nu + n) / 2, M) - multigammaln(nu / 2, M)
+        return float(gammas + nu / 2 * M * log_c - (nu + n) / 2 * np.log(c + e).sum())
+
+    def slope(log_c: float) -> float:
+        c = np.exp(log_c)
+        nu = c + M + 1
+        digammas = (digamma((nu + n) / 2 - half) - digamma(nu / 2 - half)).sum()
+        return float(digammas + M * log_c + nu * M / c - np.log(c + e).sum() - (nu + n) * (1 / (c + e)).sum())
+
+    # A grid brackets the highest peak; the root of the slope is more accurate than a maximum of the value.
+    grid = np.log(n) + np.linspace(-14, 14, 57)
+    top = int(np.argmax([evidence(x) for x in grid]))
+    low, high = grid[max(top - 1, 0)], grid[min(top + 1, len(grid) - 1)]
+    inside = slope(low) > 0 > slope(high)
+    c = float(np.exp(brentq(slope, low, high, xtol=1e-14) if inside else grid[top]))
+    return c / (c + n)

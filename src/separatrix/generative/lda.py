@@ -4,8 +4,8 @@
     p(x | C_k) = N(x | μ_k, Σ),  p(C_k) = π_k
     a_k(x) = w_k'(x - m) + w_k0,   w_k = Σ⁻¹ (μ_k - m),   w_k0 = -½ (μ_k - m)'w_k + ln π_k       (4.68 - 4.70)
 
-The quadratic terms are equal for all classes and cancel; moving the origin to the grand mean m cancels what an offset
-of the data would otherwise cost in digits. p(C_k | x) = softmax(a), a sigmoid for two classes. One pass.
+The quadratic terms are equal for all classes and cancel. The origin is moved to the grand mean m, which avoids
+cancellation if the data are far from zero. p(C_k | x) = softmax(a), a sigmoid for two classes. One pass.
 """
 
 from __future__ import annotations
@@ -15,23 +15,21 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float, Rows, is_sparse
+from separatrix.generative.classifier import log_probability
+from separatrix.generative.covariance import NormalClasses
 from separatrix.generative.gaussian import (
     GaussianClassifier,
     Weighting,
-    checked,
-    covariance_of,
-    require_spread,
-    scaled_spectrum,
+    ledoit_wolf,
+    maximum_evidence,
+    regularised,
+    spectrum,
 )
-from separatrix.generative.normal_classes import NormalClasses
-from separatrix.generative.shrinkage import ledoit_wolf, most_evident
 from separatrix.stats import ClassMoments, PooledScatter
-
-__all__ = ["LinearDiscriminantAnalysis"]
 
 
 class LinearDiscriminantAnalysis(GaussianClassifier):
-    """Normal classes with one covariance: linear boundaries, and probabilities that are right if the model is.
+    """Normal classes with a shared covariance: linear boundaries and class probabilities.
 
     p(x | C_k) = N(x | μ_k, Σ), so that ln p(C_k | x) is linear in x up to a constant (PRML §4.2.1).
 
@@ -40,14 +38,14 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     basis : basis function or transformer, optional
         φ; see `separatrix.basis`. The model then describes φ(x).
     priors : sequence or mapping, optional
-        p(C_k); by default the shares of the rows.
+        p(C_k); by default the class proportions.
     shrinkage : float in [0, 1], "ledoit-wolf" or "evidence", default 0
-        λ in (1 - λ) Σ + λ diag Σ: a number, the estimate of Ledoit and Wolf, or the λ of largest marginal likelihood.
+        λ in (1 - λ) Σ + λ diag Σ: a number, the estimate of Ledoit and Wolf, or the maximum of the marginal likelihood.
     estimate : {"ml", "map", "predictive"}, default "ml"
         Maximum likelihood, the mode under a weak prior, or parameters integrated out (a Student t for each class).
     unlabelled : "error", "missing" or a label, default "error"
-        Which rows of ``y`` have no label: none may, those that are None or NaN, or those marked with this label.
-        They take part through EM. Beware: where classes are not normal, unlabelled rows can make the boundary worse.
+        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. Such rows are included
+        by EM. If the classes are not normal, unlabelled rows can make the boundary worse.
 
     Attributes
     ----------
@@ -56,8 +54,8 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
     covariance_ : ndarray of shape (M, M)
     priors_, class_count_ : p(C_k), and the weight of each class
     shrinkage_ : ndarray of shape (K,), the λ used
-    facts_ : what is remembered of the rows
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` has the likelihoods of EM
+    facts_ : the sufficient statistics of the training rows (class moments)
+    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` holds the log likelihoods of EM
 
     Examples
     --------
@@ -79,33 +77,30 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
         if not isinstance(self.shrinkage, str):
             return np.full(len(facts.count), float(self.shrinkage))
         N, n = facts.total, facts.total - np.count_nonzero(facts.count)
-        e = scaled_spectrum(facts, np.ones(len(facts.count)), self._columns)
-        chosen = most_evident(e, n) if self.shrinkage == "evidence" else ledoit_wolf(e, N, self._fourth.sum())
+        e = spectrum(facts, np.ones(len(facts.count)), self._columns)
+        chosen = maximum_evidence(e, n) if self.shrinkage == "evidence" else ledoit_wolf(e, N, self._fourth.sum())
         return np.full(len(facts.count), chosen)
 
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
         K = len(facts.count)
         N, n = facts.total, facts.total - np.count_nonzero(facts.count)
         how = Weighting.of(estimate, N, n, float(shrinkage[0]))
-        D = require_spread(facts, self._columns, how)
-        Sigma = covariance_of(facts.scatter, np.full(K, how.share), how.diagonal * D)
+        Sigma = regularised(facts, np.ones(K), how, self._columns, name="the classes")
         widening = np.ones(K)
         if estimate == "predictive":
             widening += 1 / np.where(facts.count > 0, facts.count, 1.0)
-        shared = (checked(Sigma, self._columns, "the classes"),)
-        return NormalClasses(facts.mean, shared, np.full(K, how.freedom), widening)
+        return NormalClasses(facts.mean, (Sigma,), np.full(K, how.freedom), widening)
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)
         self._linear = None
-        for name in ("coef_", "intercept_"):  # of an earlier fit with another estimate
+        for name in ("coef_", "intercept_"):  # left by an earlier fit with another estimate
             self.__dict__.pop(name, None)
         if self.estimate != "predictive":
             m = facts.grand_mean
             delta = facts.mean - m
             W = self._densities.covariance[0].solve(delta.T).T  # (4.69)
-            with np.errstate(divide="ignore"):
-                w0 = -0.5 * np.einsum("km,km->k", delta, W) + np.log(self.priors_)  # (4.70)
+            w0 = -0.5 * np.einsum("km,km->k", delta, W) + log_probability(self.priors_)  # (4.70)
             self._linear = W, w0, m
             self.coef_, self.intercept_ = W, w0 - W @ m
             if len(W) == 2:
@@ -117,16 +112,16 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
         return self._densities.covariance[0].matrix
 
     def _scores(self, X: Rows) -> Float:
-        """The linear form; rows with gaps by their marginal density."""
+        """The linear form; rows with missing values use their marginal density."""
         if self._linear is None:
             return self._log_joint(X)
         W, w0, m = self._linear
         if X.dtype == np.float32 and not is_sparse(X):
-            # Less the mean in float64: an offset must not cost the digits of float32.
+            # Centred in float64: an offset must not cost precision in float32.
             a = (X - m).astype(X.dtype) @ W.T.astype(X.dtype) + w0  # (4.68)
         else:
             a = X @ W.T + (w0 - W @ m)  # (4.68)
-        gaps = np.isnan(a).any(axis=1)
-        if gaps.any():
-            a[gaps] = self._log_joint(X[gaps])
+        missing = np.isnan(a).any(axis=1)
+        if missing.any():
+            a[missing] = self._log_joint(X[missing])
         return np.asarray(a)

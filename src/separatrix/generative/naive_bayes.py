@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Naive Bayes: columns independent given the class, each of a family of its own.                          PRML §4.2.3
+"""Naive Bayes: columns independent given the class, each with its own family.                          PRML §4.2.3
 
     p(x | C_k) = Π_d p_d(x_d | C_k),  p(C_k) = π_k
     a_k(x) = Σ_d ln p_d(x_d | C_k) + ln π_k
@@ -7,43 +7,66 @@
 For 0/1 columns p_d = μ_kd^x_d (1 - μ_kd)^(1 - x_d) (4.81), a_k is linear in x (4.82), and the log-odds of two classes
 have the bias ln π_1/π_0 + Σ_d ln (1 - μ_1d)/(1 - μ_0d).
 
-Columns that repeat each other make a_k too large; `temper` multiplies the sum by an exponent τ (`temper`).
+Correlated columns make a_k too large; the argument ``temper`` multiplies the sum by an exponent τ (`temper`).
 
-One pass where the families are named; one more to look at the columns where they are to be found (`column_families`).
+One pass if the families are given. To choose them automatically, one more pass surveys the columns (`ColumnSurvey`):
+range, whole numbers or not, distinct values up to a limit. This leaves each column with candidates:
+
+    text, or a single value            categorical
+    only 0 and 1                       bernoulli
+    otherwise, each that the values allow of
+        normal                         always
+        categorical                    up to 256 distinct values
+        poisson                        whole numbers from 0
+        exponential                    numbers from 0
+        gamma                          numbers above 0
+        beta                           numbers between 0 and 1, both excluded
+
+The pass that collects the statistics includes all candidates, and the marginal likelihood Σ_k ln p(x of class k) under
+each family's weak conjugate prior decides. Parameters are integrated out, so families with more parameters are
+penalised. Two corrections make probabilities and densities comparable. A density is multiplied by the resolution δ of
+the column, the smallest difference between two values, and divided by the sum of that over the grid of step δ if the
+sum exceeds one (a normal narrower than δ is not a probability). And categories have to be named before they can be
+counted: L values out of the M points of the grid cost ln C(M, L).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from scipy.special import betaln, logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
+from separatrix._array import Array, Float, Rows
 from separatrix.exceptions import DataError
-from separatrix.families import FAMILIES
-from separatrix.generative.column_families import (
-    Choice,
-    ColumnSurvey,
-    candidates,
-    choose,
-    describe_choices,
-    grouped,
-    survey_columns,
-)
+from separatrix.families import FAMILIES, FactsError
+from separatrix.generative.densities import density_of, log_marginal, prior_of
 from separatrix.generative.family_classifier import FamilyClassifier, Layout
-from separatrix.generative.groups import GroupedFacts
-from separatrix.rows import Source
+from separatrix.rows import Block, Source
+from separatrix.stats import Group, GroupedFacts, dense_chunks, require_finite
 
-__all__ = ["NaiveBayes"]
+COLUMN_FAMILIES = tuple(name for name, family in FAMILIES.items() if not family.vector)
+MAX_DISTINCT_VALUES = 256
+MAX_GRID_POINTS = 4096
+EQUAL_WITHIN = 1e-9  # of the range: values closer than this are equal up to rounding, such as 0.1 + 0.2 and 0.3
 
-ONE_COLUMN = tuple(name for name, family in FAMILIES.items() if not family.vector)
+
+class Choice(NamedTuple):
+    """A column, its family, and the reason."""
+
+    column: str
+    family: str
+    why: str
 
 
 class NaiveBayes(FamilyClassifier):
-    """Columns independent given the class, each of its own kind: numbers, counts, booleans, categories, proportions.
+    """Columns independent given the class, each with its own family: numbers, counts, categories, proportions.
 
     p(x | C_k) = Π_d p_d(x_d | C_k) with an exponential family p_d for each column (PRML §4.2.3).
 
@@ -52,48 +75,47 @@ class NaiveBayes(FamilyClassifier):
     families : "auto", the name of a family, or a mapping, default "auto"
         One family for all columns, or ``{column: family}`` with columns by name or position; columns not in the mapping
         are "auto". Names: "normal" (mean and variance for each class), "normal_known_variance" (one variance for all
-        classes), "bernoulli", "categorical", "poisson", "exponential", "gamma", "beta". "auto" takes the family under
-        which the column is most probable, its parameters integrated out; `report` says which, and why.
+        classes), "bernoulli", "categorical", "poisson", "exponential", "gamma", "beta". "auto" chooses the family with
+        the largest marginal likelihood of the column; `report` lists the choices and the reasons.
     priors : sequence or mapping, optional
-        p(C_k); by default the shares of the rows.
+        p(C_k); by default the class proportions.
     estimate : {"map", "ml", "predictive"}, default "map"
         The mode under a conjugate prior, maximum likelihood, or parameters integrated out (Student t for normal,
         negative binomial for Poisson, Lomax for exponential columns).
     pseudo_count : float, default 1
-        What the prior is worth, in observations; in observations of each outcome for Bernoulli and categorical columns,
-        so that one is Laplace's correction (n_kj + 1)/(n_k + 2). A category never seen gets the mass of one.
+        Weight of the prior in observations; in observations of each outcome for Bernoulli and categorical columns, so
+        that 1 is Laplace's correction (n_kj + 1)/(n_k + 2). An unknown category gets the mass of one pseudo-count.
     unlabelled : "error", "missing" or a label, default "error"
-        Which rows of ``y`` have no label: none may, those that are None or NaN, or those marked with this label.
-        They take part through EM. Beware: where columns are far from independent, unlabelled rows can make the
-        boundary worse.
+        How rows without a label are marked in ``y``: not allowed, None or NaN, or this value. Such rows are included
+        by EM. If columns are strongly dependent given the class, unlabelled rows can make the boundary worse.
     temper : bool or float, default False
-        τ in p(C_k | x) ∝ p(C_k) p(x | C_k)^τ: 1 (False), the one under which the labels of the training rows are most
-        probable (True; some passes more), or a number. Naive Bayes is over-confident where columns repeat each other,
-        and τ < 1 makes its probabilities honest. Rows keep their order between two classes; labels change only where
-        priors are unequal, which count for more as τ falls.
+        τ in p(C_k | x) ∝ p(C_k) p(x | C_k)^τ: 1 (False), the value that maximises the likelihood of the training
+        labels (True; a few more passes), or a number. Naive Bayes is overconfident if columns are correlated, and
+        τ < 1 corrects its probabilities. With two classes the ranking of the rows does not change; predicted labels
+        change only if the priors are unequal, because their weight grows as τ decreases.
 
     Attributes
     ----------
-    families_, choices_ : the family of each column; with the reason, as `report` prints them
+    families_, choices_ : the family of each column; the same with the reasons that `report` prints
     densities_ : dict
         Family -> p(x_d | C_k) of its columns, all classes at once: distributions of `separatrix.families`
     categories_ : dict, the values of each categorical column
-    coef_, intercept_ : the linear rule, where every column allows one; one row for two classes
+    coef_, intercept_ : the linear rule if every column has a linear form; one row for two classes
     temperature_ : float, the exponent τ
     priors_, class_count_ : p(C_k), and the weight of each class
-    facts_ : what is remembered of the rows
-    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` has the log posteriors of EM
+    facts_ : the sufficient statistics of the training rows
+    n_passes_, n_steps_, solution_ : cost and status; ``solution_.trace`` holds the log posteriors of EM
 
     Notes
     -----
-    Missing values (NaN, None in text) are left out, at fit and at predict: exact, because columns are independent given
-    the class. Columns of text, categoricals and enums of a data frame are categories; text that was not seen at fit
-    gets the pseudo-count's mass.
+    Missing values (NaN, None in text) are left out in fit and predict, which is exact because columns are independent
+    given the class. Text columns, categoricals and enums of a data frame are categories; an unknown text gets the mass
+    of one pseudo-count.
 
-    Families are chosen once, by the first rows seen. To fit in pieces (`partial_fit`, `merge`), name them where the
-    pieces might disagree; ``temper=True`` needs all rows at once.
+    Families are chosen once, by the first rows. To fit in parts (`partial_fit`, `merge`), name the families if the
+    parts might lead to different choices; ``temper=True`` needs all rows at once.
 
-    `log_density` and `sample` speak of p(x | C_k) itself, which no ``temper`` changes.
+    `log_density` and `sample` use p(x | C_k) without ``temper``.
 
     Examples
     --------
@@ -132,23 +154,24 @@ class NaiveBayes(FamilyClassifier):
         self.temper = temper
 
     def report(self) -> str:
-        """Which family each column got, and why: a table for people."""
+        """A text table of the columns, their families and the reasons."""
         check_is_fitted(self)
         return describe_choices(self.choices_)
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
-        asked = self.families.values() if isinstance(self.families, Mapping) else [self.families]
-        for family in asked:
+        for family in self.families.values() if isinstance(self.families, Mapping) else [self.families]:
             if isinstance(family, str) and family in FAMILIES and FAMILIES[family].vector:
                 raise ValueError(
                     f"NaiveBayes(families={self.families!r}): {family!r} describes a whole row, not a column. "
                     f"Use ExponentialFamilyClassifier({family!r})."
                 )
-            check_option("NaiveBayes", "families", family, ("auto", *ONE_COLUMN), otherwise=", or {column: family}")
+            check_option(
+                "NaiveBayes", "families", family, ("auto", *COLUMN_FAMILIES), otherwise=", or {column: family}"
+            )
 
     def _layout(self, source: Source) -> Layout:
-        """The families named, those that leave no choice, and for the other columns every candidate."""
+        """The given families, families without an alternative, and for the other columns every candidate."""
         names = source.columns
         certain = {d: Choice(names[d], family, "given") for d, family in _named(self.families, names).items()}
         for d, categories in self._text.items():
@@ -165,14 +188,14 @@ class NaiveBayes(FamilyClassifier):
         return Layout(groups, passes=1, settle=partial(self._settle, certain=certain, found=found))
 
     def _settle(self, facts: GroupedFacts, certain: dict[int, Choice], found: ColumnSurvey | None) -> GroupedFacts:
-        """The most probable of several candidates for a column."""
+        """Keep the statistics of the most probable candidate of each column."""
         chosen = certain if found is None else certain | choose(facts, found, self._columns)
         self.choices_ = tuple(chosen[d] for d in sorted(chosen))
         return facts.of_columns(lambda family, d: chosen[d].family == family)
 
 
 def _named(families: Any, columns: tuple[str, ...]) -> dict[int, str]:
-    """The family of each column for which one was named."""
+    """The given families, by position of the column."""
     if not isinstance(families, Mapping):
         return {} if families == "auto" else dict.fromkeys(range(len(columns)), families)
     return {_position(column, columns): family for column, family in families.items() if family != "auto"}
@@ -185,6 +208,213 @@ def _position(column: Any, columns: tuple[str, ...]) -> int:
         return columns.index(column)
     known = ", ".join(map(repr, columns[:8])) + (", ..." if len(columns) > 8 else "")
     raise DataError(
-        f"NaiveBayes(families=...) names column {column!r}, which is not in the table. Its columns are {known}; "
-        f"positions 0 to {len(columns) - 1} will do too."
+        f"NaiveBayes(families=...) names column {column!r}, which is not in the table. Use one of its columns "
+        f"({known}) or a position from 0 to {len(columns) - 1}."
     )
+
+
+# -- choosing families -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ColumnSurvey:
+    """For each of D columns: smallest and largest value (NaN if none), whole numbers or not, distinct values.
+
+    ``values[d]`` is None if there are more than `MAX_DISTINCT_VALUES`.
+    """
+
+    low: Float
+    high: Float
+    whole: Array
+    values: tuple[Array | None, ...]
+
+    def __add__(self, other: ColumnSurvey) -> ColumnSurvey:
+        """The survey of both sets of rows."""
+        return ColumnSurvey(
+            np.fmin(self.low, other.low),
+            np.fmax(self.high, other.high),
+            self.whole & other.whole,
+            tuple(map(_united, self.values, other.values)),
+        )
+
+    def resolution(self, d: int) -> float:
+        """δ: the smallest difference between two values, beyond rounding; 1 if there are too many values."""
+        values = self.values[d]
+        if values is None or len(values) < 2:
+            return 1.0
+        steps = np.diff(values)
+        return float(steps[steps > EQUAL_WITHIN * (values[-1] - values[0])].min())
+
+    def grid(self, d: int) -> Float:
+        """Points of step δ from the smallest to the largest value; empty if there are too many."""
+        if self.values[d] is None:
+            return np.zeros(0)
+        delta = self.resolution(d)
+        places = (self.high[d] - self.low[d]) / delta
+        return np.asarray(self.low[d] + delta * np.arange(round(places) + 1 if places < MAX_GRID_POINTS else 0))
+
+    def describe(self, d: int) -> str:
+        """A description of the column."""
+        low, high, values = self.low[d], self.high[d], self.values[d]
+        count = f"more than {MAX_DISTINCT_VALUES} distinct" if values is None else f"{len(values)} distinct"
+        if values is not None and len(values) <= 1:
+            return f"always {low:g}" if len(values) else "no values"
+        if low == 0 and high == 1 and self.whole[d]:
+            return "only 0 and 1"
+        if self.whole[d]:
+            return f"whole numbers {low:.0f} to {high:.0f}, {count}"
+        kind = (
+            "in (0, 1)" if low > 0 and high < 1 else "positive" if low > 0 else "not negative" if low >= 0 else "real"
+        )
+        return f"{kind}, {low:.4g} to {high:.4g}, {count}"
+
+
+def survey_columns(source: Source) -> ColumnSurvey:
+    """Survey the columns in one pass. Raises DataError, naming columns, if a value is infinite."""
+    found = source.reduce(_Survey(len(source.columns)))
+    if np.isinf(found.low).any() or np.isinf(found.high).any():
+        require_finite(source, allow_nan=True)
+    return found
+
+
+class _Survey:
+    """The statistic of one block.
+
+    Columns with too many values in one block are not sorted in later blocks. The result does not depend on whether a
+    block is read before or after that is known.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self.crowded = np.zeros(n_columns, dtype=bool)
+
+    def __call__(self, block: Block) -> ColumnSurvey:
+        rows = block.X if block.weight is None else block.X[block.weight > 0]
+        parts = [self._dense(part) for _, part in dense_chunks(rows)]
+        return sum(parts[1:], start=parts[0]) if parts else self._dense(np.empty((0, len(self.crowded))))
+
+    def _dense(self, X: Rows) -> ColumnSurvey:
+        with np.errstate(invalid="ignore"):
+            low, high = (extreme.reduce(X, axis=0, initial=np.nan) for extreme in (np.fmin, np.fmax))
+            whole = ~(np.floor(X) < X).any(axis=0)  # NaN is not less than NaN
+            span = np.where(whole, high - low, np.inf)
+        values = tuple(
+            _distinct_whole(X[:, d], low[d], high[d]) if span[d] < MAX_DISTINCT_VALUES else self._distinct(X, d)
+            for d in range(X.shape[1])
+        )
+        return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
+
+    def _distinct(self, X: Array, d: int) -> Array | None:
+        if self.crowded[d]:
+            return None
+        for part in (X[: 2 * MAX_DISTINCT_VALUES, d], X[:, d]):
+            values = np.unique(part).astype(np.float64)
+            values = values[~np.isnan(values)]
+            if len(values) > MAX_DISTINCT_VALUES:
+                self.crowded[d] = True
+                return None
+        return values
+
+
+def _distinct_whole(column: Array, low: float, high: float) -> Array:
+    """Distinct whole numbers of a short range, counted instead of sorted."""
+    if high - low <= 1:
+        return np.array([low, high] if high > low else [low], dtype=np.float64)
+    seen = column[~np.isnan(column)]
+    return np.asarray(low + np.flatnonzero(np.bincount((seen - low).astype(np.intp))), dtype=np.float64)
+
+
+def _united(a: Array | None, b: Array | None) -> Array | None:
+    if a is None or b is None:
+        return None
+    values = a if np.array_equal(a, b) else np.union1d(a, b)
+    return None if len(values) > MAX_DISTINCT_VALUES else values
+
+
+def candidates(found: ColumnSurvey, d: int) -> tuple[str, ...]:
+    """The families that the values of a column allow; see the docstring of this module."""
+    low, high, whole, values = found.low[d], found.high[d], found.whole[d], found.values[d]
+    if whole and low >= 0 and high <= 1:
+        return ("bernoulli",)
+    if values is not None and len(values) <= 1:
+        return ("categorical",)
+    possible = {
+        "normal": True,
+        "categorical": values is not None,
+        "poisson": whole and low >= 0,
+        "exponential": low >= 0,
+        "gamma": low > 0,
+        "beta": low > 0 and high < 1,
+    }
+    return tuple(family for family, can in possible.items() if can)
+
+
+def grouped(families: Mapping[int, Sequence[str]]) -> tuple[Group, ...]:
+    """Groups of the columns of each family; a column may be in several groups."""
+    names = sorted({name for several in families.values() for name in several})
+    return tuple(Group(name, tuple(d for d in sorted(families) if name in families[d])) for name in names)
+
+
+def choose(facts: GroupedFacts, found: ColumnSurvey, names: Sequence[str]) -> dict[int, Choice]:
+    """The most probable family of each column that has several candidates."""
+    scores: dict[int, dict[str, float]] = {}
+    with np.errstate(under="ignore"):  # in the tails of an integrand
+        for group, part in zip(facts.groups, facts.parts, strict=True):
+            for d, score in zip(group.columns, _evidence(group, part, found), strict=True):
+                scores.setdefault(d, {})[group.family] = float(score)
+    return {d: _most_probable(of_d, found, d, names[d]) for d, of_d in scores.items() if len(of_d) > 1}
+
+
+def _evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
+    """ln p(column) for each column of a group, as probabilities of values at the column's resolution."""
+    try:
+        evidence = log_marginal(group.family, part).sum(axis=0)
+    except FactsError:  # the estimate does not exist for some column: try one by one
+        if len(group.columns) == 1:
+            return np.array([-np.inf])
+        singles = [(Group(group.family, (d,)), part[:, [i]]) for i, d in enumerate(group.columns)]
+        return np.concatenate([_evidence(one, facts, found) for one, facts in singles])
+    delta = np.array([found.resolution(d) for d in group.columns])
+    if group.family in ("normal", "gamma", "exponential", "beta"):
+        return np.asarray(evidence + part.total.sum(axis=0) * np.log(delta) - _excess(group, part, found))
+    if group.family == "categorical":
+        low, high = found.low[list(group.columns)], found.high[list(group.columns)]
+        return np.asarray(evidence - _log_choose((high - low) / delta + 1, part.levels))
+    return np.asarray(evidence)
+
+
+def _excess(group: Group, part: Any, found: ColumnSurvey) -> Float:
+    """Σ_k n_k ln max(1, Σ_j δ p(x_j | C_k)) over the grid x_j of each column; zero if the grid is very fine."""
+    density = density_of(group.family, part, "map", prior_of(group.family, part))
+    excess = np.zeros(len(group.columns))
+    for i, d in enumerate(group.columns):
+        grid = found.grid(d)
+        if len(grid):
+            log_sum = logsumexp(density[:, [i]].log_density(grid[:, None, None]), axis=0)[:, 0]
+            excess[i] = part.total[:, i] @ np.maximum(log_sum + np.log(found.resolution(d)), 0.0)
+    return excess
+
+
+def _log_choose(M: Float, L: Array) -> Float:
+    M = np.maximum(M, L)
+    return np.asarray(-betaln(M - L + 1, L + 1) - np.log(M + 1))
+
+
+def _most_probable(scores: Mapping[str, float], found: ColumnSurvey, d: int, name: str) -> Choice:
+    ranked = sorted(scores, key=lambda family: -scores[family])
+    best, second = ranked[0], ranked[1]
+    lead = scores[best] - scores[second]
+    ahead = f"{lead:.3g} nats ahead of {second}" if np.isfinite(lead) else f"{second} does not fit"
+    return Choice(name, best, f"{found.describe(d)}; {ahead}")
+
+
+def describe_choices(choices: Sequence[Choice]) -> str:
+    """A text table of columns, families and reasons.
+
+    >>> print(describe_choices([Choice("age", "normal", "given"), Choice("member", "bernoulli", "only 0 and 1")]))
+    column  family     why
+    age     normal     given
+    member  bernoulli  only 0 and 1
+    """
+    rows = [("column", "family", "why"), *choices]
+    widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
+    return "\n".join(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows)

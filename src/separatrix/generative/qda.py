@@ -9,7 +9,7 @@ and the log-odds of two classes are a quadratic, a(x) = x'C x + w'x + w0, with
     C = -½ (Σ_1⁻¹ - Σ_0⁻¹),   w = Σ_1⁻¹ μ_1 - Σ_0⁻¹ μ_0,
     w0 = -½ μ_1'Σ_1⁻¹ μ_1 + ½ μ_0'Σ_0⁻¹ μ_0 - ½ ln |Σ_1|/|Σ_0| + ln π_1/π_0.
 
-One pass. Shrinkage is towards the pooled diagonal, so a class of few rows borrows the spread of all.
+One pass. Shrinkage is towards the pooled diagonal, so a class with few rows uses the variances of all classes.
 """
 
 from __future__ import annotations
@@ -20,20 +20,17 @@ import numpy as np
 
 from separatrix._array import Float, Rows, is_sparse
 from separatrix.exceptions import CollinearError
-from separatrix.generative.covariance import Covariance, DenseCovariance
+from separatrix.generative.classifier import log_probability
+from separatrix.generative.covariance import Covariance, DenseCovariance, NormalClasses
 from separatrix.generative.gaussian import (
     GaussianClassifier,
     Weighting,
-    checked,
-    covariance_of,
-    require_spread,
-    scaled_spectrum,
+    ledoit_wolf,
+    maximum_evidence,
+    regularised,
+    spectrum,
 )
-from separatrix.generative.normal_classes import NormalClasses
-from separatrix.generative.shrinkage import ledoit_wolf, most_evident
 from separatrix.stats import ClassMoments, ClassScatter
-
-__all__ = ["QuadraticDiscriminantAnalysis"]
 
 
 class _Contrasts(NamedTuple):
@@ -45,30 +42,18 @@ class _Contrasts(NamedTuple):
     w0: Float
 
 
-def _contrasts(classes: NormalClasses, origin: Float, priors: Float) -> _Contrasts | None:
-    """The quadratic forms, or None where they would be less exact than the densities, or not be there."""
-    covariances = classes.covariance
-    if np.isfinite(classes.freedom).any() or not (priors > 0).all():
-        return None
-    if not all(isinstance(Sigma, DenseCovariance) and Sigma.is_well_conditioned for Sigma in covariances):
-        return None
-    C, w, w0 = _quadratics(classes, origin, priors)
-    return _Contrasts(origin, C - C[0], w - w[0], w0 - w0[0])
-
-
 def _quadratics(classes: NormalClasses, origin: Float, priors: Float) -> tuple[Float, Float, Float]:
-    """C, w and w0 of ln p(x, C_k) = z'C z + w'z + w0 with z = x - origin, without what all classes share."""
+    """C, w and w0 of ln p(x, C_k) = z'C z + w'z + w0 with z = x - origin, up to a term that all classes share."""
     P = np.stack([Sigma.solve(np.eye(len(origin))) for Sigma in classes.covariance])
     log_det = np.array([Sigma.log_det for Sigma in classes.covariance])
     delta = classes.mean - origin
     w = np.einsum("kml,kl->km", P, delta)
-    with np.errstate(divide="ignore"):
-        w0 = -0.5 * np.einsum("km,km->k", delta, w) - 0.5 * log_det + np.log(priors)
+    w0 = -0.5 * np.einsum("km,km->k", delta, w) - 0.5 * log_det + log_probability(priors)
     return -0.5 * P, w, w0  # the exponent of (4.64), multiplied out
 
 
 class QuadraticDiscriminantAnalysis(GaussianClassifier):
-    """Normal classes, one covariance each: quadratic boundaries.
+    """Normal classes, each with its own covariance: quadratic boundaries.
 
     Parameters
     ----------
@@ -76,7 +61,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         As in `LinearDiscriminantAnalysis`.
     shrinkage : float in [0, 1], "ledoit-wolf" or "evidence", default 0
         λ_k in (1 - λ_k) Σ_k + λ_k D, with D the pooled within-class variances: one number for all classes, or
-        chosen for each class.
+        estimated for each class.
 
     Attributes
     ----------
@@ -103,8 +88,9 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         chosen = np.ones(K)
         for k in np.flatnonzero(facts.count > 1):
             N = float(facts.count[k])
-            e = scaled_spectrum(facts, np.eye(K)[k], self._columns)
-            chosen[k] = most_evident(e, N - 1) if self.shrinkage == "evidence" else ledoit_wolf(e, N, self._fourth[k])
+            e = spectrum(facts, np.eye(K)[k], self._columns)
+            evidence = self.shrinkage == "evidence"
+            chosen[k] = maximum_evidence(e, N - 1) if evidence else ledoit_wolf(e, N, self._fourth[k])
         return chosen
 
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
@@ -112,31 +98,32 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
         covariances: list[Covariance] = []
         freedom, widening = np.full(K, np.inf), np.ones(K)
         for k, N in enumerate(facts.count):
-            if N == 0:  # a class still to come has probability zero, whatever its density
+            if N == 0:  # a class without rows has probability zero, whatever its density
                 covariances.append(DenseCovariance(np.eye(M)))
                 continue
             how = Weighting.of(estimate, N, max(N - 1, 0.0), float(shrinkage[k]))
-            D = require_spread(facts, self._columns, how)
-            share = how.share * np.eye(K)[k]
-            covariances.append(self._checked(covariance_of(facts.scatter, share, how.diagonal * D), k, facts))
+            try:
+                name = f"class {self.classes_.tolist()[k]!r}"
+                covariances.append(regularised(facts, np.eye(K)[k], how, self._columns, name=name))
+            except CollinearError as error:
+                few = f" The class has {N:g} rows for {M} columns." if N <= M else ""
+                raise CollinearError(f"{error}{few}") from None
             freedom[k] = how.freedom
             widening[k] = 1.0 if np.isinf(how.freedom) else 1 + 1 / N
         return NormalClasses(facts.mean, tuple(covariances), freedom, widening)
 
-    def _checked(self, Sigma: Covariance, k: int, facts: ClassMoments[Any]) -> Covariance:
-        label, N, M = self.classes_.tolist()[k], facts.count[k], facts.mean.shape[1]
-        try:
-            return checked(Sigma, self._columns, f"class {label!r}")
-        except CollinearError as error:
-            few = f" The class has {N:g} rows for {M} columns." if N <= M else ""
-            raise CollinearError(f"{error}{few}") from None
-
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)
-        self._contrasts = _contrasts(self._densities, facts.grand_mean, self.priors_)
+        self._contrasts = None
+        normal = np.isinf(self._densities.freedom).all() and (self.priors_ > 0).all()
+        covariances = self._densities.covariance
+        # An explicit quadratic form of an ill-conditioned covariance would be less accurate than the density.
+        if normal and all(isinstance(S, DenseCovariance) and S.is_well_conditioned for S in covariances):
+            C, w, w0 = _quadratics(self._densities, facts.grand_mean, self.priors_)
+            self._contrasts = _Contrasts(facts.grand_mean, C - C[0], w - w[0], w0 - w0[0])
 
     def _scores(self, X: Rows) -> Float:
-        """Log-odds against the first class: K - 1 products, where K densities would take K."""
+        """Log-odds against the first class: K - 1 products instead of the K of the densities."""
         if self._contrasts is None or is_sparse(X):
             return self._log_joint(X)
         Z = (X - self._contrasts.origin).astype(X.dtype, copy=False)
@@ -145,9 +132,9 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
             if k > 0:
                 forms = Z @ C.astype(X.dtype, copy=False) + w.astype(X.dtype, copy=False)
                 a[:, k] = np.einsum("nm,nm->n", forms, Z) + w0
-        gaps = np.isnan(a).any(axis=1)
-        if gaps.any():
-            a[gaps] = self._log_joint(X[gaps])
+        missing = np.isnan(a).any(axis=1)
+        if missing.any():
+            a[missing] = self._log_joint(X[missing])
         return a
 
     @property

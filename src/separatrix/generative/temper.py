@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One exponent on the likelihood, so that evidence which columns repeat is not counted in full each time.
+"""Tempering: one exponent on the likelihood, which corrects for evidence that correlated columns repeat.
 
     p(C_k | x, τ) ∝ p(C_k) p(x | C_k)^τ
 
-Where columns are independent given the class, τ = 1 is right; where each fact is told r times, τ = 1/r is. With the
+If columns are independent given the class, τ = 1 is correct; if every column is repeated r times, τ = 1/r. With the
 densities fixed, τ maximises the conditional likelihood of the labels. For d_nk = ln p(x_n | C_k) - ln p(x_n | C_t_n),
 
     L(τ)   = Σ_n w_n Σ_k T_nk ln p(C_k | x_n, τ),   T_nk = [k = t_n] + c/N p(C_k)
     L'(τ)  = Σ_n w_n Σ_k T_nk (d_nk - E_n d),   L''(τ) = -Σ_n w_n (Σ_k T_nk) Var_n d
 
 with E_n and Var_n under p(C_k | x_n, τ). L is concave: a log likelihood linear in τ less its log-sum-exp. The second
-term of T is c rows spread over all that were seen, with labels drawn from p(C_k): it keeps τ finite where the classes
-separate, and leaves the law that r copies of every column divide τ by r exact.
+term of T is a prior worth c rows with labels drawn from p(C_k): it keeps τ finite if the classes are separable, and r
+copies of every column still divide τ by exactly r.
 
-The rows that fitted the densities also fit τ, and flatter it a little; on one number that is of no account unless
-there are nearly as many parameters as rows.
+The densities and τ are fitted on the same rows, so τ is slightly too large; for one parameter this is negligible unless
+the densities have nearly as many parameters as there are rows.
 """
 
 from __future__ import annotations
@@ -30,20 +30,18 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Float, Rows
 from separatrix.exceptions import ConvergenceWarning
 from separatrix.rows import UNLABELLED, Block, Source
 from separatrix.solvers import Solution, Status
 
-__all__ = ["TemperedLikelihood", "check_temper", "fit_temperature", "tempered", "tempered_likelihood"]
-
-FARTHEST = 4.0  # the most that one step may multiply or divide τ by: far out, L is flat and Newton knows no bounds
-NOTHING = 1e-12  # a smaller τ is zero
-LARGEST = 1e150  # its square is finite
+MAX_STEP_FACTOR = 4.0  # limits a Newton step, which is unbounded if L is flat
+MIN_TEMPERATURE = 1e-12  # a smaller τ is set to 0
+MAX_LOG_RATIO = 1e150  # nats; its square is finite
 
 
 def check_temper(owner: str, temper: Any) -> float | None:
-    """τ as it was given, 1 for False, None where it is to be fitted (True)."""
+    """The given τ, 1 for False, None for True (to be fitted)."""
     if isinstance(temper, bool | np.bool_):
         return None if temper else 1.0
     if not isinstance(temper, Real) or not 0 < float(temper) < math.inf:
@@ -52,7 +50,7 @@ def check_temper(owner: str, temper: Any) -> float | None:
 
 
 def tempered(log_likelihood: Float, tau: float) -> Float:
-    """τ ln p(x | C_k); what is impossible stays so, also for τ = 0."""
+    """τ ln p(x | C_k); a density of zero stays zero, even for τ = 0."""
     if tau == 0.0:
         return np.where(np.isneginf(log_likelihood), -np.inf, 0.0)
     return log_likelihood if tau == 1.0 else tau * log_likelihood
@@ -67,7 +65,6 @@ class TemperedLikelihood:
     curvature: float
 
     def __add__(self, other: TemperedLikelihood) -> TemperedLikelihood:
-        """Sums over rows add."""
         return TemperedLikelihood(self.value + other.value, self.slope + other.slope, self.curvature + other.curvature)
 
 
@@ -76,17 +73,21 @@ def tempered_likelihood(
 ) -> TemperedLikelihood:
     """L, L' and L'' of one block, with ``share`` = c/N.
 
-    Rows count that have a label and a weight. A class that is impossible, by its density or by its prior, takes no
-    part in a row; a row whose own class is impossible says nothing about τ.
+    Rows without a label or weight are left out, and so are rows whose own class has density or prior zero. For the
+    other rows, classes with density or prior zero are left out.
     """
     log_p = log_likelihood(block.X)
-    counts = np.flatnonzero(_says_something(block, log_p, log_pi))
-    own, log_p = block.codes[counts], log_p[counts]
-    weight = np.ones(len(counts)) if block.weight is None else block.weight[counts]
-    at_own = np.arange(len(counts)), own
+    own = np.where(block.codes == UNLABELLED, 0, block.codes)
+    counted = (block.codes != UNLABELLED) & np.isfinite(log_p[np.arange(len(own)), own]) & np.isfinite(log_pi[own])
+    if block.weight is not None:
+        counted &= block.weight > 0
+    rows = np.flatnonzero(counted)
+    own, log_p = block.codes[rows], log_p[rows]
+    weight = np.ones(len(rows)) if block.weight is None else block.weight[rows]
+    at_own = np.arange(len(rows)), own
     possible = np.isfinite(log_p) & np.isfinite(log_pi)
     d = np.where(possible, log_p, log_p[at_own][:, None]) - log_p[at_own][:, None]
-    d = np.clip(d, -LARGEST, LARGEST)  # an outlier of one class may lie that far out of another
+    d = np.clip(d, -MAX_LOG_RATIO, MAX_LOG_RATIO)  # an outlier may be that improbable under another class
     a = np.where(possible, tau * d + log_pi, -np.inf)
     a -= logsumexp(a, axis=1, keepdims=True)
     T = np.where(possible, share * np.exp(log_pi), 0.0)
@@ -100,14 +101,6 @@ def tempered_likelihood(
     )
 
 
-def _says_something(block: Block, log_p: Float, log_pi: Float) -> Array:
-    """Whether a row has a label, of a class that it can have, and a weight."""
-    own = np.where(block.codes == UNLABELLED, 0, block.codes)
-    possible = np.isfinite(log_p[np.arange(len(own)), own]) & np.isfinite(log_pi[own])
-    labelled = (block.codes != UNLABELLED) & possible
-    return np.asarray(labelled if block.weight is None else labelled & (block.weight > 0))
-
-
 def fit_temperature(
     source: Source,
     log_likelihood: Callable[[Rows], Float],
@@ -117,10 +110,10 @@ def fit_temperature(
     tol: float = 1e-8,
     max_steps: int = 100,
 ) -> Solution[float]:
-    """The τ >= 0 of largest L, by Newton's method from τ = 1 between bounds that the signs of L' draw in.
+    """The τ >= 0 that maximises L, by Newton's method from τ = 1 within bounds updated by the sign of L'.
 
-    One pass for each step; ends with a step of no more than ``tol`` of τ. ``trace`` has L before each step. Where
-    the columns say nothing about the classes, any τ is as good as another, and 1 it stays.
+    One pass per step; stops when a step is at most ``tol`` relative to τ. ``trace`` holds L before each step. If the
+    columns contain no information about the classes, L is constant and τ stays 1.
     """
     tau, low, high, trace = 1.0, 0.0, math.inf, []
     for _ in range(max_steps):
@@ -131,8 +124,10 @@ def fit_temperature(
         trace.append(now.value)
         low, high = (tau, high) if now.slope > 0 else (low, tau)
         before, tau = tau, _next(tau, now, low, high)
-        if abs(tau - before) <= tol * before or tau < NOTHING:
-            return Solution(tau if tau >= NOTHING else 0.0, Status.LIKELIHOOD, len(trace), len(trace), tuple(trace))
+        if abs(tau - before) <= tol * before or tau < MIN_TEMPERATURE:
+            return Solution(
+                tau if tau >= MIN_TEMPERATURE else 0.0, Status.LIKELIHOOD, len(trace), len(trace), tuple(trace)
+            )
     warnings.warn(
         f"temper=True stopped after {max_steps} passes at {tau:.6g}, between {low:.6g} and {high:.6g}. The result is "
         "usable; temper=<a number> fixes it.",
@@ -143,9 +138,9 @@ def fit_temperature(
 
 
 def _next(tau: float, now: TemperedLikelihood, low: float, high: float) -> float:
-    """Newton's step, kept within reach and between the bounds."""
+    """Newton's step, limited to a factor of `MAX_STEP_FACTOR` and to the bounds."""
     if now.slope == 0.0:
         return tau
     newton = tau - now.slope / now.curvature if now.curvature < 0 else math.copysign(math.inf, now.slope)
-    step = min(max(newton, tau / FARTHEST), tau * FARTHEST)
+    step = min(max(newton, tau / MAX_STEP_FACTOR), tau * MAX_STEP_FACTOR)
     return step if low < step < high or step == tau else 0.5 * (low + high)

@@ -30,8 +30,9 @@ from separatrix.families import (
     NormalKnownVariance,
     Poisson,
     StudentT,
+    ValuedCategorical,
 )
-from separatrix.generative import DenseCovariance, FamilyClassifier, ValuedCategorical
+from separatrix.generative import DenseCovariance, FamilyClassifier
 from separatrix.onnx.answer import Answer, answer, of_log_joint
 from separatrix.onnx.gaussian import class_distances
 from separatrix.onnx.graph import ExportError, Value

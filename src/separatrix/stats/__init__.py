@@ -5,6 +5,7 @@ from separatrix.stats.columns import column_moments
 from separatrix.stats.design import dots
 from separatrix.stats.extent import Extent, extent
 from separatrix.stats.finite import nonfinite, require_finite, require_squares
+from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights
 from separatrix.stats.moments import ClassMoments, class_moments, collect_moments
 from separatrix.stats.objective import (
     Design,
@@ -29,6 +30,8 @@ __all__ = [
     "Extent",
     "FactoredScatter",
     "Grad",
+    "Group",
+    "GroupedFacts",
     "Largest",
     "PooledScatter",
     "Tally",
@@ -39,9 +42,12 @@ __all__ = [
     "collect_sample",
     "column_moments",
     "confusion",
+    "dense_chunks",
     "dots",
     "drawn_numbers",
     "extent",
+    "group_statistics",
+    "label_weights",
     "largest_share",
     "least_lead",
     "nonfinite",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Conjugate priors that have no name: gamma, beta and Dirichlet.
+"""Conjugate priors without a standard name: gamma, beta and Dirichlet.
 
-p(η | χ, ν) = exp(ν η'χ - ν A(η)) / Z(ν, χ) is defined by ν pseudo-observations with mean statistics χ, and so
-it is kept: as facts, to which the facts of the data are added. Z is an integral over the one or two (C for
-Dirichlet) parameters; each family says how it is computed. Then
+p(η | χ, ν) = exp(ν η'χ - ν A(η)) / Z(ν, χ) is determined by ν pseudo-observations with mean statistics χ, and is stored
+in that form: as `LogMoments`, to which the statistics of the data are added. Z is an integral over the parameters (one
+for gamma, two for beta, D for Dirichlet); each family computes its own. Then
 
     ln p(x_1 .. x_n) = ln Z(posterior) - ln Z(prior) + Σ ln h(x_n),
 
@@ -20,17 +20,14 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from separatrix._array import Float
-from separatrix.families.facts import LogMoments
 from separatrix.families.family import Density, Family, Prior, Size
-from separatrix.families.record import require
-
-__all__ = ["PseudoObservations", "PseudoPredictive", "metropolis"]
+from separatrix.families.sufficient_statistics import FactsError, LogMoments, require
 
 D = TypeVar("D", bound=Family[LogMoments])
 
 
 class PseudoObservations(Prior[D, LogMoments]):
-    """A conjugate prior kept as `LogMoments`: ν = count, χ = ln(mean) - gap/count."""
+    """A conjugate prior stored as `LogMoments`: ν = count, χ = ln(mean) - gap/count."""
 
     count: Float
     mean: Float
@@ -41,11 +38,11 @@ class PseudoObservations(Prior[D, LogMoments]):
         require(self, "count", self.count > 0, "positive")
         require(self, "mean", self.mean > 0, "positive")
         some = np.broadcast_to((self.gap > 0).any(axis=-1, keepdims=True), self.gap.shape)
-        require(self, "gap", some & (self.gap >= 0), "positive: observations that are all equal fix no spread")
+        require(self, "gap", some & (self.gap >= 0), "positive: equal observations determine no spread")
 
     @property
     def facts(self) -> LogMoments:
-        """The pseudo-observations as facts."""
+        """The statistics of the pseudo-observations."""
         return LogMoments(self.count, self.mean, self.gap)
 
     @property
@@ -64,11 +61,18 @@ class PseudoObservations(Prior[D, LogMoments]):
 
     @classmethod
     def of_facts(cls, facts: LogMoments, *, worth: float) -> Self:
-        """The prior that counts as ``worth`` observations, distributed as these facts are."""
+        """The prior worth ``worth`` observations with the mean and gaps of these statistics."""
         return cls(np.full(facts.batch, worth), facts.mean, worth * facts.mean_gap)  # type: ignore[call-arg]
 
+    @classmethod
+    def weak(cls, facts: LogMoments, worth: float = 1.0) -> Self:
+        """``worth`` observations with the mean and gaps of all classes together. Independent of units."""
+        overall = facts.overall()
+        FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
+        return cls.of_facts(overall, worth=worth)
+
     def updated(self, facts: LogMoments) -> Self:
-        """Add the facts."""
+        """Add the statistics of the data."""
         return type(self)(*(self.facts + facts).arrays)
 
     def log_marginal(self, facts: LogMoments) -> Float:
@@ -76,28 +80,28 @@ class PseudoObservations(Prior[D, LogMoments]):
         return np.asarray(self.updated(facts).log_partition - self.log_partition - facts.total_log.sum(axis=-1))
 
     def predictive(self) -> PseudoPredictive:
-        """Each value costs one integral."""
+        """The predictive density; each value takes one integral."""
         return PseudoPredictive(self)
 
 
 @dataclass(frozen=True)
 class PseudoPredictive(Density):
-    """p(x) = Z(ν + 1, χ')/Z(ν, χ) h(x), integrated anew for each x: as right in the tails as in the middle."""
+    """p(x) = Z(ν + 1, χ')/Z(ν, χ) h(x), with one integral for each x: accurate in the tails too."""
 
     prior: PseudoObservations[Any]
 
     def __post_init__(self) -> None:
-        """Nothing to convert: the prior is a record already."""
+        """Take ``vector`` from the prior, which is a record already."""
         object.__setattr__(self, "vector", self.prior.vector)
 
     @property
     def arrays(self) -> list[Float]:
-        """Those of the prior."""
+        """The fields of the prior."""
         return self.prior.arrays
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """That of the prior."""
+        """The batch shape of the prior."""
         return self.prior.batch
 
     def __getitem__(self, index: Any) -> Self:
@@ -125,11 +129,11 @@ def metropolis(
     *,
     steps: int = 40,
 ) -> Float:
-    """Independent draws from a density with one hump, (*shape, P): many chains, the last state of each.
+    """Independent draws from a unimodal density, (*shape, P): the last state of each of many chains.
 
-    Proposals are Student-t (5 degrees of freedom) about the mode with the hump's own covariance factor
-    factor'. They do not depend on the state and are accepted more often than not, so what a chain remembers of
-    its start fades like the power of the share rejected: 40 steps leave less than any sample can show.
+    Proposals are Student-t (5 degrees of freedom) about the mode, with covariance factor factor' of the density at its
+    mode. They do not depend on the state, and more than half are accepted, so the dependence on the first state decays
+    like a power of the rejection rate: it is negligible after 40 steps.
     """
     P, dof = mode.shape[-1], 5.0
 
@@ -145,3 +149,13 @@ def metropolis(
         state = np.where(accept[..., None], new, state)
         weight = np.where(accept, new_weight, weight)
     return state
+
+
+def sinh_grid(nu: Float) -> tuple[Float, Float]:
+    """Nodes sinh v and log weights of the trapezoidal rule for a unimodal function with exponential tails.
+
+    With 20 observations or more the function is nearly normal, and a smaller grid is enough.
+    """
+    reach, steps = (5.5, 40) if nu.min(initial=np.inf) < 20 else (4.25, 25)
+    v = np.linspace(-reach, reach, 2 * steps + 1)
+    return np.sinh(v), np.log(np.cosh(v) * (v[1] - v[0]))

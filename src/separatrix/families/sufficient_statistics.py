@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Facts: the sums over rows that a fit needs, for K classes at once. Frozen records with ``+``.
+"""Sufficient statistics: the sums over rows that determine a fit, for K classes at once.
 
-R (n, K) >= 0 says how much row n counts for class k: a one-hot row times its weight, or the responsibilities
-of EM. A missing value (NaN) counts nowhere.
+The statistics of some rows are called their *facts*: `Family.facts(x, R)` computes them, and they add over rows, so
+blocks, batches and models can be combined in any order. R (n, K) >= 0 is the weight of row n in class k: the row's
+weight times its one-hot label, or the responsibilities of EM. A missing value (NaN) is left out.
 
 =================== ================================== ============================================
 `Sums`              Σ R, Σ R u(x), Σ R ln h(x)         Bernoulli, Poisson, exponential, multinomial
@@ -12,60 +13,149 @@ of EM. A missing value (NaN) counts nowhere.
 `LevelCounts`       Σ R [x = l]                        categorical
 =================== ================================== ============================================
 
-Where raw sums would cancel, facts are *centred*. For a convex f with Bregman divergence d, the information
+The statistics are *centred* if raw sums would cancel. For a convex f with Bregman divergence d, the information
 I = Σ R d(x, mean) merges by
 
     I(a and b) = I(a) + I(b) + n_a d(m_a, m) + n_b d(m_b, m),
 
-a sum of terms that are never negative. f(x) = x² makes it the rule of Chan, Golub & LeVeque (1979) for
-variances; f(x) = -ln x makes it the same rule for ln(mean) - mean(ln x), which is all that a gamma, beta or
-Dirichlet distribution needs to know besides the mean.
+a sum of terms that are never negative. f(x) = x² gives the rule of Chan, Golub & LeVeque (1979) for variances;
+f(x) = -ln x gives the same rule for ln(mean) - mean(ln x), the only statistic besides the mean that a gamma, beta or
+Dirichlet distribution needs.
+
+Statistics, parameters and priors are all records (`Record`): arrays that share their leading axes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
 from separatrix._array import Array, Float
 from separatrix._special import divergence
-from separatrix.families.record import FactsError, Record
+from separatrix.exceptions import DataError
 
-__all__ = ["Facts", "LevelCounts", "LogMoments", "Moments", "Sums", "VectorMoments"]
 
-#: z, how much each row counts, where z is missing, and the counts, to means and information.
+class Record:
+    """Arrays of float64 broadcast to one batch shape. Subclasses are frozen dataclasses.
+
+    The leading ("batch") axes are usually (K, D): K classes, D columns of one family. A field may have further
+    ("event") axes: the U sufficient statistics, the L levels of a category, a covariance. ``event`` is the number of
+    event axes of each field, in order; empty means none.
+    """
+
+    event: ClassVar[tuple[int, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """Convert, broadcast, check."""
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
+        arrays = [np.asarray(getattr(self, name), dtype=np.float64) for name in names]
+        axes = self.event or (0,) * len(arrays)
+        batch = np.broadcast_shapes(*(a.shape[: a.ndim - e] for a, e in zip(arrays, axes, strict=True)))
+        for name, array, e in zip(names, arrays, axes, strict=True):
+            whole = np.broadcast_to(array, batch + array.shape[array.ndim - e :])
+            object.__setattr__(self, name, whole)
+        self._check()
+
+    def _check(self) -> None:
+        """Raise ValueError if the numbers are not valid parameters of this record."""
+
+    @property
+    def arrays(self) -> list[Float]:
+        """The fields, in order."""
+        return [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape that all fields share."""
+        first = self.arrays[0]
+        return first.shape[: first.ndim - (self.event or (0,))[0]]
+
+    def __getitem__(self, index: Any) -> Self:
+        """Some classes (or rows of parameters: ``distribution[y]``), as the same record."""
+        return type(self)(*(array[index] for array in self.arrays))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """The classes of all parts, in order."""
+        return cls(*(np.concatenate(same, axis=0) for same in zip(*(p.arrays for p in parts), strict=True)))
+
+
+def require(record: Record, name: str, ok: Array, meaning: str) -> None:
+    """Raise ValueError naming the first value of a field that is not ``ok``."""
+    if not np.all(ok):
+        worst = np.broadcast_to(getattr(record, name), np.shape(ok))[~ok].flat[0]
+        raise ValueError(f"{type(record).__name__}: {name} must be {meaning}, got {worst!r}.")
+
+
+class FactsError(DataError):
+    """The estimate does not exist for some positions (class, column), or (class,) if a row is one vector.
+
+    The class is None if the estimate does not exist for all classes together.
+
+    >>> error = FactsError([(1, 0)], "all values are equal", "drop the column")
+    >>> error.describe(("no", "yes"), ("age", "income"))
+    "all values are equal in class 'yes', column 'age'; drop the column."
+    """
+
+    def __init__(self, where: Sequence[tuple[int | None, ...]], what: str, remedy: str) -> None:
+        self.where = list(where)
+        self.what = what
+        self.remedy = remedy
+        super().__init__(self.describe())
+
+    def describe(self, classes: Sequence[Any] | None = None, columns: Sequence[str] | None = None) -> str:
+        """The problem, the classes and columns (by name if names are given), and the remedy."""
+        places = ", ".join(self._place(position, classes, columns) for position in self.where[:5])
+        more = f" and {len(self.where) - 5} more" if len(self.where) > 5 else ""
+        return f"{self.what} in {places}{more}; {self.remedy}."
+
+    @staticmethod
+    def _place(position: tuple[int | None, ...], classes: Sequence[Any] | None, columns: Sequence[str] | None) -> str:
+        kinds = zip(position, ("class", "column"), (classes, columns), strict=False)
+        named = [f"{kind} {i if names is None else repr(names[i])}" for i, kind, names in kinds if i is not None]
+        return ", ".join(named) or "all rows"
+
+    @classmethod
+    def unless(cls, ok: Array, what: str, remedy: str, *, overall: bool = False) -> None:
+        """Raise with every position that is not ok; set ``overall`` if the first axis does not stand for classes."""
+        if not np.all(ok):
+            where = [tuple(int(i) for i in position) for position in np.argwhere(~np.asarray(ok))]
+            raise cls([(None, *rest) for _, *rest in where] if overall else where, what, remedy)
+
+
+#: Maps z, the row weights, the mask of missing values and the counts to means and information.
 Summary = Callable[[Array, Array, Array | None, Float], tuple[Float, Float]]
 
 
 class Facts(Record):
-    """What every record of facts has: the count of each batch entry, and ``+``."""
+    """Sufficient statistics of some rows: a count for each class and column, and ``+``."""
 
     @property
     def total(self) -> Float:
-        """How many observations each entry has seen, (K, D) or (K,)."""
+        """Weighted number of observations of each entry, (K, D) or (K,)."""
         return self.arrays[0]
 
     def __add__(self, other: Self) -> Self:
-        """The facts of both sets of rows."""
+        """The statistics of both sets of rows."""
         return type(self)(*(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
 
     def pooled(self) -> Self:
-        """The facts of all classes together, as one class: the leading axis has length 1."""
+        """The statistics of all classes together, as one class: the leading axis has length 1."""
         parts = [self[k : k + 1] for k in range(self.batch[0])]
         return sum(parts[1:], start=parts[0])
 
     def overall(self) -> Self:
-        """`pooled`, or `FactsError` where no class has any value: what a weak prior is scaled by."""
+        """`pooled`, used to scale a weak prior; raises `FactsError` if a column has no value in any class."""
         pooled = self.pooled()
         FactsError.unless(pooled.total > 0, "no values at all", "drop the column", overall=True)
         return pooled
 
     def require_some(self) -> None:
-        """Raise `FactsError` where an entry has seen nothing."""
+        """Raise `FactsError` if an entry has no observations."""
         FactsError.unless(self.total > 0, "no values", "drop the column or the class, or use a prior")
 
 
@@ -80,17 +170,17 @@ class Sums(Facts):
 
     @property
     def mean_u(self) -> Float:
-        """The mean of u(x); zero where nothing was seen."""
+        """The mean of u(x); zero without observations."""
         return self.total_u / np.where(self.count > 0, self.count, 1.0)[..., None]
 
     @classmethod
     def of_columns(
         cls, x: Array, R: Array, u: Callable[[Array], Float], log_h: Callable[[Array], Float] | None
     ) -> Self:
-        """One matrix product for each thing summed. ``log_h`` None means h = 1."""
+        """One matrix product for each sum. ``log_h`` None means h = 1."""
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
         n, D = x.shape
-        if log_h is None and n > 0:  # where nothing is missing, one product is all there is to do
+        if log_h is None and n > 0:  # one product is enough unless a value is missing
             with np.errstate(invalid="ignore"):
                 total_u = (R.T @ u(x).reshape(n, -1)).reshape(R.shape[1], D, -1)
             if np.isfinite(total_u).all():
@@ -119,12 +209,12 @@ class Moments(Facts):
 
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
-        """Centred class by class, on the rows that count for it."""
+        """Centred class by class, over the rows of each class."""
         return cls(*_by_class(x, R, _centred_squares))
 
     def __add__(self, other: Self) -> Self:
         """Chan's rule."""
-        count, share = _shares(self.count, other.count)
+        count, share = _merged_count(self.count, other.count)
         delta = other.mean - self.mean
         scatter = self.scatter + other.scatter + self.count * share * delta**2
         return type(self)(count, _merged_mean(self.mean, other.mean, self.count, share), scatter)
@@ -136,7 +226,7 @@ class Moments(Facts):
 
     @property
     def is_constant(self) -> Array:
-        """Whether the values differ by no more than the rounding of their mean."""
+        """Whether the values differ by no more than the rounding error of their mean."""
         return np.asarray(self.variance <= (2 * np.finfo(np.float64).eps * self.mean) ** 2)
 
 
@@ -151,7 +241,7 @@ class VectorMoments(Facts):
 
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
-        """One Gram matrix for each class, of its own rows."""
+        """One product z'z of centred rows for each class."""
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
         K, D = R.shape[1], x.shape[1]
         count, mean, scatter = np.zeros(K), np.zeros((K, D)), np.zeros((K, D, D))
@@ -160,14 +250,14 @@ class VectorMoments(Facts):
             if len(z):
                 count[k] = r.sum()
                 mean[k] = _centre(z, r, None, count[k])
-                mean[k] += _centre(z, r, None, count[k])  # less what the first has of the offset's rounding
+                mean[k] += _centre(z, r, None, count[k])  # removes the rounding error of the first mean
                 z *= np.sqrt(r)[:, None]
                 scatter[k] = z.T @ z
         return cls(count, mean, scatter)
 
     def __add__(self, other: Self) -> Self:
         """Chan's rule."""
-        count, share = _shares(self.count, other.count)
+        count, share = _merged_count(self.count, other.count)
         shift = np.sqrt(self.count * share)[..., None] * (other.mean - self.mean)
         outer = shift[..., :, None] * shift[..., None, :]
         mean = _merged_mean(self.mean, other.mean, self.count[..., None], share[..., None])
@@ -198,7 +288,7 @@ class LogMoments(Facts):
 
     def __add__(self, other: Self) -> Self:
         """The rule of Chan with the divergence of -ln."""
-        count, share = _shares(self.count, other.count)
+        count, share = _merged_count(self.count, other.count)
         mean = _merged_mean(self.mean, other.mean, self.count[..., None], share[..., None])
         gap = self.gap + other.gap + _moved(self, mean) + _moved(other, mean)
         return type(self)(count, mean, gap)
@@ -210,7 +300,7 @@ class LogMoments(Facts):
 
     @property
     def is_constant(self) -> Array:
-        """Whether no component varies by more than the rounding of its mean."""
+        """Whether no component varies by more than the rounding error of its mean."""
         rounding = 4 * float(np.finfo(np.float64).eps) ** 2
         return np.asarray((self.mean_gap <= rounding).all(axis=-1))
 
@@ -236,13 +326,13 @@ class LevelCounts(Facts):
         return cls(product.reshape(R.shape[1], x.shape[1], L))
 
     def __add__(self, other: Self) -> Self:
-        """Codes that only one side has seen count zero on the other."""
+        """Codes that occur on one side only have count zero on the other."""
         L = max(self.counts.shape[-1], other.counts.shape[-1])
         return type(self)(self.padded(L) + other.padded(L))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """The classes of all parts, padded to the same levels."""
+        """The classes of all parts, padded to the same number of levels."""
         L = max(part.counts.shape[-1] for part in parts)
         return cls(np.concatenate([part.padded(L) for part in parts]))
 
@@ -264,7 +354,7 @@ class LevelCounts(Facts):
 
 
 def one_hot(x: Array, L: int) -> sparse.csr_array:
-    """Codes (n, D) as n sparse rows of D·L indicators; codes from L-1 on share the last, missing ones have none."""
+    """Codes (n, D) as n sparse rows of D·L indicators; codes above L-1 share the last, missing codes have none."""
     n, D = x.shape
     seen = ~np.isnan(x)
     codes = np.minimum(np.where(seen, x, 0.0), L - 1).astype(np.intp) + L * np.arange(D)
@@ -287,7 +377,7 @@ def _by_class(x: Array, R: Array, summary: Summary) -> tuple[Float, Float, Float
 
 
 def _rows_of(x: Array, r: Array) -> tuple[Array, Array]:
-    """The rows that count for a class, as a copy, and how much: with one label each, x is read once."""
+    """A copy of the rows with positive weight in a class, and their weights: with one label per row, x is read once."""
     rows = np.flatnonzero(r)
     return np.take(x, rows, axis=0), np.take(r, rows)
 
@@ -304,7 +394,7 @@ def _centre(z: Array, r: Array, holes: Array | None, count: Float) -> Float:
 
 
 def _centred_squares(z: Array, r: Array, holes: Array | None, count: Float) -> tuple[Float, Float]:
-    """The first mean carries the rounding of the data's offset; the mean of what remains, ``rest``, does not."""
+    """Means and squares; the mean of the centred values, ``rest``, corrects the rounding error of the first mean."""
     mean = _centre(z, r, holes, count)
     rest = (r @ z) / np.where(count > 0, count, 1.0)
     squares = r @ np.square(z, out=z)
@@ -321,14 +411,14 @@ def _log_gaps(z: Array, r: Array, holes: Array | None, count: Float) -> tuple[Fl
     return mean, r @ (divergence(safe, filled) / safe)
 
 
-def _shares(n: Float, m: Float) -> tuple[Float, Float]:
-    """n + m, and m's share of it (zero where there is nothing)."""
+def _merged_count(n: Float, m: Float) -> tuple[Float, Float]:
+    """n + m, and the fraction m/(n + m), 0 if both are zero."""
     count = n + m
     return count, np.divide(m, count, out=np.zeros_like(count), where=count > 0)
 
 
 def _merged_mean(a: Float, b: Float, n: Float, share: Float) -> Float:
-    """The weighted mean of two means; b itself, exactly, where a has seen nothing."""
+    """The weighted mean of two means; exactly b if a has no observations."""
     return np.where(n > 0, a + share * (b - a), b)
 
 

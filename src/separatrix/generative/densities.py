@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From sufficient statistics to densities: estimates and their linear form.
+
+The conjugate prior of each family is worth ``pseudo_count`` observations. For Bernoulli, categorical and multinomial
+columns these are that many of *each* outcome, so a pseudo-count of 1 is Laplace's correction (n_kj + 1)/(n_k + 2); for
+the other families they are distributed as the rows of all classes together, so no result depends on units.
+
+    "ml"           the parameters η that maximise the likelihood
+    "map"          the mode of p(η | x) ∝ exp((ν + n)(η'χ_n - A(η))): maximum likelihood with the prior's
+                   observations added to the data                                                 PRML (2.229, 2.230)
+    "predictive"   η integrated out: Student t for normal, negative binomial for Poisson, Lomax for exponential, ...
+
+Some densities make the classifier a linear separator: ln p(x | C_k) = w_k'(x - m) + w_k0, up to terms that all classes
+share. With u(x) = x and a scale s shared by the classes, p(x | λ, s) = h(x/s)/s g(λ) exp(λ'x/s), and for two
+classes                                                                                                    PRML §4.2.4
+
+    a(x) = (λ_1 - λ_0)'x/s + ln g(λ_1) - ln g(λ_0) + ln π_1/π_0                                              (4.85)
+
+======================== ============ ============= ==========
+family                   w            w0            needs
+======================== ============ ============= ==========
+Bernoulli                ln μ/(1-μ)   ln(1-μ)
+Poisson                  ln λ         -λ
+exponential              -b           ln b
+multinomial              ln μ         0
+normal, about m          (μ-m)/σ²     -(μ-m)²/2σ²   one σ
+gamma                    -b           a ln b        one a
+multivariate normal      Σ⁻¹(μ-m)     -½(μ-m)'w     one Σ
+======================== ============ ============= ==========
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix._array import Float, Rows, is_sparse
+from separatrix.families import (
+    FAMILIES,
+    Bernoulli,
+    BetaBernoulli,
+    ConjugateGamma,
+    DirichletCategorical,
+    DirichletMultinomial,
+    Exponential,
+    Gamma,
+    GammaExponential,
+    GammaPoisson,
+    Multinomial,
+    MultivariateNormal,
+    NormalGamma,
+    NormalKnownVariance,
+    NormalNormal,
+    NormalWishart,
+    Poisson,
+    ValueCounts,
+    ValuedCategorical,
+)
+from separatrix.stats import Group
+
+ESTIMATES = ("ml", "map", "predictive")
+
+
+@dataclass(frozen=True)
+class GroupedDensity:
+    """p(x | C_k) as a product over groups of columns; a missing value is left out of the product."""
+
+    groups: tuple[Group, ...]
+    densities: tuple[Any, ...]
+
+    def log_density(self, X: Rows, names: Sequence[str]) -> Float:
+        """ln p(x | C_k), (n, K)."""
+        pairs = zip(self.groups, self.densities, strict=True)
+        return np.asarray(sum(group.log_density(density, group.checked(X, names)) for group, density in pairs))
+
+    def draw(self, k: int, size: int, rng: np.random.Generator) -> Float:
+        """Rows of class k."""
+        X = np.empty((size, sum(len(group.columns) for group in self.groups)))
+        for group, density in zip(self.groups, self.densities, strict=True):
+            X[:, list(group.columns)] = density[k].sample(rng, size)
+        return X
+
+
+# -- estimates -------------------------------------------------------------------------------------------------------
+
+
+def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
+    """The conjugate prior worth ``worth`` observations, in the units of the data."""
+    if family == "categorical":
+        facts.by_code.overall()  # raises, naming the column, if it has no values
+        return DirichletCategorical.symmetric(worth, facts.levels)
+    if family == "normal_known_variance":
+        # σ² within classes, with ``worth`` observations of the overall variance added; treated as known from then on.
+        overall = NormalGamma.weak(facts)  # raises, naming the column, if all values are equal
+        scatter = facts.scatter.sum(axis=0, keepdims=True) + 2 * worth * overall.rate
+        sd = np.sqrt(scatter / (facts.count.sum(axis=0, keepdims=True) + worth))
+        return NormalNormal(overall.mean, sd / np.sqrt(worth), sd)
+    return FAMILIES[family].weak_prior(facts, worth)
+
+
+def density_of(family: str, facts: Any, estimate: str, prior: Any = None) -> Any:
+    """p(x | C_k) for each class, from its statistics; ``prior`` is not used by "ml"."""
+    counts = facts.by_code if family == "categorical" else facts
+    if estimate == "ml":
+        density: Any = FAMILIES[family].ml(counts)
+    else:
+        posterior = prior.updated(counts)
+        density = posterior.predictive() if estimate == "predictive" else posterior.mode
+    return ValuedCategorical.of(facts, density) if family == "categorical" else density
+
+
+def log_marginal(family: str, facts: Any) -> Float:
+    """ln p(x of class k in column d), parameters integrated out under the weak prior, (K, D)."""
+    prior = prior_of(family, facts)
+    return np.asarray(prior.log_marginal(facts.by_code if isinstance(facts, ValueCounts) else facts))
+
+
+def log_prior(prior: Any, density: Any) -> float:
+    """ν Σ_kd (η'χ - A(η)), the log of a conjugate prior at a distribution, up to a constant: PRML (2.229).
+
+    EM with a prior increases the sum of this and the log likelihood.
+    """
+    match prior:
+        case BetaBernoulli():
+            terms = prior.a * density.log_odds - (prior.a + prior.b) * density.log_normaliser
+        case DirichletCategorical() | DirichletMultinomial():
+            log_mu = (density.by_code if isinstance(prior, DirichletCategorical) else density).log_probability
+            terms = np.where(prior.alpha > 0, prior.alpha * np.where(prior.alpha > 0, log_mu, 0.0), 0.0)
+        case GammaPoisson():
+            terms = prior.shape * np.log(density.rate) - prior.rate * density.rate
+        case GammaExponential():
+            terms = (prior.shape - 1) * np.log(density.rate) - prior.rate * density.rate
+        case NormalGamma():
+            squares = 2 * prior.rate + prior.count * np.square(density.mean - prior.mean)
+            terms = -0.5 * squares / density.variance - prior.count * np.log(density.sd)
+        case NormalWishart():
+            delta = density.mean - prior.mean
+            scatter = prior.scatter + prior.count[..., None, None] * delta[..., :, None] * delta[..., None, :]
+            distance = np.trace(np.linalg.solve(density.covariance, scatter), axis1=-2, axis2=-1)
+            terms = -0.5 * distance - 0.5 * prior.count * np.linalg.slogdet(density.covariance)[1]
+        case _:  # gamma, beta, Dirichlet: χ is the mean logs, and for gamma also the mean
+            chi = np.log(prior.mean) - prior.gap / prior.count[..., None]
+            if isinstance(prior, ConjugateGamma):
+                chi = np.concatenate([chi, prior.mean], axis=-1)
+            terms = prior.count * ((density.natural * chi).sum(axis=-1) - density.log_normaliser)
+    return float(np.sum(terms))
+
+
+# -- the linear form -------------------------------------------------------------------------------------------------
+
+
+class Affine(NamedTuple):
+    """w (K, D), w0 (K,) and the origin m (D,)."""
+
+    W: Float
+    w0: Float
+    origin: Float
+
+    @property
+    def intercept(self) -> Float:
+        """w_k0 - w_k'm, the bias for x without centring."""
+        return self.w0 - self.W @ self.origin
+
+    def scaled(self, factor: float) -> Affine:
+        """The form times a number."""
+        return Affine(factor * self.W, factor * self.w0, self.origin)
+
+    def scores(self, X: Rows) -> Float:
+        """w_k'(x - m) + w_k0, (n, K)."""
+        W = self.W.T if is_sparse(X) else self.W.T.astype(X.dtype, copy=False)
+        return np.asarray(X @ W + self.intercept, dtype=np.float64)
+
+
+def affine_form(density: GroupedDensity) -> Affine | None:
+    """The linear form of all groups together; None if a group has no finite linear form."""
+    parts = [_affine(each) for each in density.densities]
+    if any(part is None for part in parts):
+        return None
+    K = len(parts[0][0])  # type: ignore[index]  # none is None
+    D = sum(len(group.columns) for group in density.groups)
+    W, w0, origin = np.zeros((K, D)), np.zeros(K), np.zeros(D)
+    for group, (w, constant, m) in zip(density.groups, parts, strict=True):  # type: ignore[misc]
+        W[:, group.columns], origin[list(group.columns)] = w, m
+        w0 += constant
+    return Affine(W, w0, origin) if np.isfinite(W).all() and np.isfinite(w0).all() else None
+
+
+def why_not_affine(density: GroupedDensity, names: Sequence[str]) -> str:
+    """The first reason why there is no linear form."""
+    for group, each in zip(density.groups, density.densities, strict=True):
+        form = _affine(each)
+        column = f"column {names[group.columns[0]]!r} ({group.family})"
+        if form is None:
+            kind = f"a {type(each).__name__} with separate parameters for each class"
+            return f"the log-odds are not linear in {column}, whose density is {kind}"
+        if not np.isfinite(form[0]).all():
+            return f"a probability is 0 in {column}, so the log-odds are infinite; estimate='map' keeps them finite"
+    return "a class has no rows yet"
+
+
+def _affine(density: Any) -> tuple[Float, Float, Float] | None:
+    """w, w0 and m of one group, from the table above."""
+    match density:
+        case Bernoulli() | Poisson() | Exponential():
+            w = density.natural[..., 0]  # λ_k of (4.85); (4.82) for 0/1 columns
+            return w, -density.log_normaliser.sum(axis=1), np.zeros(w.shape[1])
+        case Multinomial():
+            w = density.log_probability
+            return w, np.zeros(len(w)), np.zeros(w.shape[1])
+        case Gamma() if _is_shared(density.shape):
+            return -density.rate, (density.shape * np.log(density.rate)).sum(axis=1), np.zeros(density.rate.shape[1])
+        case NormalKnownVariance() if _is_shared(density.sd):
+            m = density.mean.mean(axis=0)
+            w = (density.mean - m) / density.variance
+            return w, -0.5 * (w * (density.mean - m)).sum(axis=1), m
+        case MultivariateNormal() if _is_shared(density.covariance):
+            m = density.mean.mean(axis=0)
+            w = np.linalg.solve(density.covariance[0], (density.mean - m).T).T
+            return w, -0.5 * (w * (density.mean - m)).sum(axis=1), m
+    return None
+
+
+def _is_shared(parameter: Float) -> bool:
+    return bool((parameter == parameter[:1]).all())
