@@ -24,8 +24,8 @@ from separatrix.stats import extent, require_finite
 
 __all__ = ["Hyperplane", "margin", "nearest_rows", "radius"]
 
-SQUARES_FIT = 1e15  # numbers between this and its inverse can be squared and added up, in float32 too
-TIE = 1e-9  # rows as near as the nearest, to this share of the farthest, attain the margin too
+MAX_SQUARABLE = 1e15  # values between its inverse and this can be squared and summed in float32 too
+MARGIN_TOLERANCE = 1e-9  # distances that differ by less, relative to the largest one, are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Hyperplane:
 
     @property
     def distance_from_origin(self) -> float:
-        """-w0 / |w|, positive where the origin lies on the negative side."""
+        """-w0 / |w|, positive if the origin is on the negative side."""
         largest = float(np.abs(self.w).max())
         return -self.w0 / largest / float(np.linalg.norm(self.w / largest))
 
@@ -103,7 +103,7 @@ class Hyperplane:
         return np.sign(self.signed_distance(X)).astype(int)
 
     def _map(self, X: Any, row_function: Callable[[Rows], Float]) -> Float:
-        """The function of every row, once the rows are known to be as wide as w, and finite."""
+        """Apply a function to every row; raises if X has the wrong number of columns or non-finite values."""
         source = as_source(X)
         if len(source.columns) != len(self.w):
             raise DataError(f"X has {len(source.columns)} columns, but the plane has {len(self.w)} weights.")
@@ -120,7 +120,7 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
     Parameters
     ----------
     plane : Hyperplane
-        Its positive side is that of the larger label.
+        Its positive side belongs to the larger label.
     X : table of shape (N, D)
         Rows.
     y : array-like of shape (N,)
@@ -136,12 +136,12 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
 
 
 def nearest_rows(plane: Hyperplane, X: Any, y: Any) -> Codes:
-    """The numbers of the rows that attain the margin: of the widest one, its support vectors.
+    """Positions of the rows at the margin: the support vectors, if the margin is the widest one.
 
     Parameters
     ----------
     plane : Hyperplane
-        Its positive side is that of the larger label.
+        Its positive side belongs to the larger label.
     X : table of shape (N, D)
         Rows.
     y : array-like of shape (N,)
@@ -154,14 +154,14 @@ def nearest_rows(plane: Hyperplane, X: Any, y: Any) -> Codes:
     [1, 2]
     """
     own = _own_distance(plane, X, y)
-    return np.flatnonzero(own - own.min() <= TIE * np.abs(own).max())
+    return np.flatnonzero(own - own.min() <= MARGIN_TOLERANCE * np.abs(own).max())
 
 
 def _own_distance(plane: Hyperplane, X: Any, y: Any) -> Float:
-    """t_n r_n (N,): how far each row is on its own side."""
+    """t_n r_n (N,): distance of each row from the plane, negative on the wrong side."""
     classes, codes = encode_labels(y)
     if len(classes) != 2:
-        raise DataError(f"A margin is between two classes, but y has {len(classes)}: {classes[:6].tolist()}.")
+        raise DataError(f"A margin needs two classes, but y has {len(classes)}: {classes[:6].tolist()}.")
     r = plane.signed_distance(X)
     if len(codes) != len(r):
         raise DataError(f"X has {len(r)} rows but y has {len(codes)} labels; they must pair up.")
@@ -169,14 +169,14 @@ def _own_distance(plane: Hyperplane, X: Any, y: Any) -> Float:
 
 
 def radius(X: Any) -> float:
-    """R = max_n |x_n|, the radius of the smallest ball about the origin that holds every row."""
+    """R = max_n |x_n|, the radius of the smallest ball around the origin that contains every row."""
     source = as_source(X)
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         reach = source.reduce(extent)
     largest = float(np.maximum(np.abs(reach.low), np.abs(reach.high)).max())
     if not np.isfinite(largest):
         require_finite(source)
-    if largest == 0 or 1 / SQUARES_FIT < largest < SQUARES_FIT:
+    if largest == 0 or 1 / MAX_SQUARABLE < largest < MAX_SQUARABLE:
         return reach.radius
     scaled = source.reduce(lambda block: extent(replace(block, X=block.X.astype(np.float64) / largest)))
     return scaled.radius * largest

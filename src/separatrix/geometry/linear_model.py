@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fitted model must have to be drawn as planes: weights, biases, and no basis in between."""
+"""Weights and biases of a fitted linear model."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def linear_functions(model: Any) -> tuple[Float, Float]:
     name = type(model).__name__
     if getattr(model, "basis_", None) is not None:
         raise DataError(
-            f"{name} was fitted with a basis: its boundaries are planes in the space of basis functions, not in that "
-            "of x. Look at its predictions instead (grid_predictions), or fit it without a basis."
+            f"{name} was fitted with a basis, so its boundaries are not planes in the space of x. Use "
+            "grid_predictions, or fit it without a basis."
         )
     W, w0 = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if W is None or w0 is None:

@@ -24,14 +24,14 @@ from separatrix.stats import extent, require_finite
 __all__ = ["Grid", "GridValues", "LinearRegions", "grid_predictions", "grid_values"]
 
 LP_TOLERANCE = 1e-10  # the finest that HiGHS accepts
-NARROWEST = 1e-9  # a region narrower than this share of its surroundings is none
-NEARLY_PARALLEL = 1e-6  # planes whose normals differ by less meet too far away to matter
-FARTHEST = 1e6  # as far as a region is looked for where no box is given, in units of the distances between planes
+MIN_REGION_WIDTH = 1e-9  # relative to its surroundings; a narrower region counts as empty
+PARALLEL_TOLERANCE = 1e-6  # planes whose normals differ by less intersect too far away to matter
+MAX_SEARCH_DISTANCE = 1e6  # in units of the distances between planes, if no box is given
 
 
 @dataclass(frozen=True, eq=False)
 class LinearRegions:
-    """The K regions of a_k(x) = w_k'x + w_k0, largest wins.
+    """The K regions in which a_k(x) = w_k'x + w_k0 is largest.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class LinearRegions:
 
     @classmethod
     def of(cls, model: Any) -> LinearRegions:
-        """The regions of a fitted linear model; two classes are a machine with a_0 = 0."""
+        """The regions of a fitted linear model; for two classes, a_0 = 0."""
         W, w0 = linear_functions(model)
         if len(W) == 1:
             W, w0 = np.vstack([np.zeros_like(W), W]), np.append(0.0, w0)
         return cls(W, w0)
 
     def __eq__(self, other: object) -> bool:
-        """Whether all coefficients are the same numbers."""
+        """Whether all coefficients are equal."""
         if not isinstance(other, LinearRegions):
             return NotImplemented
         return np.array_equal(self.coef, other.coef) and np.array_equal(self.intercept, other.intercept)
@@ -89,20 +89,20 @@ class LinearRegions:
         return self.coef[others] - self.coef[k], self.intercept[k] - self.intercept[others]
 
     def contains(self, k: int, X: Any) -> Array:
-        """Whether each row lies in R_k, its walls included."""
+        """Whether each row is in R_k, including its boundary."""
         self._others(k)
         return self._open(X).map(lambda rows: (a := self._activations(rows)).max(axis=1) == a[:, k])
 
     def of_rows(self, X: Any) -> Codes:
-        """The region of each row; on a wall, the one of the lower class."""
+        """The region of each row; on a boundary, the lower class."""
         return self._open(X).map(lambda rows: self._activations(rows).argmax(axis=1))
 
     def interior_point(self, k: int, *, within: Any = None) -> Float | None:
-        """A point of R_k away from its boundary, or None if R_k has no interior.
+        """A point in the interior of R_k, or None if R_k has no interior.
 
-        A linear program, max r subject to A x + r |A_j| <= b, in coordinates that the columns' units and origin do not
-        change: those of the box that the rows of ``within`` span, where x has to be, or else those of the planes.
-        A region that the rounding of the coefficients could make or break counts as none.
+        The linear program max r subject to A x + r |A_j| <= b, in coordinates that do not depend on units and origin:
+        those of the bounding box of ``within``, to which x is then restricted, or those of the planes. A region that
+        exists only because of rounding errors of the coefficients counts as empty.
         """
         others = self._others(k)
         planes = _Planes(
@@ -111,17 +111,14 @@ class LinearRegions:
             np.abs(self.intercept[others]) + np.abs(self.intercept[k]),
         )
         parallel = ~planes.A.any(axis=1)
-        if (planes.b[parallel] < 0).any():  # another class is ahead by the same amount everywhere
+        if (planes.b[parallel] < 0).any():  # another class has a larger activation everywhere
             return None
         planes = _Planes(*(part[~parallel] for part in planes))
         box = _box_of_planes(planes) if within is None else _box_of_rows(self._open(within))
         return _deepest(planes, box)
 
     def is_empty(self, k: int, *, within: Any = None) -> bool:
-        """Whether class k is predicted nowhere, or nowhere in the box that the rows of ``within`` span.
-
-        So it happens to a class that others mask.
-        """
+        """Whether class k is never predicted (or never in the bounding box of ``within``), because others mask it."""
         return self.interior_point(k, within=within) is None
 
     def _activations(self, rows: Rows) -> Float:
@@ -141,7 +138,7 @@ class LinearRegions:
 
 
 class _Planes(NamedTuple):
-    """A x = b. Both are differences, of numbers as large as ``A_size`` and ``b_size``."""
+    """Planes A x = b; ``A_size`` and ``b_size`` are the magnitudes of the terms whose differences A and b are."""
 
     A: Float
     b: Float
@@ -149,12 +146,12 @@ class _Planes(NamedTuple):
     b_size: Float
 
     def rounding(self, x: Float) -> Float:
-        """What rounding may have done to b - A x."""
+        """Bound on the rounding error of b - A x."""
         return np.asarray(4 * np.finfo(np.float64).eps * (self.b_size + self.A_size @ np.abs(x)))
 
 
 class _Box(NamedTuple):
-    """Points centre + scale u, |u_d| <= reach."""
+    """The points centre + scale u with |u_d| <= reach."""
 
     centre: Float
     scale: Float
@@ -162,30 +159,30 @@ class _Box(NamedTuple):
 
 
 def _box_of_rows(source: Source) -> _Box:
-    """The box that rows span. A column that holds one value is given the width 1."""
-    with np.errstate(over="ignore"):  # in the radius, which is not used
+    """Bounding box of the rows; a constant column gets the width 1."""
+    with np.errstate(over="ignore"):  # of the radius, which is not used
         reach = source.reduce(extent)
     half = reach.high / 2 - reach.low / 2
     return _Box(reach.low + half, np.where(half > 0, half, 0.5), 1.0)
 
 
 def _box_of_planes(planes: _Planes) -> _Box:
-    """About the point that is nearest to all planes; the unit is the distance of the farthest one from there.
+    """Box around the point closest to all planes, in units of the distance of the farthest plane.
 
-    Columns are first measured so that the largest of their weights is 1: then their units do not matter.
+    Columns are scaled so that their largest weight is 1, which makes the box independent of units.
     """
     A, D = planes.A, planes.A.shape[1]
     if not len(A):
         return _Box(np.zeros(D), np.ones(D), 1.0)
     units = 1 / np.where(A.any(axis=0), np.abs(A).max(axis=0), 1.0)
     length = np.linalg.norm(A * units, axis=1)
-    centre = units * np.linalg.lstsq(A * units / length[:, None], planes.b / length, rcond=NEARLY_PARALLEL)[0]
+    centre = units * np.linalg.lstsq(A * units / length[:, None], planes.b / length, rcond=PARALLEL_TOLERANCE)[0]
     distance = np.maximum(np.abs(planes.b - A @ centre), planes.rounding(centre)) / length
-    return _Box(centre, units * (distance.max() or 1.0), FARTHEST)
+    return _Box(centre, units * (distance.max() or 1.0), MAX_SEARCH_DISTANCE)
 
 
 def _deepest(planes: _Planes, box: _Box) -> Float | None:
-    """The u in the box that is farthest from all planes, but no more than 1; None if it is not even NARROWEST."""
+    """The point of the box that is farthest from all planes; None if it is closer than MIN_REGION_WIDTH."""
     from scipy.optimize import linprog
 
     A, D = planes.A * box.scale, len(box.centre)
@@ -201,14 +198,14 @@ def _deepest(planes: _Planes, box: _Box) -> Float | None:
     )
     if answer.status != 0:
         raise ArithmeticError(f"HiGHS did not solve a linear program of shape {A.shape}: {answer.message}")
-    return np.asarray(box.centre + box.scale * answer.x[:D]) if answer.x[-1] > NARROWEST else None
+    return np.asarray(box.centre + box.scale * answer.x[:D]) if answer.x[-1] > MIN_REGION_WIDTH else None
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Coordinates x (n,), y (n,) and the predicted class code of each point, codes (n, n), rows along y.
+    """Coordinates x (n,), y (n,), and predicted codes (n, n), rows along y.
 
-    Codes are positions in ``classes_``; K is for everything else, such as a reject label.
+    Codes are positions in ``classes_``; K stands for any other label, such as a reject label.
     """
 
     x: Float
@@ -217,18 +214,18 @@ class Grid:
 
 
 def grid_predictions(model: Any, X: Any, *, resolution: int = 200, margin: float = 0.08) -> Grid:
-    """What a classifier of two columns predicts on a regular grid around the rows of X.
+    """Predictions of a classifier of two columns on a regular grid around the rows of X.
 
     Parameters
     ----------
     model : classifier
         Fitted on two columns; any classifier, linear or not.
     X : table of shape (N, 2)
-        Rows that the grid must hold.
+        Rows that the grid covers.
     resolution : int, default 200
         Points along each axis.
     margin : float, default 0.08
-        Room on each side, as a share of the range of the column.
+        Margin on each side, as a fraction of the range of the column.
 
     Examples
     --------
@@ -243,7 +240,7 @@ def grid_predictions(model: Any, X: Any, *, resolution: int = 200, margin: float
 
 
 class GridValues(NamedTuple):
-    """Coordinates x (n,), y (n,), and a function of each point, values (n, n) or (n, n, ...), rows along y."""
+    """Coordinates x (n,), y (n,), and values (n, n, ...) of a function, rows along y."""
 
     x: Float
     y: Float
@@ -251,7 +248,7 @@ class GridValues(NamedTuple):
 
 
 def grid_values(function: Callable[[Any], Array], X: Any, *, resolution: int = 200, margin: float = 0.08) -> GridValues:
-    """A function of rows of two columns, such as ``model.predict_proba``, on a regular grid around the rows of X.
+    """Evaluate a function such as ``model.predict_proba`` on a regular grid around the rows of X.
 
     Examples
     --------
@@ -263,12 +260,12 @@ def grid_values(function: Callable[[Any], Array], X: Any, *, resolution: int = 2
     """
     resolution = check_count("grid_values", "resolution", resolution, least=2)
     margin = check_number("grid_values", "margin", margin, low=0.0)
-    X = as_table(X)  # which is read for its extent, and again for its column names
+    X = as_table(X)  # because a stream can be read only once
     source = as_source(X)
     if len(source.columns) != 2:
-        raise DataError(f"A picture of the plane needs two columns, but X has {len(source.columns)}.")
+        raise DataError(f"A plot of the plane needs two columns, but X has {len(source.columns)}.")
     require_finite(source)
-    with np.errstate(over="ignore"):  # in the radius, which is not used
+    with np.errstate(over="ignore"):  # of the radius, which is not used
         reach = source.reduce(extent)
     room = margin * np.where(reach.high > reach.low, reach.high - reach.low, 1.0)
     x, y = np.linspace(reach.low - room, reach.high + room, resolution).T
@@ -278,7 +275,7 @@ def grid_values(function: Callable[[Any], Array], X: Any, *, resolution: int = 2
 
 
 def codes_of(labels: Array, classes: Array) -> Codes:
-    """The position of each label among K classes, and K for a label that is none of them."""
+    """Position of each label among K classes; K for any other label."""
     codes = np.full(len(labels), len(classes), dtype=np.intp)
     for k, label in enumerate(classes):
         codes[labels == label] = k
@@ -286,7 +283,7 @@ def codes_of(labels: Array, classes: Array) -> Codes:
 
 
 def _like(points: Float, X: Any) -> Any:
-    """The points with the column names of X, where it has some that a model may ask for."""
+    """The points with the column names of X, which the model may check."""
     import narwhals as nw
 
     if not nw.dependencies.is_into_dataframe(X):

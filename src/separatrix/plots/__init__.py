@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures, as scikit-learn style displays: compute, keep, then draw. Needs ``pip install separatrix[plots]``."""
+"""Plots as scikit-learn style displays: ``from_estimator`` computes and stores, ``plot`` draws.
+
+Needs matplotlib: ``pip install separatrix[plots]``. `drawing` has the palette and helpers for figures of your own.
+"""
 
 from separatrix.plots.boundary import DecisionBoundaryDisplay
 from separatrix.plots.coefficient import CoefficientDisplay

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where one class gives way to another: a number for each class and point of a grid, zero on the outline of its region.
+"""Predictions of a classifier over the plane: class, probability, and the uncertainty of the probability.
 
-Codes of predictions alone would draw stairs. The difference between the score of a class and the best of its rivals is
-smooth, crosses zero where the prediction changes, and a contour of it is a line. A rule that does not decide for the
-largest score, as one of costs or one that rejects, has no such number: there, codes are blurred by a cell or so.
+"regions"       the predicted class                                                            PRML figure 4.3
+"probability"   p(C_1 | x), or the largest p(C_k | x) of K classes                             PRML figure 4.12
+"uncertainty"   width of the 95 % credible interval of that probability
 
-----
-
-What a classifier says at each point of the plane: its class, how probable that is, and how sure of it the fit is.
-
-"regions"       the class predicted                                                            PRML figure 4.3
-"probability"   p(C_1 | x), or of K classes that of the most probable one                      PRML figure 4.12
-"uncertainty"   width of the 95 % credible interval of that probability: what the posterior of the weights adds
+Region outlines are contours of a margin, which is smooth and zero where the prediction changes: the score of a class
+minus the best score of the others. Contours of the predicted codes alone would be staircases. If a rule does not
+predict the class with the largest score (a cost matrix, a reject option), its codes are blurred by about one cell.
 """
 
 from __future__ import annotations
@@ -39,11 +35,11 @@ from separatrix.plots.drawing import (
 )
 from separatrix.rows import as_source, as_table
 
-BLUR = 0.9  # cells
+BLUR_IN_CELLS = 0.9
 
 
 def margins(model: Any, X: Any, codes: Codes, resolution: int) -> Float:
-    """(n, n, K + 1): above zero in the region of each class, and last in the one where the model rejects."""
+    """Margins (n, n, K + 1): positive inside the region of each class; the last one is for rejected points."""
     K = len(model.classes_)
     for name in ("decision_function", "predict_proba"):
         ask = getattr(model, name, None)
@@ -58,51 +54,53 @@ def margins(model: Any, X: Any, codes: Codes, resolution: int) -> Float:
 
 
 def blurred(codes: Codes, n_classes: int) -> Float:
-    """The same from codes alone: a half less than the share of each class around each point."""
+    """Margins from codes alone: the fraction of each class around each point, minus one half."""
     from scipy.ndimage import gaussian_filter
 
-    inside = [gaussian_filter((codes == k).astype(np.float64), BLUR, mode="nearest") for k in range(n_classes + 1)]
+    inside = [
+        gaussian_filter((codes == k).astype(np.float64), BLUR_IN_CELLS, mode="nearest") for k in range(n_classes + 1)
+    ]
     return np.stack(inside, axis=-1) - 0.5
 
 
 def _of_classes(scores: Float) -> Float:
-    """One for each class: of two, a single activation is for the second and against the first."""
+    """Scores (..., K); a single activation of two classes becomes (-a, a)."""
     return np.stack([-scores, scores], axis=-1) if scores.ndim == 2 else scores
 
 
 def _lead(scores: Float) -> Float:
-    """Each score less the largest of the others."""
+    """Each score minus the largest of the others."""
     order = np.sort(scores, axis=-1)
     best, second = order[..., -1:], order[..., -2:-1]
     return np.asarray(scores - np.where(scores == best, second, best))
 
 
 RESPONSES = ("regions", "probability", "uncertainty")
-LEVEL = 0.95  # of the credible interval
+INTERVAL_LEVEL = 0.95
 CONTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
-N_ABREAST = 6  # entries of the legend
-N_CROWDED = 4  # classes, beyond which one contour is enough
-CLOSEST = 0.008  # of the picture, between two contours; nearer ones would merge
+LEGEND_COLUMNS = 6
+MAX_CLASSES_WITH_CONTOURS = 4  # with more classes only the outermost contour is drawn
+MIN_CONTOUR_DISTANCE = 0.008  # fraction of the picture; closer contours would merge
 
 
 @dataclass(eq=False, repr=False)
 class DecisionBoundaryDisplay:
-    """Which class a fitted model predicts at each point of the plane, and how sure it is.
+    """Predicted class, probability or uncertainty at each point of the plane.
 
-    Build it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` and ``figure_``.
-    Where the model predicts none of its classes, as a reject label is, the plane is grey and hatched. A figure of its
-    own has a legend; in axes that were given, ``ax.legend()`` draws one, of the same entries.
+    Create it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` and
+    ``figure_``. Points that the model rejects are grey and hatched. A new figure gets a legend; in axes of your own, call
+    ``ax.legend()``.
 
     Attributes
     ----------
-    grid : the points and the predicted codes, K where the model rejects
+    grid : the points and the predicted codes; K means rejected
     classes : ndarray of shape (K,)
     points : ndarray of shape (N, 2) or None, the rows to draw
     codes : ndarray of shape (N,) or None, their classes
     columns : names of the two columns
     response : "regions", "probability" or "uncertainty"
     values : ndarray of shape (n, n) or None, the probability or the width of its interval at each point of the grid
-    margins : ndarray of shape (n, n, K + 1) or None, above zero in the region of each class, and in that of rejects
+    margins : ndarray of shape (n, n, K + 1) or None, positive inside the region of each class and of rejected points
     """
 
     grid: Grid
@@ -126,12 +124,12 @@ class DecisionBoundaryDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> DecisionBoundaryDisplay:
-        """Predict over the plane that holds the rows of X, and draw.
+        """Predict on a grid around the rows of X, and draw.
 
         Parameters
         ----------
         model : classifier
-            Fitted, of two columns.
+            Fitted to two columns.
         X : table of shape (N, 2)
             Sets the extent; drawn on top if ``y`` is given.
         y : array-like of shape (N,), optional
@@ -152,14 +150,14 @@ class DecisionBoundaryDisplay:
     def map_and_posterior(
         cls, model: Any, X: Any, y: Any = None, *, resolution: int = 200, axes: Any = None
     ) -> tuple[DecisionBoundaryDisplay, DecisionBoundaryDisplay]:
-        """Probabilities at the mode of the posterior beside those averaged over it, of one Bayesian fit.
+        """Two plots of one Bayesian fit: probabilities at the posterior mode, and averaged over the posterior.
 
-        Averaging leaves the contour of one half where it was, and moves the others apart: most where rows are few.
+        Averaging does not move the contour of one half; it moves the others apart, most where there are few rows.
 
         Parameters
         ----------
         model : BayesianLogisticRegression
-            Fitted, of two columns; it is not changed.
+            Fitted to two columns; it is not changed.
         X : table of shape (N, 2)
             Sets the extent; drawn on top if ``y`` is given.
         y : array-like of shape (N,), optional
@@ -174,7 +172,7 @@ class DecisionBoundaryDisplay:
                 f"{type(model).__name__} has no posterior to average over; fit a BayesianLogisticRegression instead."
             )
         averaged = "exact" if model.predictive == "map" else model.predictive
-        X = as_table(X)  # which is read for both
+        X = as_table(X)  # because a stream can be read only once
         left, right = (
             cls._of(copy(model).set_params(predictive=rule), X, y, "probability", resolution)
             for rule in ("map", averaged)
@@ -186,7 +184,7 @@ class DecisionBoundaryDisplay:
     def _of(cls, model: Any, X: Any, y: Any, response: str, resolution: int) -> DecisionBoundaryDisplay:
         check_option(cls.__name__, "response", response, RESPONSES)
         require_colours(model.classes_)
-        X = as_table(X)  # which is read more than once
+        X = as_table(X)  # because a stream can be read only once
         grid = grid_predictions(model, X, resolution=resolution)
         first, second = as_source(X).columns
         points, codes = (None, None) if y is None else read_rows(X, y, model.classes_)[:2]
@@ -201,7 +199,7 @@ class DecisionBoundaryDisplay:
             self._draw(ax)
             handles, labels = ax.get_legend_handles_labels()
             if is_own and handles:
-                ncols = min(len(handles), N_ABREAST)
+                ncols = min(len(handles), LEGEND_COLUMNS)
                 ax.figure.legend(handles, labels, loc="outside lower center", ncols=ncols, markerscale=1.6)
         ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
         self.ax_, self.figure_ = ax, ax.figure
@@ -221,7 +219,7 @@ class DecisionBoundaryDisplay:
             ax.fill([], [], label="rejected", **REJECTED)
 
     def _draw_region(self, ax: Any, k: int) -> None:
-        """One region and its outline: apart from the others, since codes have no order to draw levels by."""
+        """Draw one region and its outline."""
         inside = self._inside(k)
         where, levels = (self.grid.x, self.grid.y, inside), [0.0, max(float(inside.max()), 0.0) + 1.0]
         if k < len(self.classes):
@@ -234,7 +232,7 @@ class DecisionBoundaryDisplay:
         self._draw_outline(ax, inside, width=1.0)
 
     def _inside(self, k: int) -> Float:
-        """Above zero in the region of class k."""
+        """Margin of class k: positive inside its region."""
         every = blurred(self.grid.codes, len(self.classes)) if self.margins is None else self.margins
         return np.asarray(every[..., k])
 
@@ -243,39 +241,39 @@ class DecisionBoundaryDisplay:
             ax.contour(self.grid.x, self.grid.y, inside, levels=[0.0], colors="black", linewidths=width)
 
     def _name_regions(self, ax: Any) -> None:
-        """Entries of the legend, where no rows are drawn that would have them."""
+        """Add legend entries for the regions when no rows are drawn."""
         for k in np.unique(self.grid.codes[self.grid.codes < len(self.classes)]).tolist():
             style = class_style(k)
             ax.fill([], [], color=style.colour, alpha=0.4, hatch=style.hatch, label=str(self.classes[k]))
 
     def _draw_values(self, ax: Any) -> None:
-        """Shades, labelled contours, boundaries, and what the numbers are."""
+        """Draw shades, labelled contours, boundaries and a colour bar."""
         where = self.grid.x, self.grid.y, self.values
         if self.response == "probability" and len(self.classes) > 2:
             self._draw_blend(ax)
             self._draw_hatches(ax)
         else:
             shades = ax.contourf(*where, levels=np.linspace(0.0, 1.0, 11), cmap=self._ramp(), alpha=0.5)
-            ax.figure.colorbar(shades, ax=ax, label=self._said(), ticks=CONTOURS)
-        levels = CONTOURS if len(self.classes) <= N_CROWDED else CONTOURS[-1:]
+            ax.figure.colorbar(shades, ax=ax, label=self._bar_label(), ticks=CONTOURS)
+        levels = CONTOURS if len(self.classes) <= MAX_CLASSES_WITH_CONTOURS else CONTOURS[-1:]
         lines = ax.contour(*where[:2], self._gentle(), levels=levels, colors="black", linewidths=0.7)
         ax.clabel(lines, fontsize=9, fmt="%.1f")
         for k in range(len(self.classes) if len(self.classes) > 2 else 1):
             self._draw_outline(ax, self._inside(k), width=2.0)
 
     def _gentle(self) -> Any:
-        """The values, but for where they rise so steeply that contours would merge."""
+        """The values, masked where they are so steep that contours would merge."""
         assert self.values is not None, "a response with values"
         from scipy.ndimage import maximum_filter
 
         slope = maximum_filter(
             np.hypot(*np.gradient(self.values)), 5
-        )  # for each cell; around it, so that lines end once
-        apart = np.diff(CONTOURS)[0] / len(self.grid.x)  # as steep as contours that are the width of the picture apart
-        return np.ma.masked_where(slope > apart / CLOSEST, self.values)
+        )  # also around each cell, so that contours do not reappear
+        apart = np.diff(CONTOURS)[0] / len(self.grid.x)  # slope at which contours are one picture width apart
+        return np.ma.masked_where(slope > apart / MIN_CONTOUR_DISTANCE, self.values)
 
     def _draw_blend(self, ax: Any) -> None:
-        """Each region in the colour of its class, the paler the less probable that class is."""
+        """Draw each region in the colour of its class, paler for smaller probabilities."""
         from matplotlib.colors import to_rgb
 
         assert self.values is not None, "a response with values"
@@ -288,7 +286,7 @@ class DecisionBoundaryDisplay:
         ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **look)
 
     def _draw_hatches(self, ax: Any) -> None:
-        """Over the regions of classes whose colour another one has, too."""
+        """Hatch the regions of classes that share a colour."""
         for k in range(len(COLOURS), len(self.classes)):
             inside = self._inside(k)
             if inside.max() > 0:
@@ -299,26 +297,26 @@ class DecisionBoundaryDisplay:
                 area.set(edgecolor="white", linewidth=0.0)
 
     def _ramp(self) -> Any:
-        """Two classes: from the colour of one over white to that of the other; a width in grey."""
+        """Colour map: between the colours of two classes, or grey for interval widths."""
         from matplotlib.colors import LinearSegmentedColormap
 
         if self.response == "uncertainty":
             return "Greys"
         return LinearSegmentedColormap.from_list("classes", [COLOURS[0], "white", COLOURS[1]])
 
-    def _said(self) -> str:
+    def _bar_label(self) -> str:
         if self.response == "uncertainty":
-            return f"width of the {LEVEL:.0%} interval of the probability"
+            return f"width of the {INTERVAL_LEVEL:.0%} interval of the probability"
         return f"p({self.classes[1]} | x)"
 
 
 def _values(model: Any, X: Any, response: str, resolution: int) -> Float:
-    """p(C_1 | x), the largest p(C_k | x), or the widest interval of any of them, on the grid: (n, n)."""
+    """Values (n, n) on the grid: p(C_1 | x), the largest p(C_k | x), or the widest interval of the K classes."""
     if response == "probability":
         P = grid_values(_method(model, "predict_proba", "probabilities"), X, resolution=resolution).values
         return np.asarray(P[..., 1] if P.shape[-1] == 2 else P.max(axis=-1))
     interval = _method(model, "predict_interval", "intervals for its probabilities")
-    bounds = grid_values(lambda points: interval(points, LEVEL), X, resolution=resolution).values
+    bounds = grid_values(lambda points: interval(points, INTERVAL_LEVEL), X, resolution=resolution).values
     width = bounds[..., 1] - bounds[..., 0]
     return np.asarray(width if width.ndim == 2 else width.max(axis=-1))
 
@@ -327,8 +325,7 @@ def _method(model: Any, name: str, what: str) -> Any:
     method = getattr(model, name, None)
     if method is None:
         raise DataError(
-            f"{type(model).__name__} has no {name}, so there are no {what} to draw. Draw the regions of its classes "
-            "instead (response='regions', or the kind 'boundary' on the command line), or fit a "
-            "BayesianLogisticRegression."
+            f"{type(model).__name__} has no {name}, so there are no {what} to draw. Use response='regions' (on the "
+            "command line: --kind boundary), or fit a BayesianLogisticRegression."
         )
     return method

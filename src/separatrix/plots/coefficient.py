@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights as dots, their intervals as whiskers, the strongest first."""
+"""Weights with intervals, largest first."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from separatrix.rows import ThroughBasis, as_source, as_table
 
 __all__ = ["CoefficientDisplay"]
 
-LINE = 0.34  # inches for one weight
+WEIGHT_INCHES = 0.34  # height of the line of one weight
 
 
 @dataclass(eq=False, repr=False)
 class CoefficientDisplay:
-    """What each column adds to the log-odds (or activation), with an interval where the model knows one.
+    """Effect of each column on the log-odds (or activation), with an interval if the model has one.
 
-    Build it with `from_estimator`, `from_summary` or `from_values`, which compute; `plot` only draws, and keeps its
-    artists in ``ax_`` and ``figure_``. The bias is left out: it has no column to be compared with.
+    Create it with `from_estimator`, `from_summary` or `from_values`, which compute; `plot` only draws, and keeps its
+    artists in ``ax_`` and ``figure_``. The intercept is not drawn.
 
     Attributes
     ----------
-    names : tuple of P str, strongest first
+    names : tuple of P str, largest weight first
     weight, lower, upper : ndarray of shape (C, P)
-        A line for each class, or one for two classes; intervals are NaN where there are none.
+        One line per class, or a single one for two classes; intervals are NaN if the model has none.
     labels : tuple of C str
-        The class whose log-odds a line of weights raises.
+        The class to whose log-odds each line of weights refers.
     level : float
-        Of the intervals; NaN where there are none.
+        Level of the intervals; NaN if there are none.
     per_spread : bool
-        Whether weights are per standard deviation of their column, and not per unit.
+        Whether weights are per standard deviation of their column instead of per unit.
     n_left_out : int
-        Weaker weights that are not shown.
+        Number of smaller weights that are not drawn.
     quantity : str
-        What a weight adds to: "log-odds", or "activation" where the model has no log-odds that are linear.
+        "log-odds", or "activation" if the log-odds of the model are not linear.
     """
 
     names: tuple[str, ...]
@@ -73,15 +73,15 @@ class CoefficientDisplay:
         Parameters
         ----------
         model : classifier
-            Fitted: any with ``coef_``, or a table classifier around one, of which levels are shown against their
-            average over the rows. Intervals are there where it has a ``summary``.
+            A fitted model with ``coef_``, or a `TableClassifier` around one, whose category levels are shown relative
+            to their average over the rows. Intervals come from its ``summary``.
         X : table of shape (N, D), optional
-            Rows such as the model learnt from. Given, weights are per standard deviation of each column in them, so
-            that they can be compared; else per unit.
+            Training rows. If given, weights are per standard deviation of each column, so that they are comparable;
+            otherwise per unit.
         level : float, default 0.95
-            Of the intervals.
+            Level of the intervals.
         most : int, default 20
-            How many weights to show, strongest first.
+            Number of weights to draw, largest first.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
         title : str, optional
@@ -111,7 +111,7 @@ class CoefficientDisplay:
     def from_summary(
         cls, summary: Any, *, most: int = 20, ax: Any = None, title: str | None = None
     ) -> CoefficientDisplay:
-        """Draw what ``model.summary()`` returned, in the units of the columns.
+        """Draw the result of ``model.summary()``, in the units of the columns.
 
         Examples
         --------
@@ -144,20 +144,20 @@ class CoefficientDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> CoefficientDisplay:
-        """Put weights in the order of their strength, and draw.
+        """Sort weights by size, and draw.
 
         Parameters
         ----------
         names : sequence of P str
-            Of the columns.
+            Names of the columns.
         weight, lower, upper : arrays of shape (P,) or (C, P)
             Weights and their intervals.
         labels : sequence of C labels
-            Of the lines of weights.
+            One label per line of weights.
         spread : array of shape (P,), optional
             Standard deviation of each column, by which its weights are multiplied.
         quantity : str, default "log-odds"
-            What a weight adds to, for the axis.
+            Label of the axis.
         level, most, ax, title
             As in `from_estimator`.
         """
@@ -170,7 +170,7 @@ class CoefficientDisplay:
                 f"{np.shape(spread) if spread is not None else 'None'}: give (labels, names)."
             )
         if len(labels) > len(COLOURS):
-            raise ValueError(f"{len(labels)} classes; only {len(COLOURS)} can be told apart by colour.")
+            raise ValueError(f"There are {len(labels)} classes, but only {len(COLOURS)} colours. Draw fewer classes.")
         unit = 1.0 if spread is None else np.asarray(spread, dtype=np.float64)
         order = np.argsort(-np.abs(W * unit).max(axis=0), kind="stable")[:most]
         W, low, high = ((values * unit)[:, order] for values in (W, *bounds))
@@ -183,7 +183,7 @@ class CoefficientDisplay:
     def plot(self, ax: Any = None, *, title: str | None = None) -> CoefficientDisplay:
         """Draw a dot and a whisker for each weight, and a line at zero."""
         C, P = self.weight.shape
-        ax = new_figure(size=(6.4, 1.4 + LINE * P * max(1.0, C / 2)))[1] if ax is None else ax
+        ax = new_figure(size=(6.4, 1.4 + WEIGHT_INCHES * P * max(1.0, C / 2)))[1] if ax is None else ax
         with look():
             ax.axvline(0.0, color=MUTED, lw=1.2)
             for c, shift in enumerate(_shifts(C)):
@@ -198,9 +198,9 @@ class CoefficientDisplay:
         return self
 
     def _draw_line(self, ax: Any, c: int, place: Float) -> None:
-        """The weights of one class; hollow where the interval holds zero, so that its sign is not known."""
+        """Draw the weights of one class; hollow if the interval contains zero."""
         w, low, high = self.weight[c], self.lower[c], self.upper[c]
-        known = ~((low < 0) & (high > 0))  # NaN, where there is no interval, counts as known
+        known = ~((low < 0) & (high > 0))  # a weight without interval (NaN) is drawn filled
         colour, marker = COLOURS[c], MARKERS[c]
         ax.hlines(place, low, high, color=colour, lw=2.2)
         ax.plot(w[known], place[known], marker, color=colour, ms=7, label=self.labels[c])
@@ -209,18 +209,18 @@ class CoefficientDisplay:
     def _axis_text(self) -> str:
         whose = f" of {self.labels[0]}" if len(self.labels) == 1 and self.labels[0] else ""
         unit = "standard deviation of the column" if self.per_spread else "unit of the column"
-        bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval, hollow where it holds zero"]
-        rest = [f"{self.n_left_out} weaker weights are not shown"] if self.n_left_out else []
+        bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval, hollow if it contains zero"]
+        rest = [f"{self.n_left_out} smaller weights are not shown"] if self.n_left_out else []
         return "\n".join([f"{self.quantity}{whose} per {unit}", *bars, *rest])
 
 
 def _shifts(C: int) -> Float:
-    """Where the lines of C classes stand about the place of a name."""
+    """Vertical offsets of the lines of C classes around the position of a name."""
     return np.zeros(1) if C == 1 else np.linspace(-0.3, 0.3, C)
 
 
 def _weights(model: Any, inner: Any, level: float) -> tuple[tuple[str, ...], Float, Float | None, Float | None]:
-    """Names, weights (C, P) and their bounds; those of a table less what its levels have in common."""
+    """Names, weights (C, P) and their bounds; for a table, contrasts of levels to their average."""
     ask = getattr(model, "contrasts", None)
     if ask is not None:
         found = ask()
@@ -234,7 +234,7 @@ def _names(inner: Any, M: int) -> tuple[str, ...]:
     columns = tuple(f"x{d}" for d in range(inner.n_features_in_)) if stated is None else tuple(map(str, stated))
     names = columns if basis is None else tuple(basis.names(columns))
     if len(names) != M:
-        raise DataError(f"{type(inner).__name__} has {M} weights but {len(names)} names of columns; use from_values.")
+        raise DataError(f"{type(inner).__name__} has {M} weights but {len(names)} column names. Use from_values.")
     return names
 
 
@@ -246,7 +246,7 @@ def _labels(inner: Any) -> tuple[str, ...]:
 
 
 def _quantity(inner: Any) -> str:
-    """Log-odds are linear in x for every model that states probabilities, but for a probit."""
+    """Log-odds are linear in x for every model with probabilities except the probit."""
     is_logistic = getattr(inner, "predict_proba", None) is not None and not isinstance(
         getattr(inner, "likelihood_", None), Probit
     )
@@ -254,7 +254,7 @@ def _quantity(inner: Any) -> str:
 
 
 def _intervals(inner: Any, W: Float, level: float) -> tuple[Float | None, Float | None]:
-    """From the summary of the model, where it has one: a line for each weight, the bias behind those of each class."""
+    """Bounds from the summary of the model, which lists the weights of each class followed by its intercept."""
     ask = getattr(inner, "summary", None)
     if ask is None:
         return None, None
@@ -264,7 +264,7 @@ def _intervals(inner: Any, W: Float, level: float) -> tuple[Float | None, Float 
 
 
 def _spread(model: Any, inner: Any, X: Any) -> Float:
-    """Standard deviation of every number that a weight multiplies."""
+    """Standard deviation of every feature, after encoding and basis."""
     encoder = getattr(model, "encoder_", None)
     source: Any = as_source(as_table(X) if encoder is None else encoder.transform(X))
     basis = getattr(inner, "basis_", None)

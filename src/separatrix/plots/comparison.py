@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models side by side: what held-out rows say of each, and what the evidence says without them."""
+"""Models compared: held-out log-likelihoods and log evidences."""
 
 from __future__ import annotations
 
@@ -13,33 +13,31 @@ from separatrix.plots.drawing import COLOURS, MUTED, look, split_axes
 
 __all__ = ["ComparisonDisplay"]
 
-WIDTH, LINE, BELOW = (
-    9.0,
-    0.42,
-    0.55,
-)  # inches: the width of the figure, the height of a model, of what is below the axis
+FIGURE_INCHES = 9.0  # width of the figure
+MODEL_INCHES = 0.42  # height of the line of one model
+LEGEND_INCHES = 0.55  # distance of the legend from the axes
 
 
 @dataclass(eq=False, repr=False)
 class ComparisonDisplay:
-    """Mean test log-likelihoods with their standard errors, and log evidences beside.
+    """Mean test log-likelihoods with standard errors, and log evidences in a second panel.
 
-    Build it with `from_comparison`, or by ``comparison.plot()``; `plot` only draws, and keeps its artists in ``ax_``
+    Create it with `from_comparison`, or by ``comparison.plot()``; `plot` only draws, and keeps its artists in ``ax_``
     (the left panel), ``axes_`` and ``figure_``.
 
     Whiskers are one standard error of the mean over test rows. Rows that are hard for one model are hard for all, so
-    that whiskers overlap where the difference is certain: a dot is filled where the *paired* difference to the best is
-    within two of its own standard errors, and hollow where the model is worse beyond that.
+    whiskers may overlap even if the difference is certain. A dot is filled if the *paired* difference to the best model
+    is within two of its own standard errors, and hollow if the model is worse than that.
 
     Attributes
     ----------
     names : tuple of str, best first
     log_likelihood, standard_error, train : ndarray of shape (M,)
-        Mean per row in nats; -inf where a probability was zero, NaN where the model states none.
+        Mean per row in nats; -inf if a probability was zero, NaN if the model has no probabilities.
     close : ndarray of bool
         Whether the paired difference to the best is within two standard errors.
     log_evidence, probability : ndarray of shape (M,)
-        Of the training labels; NaN where the model does not state it.
+        Log evidence and posterior probability of each model; NaN if the model has no evidence.
     failed : ndarray of bool
     """
 
@@ -54,12 +52,12 @@ class ComparisonDisplay:
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, ax: Any = None, title: str | None = None) -> ComparisonDisplay:
-        """Take the figures from a comparison, and draw.
+        """Read the scores from a comparison, and draw.
 
         Parameters
         ----------
         comparison : Comparison
-            What `separatrix.compare` returned.
+            Result of `separatrix.compare`.
         ax : matplotlib axes, or one for each panel, optional
             Where to draw; a new figure by default.
         title : str, optional
@@ -90,12 +88,12 @@ class ComparisonDisplay:
 
     @property
     def has_evidence(self) -> bool:
-        """Whether any model states an evidence that can be compared."""
+        """Whether any model has an evidence that can be compared."""
         return bool(np.isfinite(self.log_evidence).any())
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
-        """Draw the test log-likelihoods and, where there are any, the evidences beside them."""
-        size = (WIDTH if self.has_evidence else 0.65 * WIDTH, 1.7 + LINE * len(self.names))
+        """Draw the test log-likelihoods and, if there are any, the evidences."""
+        size = (FIGURE_INCHES if self.has_evidence else 0.65 * FIGURE_INCHES, 1.7 + MODEL_INCHES * len(self.names))
         axes = split_axes(ax, [3.0, 2.0] if self.has_evidence else [1.0], across=True, size=size)
         with look():
             self._draw_likelihoods(axes[0], title)
@@ -121,12 +119,14 @@ class ComparisonDisplay:
         ax.set_yticks(place, self.names)
         ax.set(xlabel="mean log-likelihood (nats per row)", ylim=(len(self.names) - 0.5, -0.5), title=title or "")
         ax.grid(axis="x", color="0.9")
-        ax.legend(loc="upper left", bbox_to_anchor=(-0.02, -BELOW / (LINE * len(self.names))))
+        ax.legend(loc="upper left", bbox_to_anchor=(-0.02, -LEGEND_INCHES / (MODEL_INCHES * len(self.names))))
 
     def _missing(self, at: int) -> str:
         if self.failed[at]:
             return "failed"
-        return "no probabilities" if np.isnan(self.log_likelihood[at]) else "← −∞: probability zero for what came true"
+        return (
+            "no probabilities" if np.isnan(self.log_likelihood[at]) else "← −∞: probability zero for an observed class"
+        )
 
     def _draw_evidences(self, ax: Any) -> None:
         place = np.flatnonzero(np.isfinite(self.log_evidence))
@@ -139,13 +139,13 @@ class ComparisonDisplay:
             )  # fmt: skip
         ax.margins(x=0.25)
         best = np.nanmax(self.log_evidence)
-        ax.set_xlabel(f"ln p(D) − ({best:.1f}), of the best (nats)\nbeside each: p(model | D)".replace("-", "−"))
+        ax.set_xlabel(f"ln p(D) − ({best:.1f}), of the best (nats)\nlabels: p(model | D)".replace("-", "−"))
         ax.locator_params(axis="x", nbins=5)
         ax.tick_params(left=False, labelleft=False)
         ax.grid(axis="x", color="0.9")
 
 
 def _close(difference: Float, error: Float) -> Array:
-    """Whether each paired difference to the best is zero within two standard errors; the best itself is."""
+    """Whether each paired difference to the best is within two standard errors of zero; true for the best itself."""
     known = np.isfinite(difference)
     return np.asarray(known & (np.abs(np.where(known, difference, 0.0)) <= 2 * np.nan_to_num(error)))

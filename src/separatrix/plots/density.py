@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One column: how the classes are spread over it, and the posterior that follows.              PRML §1.5.1, §4.2
+"""Class densities of one column and the resulting posterior.                                    PRML §1.5.1, §4.2
 
 p(C_k | x) = p(x | C_k) p(C_k) / Σ_j p(x | C_j) p(C_j)                               (4.57), (4.62)
 """
@@ -28,16 +28,16 @@ from separatrix.rows import as_source, as_table
 
 __all__ = ["ClassDensityDisplay"]
 
-COUNTS = frozenset({"poisson", "bernoulli"})  # families of whole numbers: a mass at each, and no density between
-FOOT = 0.028  # height of a line of ticks, as a share of the axes
-MARGIN = 0.1  # room on each side, as a share of the range
-LINES = ("-", "--", "-.", ":")  # neighbours differ, and so do classes of one colour
+COUNT_FAMILIES = frozenset({"poisson", "bernoulli"})  # families of whole numbers, which have no density
+TICK_HEIGHT = 0.028  # of a line of ticks, as a fraction of the axes
+SIDE_MARGIN = 0.1  # on each side, as a fraction of the range
+DASHES = ("-", "--", "-.", ":")  # differ between neighbours and between classes of one colour
 
 
 class DrawnRows(NamedTuple):
-    """The column (N,) of the rows, their classes (N,), and a histogram.
+    """Values (N,), class codes (N,), and a histogram with edges (B + 1,) and heights (K, B).
 
-    Its edges (B + 1,) and heights (K, B) are on the scale of p(x | C_k) p(C_k): those of a class have the area N_k/N.
+    Heights are on the scale of p(x | C_k) p(C_k): the bars of class k have the area N_k/N.
     """
 
     x: Float
@@ -48,22 +48,22 @@ class DrawnRows(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class ClassDensityDisplay:
-    """Class densities over one column, each times its prior, and the posterior below.
+    """Class densities over one column, each multiplied by its prior, and the posterior below.
 
-    Build it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` (the densities),
-    ``axes_`` and ``figure_``. A model without ``log_density`` says nothing of how x is spread: then the histogram of
-    the rows stands alone above its posterior. Vertical lines are where the most probable class changes.
+    Create it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` (the
+    densities), ``axes_`` and ``figure_``. If the model has no ``log_density``, the upper panel shows only the histogram
+    of the rows. Vertical lines mark where the most probable class changes.
 
     Attributes
     ----------
     x : ndarray of shape (G,)
-        Points; whole numbers where the model is of counts.
+        Points; whole numbers for models of counts.
     joint : ndarray of shape (G, K), or None
         p(x | C_k) p(C_k).
     posterior : ndarray of shape (G, K)
         p(C_k | x).
     boundaries : ndarray
-        Where the most probable class changes.
+        Values of x at which the most probable class changes.
     classes : ndarray of shape (K,)
     rows : DrawnRows or None
         The rows to draw, and their histogram.
@@ -125,7 +125,7 @@ class ClassDensityDisplay:
         require_colours(model.classes_)
         X = as_table(X)
         rows, column = _only_column(X)
-        is_count = bool(COUNTS & set(getattr(model, "families_", ())))
+        is_count = bool(COUNT_FAMILIES & set(getattr(model, "families_", ())))
         x = _points(rows, resolution, is_count)
         joint, posterior, log_posterior = _evaluate(model, _like(x, X, column))
         classes, boundaries, drawn = np.asarray(model.classes_), _boundaries(x, log_posterior), None
@@ -155,18 +155,18 @@ class ClassDensityDisplay:
         return self
 
     def _draw_curves(self, ax: Any, curves: Float | None) -> None:
-        """A line for each class, told apart by its dashes too; dots where x are counts."""
+        """Draw one line per class with its own dashes; with dots for counts."""
         if curves is None:
             return
         for k, label in enumerate(self.classes):
-            dashes = LINES[(k + k // len(COLOURS)) % len(LINES)]
+            dashes = DASHES[(k + k // len(COLOURS)) % len(DASHES)]
             look_of: dict[str, Any] = {"color": class_style(k).colour, "ls": dashes, "label": str(label)}
             if self.is_count:
                 look_of |= {"marker": class_style(k).marker, "lw": 1.0}
             ax.plot(self.x, curves[:, k], **look_of)
 
     def _draw_rows(self, ax: Any) -> None:
-        """The histogram, and the rows themselves as ticks at the foot: one line of ticks for each class."""
+        """Draw the histogram, and the rows as ticks at the bottom, one line of ticks per class."""
         if self.rows is None:
             return
         for k, label in enumerate(self.classes):
@@ -175,33 +175,33 @@ class ClassDensityDisplay:
             ax.stairs(self.rows.heights[k], self.rows.edges, fill=True, color=colour, alpha=0.3, label=text)
             x = self.rows.x[self.rows.codes == k]
             ticks = {"color": colour, "ms": 7, "mew": 1.0, "transform": ax.get_xaxis_transform()}
-            ax.plot(x, np.full(len(x), FOOT * (k + 0.8)), "|", **ticks)
+            ax.plot(x, np.full(len(x), TICK_HEIGHT * (k + 0.8)), "|", **ticks)
 
 
 def _only_column(X: Any) -> tuple[Float, str]:
     source = as_source(X)
     if len(source.columns) != 1:
         raise DataError(
-            f"A picture of densities needs one column, but X has {len(source.columns)}: "
+            f"ClassDensityDisplay needs one column, but X has {len(source.columns)}: "
             f"{', '.join(source.columns[:6])}. Fit the model to one of them."
         )
     return np.asarray(source.map(to_dense)[:, 0], dtype=np.float64), source.columns[0]
 
 
 def _points(rows: Float, resolution: int, is_count: bool) -> Float:
-    """Where to evaluate: evenly over the range of the rows and a margin, or every whole number in it."""
+    """Points of evaluation: evenly spaced over the range plus a margin, or every whole number in the range."""
     seen = rows[np.isfinite(rows)]
     if not len(seen):
-        raise DataError("X has no finite number, so that there is no range to draw over.")
+        raise DataError("X has no finite value, so there is no range to draw.")
     low, high = float(seen.min()), float(seen.max())
     if is_count:
         return np.arange(low, high + 1.0)
-    room = MARGIN * (high - low or 1.0)
+    room = SIDE_MARGIN * (high - low or 1.0)
     return np.linspace(low - room, high + room, resolution)
 
 
 def _like(x: Float, X: Any, column: str) -> Any:
-    """The points as a table like X: a data frame where X is one, since a model may ask for the name."""
+    """The points as a table like X: a data frame if X is one, because the model may check column names."""
     import narwhals as nw
 
     if not nw.dependencies.is_into_dataframe(X):
@@ -223,21 +223,21 @@ def _evaluate(model: Any, points: Any) -> tuple[Float | None, Float, Float]:
 
 
 def _boundaries(x: Float, log_P: Float) -> Float:
-    """Where two classes are equally probable, between points that differ in the most probable one.
+    """Points at which the most probable class changes.
 
-    Log-odds are interpolated by a line, which is exact where they are linear.
+    Log-odds are interpolated linearly between grid points, which is exact if they are linear.
     """
     winner = log_P.argmax(axis=1)
     i = np.flatnonzero(winner[1:] != winner[:-1])
     before, after = winner[i], winner[i + 1]
     left, right = (log_P[i + step, before] - log_P[i + step, after] for step in (0, 1))
     finite = np.isfinite(left) & np.isfinite(right) & (left > right)
-    share = np.where(finite, left, 0.5) / np.where(finite, left - right, 1.0)
-    return np.asarray(x[i] + share * (x[i + 1] - x[i]))
+    fraction = np.where(finite, left, 0.5) / np.where(finite, left - right, 1.0)
+    return np.asarray(x[i] + fraction * (x[i + 1] - x[i]))
 
 
 def _histogram(rows: Float, codes: Codes, K: int, n_bins: int, is_count: bool) -> tuple[Float, Float]:
-    """Edges, and a height for each class and bar: the share of all rows, per unit of the column."""
+    """Edges, and heights (K, B): the fraction of all rows per unit of the column."""
     seen = np.isfinite(rows)
     low, high = float(rows[seen].min()), float(rows[seen].max())
     edges = np.arange(low - 0.5, high + 1.0) if is_count else np.histogram_bin_edges(rows[seen], n_bins)

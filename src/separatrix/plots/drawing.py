@@ -1,17 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One look for every picture: palette, markers, sizes; and where a display draws.
+"""Shared drawing code: palette, sizes, axes, and rows drawn by class.
 
-Sizes are for a figure of 6.4 inches, which fills half a slide or the width of a column: letters of 11 points are read
-from the last row, lines of 2 points survive a copier. A display draws inside ``with look():``, which changes nothing
-for the pictures of others.
-
-----
-
-Labels of rows as positions among the classes of the model that judges them, whatever the table of the rows is.
-
-----
-
-Rows in a picture: read once, checked against the classes of the model, and drawn the same way everywhere.
+Sizes suit a figure of 6.4 inches, the width of a column or half a slide. A display draws inside ``with look():``, which
+does not change the style of other figures.
 """
 
 from __future__ import annotations
@@ -29,17 +20,17 @@ from separatrix.geometry import codes_of
 from separatrix.meta import listed
 from separatrix.rows import as_source
 
-# Okabe & Ito (2008): told apart with every common kind of colour blindness, and in grey by their order of lightness.
+# Okabe & Ito (2008): distinguishable with all common kinds of colour blindness, and in grey by their lightness.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-HATCHES = ("", "//", "..", "xx")  # of further rounds of the colours
+HATCHES = ("", "//", "..", "xx")  # for classes beyond the eighth, which reuse the colours
 LINES = ("-", "--", "-.", ":")
-MOST_CLASSES = len(COLOURS) * len(HATCHES)
-# Hatched, so that grey cannot be taken for a pale black, nor for a class in a print without colour.
+MAX_DRAWN_CLASSES = len(COLOURS) * len(HATCHES)
+# Hatched, so that it differs from every class in a black-and-white print.
 REJECTED = {"facecolor": "#999999", "edgecolor": "#666666", "hatch": "///", "alpha": 0.5, "linewidth": 0.0}
-MUTED = "#767676"  # reference lines and what is said beside: 4.5 : 1 against white
-STANDOUT = "#D55E00"  # the one thing to look at
-HEAT = "cividis"  # the same to every eye, and its lightness never turns back
+MUTED = "#767676"  # reference lines and annotations; contrast 4.5 : 1 against white
+STANDOUT = "#D55E00"  # highlights
+HEAT = "cividis"  # perceptually uniform, for all kinds of colour vision
 
 LOOK = {
     "font.size": 11.0,
@@ -59,7 +50,7 @@ LOOK = {
 
 
 class ClassStyle(NamedTuple):
-    """How the k-th class is drawn: colours come round again with another marker, another line and a hatch."""
+    """Style of one class. Classes beyond the eighth reuse the colours with another marker, line and hatch."""
 
     colour: str
     marker: str
@@ -68,7 +59,7 @@ class ClassStyle(NamedTuple):
 
 
 def class_style(k: int) -> ClassStyle:
-    """Of the k-th of up to `MOST_CLASSES` classes; no two are alike.
+    """Style of class k; all of the first `MAX_DRAWN_CLASSES` differ.
 
     Examples
     --------
@@ -82,12 +73,12 @@ def class_style(k: int) -> ClassStyle:
 
 
 def look() -> AbstractContextManager[Any]:
-    """Sizes and weights of this module, until the end of a ``with``."""
-    return _pyplot().rc_context(LOOK)  # type: ignore[no-any-return]  # matplotlib is not followed
+    """Context manager with the font sizes and line widths of this module."""
+    return _pyplot().rc_context(LOOK)  # type: ignore[no-any-return]
 
 
 def new_axes(ax: Any) -> Any:
-    """The axes given, or those of a new figure."""
+    """Return the given axes, or those of a new figure."""
     return new_figure()[1] if ax is None else ax
 
 
@@ -99,7 +90,7 @@ def new_figure(
     share_x: bool = False,
     share_y: bool = False,
 ) -> tuple[Any, Any]:
-    """A figure, its size in inches, and its axes: one, or an array of them."""
+    """Create a figure of ``size`` inches; return it and its axes (one, or an array of them)."""
     with look():
         return _pyplot().subplots(  # type: ignore[no-any-return]
             n_rows, n_columns, figsize=size, sharex=share_x, sharey=share_y, layout="constrained"
@@ -109,20 +100,21 @@ def new_figure(
 def split_axes(
     ax: Any, ratios: Sequence[float], *, across: bool = False, size: tuple[float, float] | None = None
 ) -> tuple[Any, ...]:
-    """Axes for a display of several panels, below each other (or ``across`` the page) with these shares of the room.
+    """Axes for a display with several panels, stacked (or ``across`` the page) with these size ratios.
 
-    ``ax`` may be None, for a new figure; axes of a grid of subplots, which give their place to the panels; or a
-    sequence of axes, one for each panel. Panels below each other share their horizontal axis, others the vertical one.
+    ``ax`` may be None (a new figure), the axes of a subplot, which the panels replace, or one axes per panel. Stacked
+    panels share their horizontal axis, others the vertical one.
     """
     if isinstance(ax, Sequence | np.ndarray):
         if len(ax) != len(ratios):
-            raise ValueError(f"This display has {len(ratios)} panels, but {len(ax)} axes were given. Give one or all.")
+            raise ValueError(
+                f"This display has {len(ratios)} panels, but {len(ax)} axes were given. Pass one axes or {len(ratios)}."
+            )
         return tuple(ax)
     place = new_figure(size=size)[1] if ax is None else ax
     if place.get_subplotspec() is None:
         raise ValueError(
-            f"The axes were not made as a subplot, so that they cannot be divided. Give {len(ratios)} axes, one for "
-            "each panel."
+            f"The axes are not a subplot, so they cannot be divided. Pass {len(ratios)} axes, one per panel."
         )
     place.set_axis_off()
     room, n = place.get_subplotspec(), len(ratios)
@@ -135,7 +127,7 @@ def split_axes(
 
 
 def per_unit(column: str) -> str:
-    """Says "per mm" for a column named "size (mm)", and "per unit of size" for one that states no unit."""
+    """Return "per mm" for a column named "size (mm)", and "per unit of size" for one without a unit."""
     stated = re.search(r"\(([^()]+)\)\s*$", column)
     return f"per {stated[1]}" if stated else f"per unit of {column}"
 
@@ -151,7 +143,7 @@ def _pyplot() -> Any:
 
 
 def true_codes(y: Any, classes: Array, n_rows: int) -> Codes:
-    """Positions (N,) of the labels among the classes; a `DataError` where rows or labels do not fit."""
+    """Positions (N,) of the labels in ``classes``; raises `DataError` for unknown labels or a wrong length."""
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise DataError(f"X has {n_rows} rows but y has shape {labels.shape}; they must pair up.")
@@ -159,13 +151,14 @@ def true_codes(y: Any, classes: Array, n_rows: int) -> Codes:
     unknown = list(dict.fromkeys(labels[codes == len(classes)].tolist()))
     if unknown:
         raise DataError(
-            f"y has labels that the model never saw: {listed(unknown)}. It knows {listed(classes.tolist())}."
+            f"y has labels that are not classes of the model: {listed(unknown)}. "
+            f"Its classes are {listed(classes.tolist())}."
         )
     return codes
 
 
 class Rows(NamedTuple):
-    """Points (N, D), their class codes (N,), and the names of the D columns."""
+    """Points (N, D), class codes (N,), and column names."""
 
     points: Float
     codes: Codes
@@ -173,23 +166,23 @@ class Rows(NamedTuple):
 
 
 def read_rows(X: Any, y: Any, classes: Array) -> Rows:
-    """The rows of X with codes for the labels y, which must be among ``classes``."""
+    """Read X and encode the labels y, which must be among ``classes``."""
     source = as_source(X)
     codes = true_codes(y, classes, source.n_rows)
     return Rows(source.map(to_dense).astype(np.float64), codes, source.columns)
 
 
 def require_colours(classes: Array) -> None:
-    """Raise where there are more classes than a picture can tell apart."""
-    if len(classes) > MOST_CLASSES:
+    """Raise if there are more classes than distinguishable styles."""
+    if len(classes) > MAX_DRAWN_CLASSES:
         raise ValueError(
-            f"{len(classes)} classes are more than the {MOST_CLASSES} that a picture can tell apart by colour, marker "
-            "and hatch. Fit and draw fewer of them, or one against the rest."
+            f"A plot can distinguish {MAX_DRAWN_CLASSES} classes by colour, marker and hatch, but there are "
+            f"{len(classes)}. Fit and draw fewer classes, or one against the rest."
         )
 
 
 def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, size: float = 18) -> None:
-    """Draw points (N, 2), each class with its colour, its marker and its entry in the legend."""
+    """Draw points (N, 2), one colour, marker and legend entry per class."""
     for k, label in enumerate(classes):
         x, y = points[codes == k].T
         style = class_style(k)
@@ -198,6 +191,6 @@ def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, siz
 
 
 def new_panels(n_rows: int, n_columns: int, *, size: tuple[float, float] = (4.4, 3.8)) -> Array:
-    """Axes side by side in a new figure, (n_rows, n_columns), each of ``size`` inches."""
+    """Array (n_rows, n_columns) of axes in a new figure, each of ``size`` inches."""
     axes = new_figure(n_rows, n_columns, size=(size[0] * n_columns, size[1] * n_rows))[1]
     return np.reshape(axes, (n_rows, n_columns))

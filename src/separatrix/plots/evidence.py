@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The log evidence over widths and prior scales, as a map: how deep below its maximum every model lies."""
+"""Heat map of the log evidence over basis widths and prior scales."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from separatrix.plots.drawing import HEAT, MARKERS, STANDOUT, look, new_axes
 
 __all__ = ["EvidenceSurfaceDisplay"]
 
-LEVELS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # nats below the maximum
-LINEAR = 3.0  # nats up to which colours are proportional to the depth; logarithmic beyond
-DARK = 20.0  # nats from which a black line would be lost
+CONTOUR_NATS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # nats below the maximum
+LINEAR_NATS = 3.0  # the colour scale is linear below, logarithmic above
+DARK_NATS = 20.0  # contours above are drawn in white
 
 
 @dataclass(eq=False, repr=False)
 class EvidenceSurfaceDisplay:
-    """A heat map of ln p(D) with contours in nats below its maximum, which is marked.
+    """Heat map of ln p(D) with contours in nats below its maximum.
 
-    A model three nats below another is twenty times less probable. Build it with `from_surface`, which computes; `plot`
-    only draws, and keeps its artists in ``ax_`` and ``figure_``.
+    A model three nats below another is twenty times less probable. Create it with `from_surface`, which computes;
+    `plot` only draws, and keeps its artists in ``ax_`` and ``figure_``.
 
     Attributes
     ----------
     widths, scales : ndarray of shape (W,) and (S,), ascending
     depth : ndarray of shape (W, S)
-        ln p(D) below the largest of the grid, in nats.
+        Distance of ln p(D) from the largest value of the grid, in nats.
     maximum : float
         The largest ln p(D) of the grid.
-    best : (width, scale) where it is
-    levels : the depths that have a contour
-    marks : other points to show, {text: (width, scale)}
+    best : (width, scale) of the maximum
+    levels : depths of the contours
+    marks : other points to draw, {text: (width, scale)}
     """
 
     widths: Float
@@ -56,14 +56,14 @@ class EvidenceSurfaceDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> EvidenceSurfaceDisplay:
-        """Measure the depth of every cell, and draw.
+        """Compute the depth of every cell, and draw.
 
         Parameters
         ----------
         surface : EvidenceSurface
-            What `separatrix.evidence_surface` returned.
+            Result of `separatrix.evidence_surface`.
         marks : mapping {text: (width, scale)}, optional
-            Other points to show: where a search ended, what one had guessed.
+            Other points to draw, such as the result of a search.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
         title : str, optional
@@ -80,11 +80,11 @@ class EvidenceSurfaceDisplay:
         (0.5, 10.0)
         """
         if not np.isfinite(surface.log_evidence).all():
-            raise DataError("The surface has cells whose log evidence is not finite; leave out their widths or scales.")
+            raise DataError("The surface has cells without a finite log evidence. Remove their widths or scales.")
         i, j = np.argsort(surface.widths), np.argsort(surface.scales)
         log_evidence = surface.log_evidence[np.ix_(i, j)]
         depth = log_evidence.max() - log_evidence
-        levels = tuple(level for level in LEVELS if level < depth.max())
+        levels = tuple(level for level in CONTOUR_NATS if level < depth.max())
         maximum = float(log_evidence.max())
         display = cls(surface.widths[i], surface.scales[j], depth, maximum, surface.best, levels, dict(marks or {}))
         return display.plot(ax, title=title)
@@ -108,10 +108,10 @@ class EvidenceSurfaceDisplay:
         return self
 
     def _draw_cells(self, ax: Any) -> None:
-        """Cells as they were computed, none smoothed; brightest at the maximum."""
+        """Draw the computed cells without smoothing, brightest at the maximum."""
         from matplotlib.colors import AsinhNorm
 
-        norm = AsinhNorm(linear_width=LINEAR, vmin=0.0, vmax=max(float(self.depth.max()), 1.0))
+        norm = AsinhNorm(linear_width=LINEAR_NATS, vmin=0.0, vmax=max(float(self.depth.max()), 1.0))
         cells = ax.pcolormesh(
             edges_of(self.widths), edges_of(self.scales), self.depth.T, norm=norm, cmap=f"{HEAT}_r", rasterized=True
         )
@@ -123,13 +123,13 @@ class EvidenceSurfaceDisplay:
     def _draw_contours(self, ax: Any) -> None:
         if min(self.depth.shape) < 2 or not self.levels:
             return
-        ink = ["black" if level < DARK else "white" for level in self.levels]
+        ink = ["black" if level < DARK_NATS else "white" for level in self.levels]
         where = self.widths, self.scales, self.depth.T
         ax.clabel(ax.contour(*where, levels=self.levels, colors=ink, linewidths=1.0), fmt="%g", fontsize=9)
 
 
 def edges_of(centres: Float) -> Float:
-    """Edges of cells about ascending centres, half-way between them on a logarithmic axis."""
+    """Edges of cells around ascending centres, halfway between them on a logarithmic axis."""
     if len(centres) == 1:
         return np.array([centres[0] / 2, centres[0] * 2])
     logs = np.log(centres)

@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An objective of two weights: where it is lowest, how it curves there, and what it is elsewhere.
+"""The negative log-likelihood as a function of the direction and the length of w.
 
-Weights that are confined to a plane, w = s_0 d_0 + s_1 d_1, make a model of the two columns z = (d_0'x, d_1'x), with no
-bias: its objective is the slice of the whole one through that plane.
-
-----
-
-The negative log-likelihood over the direction and the length of w.
-
-The boundary of the fitted model is turned about a point c of it, and made steeper or flatter:
+The boundary of the fitted model is rotated about one of its points c, and made steeper or flatter:
 
     a_n = w'(x_n - c),      w = r (cos φ d_0 + sin φ d_1),      E(φ, r) = -Σ_n ln p(t_n | a_n)
 
-with c the point of the boundary nearest to the mean of the rows (the origin, for a model without bias), and d_0, d_1
-two directions: the axes, where there are two columns. The direction says which rows are on the right side, the length
-how sure the model is of it. Where a line through c separates the classes, E falls along its direction for ever and
-there is no minimum. With many rows E is nearly a parabola in w, and Laplace's Gaussian fits it: its contours are
-drawn dashed.
+c is the point of the boundary closest to the mean of the rows (the origin, for a model without intercept), and d_0, d_1
+are two directions: the axes, if there are two columns. If a line through c separates the classes, E decreases without
+end along its direction and has no minimum. With many rows E is nearly quadratic in w, and close to Laplace's
+approximation, whose contours are dashed.
+
+Restricted to the plane of d_0 and d_1, the objective belongs to a model of the two columns z = (d_0'x, d_1'x) without
+intercept: a `Slice` of the full objective.
 """
 
 from __future__ import annotations
@@ -35,17 +30,17 @@ from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.rows import as_source, as_table
 from separatrix.solvers import Newton, Posterior, pose, separability
 
-REACH = 5.0  # standard deviations around the minimum that are shown
-STEEP = 10.0  # without a minimum: the activation of the typical row at the greatest length that is shown
-CERTAIN = 50.0  # an activation of which every likelihood is certain
+SHOWN_IN_STD = 5.0  # half width of the picture, in standard deviations around the minimum
+MAX_TYPICAL_ACTIVATION = 10.0  # of the median row at the largest length shown, if there is no minimum
+SATURATED_ACTIVATION = 50.0  # probabilities are 0 or 1 to double precision
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """E(s) for s (2,), with its lowest point.
+    """Objective E(s) of two weights s (2,), and its minimum.
 
-    ``point`` is the minimum, or None where E falls for ever along ``direction``; ``floor`` is E there, or what it falls
-    towards; ``hess`` (2, 2) is the Hessian at the minimum, and ``typical`` the median |s'z| at unit length.
+    ``point`` is the minimum, or None if E decreases without end along ``direction``; ``floor`` is E at the minimum, or
+    its limit; ``hess`` (2, 2) is the Hessian at the minimum, and ``typical`` the median |s'z| at unit length.
     """
 
     objective: Posterior
@@ -56,37 +51,37 @@ class Slice:
     typical: float
 
     def evaluate(self, S: Float) -> Float:
-        """E at points (..., 2)."""
+        """Evaluate E at points (..., 2)."""
         flat = [self.objective.value_grad(s[None]).value for s in S.reshape(-1, 2)]
         return np.array(flat).reshape(S.shape[:-1])
 
     def parabola(self, S: Float) -> Float | None:
-        """The quadratic that touches E at its minimum, which is Laplace's approximation; None without a minimum."""
+        """Quadratic approximation of E at its minimum (Laplace); None without a minimum."""
         if self.point is None or self.hess is None:
             return None
         step = S - self.point
         return np.asarray(self.floor + 0.5 * np.einsum("...i,ij,...j->...", step, self.hess, step))
 
     def window(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Angles, in degrees, and lengths worth showing: around the minimum, or all the way where there is none."""
+        """Ranges of angles (degrees) and lengths to show: around the minimum, or all angles without one."""
         angle = float(np.degrees(np.arctan2(self.direction[1], self.direction[0])))
         if self.point is None or self.hess is None:
-            return (angle - 180, angle + 180), (0.0, STEEP / self.typical)
+            return (angle - 180, angle + 180), (0.0, MAX_TYPICAL_ACTIVATION / self.typical)
         covariance = np.linalg.inv(self.hess)
         across = np.array([-self.direction[1], self.direction[0]])
-        along, aside = (REACH * float(np.sqrt(d @ covariance @ d)) for d in (self.direction, across))
+        along, aside = (SHOWN_IN_STD * float(np.sqrt(d @ covariance @ d)) for d in (self.direction, across))
         length = float(np.linalg.norm(self.point))
         turn = min(float(np.degrees(aside / length)), 180.0) if length > 0 else 180.0
         return (angle - turn, angle + turn), (max(length - along, 0.0), length + along)
 
 
 def take_slice(objective: Posterior, prior: Prior) -> Slice:
-    """Find the lowest point of an objective of two weights and no bias, or the direction in which it falls."""
+    """Find the minimum of an objective of two weights without intercept, or the direction in which it decreases."""
     found = separability(objective.source, 2, fit_intercept=False) if isinstance(prior, Flat) else None
     if found:
         direction = found.coef[0]
         a = np.abs(objective.source.map(lambda rows: rows @ direction))
-        far = direction * (CERTAIN / a[a > 0].min(initial=np.inf)) if a.any() else direction
+        far = direction * (SATURATED_ACTIVATION / a[a > 0].min(initial=np.inf)) if a.any() else direction
         return Slice(objective, None, direction, objective.value_grad(far[None]).value, None, float(np.median(a)))
     point = Newton().minimise(objective, np.zeros((1, 2))).value[0]
     here = objective.value_grad_hess(point[None])
@@ -96,12 +91,12 @@ def take_slice(objective: Posterior, prior: Prior) -> Slice:
     return Slice(objective, point, direction, here.value, here.hess, typical)
 
 
-NATS = tuple(0.5 * 2.0**k for k in range(12))  # contours above the lowest value
-TOO_SHORT = 1e-9  # what is left of a direction that the other one already covers
+NATS_ABOVE_MINIMUM = tuple(0.5 * 2.0**k for k in range(12))  # contours
+MIN_RELATIVE_LENGTH = 1e-9  # of the second direction, after projecting out the first
 
 
 class Minimum(NamedTuple):
-    """Where the surface is lowest: angle in degrees, length of w, and E there in nats."""
+    """Minimum of the surface: angle in degrees, length of w, and E in nats."""
 
     angle: float
     length: float
@@ -110,16 +105,16 @@ class Minimum(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class LikelihoodSurfaceDisplay:
-    """Contours of the negative log-likelihood, or of the negative log posterior, over direction and length of w.
+    """Contours of the negative log-likelihood or log posterior over the direction and length of w.
 
     Attributes
     ----------
     angle : ndarray of shape (n,), degrees from the first direction towards the second
     length : ndarray of shape (n,)
     values : ndarray of shape (n, n), E in nats, rows along the length
-    quadratic : ndarray of shape (n, n) or None, the parabola in w that touches E at its minimum
-    minimum : Minimum or None, where there is none
-    floor : float, E at the minimum, or what it falls towards
+    quadratic : ndarray of shape (n, n) or None, the quadratic approximation of E at its minimum
+    minimum : Minimum, or None
+    floor : float, E at the minimum, or its limit
     centre : ndarray of shape (D,), the point c
     directions : ndarray of shape (2, D)
     columns : names of the D columns
@@ -163,24 +158,24 @@ class LikelihoodSurfaceDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> LikelihoodSurfaceDisplay:
-        """Evaluate the objective of a fitted model around its boundary, and draw.
+        """Evaluate the objective of a fitted model on a grid of weights, and draw.
 
         Parameters
         ----------
         model : LogisticRegression, ProbitRegression or LabelNoiseLogisticRegression
-            Fitted, of two classes, without a basis.
+            Fitted to two classes, without a basis.
         X : table of shape (N, D)
-            The rows of the sum.
+            Rows.
         y : array-like of shape (N,)
             Their classes.
         of : {"likelihood", "posterior"}, default "likelihood"
-            Whether the prior of the model on w is left out or added.
+            Whether to add the model's prior on w.
         directions : array-like of shape (2, D), optional
-            Two vectors that span the plane of w, made orthonormal in their order; the axes, where D = 2.
+            Two vectors that span the plane of w (they are orthonormalised); by default the axes if D = 2.
         angles : (low, high), optional
-            Degrees to show; by default five standard deviations around the minimum, or all where there is none.
+            Degrees to show; by default five standard deviations around the minimum, or all angles without one.
         lengths : (low, high), optional
-            Of w; as ``angles``.
+            Lengths of w to show; default as for ``angles``.
         resolution : int, default 61
             Points along each axis.
         ax : matplotlib axes, optional
@@ -207,7 +202,7 @@ class LikelihoodSurfaceDisplay:
         return display.plot(ax, title=title)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> LikelihoodSurfaceDisplay:
-        """Draw contours in nats above the lowest value, and those of the parabola dashed."""
+        """Draw contours in nats above the minimum, and those of the quadratic approximation dashed."""
         ax = new_axes(ax)
         with look():
             self._draw(ax)
@@ -218,18 +213,18 @@ class LikelihoodSurfaceDisplay:
 
     def _draw(self, ax: Any) -> None:
         where, above = (self.angle, self.length), self.values - self.floor
-        ax.contourf(*where, above, levels=[0.0, *NATS], cmap=_paper(), norm=_steps(), extend="max")
-        inside = [level for level in NATS if above.min() < level < above.max()]
+        ax.contourf(*where, above, levels=[0.0, *NATS_ABOVE_MINIMUM], cmap=_paper(), norm=_steps(), extend="max")
+        inside = [level for level in NATS_ABOVE_MINIMUM if above.min() < level < above.max()]
         if inside:
             lines = ax.contour(*where, above, levels=inside, colors="black", linewidths=0.9)
             ax.clabel(lines, fontsize=8, fmt="%g")
-        ax.plot([], [], color="black", linewidth=0.9, label=_said(self.minimum))
+        ax.plot([], [], color="black", linewidth=0.9, label=_contour_label(self.minimum))
         if self.quadratic is not None and self.minimum is not None:
-            levels = NATS[:5]
+            levels = NATS_ABOVE_MINIMUM[:5]
             ax.contour(*where, self.quadratic - self.floor, levels=levels, colors=STANDOUT, linestyles="--")
-            ax.plot([], [], color=STANDOUT, linestyle="--", label="parabola in w (Laplace)")
+            ax.plot([], [], color=STANDOUT, linestyle="--", label="quadratic in w (Laplace)")
             ax.plot(*self.minimum[:2], "*", color=STANDOUT, markeredgecolor="white", markersize=15, label="minimum")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))  # below: the surface has no empty corner
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))  # below the axes, because contours fill every corner
 
     def _axis(self) -> str:
         if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):
@@ -238,44 +233,46 @@ class LikelihoodSurfaceDisplay:
 
 
 def _orthonormal(directions: Any, n_columns: int) -> Float:
-    """The axes, or the two vectors given, the second without its share of the first."""
+    """Orthonormal directions: the axes, or the given vectors by Gram-Schmidt."""
     if directions is None:
         if n_columns != 2:
             raise DataError(
-                f"X has {n_columns} columns: name the plane of w with directions=, two vectors of {n_columns} numbers, "
+                f"X has {n_columns} columns. Choose a plane of w with directions=: two vectors of length {n_columns}, "
                 "such as the weights of two models."
             )
         return np.eye(2)
     D = np.array(directions, dtype=np.float64)
     if D.shape != (2, n_columns):
-        raise DataError(f"directions has shape {D.shape}, but must be two vectors of {n_columns} numbers.")
+        raise DataError(f"directions has shape {D.shape}, but must be (2, {n_columns}).")
     unit = np.empty_like(D)
     for k, d in enumerate(D):
         rest = d - unit[:k].T @ (unit[:k] @ d)
-        if not np.linalg.norm(rest) > TOO_SHORT * np.linalg.norm(d):
-            raise DataError(f"directions[{k}] is zero or along the other: the two must span a plane.")
+        if not np.linalg.norm(rest) > MIN_RELATIVE_LENGTH * np.linalg.norm(d):
+            raise DataError(f"directions[{k}] is zero or parallel to the other; the two must span a plane.")
         unit[k] = rest / np.linalg.norm(rest)
     return unit
 
 
 def _prior(model: Any, directions: Any) -> Prior:
-    """The prior of a point estimate on w; in a plane that is not that of the columns it must be alike everywhere."""
+    """The prior of a point estimate; with ``directions`` it must be isotropic."""
     settings = model.get_params()
     if "alpha" not in settings:
         raise DataError(
-            f"{type(model).__name__} has no alpha, whose posterior could be drawn. Draw of='likelihood', or fit a "
+            f"{type(model).__name__} has no alpha, so it has no posterior to draw. Use of='likelihood', or fit a "
             "LogisticRegression."
         )
     prior: Prior | None = settings["prior"]
     if prior is None:
         return Gaussian(settings["alpha"] ** -0.5) if settings["alpha"] > 0 else Flat()
     if directions is not None:
-        raise DataError(f"A prior of its own, {prior!r}, is one on columns: give alpha instead, or no directions.")
+        raise DataError(
+            f"{prior!r} is a prior per column, which cannot be combined with directions. Use alpha, or no directions."
+        )
     return prior
 
 
 def _weights(angle: Float, length: Float) -> Float:
-    """s (len(length), len(angle), 2) of every pair."""
+    """Weights s (len(length), len(angle), 2) of every pair."""
     turn = np.radians(angle)
     return np.asarray(length[:, None, None] * np.stack([np.cos(turn), np.sin(turn)], axis=-1))
 
@@ -292,20 +289,20 @@ def _minimum(cut: Slice) -> Minimum | None:
     return Minimum(angle, float(np.linalg.norm(cut.point)), cut.floor)
 
 
-def _said(minimum: Minimum | None) -> str:
-    return "nats above the lowest value: no minimum" if minimum is None else "nats above the minimum"
+def _contour_label(minimum: Minimum | None) -> str:
+    return "nats above the lowest value (no minimum)" if minimum is None else "nats above the minimum"
 
 
 def _paper() -> Any:
-    """White where E is low, and never so dark that lines are lost."""
+    """White for small E, and never so dark that contours are hard to see."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(colormaps["Blues"](np.linspace(0.0, 0.65, len(NATS) + 1)))
+    return ListedColormap(colormaps["Blues"](np.linspace(0.0, 0.65, len(NATS_ABOVE_MINIMUM) + 1)))
 
 
 def _steps() -> Any:
-    """One shade between two contours, each of which is twice as high as the one before."""
+    """One shade between consecutive contours."""
     from matplotlib.colors import BoundaryNorm
 
-    return BoundaryNorm([0.0, *NATS], len(NATS) + 1, extend="max")
+    return BoundaryNorm([0.0, *NATS_ABOVE_MINIMUM], len(NATS_ABOVE_MINIMUM) + 1, extend="max")

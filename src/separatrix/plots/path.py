@@ -1,20 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of a fit, as frames: a copy of the model is fitted with its trace kept, so they are its own iterates.
+"""The boundary after each step of a fit: perceptron, gradient descent, Newton's method.
 
-A perceptron takes a step for each row it gets wrong, other models one for each pass of their solver.
-
-----
-
-An animation as a file: a GIF, or a page with a player that holds its pictures and asks nothing of the network.
-
-----
-
-How a fit came to its boundary, frame by frame: the perceptron, gradient descent, Newton's method.
-
-A copy of the model is fitted with its trace kept, so the frames are the iterates themselves and the model given is left
-alone. A frame of the perceptron shows what PRML figure 4.7 shows: the boundary, the row that it gets wrong, and what
-that row adds to w. A frame of the others shows the boundary and the contours of probability 0.1 and 0.9, which close in
-as w grows; the objective is drawn beside, above the lowest value it reached, in nats.
+A copy of the model is fitted with its trace recorded, so the frames are its own iterates. A perceptron has one step per
+misclassified row, other models one per step of their solver. A frame of the perceptron shows the boundary, the
+misclassified row, and its contribution to w (PRML figure 4.7). A frame of other models shows the boundary and the
+contours of probability 0.1 and 0.9. The last panel shows the objective above its lowest value, in nats.
 """
 
 from __future__ import annotations
@@ -38,11 +28,11 @@ from separatrix.plots.drawing import COLOURS, STANDOUT, Rows, look, new_panels, 
 from separatrix.rows import as_table
 from separatrix.rules import Update
 
-FAR = 30.0  # an activation at which every likelihood is as sure as it gets
+MAX_ACTIVATION = 30.0  # probabilities are 0 or 1 beyond
 
 
 class Frame(NamedTuple):
-    """Where the fit stood after so many steps, and the row it is about to learn from, if that is how it learns."""
+    """Weights and objective after ``step`` steps; and the row of the next update of a perceptron."""
 
     step: int
     w: Float
@@ -52,10 +42,10 @@ class Frame(NamedTuple):
 
 
 def fit_with_trace(model: Any, X: Any, y: Any) -> Any:
-    """A copy of the model, fitted, with its steps in ``solution_.trace``; its boundary is one straight line."""
+    """Fit a copy of the model with its steps in ``solution_.trace``; raises unless its boundary is a line."""
     if "trace" not in model.get_params():
         raise DataError(
-            f"{type(model).__name__} keeps no trace of its fit. Draw a Perceptron, a LogisticRegression with "
+            f"{type(model).__name__} does not record its steps. Use a Perceptron, a LogisticRegression with "
             "solver='gradient' or 'newton', or a ProbitRegression."
         )
     fitted = clone(model).set_params(trace=True).fit(X, y)
@@ -66,30 +56,30 @@ def fit_with_trace(model: Any, X: Any, y: Any) -> Any:
 def _require_lines(model: Any) -> None:
     if len(model.classes_) != 2:
         raise DataError(
-            f"A path of one boundary needs two classes, but y has {len(model.classes_)}. Draw one of them against the "
-            "rest: y == label."
+            f"FitPathDisplay needs two classes, but y has {len(model.classes_)}. Draw one class against the rest: "
+            "y == label."
         )
     if model.basis_ is not None or model.n_features_in_ != 2:
         raise DataError(
-            f"A path of straight boundaries needs two columns and no basis; here are {model.n_features_in_} columns"
+            f"FitPathDisplay needs two columns and no basis, but the model has {model.n_features_in_} columns"
             f"{'' if model.basis_ is None else ' and a basis'}."
         )
 
 
 def is_of_single_rows(trace: Sequence[Any]) -> bool:
-    """Whether the steps are those of a perceptron."""
+    """Whether the steps are updates of a perceptron."""
     return bool(trace) and isinstance(trace[0], Update)
 
 
 def frames_of(trace: Sequence[Any], rows: Rows) -> tuple[Frame, ...]:
-    """The start and every step, with the objective there."""
+    """Frames of the start and of every step."""
     if not trace:
-        raise DataError("The solver kept no steps. Choose solver='gradient', 'newton' or 'lbfgs'.")
+        raise DataError("The solver recorded no steps. Use solver='gradient', 'newton' or 'lbfgs'.")
     return _updates(trace, rows.points, rows.codes) if is_of_single_rows(trace) else _steps(trace)
 
 
 def _updates(trace: Sequence[Update], points: Float, codes: Codes) -> tuple[Frame, ...]:
-    """From w = 0 to the last weights; each frame knows the row that the next update is for."""
+    """Frames of a perceptron from w = 0 to the last weights, each with the row of the next update."""
     weights = [(np.zeros(2), 0.0), *((update.W[0].copy(), float(update.w0[0])) for update in trace)]
     rows = [*(update.row for update in trace), None]
     t = 2 * codes - 1
@@ -107,19 +97,19 @@ def _steps(trace: Sequence[Any]) -> tuple[Frame, ...]:
 
 
 def contours_of(likelihood: ClassLikelihood) -> tuple[float, ...]:
-    """Activations of probability 0.1 and 0.9, of any likelihood that gets there."""
+    """Activations at which the probability is 0.1 and 0.9, if the likelihood reaches them."""
     from scipy.optimize import brentq
 
     def probability(a: float) -> float:
         return float(likelihood.probability(np.array([a]))[0])
 
-    reached = [p for p in (0.1, 0.9) if probability(-FAR) < p < probability(FAR)]
-    return tuple(float(brentq(lambda a, p=p: probability(a) - p, -FAR, FAR)) for p in reached)
+    reached = [p for p in (0.1, 0.9) if probability(-MAX_ACTIVATION) < p < probability(MAX_ACTIVATION)]
+    return tuple(float(brentq(lambda a, p=p: probability(a) - p, -MAX_ACTIVATION, MAX_ACTIVATION)) for p in reached)
 
 
 SUFFIXES = (".gif", ".html")
-LARGEST = 100.0  # MB of pictures in a page; matplotlib leaves out what goes beyond its limit, which is 20 by default
-# The player of matplotlib takes its icons from a font on the network; these signs are in every font.
+MAX_PAGE_MB = 100.0  # matplotlib drops frames beyond its limit, which is 20 MB by default
+# matplotlib's player loads its icons from a web font; these characters are in every font.
 SIGNS = {
     "minus": "−",
     "fast-backward": "«",
@@ -134,28 +124,28 @@ SIGNS = {
 
 
 def require_suffix(owner: str, path: str | Path) -> Path:
-    """The path, if its name ends in one of the kinds of file that can be written."""
+    """Return the path; raise if its suffix is not supported."""
     if Path(path).suffix not in SUFFIXES:
         raise ValueError(f"{owner}(path={str(path)!r}): the name must end in {' or '.join(SUFFIXES)}.")
     return Path(path)
 
 
 def write_animation(moving: Any, path: Path, *, fps: int, title: str) -> None:
-    """Write a matplotlib animation, as the name of the file says."""
+    """Write a matplotlib animation as a GIF or as an HTML page."""
     from matplotlib import rc_context
     from matplotlib.animation import PillowWriter
 
     if path.suffix == ".gif":
         moving.save(path, writer=PillowWriter(fps=fps))
         return
-    with rc_context({"animation.embed_limit": LARGEST}):
+    with rc_context({"animation.embed_limit": MAX_PAGE_MB}):
         player = moving.to_jshtml(fps=fps)
     path.write_text(_page(player, title), encoding="utf-8")
 
 
 def _page(player: str, title: str) -> str:
-    """The player in a page of its own, with signs in place of the icon font."""
-    # fa-play stands before fa-flip-horizontal, which must win where a button has both.
+    """The player in an HTML page, with characters instead of the icon font."""
+    # A button may have both fa-play and fa-flip-horizontal; the last rule wins.
     order = sorted(SIGNS, key=lambda name: name == "flip-horizontal")
     rules = ["body { font-family: sans-serif; }", ".fa { font-style: normal; }"]
     rules += [f'.fa-{name}::before {{ content: "{SIGNS[name]}"; }}' for name in order]
@@ -164,27 +154,27 @@ def _page(player: str, title: str) -> str:
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{inside}\n</body>\n</html>\n'
 
 
-ROOM = 0.12  # around the rows, as a share of their range
-ROUNDING = 1e-13  # of the objective, relative; what is left above its lowest value is nothing
-ARROW = 0.3  # length of the longest arrow, as a share of the picture
+WINDOW_MARGIN = 0.12  # around the rows, as a fraction of their range
+MIN_RELATIVE_DECREASE = 1e-13  # smaller differences of the objective are rounding errors
+MAX_ARROW = 0.3  # length of the longest arrow, as a fraction of the picture
 
 
 @dataclass(eq=False, repr=False)
 class FitPathDisplay:
     """The boundary after each step of a fit, as small multiples or as an animation.
 
-    Build it with `from_estimator`, which computes; `plot` and `animate` only draw. Artists are in ``axes_`` and
+    Create it with `from_estimator`, which computes; `plot` and `animate` only draw. Artists are in ``axes_`` and
     ``figure_``.
 
     Attributes
     ----------
     frames : tuple of Frame
-        w, w0 and the objective after each step, the start included: for a perceptron the number of rows on the wrong
-        side after each update, for other models the negative log posterior.
+        w, w0 and the objective at the start and after each step. The objective of a perceptron is the number of
+        misclassified rows, that of other models the negative log posterior.
     points, codes, classes, columns : the rows (N, 2), their class codes, the labels, and the names of the columns
-    name : what was fitted
-    is_perceptron : whether frames are updates by a single row
-    contours : activations at which the probability of the second class is 0.1 and 0.9; none for a perceptron
+    name : name of the model
+    is_perceptron : whether each frame is an update by a single row
+    contours : activations at which the probability of the second class is 0.1 and 0.9; empty for a perceptron
 
     Examples
     --------
@@ -210,18 +200,19 @@ class FitPathDisplay:
     def from_estimator(
         cls, model: Any, X: Any, y: Any, *, frames: int | Sequence[int] = 6, axes: Any = None
     ) -> FitPathDisplay:
-        """Fit a copy of the model, keep every step, and draw some of them.
+        """Fit a copy of the model, record every step, and draw some of them.
 
         Parameters
         ----------
         model : Perceptron, LogisticRegression, ProbitRegression or another with ``trace``
-            Need not be fitted, and is not changed. Two classes, no basis.
+            It need not be fitted and is not changed. Two classes, no basis.
         X : table of shape (N, 2)
             Rows.
         y : array-like of shape (N,)
             Their classes.
         frames : int or sequence of int, default 6
-            How many frames to draw, the first and the last among them and early ones before late ones; or which.
+            Number of frames to draw, including the first and the last and more early ones than late ones; or their
+            positions.
         axes : matplotlib axes, one for each frame and one for the objective, optional
             Where to draw; a new figure by default.
         """
@@ -229,8 +220,8 @@ class FitPathDisplay:
 
     @classmethod
     def of_fit(cls, model: Any, X: Any, y: Any) -> FitPathDisplay:
-        """As `from_estimator`, without a drawing."""
-        X = as_table(X)  # which is read for the fit, and again for the picture
+        """Compute as `from_estimator` does, without drawing."""
+        X = as_table(X)  # because a stream can be read only once
         fitted = fit_with_trace(model, X, y)
         rows, trace = read_rows(X, y, fitted.classes_), fitted.solution_.trace
         is_perceptron = is_of_single_rows(trace)
@@ -239,7 +230,7 @@ class FitPathDisplay:
         return cls(frames, rows.points, rows.codes, fitted.classes_, rows.columns, name, is_perceptron, contours)
 
     def chosen(self, frames: int | Sequence[int]) -> tuple[int, ...]:
-        """Positions of so many frames, from the first to the last and ever farther apart; or those that were named."""
+        """Positions of ``frames`` frames from the first to the last, with growing distances; or the given positions."""
         last = len(self.frames) - 1
         if not isinstance(frames, int):
             wrong = [k for k in frames if not 0 <= k <= last]
@@ -250,7 +241,7 @@ class FitPathDisplay:
             return tuple(frames)
         count = min(check_count("FitPathDisplay", "frames", frames), last + 1)
         place = np.geomspace(1, last + 1, count).round().astype(int) - 1
-        for k in range(1, count):  # the first steps are the last to be rounded apart
+        for k in range(1, count):  # rounding may have made early positions equal
             place[k] = max(place[k], place[k - 1] + 1)
         return tuple(place.tolist())
 
@@ -272,12 +263,12 @@ class FitPathDisplay:
         return self
 
     def animate(self, path: str | Path | None = None, *, fps: int = 2, frames: int | Sequence[int] = 40) -> Any:
-        """One frame after another beside the objective, as a matplotlib animation; written where a path is given.
+        """Animate the frames next to the objective; write the animation if a path is given.
 
         Parameters
         ----------
         path : str or Path, optional
-            Ends in ".gif", written by Pillow, or in ".html": a page with a player, which needs no network.
+            File name ending in ".gif" (written by Pillow) or ".html" (a page with a player, which works offline).
         fps : int, default 2
             Frames per second.
         frames : int or sequence of int, default 40
@@ -305,7 +296,7 @@ class FitPathDisplay:
         return moving
 
     def _draw_frame(self, ax: Any, k: int) -> None:
-        """Sides, boundary, rows, and what happens next."""
+        """Draw sides, boundary, rows, and the next update."""
         frame, (low, high) = self.frames[k], self._window()
         scatter_classes(ax, self.points, self.codes, self.classes, size=24)
         if frame.w.any():
@@ -315,16 +306,20 @@ class FitPathDisplay:
             self._draw_correction(ax, frame, self.frames[k + 1])
         if self.is_perceptron:
             ax.set_box_aspect(1)
-        said = f"{frame.objective:.0f} rows wrong" if self.is_perceptron else f"E = {frame.objective:.4g} nats"
-        ax.set_title(f"{'update' if self.is_perceptron else 'step'} {frame.step}: {said}", fontsize="medium")
+        status = (
+            f"{frame.objective:.0f} rows misclassified" if self.is_perceptron else f"E = {frame.objective:.4g} nats"
+        )
+        ax.set_title(f"{'update' if self.is_perceptron else 'step'} {frame.step}: {status}", fontsize="medium")
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=self.columns[0], ylabel=self.columns[1])
 
     def _draw_legend(self, ax: Any, *, outside: bool) -> None:
-        """What the signs mean: below a figure of our own, in the first axes of another's."""
+        """Draw the legend below a new figure, or in the first of the given axes."""
         ax.plot([], [], color="black", linewidth=2, label="boundary")
         if self.is_perceptron:
             ax.plot([], [], color=STANDOUT, linestyle="--", label="boundary after the next update")
-            ax.scatter([], [], s=80, facecolors="none", edgecolors=STANDOUT, linewidths=2, label="the row it is for")
+            ax.scatter(
+                [], [], s=80, facecolors="none", edgecolors=STANDOUT, linewidths=2, label="row of the next update"
+            )
         elif self.contours:
             ax.plot([], [], color="black", linestyle=":", label="p = 0.1 and 0.9")
         if outside:
@@ -333,22 +328,22 @@ class FitPathDisplay:
             ax.legend(fontsize="x-small")
 
     def _window(self) -> tuple[Float, Float]:
-        """What is shown: the rows and some room; for a perceptron a square, where w is at right angles to its line."""
+        """Limits of the axes: rows plus margin; square for a perceptron, so that w is perpendicular to its line."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
-        half = (0.5 + ROOM) * np.where(high > low, high - low, 1.0)
+        half = (0.5 + WINDOW_MARGIN) * np.where(high > low, high - low, 1.0)
         if self.is_perceptron:
             half = np.full(2, half.max())
         middle = low + (high - low) / 2
         return middle - half, middle + half
 
     def _draw_correction(self, ax: Any, frame: Frame, after: Frame) -> None:
-        """The wrong row, ringed; w, what the row adds to it, and the boundary that follows, dashed."""
+        """Draw the misclassified row, w, its update, and the next boundary."""
         low, high = self._window()
         ax.scatter(*self.points[frame.row], s=150, facecolors="none", edgecolors=STANDOUT, linewidths=2, zorder=5)
         _draw_lines(ax, after, low, high, [0.0], colors=STANDOUT, linestyles="--", linewidths=1.5)
-        if not (frame.w.any() or after.w.any()):  # a row at the origin moves the bias alone
+        if not (frame.w.any() or after.w.any()):  # a row at the origin changes the bias only
             return
-        unit = ARROW * float((high - low).min()) / max(np.linalg.norm(frame.w), np.linalg.norm(after.w))
+        unit = MAX_ARROW * float((high - low).min()) / max(np.linalg.norm(frame.w), np.linalg.norm(after.w))
         foot = _foot(frame if frame.w.any() else after, self.points.mean(axis=0))
         tip, new = foot + unit * frame.w, foot + unit * after.w
         for start, end, colour in ((foot, tip, "black"), (tip, new, STANDOUT)):
@@ -357,17 +352,17 @@ class FitPathDisplay:
                 ax.annotate("", end, start, arrowprops=look, zorder=6)
 
     def _draw_objective(self, ax: Any, marked: Sequence[int]) -> None:
-        """After every step, with dots at the frames drawn."""
+        """Draw the objective after every step, with dots at the drawn frames."""
         step = np.array([frame.step for frame in self.frames])
         value = np.array([frame.objective for frame in self.frames])
         where = list(marked)
         if self.is_perceptron:
             ax.step(step, value, where="post", color="black", linewidth=1)
             ax.plot(step[where], value[where], "o", color=STANDOUT)
-            ax.set(xlabel="update", ylabel="rows on the wrong side", title="mistakes left", ylim=(0, None))
+            ax.set(xlabel="update", ylabel="misclassified rows", title="mistakes", ylim=(0, None))
         else:
             above = value - value.min()
-            above[above <= ROUNDING * abs(value.min())] = np.nan  # and so is the last one
+            above[above <= MIN_RELATIVE_DECREASE * abs(value.min())] = np.nan
             ax.semilogy(step, above, color="black", linewidth=1)
             ax.semilogy(step[where], above[where], "o", color=STANDOUT)
             ax.set(
@@ -378,7 +373,7 @@ class FitPathDisplay:
 
 
 def _corners(frame: Frame, low: Float, high: Float) -> tuple[Float, Float, Float]:
-    """The activation at four corners far out: it is linear, so that contours of these four numbers are exact."""
+    """Activation at the four corners; it is linear, so its contours are exact."""
     reach = 0.1 * (high - low)
     x, y = np.array([low - reach, high + reach]).T
     return x, y, frame.w[0] * x[None, :] + frame.w[1] * y[:, None] + frame.w0
@@ -392,7 +387,7 @@ def _draw_lines(ax: Any, frame: Frame, low: Float, high: Float, levels: Sequence
 
 
 def _draw_sides(ax: Any, frame: Frame, low: Float, high: Float) -> None:
-    """A tint for each side, and the boundary between them."""
+    """Draw a tint for each side and the boundary between them."""
     x, y, a = _corners(frame, low, high)
     reach = 1.0 + float(np.abs(a).max())
     ax.contourf(x, y, a, levels=[-reach, 0.0, reach], colors=COLOURS[:2], alpha=0.15)
@@ -400,12 +395,12 @@ def _draw_sides(ax: Any, frame: Frame, low: Float, high: Float) -> None:
 
 
 def _foot(frame: Frame, centre: Float) -> Float:
-    """Of the perpendicular from the centre of the rows to the boundary: where w is drawn from."""
+    """Foot of the perpendicular from the centre of the rows to the boundary, from which w is drawn."""
     return np.asarray(Hyperplane(frame.w, frame.w0).foot(centre[None])[0])
 
 
 def _panels(count: int) -> Array:
-    """At most four side by side, as even rows as can be, and no empty ones."""
+    """Axes in rows of at most four, without empty ones."""
     rows = -(-count // 4)
     columns = -(-count // rows)
     panels = new_panels(rows, columns, size=(3.6, 3.3)).ravel()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows seen along the direction that a linear model looks in.                               PRML §4.1.4, figure 4.6
+"""Rows projected onto the weight vector of a linear model.                                   PRML §4.1.4, figure 4.6
 
-Two classes: a histogram of each along w, on a scale that neither the length of w nor the units of the columns change,
+Two classes: a histogram of each class along w, on a scale that is invariant to the length of w and to units,
 
     z_n = (w'x_n + w0) / s,      s² = Σ_k Σ_{n in C_k} (w'x_n - w'm_k)² / N
 
-standard deviations within the classes, from the threshold. The distance d of the two class means is then what Fisher's
-criterion (4.26) is about, J = d² N_0 N_1 / N², and no direction has a larger one than Fisher's.
+the distance from the threshold in within-class standard deviations. The distance d of the two class means gives
+Fisher's criterion (4.26), J = d² N_0 N_1 / N², which is largest for Fisher's direction.
 
-K classes: a scatter of the rows along the first two discriminants, where S_W is the identity.
+K classes: a scatter plot of the rows along the first two discriminants, in which S_W is the identity.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from separatrix.rows import as_table
 
 __all__ = ["ProjectionDisplay"]
 
-UNIT = "s.d. within classes"
+AXIS_UNIT = "within-class s.d."
 
-HATCHES = ("///", "\\\\\\", "...", "xx", "||", "--", "++", "oo")  # where histograms overlap, and in print
+BAR_HATCHES = ("///", "\\\\\\", "...", "xx", "||", "--", "++", "oo")  # for overlapping histograms and print
 
 
 @dataclass(eq=False, repr=False)
 class ProjectionDisplay:
-    """Histograms of the classes along one direction, or a scatter along two.
+    """Histograms of the classes along one direction, or a scatter plot along two.
 
     Attributes
     ----------
     z : ndarray of shape (N, 1) or (N, 2)
-        Coordinates of the rows: in standard deviations within the classes, from the threshold (or, for K classes, from
-        the mean of all rows).
+        Coordinates of the rows in within-class standard deviations, relative to the threshold (K classes: to the mean
+        of all rows).
     codes, classes : the class of each row (N,), and the labels (K,)
     means : ndarray of shape (K, 1) or (K, 2)
     direction : ndarray of shape (D,) or None
-        The unit vector that two classes are seen along, where that is one in the space of the columns.
+        Unit vector of the projection for two classes; None if the model has a basis.
     n_bins : int
 
     Examples
@@ -83,13 +83,13 @@ class ProjectionDisplay:
         Parameters
         ----------
         model : linear classifier of two classes, or FisherDiscriminant
-            Fitted. A basis is welcome: w is then a direction in the space of basis functions.
+            Fitted. With a basis, w is a direction in the space of basis functions.
         X : table of shape (N, D)
             Rows.
         y : array-like of shape (N,)
             Their classes.
         n_bins : int, default 30
-            Bars of a histogram.
+            Number of bars.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
         title : str, optional
@@ -101,10 +101,10 @@ class ProjectionDisplay:
     def beside_difference_of_means(
         cls, model: Any, X: Any, y: Any, *, n_bins: int = 30, axes: Any = None
     ) -> tuple[ProjectionDisplay, ProjectionDisplay]:
-        """The direction m_1 - m_0, with a threshold halfway, beside that of a fitted model of two classes.
+        """Two plots: projections onto the difference of the class means, and onto w of a fitted model.
 
-        The means lie farthest apart along the first, in the units of the columns; but where columns are correlated
-        the classes are wide along it, and overlap.
+        The means are farthest apart along m_1 - m_0 in the units of the columns, but if columns are correlated the
+        classes are wide along that direction, and overlap. Its threshold is halfway between the means.
 
         Parameters
         ----------
@@ -115,12 +115,12 @@ class ProjectionDisplay:
         y : array-like of shape (N,)
             Their classes.
         n_bins : int, default 30
-            Bars of a histogram.
+            Number of bars.
         axes : two matplotlib axes, optional
             Where to draw; a new figure by default.
         """
-        linear_functions(model)  # or an error: directions in two spaces do not compare
-        X = as_table(X)  # which is read for both
+        linear_functions(model)  # raises if the model has a basis
+        X = as_table(X)  # because a stream can be read only once
         plain, fitted = cls._of_means(X, y, model.classes_, n_bins), cls._of(model, X, y, n_bins)
         left, right = new_panels(1, 2)[0] if axes is None else axes
         return plain.plot(left, title="along the difference of means"), fitted.plot(
@@ -131,7 +131,7 @@ class ProjectionDisplay:
     def _of(cls, model: Any, X: Any, y: Any, n_bins: int) -> ProjectionDisplay:
         check_count(cls.__name__, "n_bins", n_bins, least=2)
         require_colours(model.classes_)
-        X = as_table(X)  # which is read more than once
+        X = as_table(X)  # because a stream can be read only once
         rows = read_rows(X, y, model.classes_)
         if len(model.classes_) == 2:
             W = np.asarray(model.coef_, dtype=np.float64).ravel()
@@ -150,36 +150,36 @@ class ProjectionDisplay:
 
     @classmethod
     def _along(cls, a: Float, rows: Rows, classes: Array, direction: Float | None, n_bins: int) -> ProjectionDisplay:
-        """Activations of two classes, in standard deviations within them."""
+        """Display of activations of two classes, in within-class standard deviations."""
         mean = _class_means(a[:, None], rows.codes, 2)
         spread = float(np.sqrt(np.mean((a - mean[rows.codes, 0]) ** 2)))
         if not spread > 0:
-            raise DataError("All rows of a class lie at one point along w, so there is no histogram to draw.")
+            raise DataError("All rows of each class have the same value of w'x, so there is no histogram to draw.")
         return cls(a[:, None] / spread, rows.codes, classes, mean / spread, direction, n_bins)
 
     @property
     def distance(self) -> float:
-        """Of the first two class means, in standard deviations within the classes."""
+        """Distance of the first two class means, in within-class standard deviations."""
         return float(np.linalg.norm(self.means[1] - self.means[0]))
 
     @property
     def wrong(self) -> float:
-        """Share of rows on the wrong side of the threshold; of two classes."""
+        """Fraction of rows on the wrong side of the threshold (two classes)."""
         return float(np.mean((self.z[:, 0] > 0) != (self.codes == 1)))
 
     @property
     def edges(self) -> Float:
-        """Between the bars of the histograms, which all classes share: (n_bins + 1,)."""
+        """Edges (n_bins + 1,) of the bars, shared by all classes."""
         return np.histogram_bin_edges(self.z[:, 0], bins=self.n_bins)
 
     @property
     def counts(self) -> Codes:
-        """Rows of each class in each bar, (K, n_bins)."""
+        """Number of rows of each class in each bar, (K, n_bins)."""
         edges = self.edges
         return np.array([np.histogram(self.z[self.codes == k, 0], edges)[0] for k in range(len(self.classes))])
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ProjectionDisplay:
-        """Draw the histograms and the threshold, or the scatter."""
+        """Draw the histograms and the threshold, or the scatter plot."""
         ax = new_axes(ax)
         with look():
             self._draw(ax, title)
@@ -192,22 +192,28 @@ class ProjectionDisplay:
         else:
             scatter_classes(ax, self.z, self.codes, self.classes)
             ax.scatter(*self.means.T, marker="+", s=160, color="black", linewidths=2, zorder=4, label="class means")
-            ax.set(xlabel=f"first discriminant, {UNIT}", ylabel=f"second discriminant, {UNIT}")
-        said = f"means {self.distance:.1f} s.d. apart, {self.wrong:.1%} of rows wrong" if len(self.classes) == 2 else ""
-        ax.set_title("\n".join(filter(None, (title, said))), fontsize="medium")
+            ax.set(xlabel=f"first discriminant, {AXIS_UNIT}", ylabel=f"second discriminant, {AXIS_UNIT}")
+        subtitle = (
+            f"means {self.distance:.1f} s.d. apart, {self.wrong:.1%} of rows misclassified"
+            if len(self.classes) == 2
+            else ""
+        )
+        ax.set_title("\n".join(filter(None, (title, subtitle))), fontsize="medium")
         place = "upper center" if self.z.shape[1] == 1 else "best"
         ax.legend(frameon=False, loc=place, ncols=3 if self.z.shape[1] == 1 else 1, fontsize="small")
 
     def _draw_histograms(self, ax: Any) -> None:
         counts, edges = self.counts, self.edges
         for k, label in enumerate(self.classes):
-            colour, hatch = class_style(k).colour, HATCHES[k % len(HATCHES)]
+            colour, hatch = class_style(k).colour, BAR_HATCHES[k % len(BAR_HATCHES)]
             ax.stairs(counts[k], edges, fill=True, color=colour, alpha=0.35)
             ax.stairs(counts[k], edges, color=colour, hatch=hatch, linewidth=1.5, label=str(label))
         if len(self.classes) == 2:
             ax.vlines(0, 0, 1.08 * counts.max(), color="black", linestyle="--", label="threshold")
         place = "threshold" if len(self.classes) == 2 else "mean of all rows"
-        ax.set(xlabel=f"{UNIT}, from the {place}", ylabel="rows", ylim=(0, 1.2 * counts.max()))  # room for the legend
+        ax.set(
+            xlabel=f"{AXIS_UNIT}, from the {place}", ylabel="rows", ylim=(0, 1.2 * counts.max())
+        )  # room for the legend
         ax.yaxis.get_major_locator().set_params(integer=True)
 
 
@@ -219,7 +225,7 @@ def _discriminants(model: Any, X: Any) -> Float:
     transform = getattr(model, "transform", None)
     if transform is None:
         raise DataError(
-            f"{type(model).__name__} of {len(model.classes_)} classes has no discriminants to project on. Fit a "
+            f"{type(model).__name__} with {len(model.classes_)} classes has no discriminants to project onto. Fit a "
             "FisherDiscriminant, or two classes."
         )
     return np.asarray(transform(X), dtype=np.float64)

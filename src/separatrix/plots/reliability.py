@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether what is predicted with probability p happens in a share p of cases, and how far chance alone may miss."""
+"""Reliability diagrams: whether events predicted with probability p happen in a fraction p of cases."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from separatrix.plots.drawing import COLOURS, MUTED, STANDOUT, look, split_axes,
 
 __all__ = ["ReliabilityDisplay"]
 
-CELLS = 25  # of the histogram
+HISTOGRAM_BINS = 25
 
 
 @dataclass(eq=False, repr=False)
 class ReliabilityDisplay:
-    """Predicted probabilities against the shares that came true, and a histogram of the predictions below.
+    """Predicted probabilities against observed frequencies, with a histogram of the predictions below.
 
-    The event is the second class where there are two, and else that the most probable class comes true. The band about
-    the diagonal is where the dots of a calibrated model lie: for each bin, the central binomial interval of the share
-    that comes true if the predictions are right. Dots beyond it stand out.
+    With two classes the event is the second class; otherwise the event is that the most probable class is correct. The
+    band around the diagonal shows where a calibrated model would lie: for each bin, the central binomial interval of
+    the observed frequency. Dots outside the band are highlighted.
 
-    Build it with `from_estimator` or `from_predictions`, which compute; `plot` only draws, and keeps its artists in
+    Create it with `from_estimator` or `from_predictions`, which compute; `plot` only draws, and keeps its artists in
     ``ax_`` (the diagram), ``axes_`` and ``figure_``.
 
     Attributes
@@ -34,13 +34,13 @@ class ReliabilityDisplay:
     curve : Reliability
         ``predicted``, ``observed``, ``count``, ``lower``, ``upper`` of each of B bins of equal weight.
     band_lower, band_upper : ndarray of shape (B,)
-        What a calibrated model would show.
+        Interval of a calibrated model.
     ece : Estimate
         Expected calibration error and its standard error.
     ece_if_calibrated : float
-        What it would be on average for as many rows, if every probability were right.
+        Its average for the same number of rows if every probability were correct.
     edges, hits, misses : ndarray of shape (H + 1,), (H,) and (H,)
-        Histogram of the probabilities of events that happened, and that did not.
+        Histogram of the probabilities of events that happened and that did not.
     event : str
     """
 
@@ -67,22 +67,22 @@ class ReliabilityDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> ReliabilityDisplay:
-        """Predict held-out rows, compare with what came true, and draw.
+        """Predict held-out rows, compare with the true classes, and draw.
 
         Parameters
         ----------
         model : classifier
             Fitted, with ``predict_proba``.
         X : table of shape (N, D)
-            Rows that it did not learn from: those it learnt from flatter it.
+            Rows that were not used for training, on which probabilities look better than they are.
         y : array-like of shape (N,)
-            What came true.
+            True classes.
         sample_weight : array-like of shape (N,), optional
-            How often each row counts.
+            Weight of each row.
         n_bins : int, default 10
-            Bins of equal weight; rows of equal probability share one.
+            Number of bins of equal weight; rows of equal probability share a bin.
         level : float, default 0.95
-            Of the band.
+            Level of the band.
         ax : matplotlib axes, or one for each panel, optional
             Where to draw; a new figure by default.
         title : str, optional
@@ -117,16 +117,16 @@ class ReliabilityDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> ReliabilityDisplay:
-        """Compare probabilities with what came true, and draw.
+        """Compare probabilities with the true classes, and draw.
 
         Parameters
         ----------
         P : array-like of shape (N, K)
             Probabilities.
         codes : array-like of N ints
-            The column of P of the class that came true.
+            Column of P of the true class.
         classes : sequence of K labels, optional
-            To name the event by.
+            Used to name the event.
         sample_weight, n_bins, level, ax, title
             As in `from_estimator`.
         """
@@ -164,15 +164,17 @@ class ReliabilityDisplay:
         share = f"{100 * curve.level:g} %"
         ax.vlines(
             curve.predicted, self.band_lower, self.band_upper, color="0.82", lw=11,
-            label=f"where {share} of calibrated models lie",
+            label=f"{share} interval of a calibrated model",
         )  # fmt: skip
         ax.plot(curve.predicted, curve.observed, color=COLOURS[0], lw=1.2, alpha=0.6)
-        ax.plot(curve.predicted[~out], curve.observed[~out], "o", color=COLOURS[0], label="bins of equally many rows")
+        ax.plot(
+            curve.predicted[~out], curve.observed[~out], "o", color=COLOURS[0], label="bins with equal numbers of rows"
+        )
         if out.any():
             ax.plot(curve.predicted[out], curve.observed[out], "s", ms=8, color=STANDOUT, label="outside the band")
         text = f"ECE {self.ece.value:.3f} (calibrated: {self.ece_if_calibrated:.3f})"
         ax.annotate(text, (0.98, 0.03), xycoords="axes fraction", ha="right", va="bottom")
-        ax.set(ylabel="share that came true", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
+        ax.set(ylabel="observed frequency", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
         ax.legend(loc="upper left")
 
     def _draw_histogram(self, ax: Any) -> None:
@@ -185,9 +187,9 @@ class ReliabilityDisplay:
 
 
 def _band(curve: Reliability) -> tuple[Float, Float]:
-    """Central binomial interval of the share that comes true in each bin if its mean prediction is right.
+    """Central binomial interval of the observed frequency in each bin if its mean prediction is correct.
 
-    Predictions that differ within a bin would make it narrower by a little: the band errs on the side of the model.
+    The band is slightly too wide, because it ignores that predictions differ within a bin.
     """
     from scipy.stats import binom
 
@@ -197,13 +199,13 @@ def _band(curve: Reliability) -> tuple[Float, Float]:
 
 
 def _histogram(P: Float, codes: Array, weight: Any) -> tuple[Float, Float, Float]:
-    """Edges, and the weight of rows in which the event happened, and did not."""
+    """Edges, and the weights of rows in which the event happened and did not happen."""
     if P.shape[1] == 2:
         p, hit = P[:, 1], codes == 1
     else:
         p, hit = P.max(axis=1), P.argmax(axis=1) == codes
     w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)
-    edges = np.linspace(0.0, 1.0, CELLS + 1)
+    edges = np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1)
     inside = np.clip(p, 0.0, 1.0)  # probabilities may exceed one by rounding
     hits, misses = (np.histogram(inside[at], edges, weights=w[at])[0] for at in (hit, ~hit))
     return edges, hits, misses

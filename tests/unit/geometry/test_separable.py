@@ -50,7 +50,7 @@ def test_margin_bound_and_what_they_need():
     assert report.novikoff_bound >= (report.novikoff.radius / report.margin) ** 2 * (1 - 1e-9)
     with pytest.raises(DataError, match="completely separable; these are overlapping"):
         _ = sx.is_separable(*blobs(60, n_classes=2, distance=0.1)).margin
-    with pytest.raises(DataError, match="between two classes, but y has 3: 0, 1, 2"):
+    with pytest.raises(DataError, match="two classes, but y has 3: 0, 1, 2"):
         _ = sx.is_separable(np.eye(3), [0, 1, 2]).novikoff
 
 

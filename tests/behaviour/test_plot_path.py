@@ -91,7 +91,7 @@ def test_a_gif_has_a_picture_for_each_frame(perceptron, tmp_path):
     with Image.open(tmp_path / "path.gif") as moving:
         assert moving.n_frames == 3
         assert moving.info["duration"] == 200  # ms
-    assert perceptron.axes_[0].get_title() == f"update {len(perceptron.frames) - 1}: 0 rows wrong"
+    assert perceptron.axes_[0].get_title() == f"update {len(perceptron.frames) - 1}: 0 rows misclassified"
 
 
 def test_a_page_is_written_where_the_name_says_so(newton, tmp_path):

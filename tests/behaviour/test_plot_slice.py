@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from problems import separable
 from separatrix.datasets import make_overlapping
 from separatrix.likelihoods import Logit
-from separatrix.plots.likelihood import STEEP, take_slice
+from separatrix.plots.likelihood import MAX_TYPICAL_ACTIVATION, take_slice
 from separatrix.priors import Flat, Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose
@@ -66,7 +66,7 @@ def test_where_a_line_separates_there_is_no_minimum_but_a_direction_of_descent()
     (low, high), (shortest, longest) = cut.window()
     assert high - low == 360
     assert shortest == 0
-    assert longest * np.median(np.abs(Z @ cut.direction)) == pytest.approx(STEEP)
+    assert longest * np.median(np.abs(Z @ cut.direction)) == pytest.approx(MAX_TYPICAL_ACTIVATION)
 
 
 def test_a_prior_gives_separable_rows_a_minimum():

@@ -123,11 +123,11 @@ def test_angles_and_lengths_can_be_named():
 def test_planes_that_are_none():
     X, y = make_overlapping(50, 3)
     model = sx.LogisticRegression().fit(X, y)
-    with pytest.raises(DataError, match="X has 3 columns: name the plane of w with directions="):
+    with pytest.raises(DataError, match="X has 3 columns.*directions="):
         surface(model, X, y)
-    with pytest.raises(DataError, match=r"shape \(2, 2\), but must be two vectors of 3"):
+    with pytest.raises(DataError, match=r"shape \(2, 2\), but must be"):
         surface(model, X, y, directions=np.eye(2))
-    with pytest.raises(DataError, match=r"directions\[1\] is zero or along the other"):
+    with pytest.raises(DataError, match=r"directions\[1\] is zero or parallel"):
         surface(model, X, y, directions=[[1.0, 2.0, 0.0], [-2.0, -4.0, 0.0]])
     ridge = sx.LogisticRegression(prior=sx.Gaussian([1.0, 2.0, 3.0])).fit(X, y)
     with pytest.raises(DataError, match="give alpha instead"):

@@ -80,13 +80,13 @@ def test_contours_are_where_the_probability_is_one_tenth_and_nine():
 
 def test_fits_that_cannot_be_drawn():
     X, y = make_overlapping(80, 2)
-    with pytest.raises(DataError, match="FisherDiscriminant keeps no trace"):
+    with pytest.raises(DataError, match="FisherDiscriminant does not record"):
         fit_with_trace(sx.FisherDiscriminant(), X, y)
     with pytest.raises(DataError, match="needs two classes, but y has 3.*y == label"):
         fit_with_trace(sx.LogisticRegression(), *blobs(80, n_features=2, n_classes=3))
-    with pytest.raises(DataError, match="here are 3 columns"):
+    with pytest.raises(DataError, match="has 3 columns"):
         fit_with_trace(sx.LogisticRegression(), *make_overlapping(80, 3))
     with pytest.raises(DataError, match="2 columns and a basis"):
         fit_with_trace(sx.LogisticRegression(basis=Polynomial(2)), X, y)
-    with pytest.raises(DataError, match="kept no steps"):
+    with pytest.raises(DataError, match="recorded no steps"):
         frames_of((), read_rows(X, y, np.array([0, 1])))

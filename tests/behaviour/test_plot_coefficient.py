@@ -132,7 +132,7 @@ def test_weak_weights_are_left_out_and_counted():
     display = Display.from_values([f"c{j}" for j in range(6)], [0.1, -5.0, 2.0, 0.0, -3.0, 1.0], most=4)
     assert display.names == ("c1", "c4", "c2", "c5")
     assert display.n_left_out == 2
-    assert "2 weaker weights are not shown" in display.ax_.get_xlabel()
+    assert "2 smaller weights are not shown" in display.ax_.get_xlabel()
 
 
 def test_dots_are_hollow_where_the_sign_is_not_known():
@@ -164,5 +164,5 @@ def test_what_cannot_be_drawn():
         Display.from_estimator(sx.NaiveBayes("normal").fit(X, y))
     with pytest.raises(DataError, match=r"shape \(1, 2\) do not fit 1 labels, 3 names"):
         Display.from_values(["a", "b", "c"], [1.0, 2.0])
-    with pytest.raises(ValueError, match="9 classes; only 8"):
+    with pytest.raises(ValueError, match="9 classes, but only 8"):
         Display.from_values(["a"], np.ones((9, 1)), labels=range(9))

@@ -92,7 +92,7 @@ def test_labels_that_the_model_never_saw():
     X, y = blobs(60, n_features=2, n_classes=2)
     model = sx.FisherDiscriminant().fit(X, np.array(["b", "d"])[y])
     draw = sx.plots.DecisionBoundaryDisplay.from_estimator
-    with pytest.raises(DataError, match="labels that the model never saw: 'c', 'a'. It knows 'b', 'd'"):
+    with pytest.raises(DataError, match="not classes of the model: 'c', 'a'"):
         draw(model, X[:4], ["b", "c", "d", "a"], resolution=10)
     with pytest.raises(DataError, match=r"X has 4 rows but y has shape \(3,\)"):
         draw(model, X[:4], ["b", "b", "d"], resolution=10)
@@ -125,7 +125,7 @@ def test_more_classes_than_colours():
     hatched = {h for c in display.ax_.collections if isinstance(c, QuadContourSet) for h in c.hatches if h}
     assert hatched == {"//"}
     many = np.arange(99) % 33
-    with pytest.raises(ValueError, match=r"33 classes are more than the 32.*one against the rest"):
+    with pytest.raises(ValueError, match=r"32 classes.*there are 33.*one against the rest"):
         sx.plots.DecisionBoundaryDisplay.from_estimator(sx.LeastSquaresClassifier().fit(X[:99], many), X)
 
 

@@ -109,8 +109,8 @@ def test_tables_that_cannot_be_drawn(rows):
     two = np.hstack([X, X**2])
     with pytest.raises(DataError, match="needs one column, but X has 2: x0, x1"):
         Display.from_estimator(sx.LinearDiscriminantAnalysis().fit(two, y), two, y)
-    with pytest.raises(DataError, match="never saw: 'c'"):
+    with pytest.raises(DataError, match="not classes of the model: 'c'"):
         Display.from_estimator(sx.LinearDiscriminantAnalysis().fit(X, y), X, np.full(len(y), "c"))
     many = np.arange(180) % 33
-    with pytest.raises(ValueError, match="33 classes are more than the 32"):
+    with pytest.raises(ValueError, match="there are 33"):
         Display.from_estimator(sx.LinearDiscriminantAnalysis().fit(X, many), X)

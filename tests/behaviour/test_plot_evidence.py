@@ -80,5 +80,5 @@ def test_cells_meet_half_way_between_their_centres():
 def test_cells_that_are_not_finite():
     surface = paraboloid([1.0, 2.0], [1.0, 2.0])
     surface.log_evidence[0, 0] = -np.inf
-    with pytest.raises(DataError, match="not finite"):
+    with pytest.raises(DataError, match="finite"):
         Display.from_surface(surface)

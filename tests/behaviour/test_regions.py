@@ -79,7 +79,7 @@ def test_regions_of_a_model_are_its_predictions(n_classes):
     model = sx.FisherDiscriminant().fit(X, y)
     regions = LinearRegions.of(model)
     assert all(regions.contains(k, X[n : n + 1])[0] for n, k in enumerate(model.predict(X)))
-    with pytest.raises(DataError, match="basis functions"):
+    with pytest.raises(DataError, match="without a basis"):
         LinearRegions.of(sx.FisherDiscriminant(basis=sx.basis.Polynomial(2)).fit(X, y))
 
 

@@ -70,7 +70,7 @@ def test_models_that_cannot_be_drawn_say_why(comparison):
     display = Display.from_comparison(comparison)
     said = {display.names[int(note.xy[1])]: note.get_text() for note in display.ax_.texts}
     assert said == {
-        "neighbours": "← −∞: probability zero for what came true",
+        "neighbours": "← −∞: probability zero for an observed class",
         "rule": "no probabilities",
         "broken": "failed",
     }

@@ -10,7 +10,7 @@ from separatrix.plots.drawing import (
     COLOURS,
     LOOK,
     MARKERS,
-    MOST_CLASSES,
+    MAX_DRAWN_CLASSES,
     MUTED,
     class_style,
     look,
@@ -38,10 +38,10 @@ def test_every_colour_has_its_marker():
 
 
 def test_no_two_classes_are_drawn_alike():
-    styles = [class_style(k) for k in range(MOST_CLASSES)]
-    assert len({(style.colour, style.marker) for style in styles}) == MOST_CLASSES
-    assert len({(style.colour, style.hatch) for style in styles}) == MOST_CLASSES
-    assert len({(style.colour, style.line) for style in styles}) == MOST_CLASSES
+    styles = [class_style(k) for k in range(MAX_DRAWN_CLASSES)]
+    assert len({(style.colour, style.marker) for style in styles}) == MAX_DRAWN_CLASSES
+    assert len({(style.colour, style.hatch) for style in styles}) == MAX_DRAWN_CLASSES
+    assert len({(style.colour, style.line) for style in styles}) == MAX_DRAWN_CLASSES
 
 
 def test_what_is_said_beside_can_be_read_on_white():
@@ -91,7 +91,7 @@ def test_axes_for_each_panel_are_taken_as_they_are():
 
 
 def test_axes_that_stand_nowhere_in_a_grid_cannot_be_divided():
-    with pytest.raises(ValueError, match="were not made as a subplot.*Give 2 axes"):
+    with pytest.raises(ValueError, match="not a subplot.*Pass 2 axes"):
         split_axes(plt.figure().add_axes([0.1, 0.1, 0.8, 0.8]), [1, 1])
 
 
