@@ -130,7 +130,7 @@ def test_planes_that_are_none():
     with pytest.raises(DataError, match=r"directions\[1\] is zero or parallel"):
         surface(model, X, y, directions=[[1.0, 2.0, 0.0], [-2.0, -4.0, 0.0]])
     ridge = sx.LogisticRegression(prior=sx.Gaussian([1.0, 2.0, 3.0])).fit(X, y)
-    with pytest.raises(DataError, match="give alpha instead"):
+    with pytest.raises(DataError, match="Use alpha"):
         surface(ridge, X, y, of="posterior", directions=np.eye(3)[:2])
     bayesian = sx.BayesianLogisticRegression().fit(X[:, :2], y)
     with pytest.raises(DataError, match="BayesianLogisticRegression has no alpha"):

@@ -88,7 +88,7 @@ class DecisionBoundaryDisplay:
     """Predicted class, probability or uncertainty at each point of the plane.
 
     Create it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` and
-    ``figure_``. Points that the model rejects are grey and hatched. A new figure gets a legend; in axes of your own, call
+    ``figure_``. Points that the model rejects are grey and hatched. A new figure gets a legend; in your own axes, call
     ``ax.legend()``.
 
     Attributes
