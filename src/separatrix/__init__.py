@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from separatrix.rules import LeastSquaresClassifier as LeastSquaresClassifier
     from separatrix.rules import Perceptron as Perceptron
     from separatrix.scanning import scan as scan
-    from separatrix.tables import TableClassifier as TableClassifier
+    from separatrix.study import TableClassifier as TableClassifier
 
 __version__ = "0.1.0"
 
@@ -75,7 +75,7 @@ _HOME = {
     "is_separable": "geometry",
     "compare": "comparison",
     "ModelAverage": "comparison",
-    "TableClassifier": "tables",
+    "TableClassifier": "study",
     "scan": "scanning",
     "save": "io",
     "load": "io",

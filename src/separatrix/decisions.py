@@ -28,7 +28,7 @@ from separatrix._array import Array, Codes, Float
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
 from separatrix.meta import AbstractWrapper, choose_reject_label, fit_arguments, labels_with_reject, listed
-from separatrix.metrics import require_shares
+from separatrix.metrics import require_probabilities
 
 __all__ = ["DecisionRule", "decide", "expected_cost"]
 
@@ -310,7 +310,7 @@ def _check_probabilities(probabilities: Any) -> Float:
             f"P has shape {P.shape}; it must be (N, K), with a column for each of the K classes. "
             "For the probability p of the second of two classes, give np.column_stack([1 - p, p])."
         )
-    require_shares(P)
+    require_probabilities(P)
     return P
 
 

@@ -132,7 +132,7 @@ def _say_curves(voice: Voice, curves: Sequence[Curve], *, many: bool) -> None:
 
 
 def _say_meaning(voice: Voice, fitted: Any, weights: Sequence[Coefficient], curves: Sequence[Curve]) -> None:
-    from separatrix.tables import PriorOnly
+    from separatrix.study import PriorOnly
 
     if isinstance(fitted.estimator_, PriorOnly):
         voice.say("", "It has no weights: it says the shares of the classes, whatever the row.")

@@ -179,7 +179,7 @@ def require_of_tables(model: Any, path: str) -> None:
     CommandError
         Where it is one of numbers, which says nothing of the columns they came from.
     """
-    from separatrix.tables import TableClassifier
+    from separatrix.study import TableClassifier
 
     if not isinstance(model, TableClassifier):
         raise CommandError(

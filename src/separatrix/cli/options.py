@@ -36,7 +36,7 @@ MODELS = {
     "linear": "linear discriminant",
     "quadratic": "quadratic discriminant",
     "logistic": "logistic (Bayesian)",
-    "curved": "logistic, curved (Bayesian)",
+    "curved": "curved logistic (Bayesian)",
 }
 
 

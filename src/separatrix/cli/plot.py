@@ -93,7 +93,7 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
     from separatrix import plots
     from separatrix.cli import surfaces
     from separatrix.cli.studies import side_of
-    from separatrix.tables import TableClassifier
+    from separatrix.study import TableClassifier
 
     _use_no_window()
     picture = PICTURES[kind]

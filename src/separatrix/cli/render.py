@@ -192,7 +192,7 @@ def sparkline(values: Sequence[float]) -> str:
 
 def _ramps(model: Any) -> Any:
     """The ramps of the model; None where it has none."""
-    from separatrix.tables import Ramps
+    from separatrix.study import Ramps
 
     basis = getattr(model.estimator_, "basis_", None)
     return basis.functions_ if isinstance(basis, Ramps) else None

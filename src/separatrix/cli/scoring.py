@@ -20,7 +20,7 @@ from separatrix.cli.errors import CommandError
 from separatrix.exceptions import DataError
 from separatrix.rows import NamedRows
 from separatrix.table import MISSING, as_text, encode_target
-from separatrix.tables import Ramps, TableClassifier, bendable
+from separatrix.study import Ramps, TableClassifier, continuous_columns
 
 __all__ = ["Marks", "Scorer", "Tally", "as_arrow_table"]
 
@@ -220,7 +220,7 @@ def _reach(model: TableClassifier) -> dict[str, tuple[int, float, float]]:
     n_rows = max(schema.n_rows, getattr(model, "n_rows_", 0))  # that of an older file is not known
     owners = {place: column for column, places in schema.groups.items() for place in places}
     reach = {}
-    for d in bendable(schema):
+    for d in continuous_columns(schema):
         if isinstance(basis, Ramps) and (own := basis.functions_.bent == d).any():
             low, high = basis.functions_.low[own].min(), basis.functions_.high[own].max()
             ends = (low - (high - low), high + (high - low))

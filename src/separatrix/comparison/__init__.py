@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models side by side: held-out figures, evidence, time; and their average."""
+"""Comparing models on the same held-out rows and by their evidence, and averaging them.
 
-from separatrix.comparison.average import ModelAverage
-from separatrix.comparison.notes import notes_on
-from separatrix.comparison.result import Comparison
-from separatrix.comparison.run import compare
-from separatrix.comparison.trial import Scores, Trial, rank
+`compare` fits and scores models (compare.py), `Comparison` is the result, a table with notes (result.py), and
+`ModelAverage` weights models by their evidence (models.py).
+"""
+
+from separatrix.comparison.compare import Fold, compare, run_trial
+from separatrix.comparison.models import Evidence, ModelAverage
+from separatrix.comparison.result import Comparison, Scores, Trial, notes_on
 
 __all__ = [
     "Comparison",
+    "Evidence",
+    "Fold",
     "ModelAverage",
     "Scores",
     "Trial",
     "compare",
     "notes_on",
-    "rank",
+    "run_trial",
 ]

@@ -1,46 +1,92 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a comparison found: models from the best to the worst, and how much of that is noise."""
+"""Result of a comparison: models from best to worst, the notes needed to read it, and its text, 80 characters wide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix._output import as_frame
-from separatrix.comparison.average import ModelAverage, average_fitted
-from separatrix.comparison.evidence import model_probabilities
-from separatrix.comparison.table import as_text
-from separatrix.comparison.trial import BLANK, FIGURES, Trial
+from separatrix.comparison.models import NO_EVIDENCE, Evidence, ModelAverage, model_probabilities
+from separatrix.meta import enumerated
 from separatrix.metrics import Estimate, weighted_mean
 
 if TYPE_CHECKING:
     from separatrix.plots import ComparisonDisplay
 
-__all__ = ["CRITERIA", "Comparison"]
+SCORES = ("log_likelihood", "accuracy", "brier", "ece", "auc")
+# Criteria of `best`: 1 if larger is better, -1 if smaller is.
+CRITERIA = dict.fromkeys(("log_likelihood", "accuracy", "auc", "log_evidence", "probability"), 1) | dict.fromkeys(
+    ("brier", "ece", "bic", "aic"), -1
+)
+UNKNOWN = Estimate(np.nan, np.nan)
+TEXT_WIDTH, MIN_NAME_WIDTH = 80, 12  # characters
 
-# What `best` can go by, and which way is better.
-CRITERIA = {
-    "log_likelihood": 1,
-    "accuracy": 1,
-    "brier": -1,
-    "ece": -1,
-    "auc": 1,
-    "log_evidence": 1,
-    "probability": 1,
-    "bic": -1,
-    "aic": -1,
-}
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores on a set of rows; NaN if the model does not predict probabilities.
+
+    Attributes
+    ----------
+    log_likelihood, accuracy, brier, ece, auc : Estimate
+        Value and standard error; see `separatrix.metrics`. Accuracy is that of ``predict``.
+    ece_if_calibrated : float
+        Expected calibration error of correct probabilities on these rows.
+    rows : ndarray of shape (N,), or None
+        ln p(t_n | x_n) of each row.
+    """
+
+    log_likelihood: Estimate = UNKNOWN
+    accuracy: Estimate = UNKNOWN
+    brier: Estimate = UNKNOWN
+    ece: Estimate = UNKNOWN
+    auc: Estimate = UNKNOWN
+    ece_if_calibrated: float = np.nan
+    rows: Float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One model of a comparison: its scores, evidence and times, or the reason why it failed.
+
+    ``P`` (N, K) are its probabilities of the test rows, None if it has no ``predict_proba``.
+    """
+
+    name: str
+    model: Any = None
+    train: Scores = Scores()
+    test: Scores = Scores()
+    evidence: Evidence = NO_EVIDENCE
+    fit_seconds: float = np.nan
+    predict_seconds: float = np.nan
+    failure: str = ""
+    P: Float | None = None
+
+    @classmethod
+    def failed(cls, name: str, error: Exception) -> Trial:
+        """A model that could not be fitted or scored, with a reason of one line."""
+        return cls(name, failure=f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}")
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Sort key: by test log-likelihood, then models without one by accuracy, then failures."""
+        log_likelihood = self.test.log_likelihood.value
+        if self.failure:
+            return (2.0,)
+        return (1.0, -self.test.accuracy.value) if np.isnan(log_likelihood) else (0.0, -log_likelihood)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Models side by side, best test log-likelihood first; print it, or take its columns by name.
+    """Models compared on the same rows, best test log-likelihood first; print it, or select its columns by name.
 
     Attributes
     ----------
@@ -52,7 +98,7 @@ class Comparison:
     names : tuple of str
     classes : ndarray of shape (K,)
     train_rows, test_rows : ndarray of int
-        Which rows were learnt from and which were held out; of a test table that was given, the rows of that table.
+        Numbers of the training and test rows in the table; if a test table was given, rows of that table.
     test_weight : ndarray, or None
         Weights of the test rows.
     """
@@ -61,7 +107,7 @@ class Comparison:
     classes: Array
     train_rows: Codes
     test_rows: Codes
-    test_weight: Float | None
+    test_weight: Float | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,7 +116,7 @@ class Comparison:
 
     @property
     def models_(self) -> dict[str, Any]:
-        """Fitted models by name; those that failed are not there."""
+        """Fitted models by name, without those that failed."""
         return {trial.name: trial.model for trial in self.trials if not trial.failure}
 
     def __getitem__(self, name: str) -> Trial:
@@ -85,30 +131,36 @@ class Comparison:
         return iter(self.trials)
 
     def best(self, by: str = "log_likelihood") -> str:
-        """Name of the best model by a figure on test rows, or by evidence.
+        """Name of the best model by a score on test rows, or by evidence.
 
         Parameters
         ----------
         by : {"log_likelihood", "accuracy", "brier", "ece", "auc", "log_evidence", "probability", "bic", "aic"}
-            The criterion. "log_evidence" looks only at evidences that can be compared, as "probability" does.
+            The criterion. "log_evidence" considers only evidences that can be compared, as "probability" does.
         """
         check_option("best", "by", by, CRITERIA)
-        value = CRITERIA[by] * self._figures[by]
+        value = CRITERIA[by] * self._criteria[by]
         if np.isnan(value).all():
-            raise ValueError(f"No model has a figure for {by!r}, so none is the best by it.")
+            raise ValueError(f"No model has a value for {by!r}. Choose another criterion.")
         return self.names[int(np.nanargmax(value))]
 
     def differences(self) -> dict[str, Estimate]:
-        """Mean test log-likelihood of each model minus that of the best, by name: paired, row by row.
+        """Mean test log-likelihood of each model minus that of the best, by name, paired row by row.
 
-        Rows that are hard are hard for all models, so that this has a smaller standard error than the two means. Less
-        than two of its standard errors from zero is within the noise of the test rows.
+        A row that is hard to predict is hard for all models, so the standard error of the difference is smaller than
+        those of the two means. A difference of less than two standard errors may be due to chance.
         """
         best = next((trial.test.rows for trial in self.trials if trial.test.rows is not None), None)
-        return {trial.name: self._difference(trial.test.rows, best) for trial in self.trials}
+        is_known = best is not None and not np.isneginf(best).any()
+        return {
+            trial.name: weighted_mean(trial.test.rows - best, self.test_weight)
+            if is_known and trial.test.rows is not None
+            else UNKNOWN
+            for trial in self.trials
+        }
 
     def probabilities(self, prior: Mapping[str, float] | None = None) -> dict[str, float]:
-        """p(M_i | D) of each model that states the evidence of the training labels, by name; see PRML (3.66).
+        """p(M_i | D) of each model that reports the evidence of the training labels, by name; see PRML (3.66).
 
         Parameters
         ----------
@@ -119,27 +171,27 @@ class Comparison:
         return model_probabilities(evidence, prior)
 
     def average(self, prior: Mapping[str, float] | None = None) -> ModelAverage:
-        """The models averaged, each with its posterior probability as weight; see PRML (3.67).
+        """Average of the models, weighted by their posterior probabilities; see PRML (3.67).
 
-        They stay fitted to the training rows. ``average().fit(X, y)`` learns, and weighs, from all rows anew.
+        The models stay fitted to the training rows. ``average().fit(X, y)`` refits and reweights them.
         """
         weights = self.probabilities(prior)
-        return average_fitted({name: self.models_[name] for name in weights}, weights, self.classes, prior)
+        return ModelAverage.of_fitted({name: self.models_[name] for name in weights}, weights, self.classes, prior)
 
     def to_dict(self) -> dict[str, Any]:
-        """The columns by name, each an array over models; blanks are NaN, and ``"failure"`` is empty text."""
+        """Columns by name, each an array over models; missing values are NaN, ``"failure"`` is a text."""
         columns: dict[str, Any] = {}
         for part in ("test", "train"):
-            for figure in FIGURES:
-                found = [getattr(getattr(trial, part), figure) for trial in self.trials]
-                columns[f"{part}_{figure}"] = np.array([e.value for e in found])
-                columns[f"{part}_{figure}_se"] = np.array([e.standard_error for e in found])
-        gap = list(self.differences().values())
-        columns["difference"] = np.array([e.value for e in gap])
-        columns["difference_se"] = np.array([e.standard_error for e in gap])
+            for score in SCORES:
+                found = [getattr(getattr(trial, part), score) for trial in self.trials]
+                columns[f"{part}_{score}"] = np.array([e.value for e in found])
+                columns[f"{part}_{score}_se"] = np.array([e.standard_error for e in found])
+        differences = list(self.differences().values())
+        columns["difference"] = np.array([e.value for e in differences])
+        columns["difference_se"] = np.array([e.standard_error for e in differences])
         for name in ("log_evidence", "bic", "aic"):
             columns[name] = np.array([getattr(trial.evidence, name) for trial in self.trials])
-        columns["probability"] = self._figures["probability"]
+        columns["probability"] = self._criteria["probability"]
         for name in ("fit_seconds", "predict_seconds"):
             columns[name] = np.array([getattr(trial, name) for trial in self.trials])
         return {**columns, "failure": np.array([trial.failure for trial in self.trials])}
@@ -149,14 +201,14 @@ class Comparison:
         return as_frame(self.to_dict(), self.names)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
-        """Test log-likelihoods with their standard errors, and evidences beside. Needs matplotlib.
+        """Plot test log-likelihoods with standard errors, and evidences. Needs matplotlib.
 
         Parameters
         ----------
         ax : matplotlib axes, or one for each panel, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
         title : str, optional
-            Above the left panel.
+            Title of the left panel.
         """
         from separatrix.plots import ComparisonDisplay
 
@@ -168,20 +220,145 @@ class Comparison:
     __repr__ = __str__
 
     @cached_property
-    def _figures(self) -> dict[str, Float]:
-        """What `best` goes by, over models."""
-        test = {name: np.array([getattr(trial.test, name).value for trial in self.trials]) for name in FIGURES}
-        stated = [trial.evidence for trial in self.trials]
-        p = self.probabilities() if any(e.of_labels for e in stated) else {}
+    def _criteria(self) -> dict[str, Float]:
+        """Values of each criterion of `best`, over models."""
+        test = {name: np.array([getattr(trial.test, name).value for trial in self.trials]) for name in SCORES}
+        evidence = [trial.evidence for trial in self.trials]
+        p = self.probabilities() if any(e.of_labels for e in evidence) else {}
         return {
             **test,
-            "log_evidence": np.array([e.log_evidence if e.of_labels else np.nan for e in stated]),
+            "log_evidence": np.array([e.log_evidence if e.of_labels else np.nan for e in evidence]),
             "probability": np.array([p.get(name, np.nan) for name in self.names]),
-            "bic": np.array([e.bic for e in stated]),
-            "aic": np.array([e.aic for e in stated]),
+            "bic": np.array([e.bic for e in evidence]),
+            "aic": np.array([e.aic for e in evidence]),
         }
 
-    def _difference(self, rows: Float | None, best: Float | None) -> Estimate:
-        if rows is None or best is None or np.isneginf(best).any():
-            return BLANK
-        return weighted_mean(rows - best, self.test_weight)
+
+# -- notes -------------------------------------------------------------------------------------------------------------
+
+
+def notes_on(comparison: Comparison) -> list[str]:
+    """Sentences needed to read a comparison: failures first, then what the numbers do not show."""
+    return list(_notes(comparison))
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    yield from (f"{trial.name} failed. {trial.failure}" for trial in comparison if trial.failure)
+    ran = [trial for trial in comparison if not trial.failure]
+    scored = [trial for trial in ran if trial.test.rows is not None]
+    for trial in scored:
+        missed = comparison.test_rows[np.isneginf(np.asarray(trial.test.rows))]
+        if len(missed):
+            count = "a test row" if len(missed) == 1 else f"{len(missed)} test rows"
+            yield (
+                f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0]}), so its "
+                "log-likelihood is -inf; it is not clipped."
+            )
+    gaps = comparison.differences()
+    near = [name for name, gap in gaps.items() if gap.value < 0 and -gap.value < 2 * gap.standard_error]
+    if near:
+        yield f"Within two standard errors of the best log-likelihood: {enumerated(near)}."
+    if scored:
+        floor = scored[0].test.ece_if_calibrated
+        n = len(comparison.test_rows)
+        yield f"On {n:,} rows, even perfectly calibrated probabilities would have an ECE of about {floor:.2g}."
+    without = [trial.name for trial in ran if trial.test.rows is None]
+    if without:
+        yield f"{enumerated(without)}: no predict_proba, so only the decisions are scored."
+    compared = [trial.name for trial in ran if trial.evidence.of_labels]
+    if 2 <= len(compared) < len(ran):
+        yield (
+            f"P(model) compares {enumerated(compared)} only: they report the evidence p(t | x) of the training labels. "
+            "The evidence of a generative model is that of p(x, t), and cannot be compared with it; other models "
+            "report none."
+        )
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+class _Column(NamedTuple):
+    """A heading and the text of one cell for each model; ``below`` are standard errors, if there are any."""
+
+    head: str
+    cells: list[str]
+    below: list[str]
+
+    @property
+    def width(self) -> int:
+        return 1 + max(map(len, (self.head, *self.cells, *self.below)))
+
+
+def as_text(comparison: Comparison) -> str:
+    """The comparison as text: scores on test rows, then training scores, evidence and times, then notes."""
+    n, n_test, n_train = len(comparison), len(comparison.test_rows), len(comparison.train_rows)
+    title = (
+        f"{n} model{'s' * (n != 1)}, {len(comparison.classes)} classes, {n_test:,} test rows, {n_train:,} training rows"
+    )
+    legend = "On test rows (standard errors in brackets); smaller is better for Brier and ECE."
+    tables = [[column for column in table if any(column.cells)] for table in _columns(comparison)]
+    room = TEXT_WIDTH - max(sum(column.width for column in columns) for columns in tables)
+    labels = [_shortened(name, max(room, MIN_NAME_WIDTH)) for name in comparison.names]
+    grids = [_grid(labels, columns) for columns in tables if columns]
+    notes = [textwrap.fill(note, TEXT_WIDTH) for note in notes_on(comparison)]
+    return "\n\n".join([f"{title}\n{legend}", *grids, *notes])
+
+
+def _columns(comparison: Comparison) -> tuple[list[_Column], list[_Column]]:
+    """Scores on test rows with standard errors; then what is known without test rows, and times."""
+    found = comparison.to_dict()
+
+    def column(key: str, head: str, text: Callable[[float], str], *, errors: bool = False) -> _Column:
+        cells = ["" if np.isnan(value) else text(value) for value in found[key]]
+        below = ["" if np.isnan(e) else f"({text(e)})" for e in found[f"{key}_se"]] if errors else []
+        return _Column(head, cells, below)
+
+    four, one, three = "{:z.4f}".format, "{:.1f}".format, "{:.3f}".format
+    heads = {
+        "test_log_likelihood": "log-lik.",
+        "difference": "to best",
+        "test_accuracy": "accuracy",
+        "test_brier": "Brier",
+        "test_ece": "ECE",
+        "test_auc": "AUC",
+    }
+    scores = [column(key, head, four, errors=True) for key, head in heads.items()]
+    for i, trial in enumerate(comparison):
+        if trial.failure:
+            scores[0].cells[i] = "failed"
+        elif i == 0 and scores[1].cells[0]:
+            scores[1].cells[0], scores[1].below[0] = "best", ""
+    has_probabilities = int(np.isfinite(found["probability"]).sum()) > 1
+    costs = [
+        column("train_log_likelihood", "train", four),
+        column("log_evidence", "ln p(D)", one),
+        *([column("probability", "P(model)", four)] if has_probabilities else []),
+        column("bic", "BIC", one),
+        column("aic", "AIC", one),
+        column("fit_seconds", "fit s", three),
+        column("predict_seconds", "pred. s", three),
+    ]
+    return scores, costs
+
+
+def _grid(labels: list[str], columns: list[_Column]) -> str:
+    first = max(map(len, labels))
+
+    def line(label: str, cells: list[str]) -> str:
+        numbers = (cell.rjust(column.width) for cell, column in zip(cells, columns, strict=True))
+        return (label.ljust(first) + "".join(numbers)).rstrip()
+
+    lines = [line("", [c.head for c in columns])]
+    for i, label in enumerate(labels):
+        cells, below = [c.cells[i] for c in columns], [c.below[i] if c.below else "" for c in columns]
+        lines.extend([line(label, cells)] if any(cells) else [])
+        lines.extend([line("", below)] if any(below) else [])
+    return "\n".join(lines)
+
+
+def _shortened(name: str, room: int) -> str:
+    """The name without its middle if it is too long; names often differ at their end."""
+    if len(name) <= room:
+        return name
+    end = (room - 1) // 2
+    return f"{name[: room - 1 - end]}…{name[len(name) - end :]}"

@@ -15,6 +15,6 @@ known here; one of a later *format* is not, and the message says so.
 """
 
 from separatrix.io.archive import FORMAT, FileError
-from separatrix.io.model import load, packed, save
+from separatrix.io.model import load, packed, read_about, save
 
-__all__ = ["FORMAT", "FileError", "load", "packed", "save"]
+__all__ = ["FORMAT", "FileError", "load", "packed", "read_about", "save"]

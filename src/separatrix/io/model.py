@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,14 @@ from separatrix.io.probe import require_answer
 from separatrix.io.reader import Reader
 from separatrix.io.writer import PACKAGE, Writer, is_ours
 
-__all__ = ["load", "packed", "save"]
+__all__ = ["load", "packed", "read_about", "save"]
 
 STRICT = 2  # the format from which on a tree is JSON by the letter, without NaN
 
 
-def save(model: Any, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+def save(
+    model: Any, path: str | os.PathLike[str], *, force: bool = False, about: Mapping[str, str | None] | None = None
+) -> Path:
     """Write a fitted model to one file.
 
     Parameters
@@ -34,6 +37,9 @@ def save(model: Any, path: str | os.PathLike[str], *, force: bool = False) -> Pa
         Where to; by custom ``model.sx``.
     force : bool, default False
         Whether a file that is there already may be replaced.
+    about : mapping of str, optional
+        Names to keep in the header of the file, which the command line reads: "target" is the column that the model
+        predicts, "positive" the class of interest, "model" the name of the model.
 
     Returns
     -------
@@ -45,7 +51,7 @@ def save(model: Any, path: str | os.PathLike[str], *, force: bool = False) -> Pa
     FileError
         Where the file exists, the disk is full, or a part of the model is not of this package.
     """
-    target, content = Path(path), packed(model)
+    target, content = Path(path), packed(model, about)
     if target.exists() and not force:
         raise FileError(f"save: {target} exists. Choose another name, or pass force=True to replace it.")
     try:
@@ -55,7 +61,7 @@ def save(model: Any, path: str | os.PathLike[str], *, force: bool = False) -> Pa
     return target
 
 
-def packed(model: Any) -> bytes:
+def packed(model: Any, about: Mapping[str, str | None] | None = None) -> bytes:
     """What `save` writes, for those who put it elsewhere; raises as `save` does."""
     if not isinstance(model, BaseEstimator) or not is_ours(type(model)):
         raise FileError(f"save: {type(model).__name__} is not a model of this package.")
@@ -64,7 +70,21 @@ def packed(model: Any) -> bytes:
     tree = json.dumps(writer.node(model, "model"), allow_nan=False).encode()
     members = {TREE: tree} | {f"arrays/{i}.npy": data for i, data in enumerate(writer.arrays)}
     version = importlib.import_module(PACKAGE).__version__
-    return archive_of(members, {"version": version, "model": type(model).__name__})
+    return archive_of(members, {"version": version, "model": type(model).__name__, "about": dict(about or {})})
+
+
+def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Names that `save` kept in the header of a file; empty for files without them.
+
+    Raises
+    ------
+    FileError
+        If the file is damaged, of a later format, or not a model.
+    """
+    found = read_archive(path)[0].get("about")
+    if not isinstance(found, dict):
+        return {}
+    return {name: text for name, text in found.items() if isinstance(text, str)}
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -16,7 +16,7 @@ from separatrix._array import Array
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.generative import FamilyClassifier
 from separatrix.table import Batch, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan
-from separatrix.tables import TableClassifier
+from separatrix.study import TableClassifier
 
 __all__ = ["require_answer"]
 

@@ -55,10 +55,14 @@ PARTS = (
     "rules",
     "solvers",
     "stats",
-    "tables",
+    "study",
 )
 #: Folders whose classes moved: where to look for what an earlier version wrote under the first name.
-MOVED = {"data": ("rows", "files", "scanning", "table"), "generative": ("generative", "stats", "families")}
+MOVED = {
+    "data": ("rows", "files", "scanning", "table"),
+    "generative": ("generative", "stats", "families"),
+    "tables": ("study",),
+}
 #: Classes that were renamed: (folder, old name) -> new name.
 RENAMED: dict[tuple[str, str], str] = {}
 NUMBERS = "biufcUSmM"  # kinds of dtype that are plain bytes

@@ -11,7 +11,7 @@ import numpy as np
 from separatrix._array import Float
 from separatrix.basis import AbstractBasis, BSplines, Cosines, Gaussians, Identity, Joined, Monomials, Sigmoids
 from separatrix.onnx.graph import ExportError, Value
-from separatrix.tables import RampFunctions
+from separatrix.study import RampFunctions
 
 __all__ = ["through_basis"]
 

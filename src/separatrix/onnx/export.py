@@ -21,7 +21,7 @@ from separatrix.onnx import bayesian, combined, families, gaussian, linear  # no
 from separatrix.onnx.answer import Answer, answer
 from separatrix.onnx.graph import ExportError, Graph, Value
 from separatrix.onnx.table import encoded_columns, text_columns
-from separatrix.tables import TableClassifier
+from separatrix.study import TableClassifier
 
 __all__ = ["to_onnx"]
 

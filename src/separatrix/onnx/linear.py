@@ -29,7 +29,7 @@ from separatrix.onnx.averages import normal_cdf
 from separatrix.onnx.basis import through_basis
 from separatrix.onnx.graph import ExportError, Value
 from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron
-from separatrix.tables import PriorOnly
+from separatrix.study import PriorOnly
 
 __all__ = ["activation", "probability"]
 

@@ -11,7 +11,7 @@ from separatrix import metrics
 from separatrix.metrics import Estimate
 from separatrix.report.words import counted, label_text, shortened
 from separatrix.study import Study
-from separatrix.tables import PriorOnly
+from separatrix.study import PriorOnly
 
 __all__ = ["FEWEST_TO_JUDGE", "Facts", "colour", "facts_of"]
 

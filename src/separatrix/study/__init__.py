@@ -1,31 +1,54 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a table to a model that was chosen and explained: what the command line runs and the report shows."""
+"""From a table to a model that was compared, chosen, fitted and explained: used by the command line and the report.
 
-from separatrix.study.candidates import MODELS, candidates
-from separatrix.study.coefficients import explain
-from separatrix.study.compared import Compared, compare_models
-from separatrix.study.conduct import LATER, conduct, examine, study_of
+Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (the comparison) and records.py (`Compared`,
+`Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), candidates.py (which models suit a table).
+The findings: choice.py, weights.py, effects.py, notes.py. Progress reports: progress.py.
+"""
+
+from separatrix.study.candidates import MODELS, PriorOnly, candidates
+from separatrix.study.classifier import TableClassifier, continuous_columns
+from separatrix.study.compare import compare_models
 from separatrix.study.notes import captured
 from separatrix.study.progress import Stage
-from separatrix.study.record import Choice, Coefficient, Effect, HeldOut, Note, Study, Topic
-from separatrix.study.streamed import spread_rows
+from separatrix.study.ramps import RampFunctions, Ramps
+from separatrix.study.records import (
+    Choice,
+    Compared,
+    Effect,
+    HeldOut,
+    LabelledTable,
+    Note,
+    Question,
+    Study,
+    Topic,
+)
+from separatrix.study.study import N_LATER_STAGES, conduct, examine, spread_rows, study_of
+from separatrix.study.weights import Coefficient, explain
 
 __all__ = [
-    "LATER",
     "MODELS",
+    "N_LATER_STAGES",
     "Choice",
     "Coefficient",
     "Compared",
     "Effect",
     "HeldOut",
+    "LabelledTable",
     "Note",
+    "PriorOnly",
+    "Question",
+    "RampFunctions",
+    "Ramps",
     "Stage",
     "Study",
+    "TableClassifier",
     "Topic",
     "candidates",
     "captured",
     "compare_models",
     "conduct",
+    "continuous_columns",
     "examine",
     "explain",
     "spread_rows",

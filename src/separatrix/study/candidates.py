@@ -1,50 +1,56 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sensible set of models for a table, by its size; names in plain words, from the simplest to the richest.
+"""The models offered for a table by its size, from the simplest to the richest, and the simplest of them.
 
-A pass over N rows with W weights takes about N W² operations. What a model may cost is written in that unit.
+A pass over N rows with W weights takes about N W² operations, the unit in which the cost of a model is limited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from scipy import special
+from sklearn.utils.validation import check_is_fitted
 
+from separatrix._array import Array, Rows, bincount
 from separatrix._text import did_you_mean
 from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.estimator import Classifier, require_finite, unchanged_on_error
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
-from separatrix.tables import FEWEST, MOST, PriorOnly, TableClassifier
-
-__all__ = ["MODELS", "bent_columns", "candidates", "most_rows", "selected"]
+from separatrix.rows import Block, labels_of, watched
+from separatrix.stats import Tally
+from separatrix.study.classifier import TableClassifier
+from separatrix.study.ramps import default_n_knots
 
 PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discriminant", "quadratic discriminant"
-LOGISTIC, CURVED = "logistic (Bayesian)", "logistic, curved (Bayesian)"
+LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
 MODELS = (PRIOR, BAYES, LINEAR, LOGISTIC, QUADRATIC, CURVED)
 
-REPAIRED = 2e8  # operations a pass, up to which a look at how good Laplace's Gaussian is costs next to nothing
-ROWS_PER_WEIGHT = 50  # from which that Gaussian is good
-AFFORDABLE = 1.5e10  # operations a pass, up to which a scale for each column is tuned: some ten passes of seconds
-WIDEST = 2000  # columns of a covariance that every class shares
-QUADRATIC_WIDEST, ROWS_PER_COLUMN = 30, 5  # columns of a covariance for each class, and rows it must rest on
-FEW_ROWS = 60  # below which a curve is a guess
-MOST_NUMBERS = 2.5e8  # of an encoded table, 2 GB
-MOST_WEIGHTS = 2500  # whose whole covariance is kept: a scale for each column needs it
+MAX_CHEAP_OPERATIONS = 2e8  # per pass: up to here it costs little to check and correct Laplace's Gaussian
+MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # from here on Laplace's Gaussian is accurate
+MAX_CURVED_OPERATIONS = 1.5e10  # per pass: about ten passes of seconds tune the scales of curves
+MAX_CURVED_WEIGHTS = 2500  # whose full covariance is kept
+MIN_CURVED_ROWS = 60
+MAX_LINEAR_COLUMNS = 2000  # of a covariance common to all classes
+MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 30, 5  # of a covariance for each class
+MAX_FEATURE_CELLS = 2.5e8  # of an encoded table, 2 GB
 
 
 def candidates(
     n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 0, types: Mapping[str, str] | None = None
 ) -> dict[str, TableClassifier]:
-    """Models worth fitting to a table, by name.
+    """Return the models worth fitting to a table, by name.
 
     Parameters
     ----------
     n_rows, n_columns, n_classes : int
-        Rows to learn from, columns of numbers that the table becomes, and classes.
+        Training rows, features after encoding, and classes.
     n_numbers : int, default 0
-        How many of those columns are numbers or days, which may act by a curve.
+        Number of features that are numbers or dates, which may act by a curve.
     types : mapping, optional
-        Handed on to `TableClassifier`.
+        Passed to `TableClassifier`.
 
     Examples
     --------
@@ -53,41 +59,41 @@ def candidates(
     ['prior only', 'naive Bayes', 'linear discriminant', 'logistic (Bayesian)']
     """
     outputs = n_classes if n_classes > 2 else 1
-    bent = bent_columns(n_rows, n_columns, n_numbers)
+    bent = n_curved_functions(n_rows, n_columns, n_numbers)
     offered: dict[str, Any] = {PRIOR: PriorOnly(), BAYES: NaiveBayes(temper=True)}
-    if n_columns <= WIDEST:
+    if n_columns <= MAX_LINEAR_COLUMNS:
         offered[LINEAR] = LinearDiscriminantAnalysis(shrinkage="evidence")
     offered[LOGISTIC] = _logistic(n_rows, n_columns * outputs)
-    if n_columns <= QUADRATIC_WIDEST and n_rows >= ROWS_PER_COLUMN * n_columns * n_classes:
+    if n_columns <= MAX_QUADRATIC_COLUMNS and n_rows >= MIN_QUADRATIC_ROWS_PER_COLUMN * n_columns * n_classes:
         offered[QUADRATIC] = QuadraticDiscriminantAnalysis(shrinkage="evidence")
     models = {name: TableClassifier(model, types) for name, model in offered.items()}
-    affordable = bent * outputs <= MOST_WEIGHTS and n_rows * (bent * outputs) ** 2 <= AFFORDABLE
-    if n_numbers and n_rows >= max(FEW_ROWS, bent) and affordable:
+    is_affordable = bent * outputs <= MAX_CURVED_WEIGHTS and n_rows * (bent * outputs) ** 2 <= MAX_CURVED_OPERATIONS
+    if n_numbers and n_rows >= max(MIN_CURVED_ROWS, bent) and is_affordable:
         models[CURVED] = TableClassifier(_logistic(n_rows, bent * outputs), types, curved=True)
     return models
 
 
-def bent_columns(n_rows: int, n_columns: int, n_numbers: int) -> int:
-    """How many functions there are where numbers act by curves, at most."""
-    return n_columns + n_numbers * int(np.clip(np.sqrt(n_rows) / 3, FEWEST, MOST))
+def n_curved_functions(n_rows: int, n_columns: int, n_numbers: int) -> int:
+    """Largest number of functions if numbers and dates act by curves."""
+    return n_columns + n_numbers * default_n_knots(n_rows)
 
 
-def most_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:
-    """Rows that a model may be fitted to: what memory holds of ``n_columns`` numbers, and of curves what time allows.
+def max_fit_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:
+    """Largest number of rows to fit a model to: limited by memory and, for curves, by time.
 
-    Curves were found affordable on the rows that models are compared on; there may be many more in all.
+    Curves were affordable on the rows of the comparison; the whole table may have many more.
     """
-    in_memory = int(MOST_NUMBERS / n_columns)
-    return min(in_memory, int(AFFORDABLE / n_weights**2)) if model.curved else in_memory
+    in_memory = int(MAX_FEATURE_CELLS / n_columns)
+    return min(in_memory, int(MAX_CURVED_OPERATIONS / n_weights**2)) if model.curved else in_memory
 
 
 def selected(offered: Mapping[str, TableClassifier], names: Iterable[str]) -> dict[str, TableClassifier]:
-    """Those of the models that were asked for.
+    """Return the models with these names.
 
     Raises
     ------
     ValueError
-        For a name that is none, with the nearest; for a model that a table of this size does not allow.
+        If a name is unknown, or a table of this size does not allow the model.
     """
     chosen = list(dict.fromkeys(names))
     if not chosen:
@@ -97,15 +103,85 @@ def selected(offered: Mapping[str, TableClassifier], names: Iterable[str]) -> di
             raise ValueError(f"There is no model {name!r}.{did_you_mean(name, MODELS)}")
         if name not in offered:
             raise ValueError(
-                f"{name!r} does not suit a table of this size and kind; those that do: {', '.join(map(repr, offered))}."
+                f"{name!r} does not suit a table of this size and kind. Suitable: {', '.join(map(repr, offered))}."
             )
     return {name: offered[name] for name in chosen}
 
 
 def _logistic(n_rows: int, weights: int) -> BayesianLogisticRegression:
-    """Laplace's Gaussian as it is only where rows are so many that it is close to the posterior, and repairs dear.
+    """Laplace's Gaussian is used unchecked only if there are many rows per weight and a check is expensive.
 
-    With few rows for each weight it can be far off: averages over it then say next to nothing of any row.
+    With few rows per weight it can be inaccurate: averages over it are then close to the class proportions.
     """
-    is_close, is_dear = n_rows >= ROWS_PER_WEIGHT * weights, n_rows * float(weights) ** 2 > REPAIRED
-    return BayesianLogisticRegression(tune="evidence", approximation="laplace" if is_close and is_dear else "auto")
+    is_accurate = n_rows >= MIN_LAPLACE_ROWS_PER_WEIGHT * weights
+    is_expensive = n_rows * float(weights) ** 2 > MAX_CHEAP_OPERATIONS
+    approximation = "laplace" if is_accurate and is_expensive else "auto"
+    return BayesianLogisticRegression(tune="evidence", approximation=approximation)
+
+
+class PriorOnly(Classifier):
+    """Class proportions, the same for every row: the baseline of every other model.
+
+    It is the logistic (softmax) model with only a bias, which has the same prior as the bias of every
+    `BayesianLogisticRegression`. Evidences can therefore be compared: if no column is informative, the evidence of a
+    logistic model tends to this one as the scale of its weights goes to zero. All rows have the same x, so the bias is
+    fitted to one row for each class, weighted by the number of its rows.
+
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (K,)
+    bias_ : the fitted `BayesianLogisticRegression`
+    log_evidence_, bic_, aic_ : evidence and criteria of the labels
+    classes_, n_features_in_, feature_names_in_ : as in every classifier
+
+    Examples
+    --------
+    >>> from separatrix.study import PriorOnly
+    >>> model = PriorOnly().fit([[5.0], [6.0], [7.0]], ["no", "no", "yes"])
+    >>> model.predict_proba([[1.0]]).round(2)
+    array([[0.66, 0.34]])
+    >>> round(model.log_evidence_, 1)
+    -3.9
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count the labels and fit the bias."""
+        with unchanged_on_error(self):
+            training = self._open_training(X, y, sample_weight)
+            require_finite(training.source)  # so that it accepts the same tables as the other models
+            K = len(training.classes)
+            self.class_count_ = training.source.reduce(partial(_class_count, n_classes=K)).count
+            with watched(lambda done, total, number: None):  # progress reports cover the table, not these K rows
+                self.bias_ = BayesianLogisticRegression()
+                self.bias_.fit(np.zeros((K, 1)), np.arange(K), sample_weight=self.class_count_)
+                self._p, self.log_evidence_ = self.bias_.predict_proba([[0.0]])[0], self.bias_.log_evidence_
+            N = self.class_count_.sum()
+            log_likelihood = float(special.xlogy(self.class_count_, self.class_count_ / N).sum())
+            self.bic_ = float((K - 1) * np.log(N) - 2 * log_likelihood)
+            self.aic_ = 2.0 * (K - 1) - 2 * log_likelihood
+            return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """The same probabilities for every row, (N, K)."""
+        return self._map_rows(X, lambda rows: _zeros_of(rows)[:, None] + self._p)
+
+    def predict(self, X: Any) -> Array:
+        """The most frequent class for every row."""
+        P = self.predict_proba(X)
+        return labels_of(self.classes_, P.argmax(axis=1))
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> Array:
+        """Credible interval of the proportion of ``classes_[1]``, (N, 2); with K classes those of all, (N, K, 2)."""
+        check_is_fitted(self)
+        bounds = self.bias_.predict_interval([[0.0]], level)[0]
+        return self._map_rows(X, lambda rows: _zeros_of(rows).reshape(-1, *(1,) * bounds.ndim) + bounds)
+
+
+def _class_count(block: Block, n_classes: int) -> Tally:
+    """Weight of the rows of each class."""
+    return Tally(bincount(block.codes, block.weight, n_classes))
+
+
+def _zeros_of(rows: Rows) -> Array:
+    """The activation w'x of zero weights: zero, and NaN if x is not finite."""
+    return np.asarray(rows @ np.zeros(rows.shape[1]))

@@ -1,46 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Partial effects: how probabilities move with one column, all others left as they are in each row.
+"""Partial effects: probabilities as a function of one column, with the other columns of each row unchanged.
 
     f_k(v) = 1/S Σ_s p(C_k | x_s with the column set to v)
 
-over S rows. Each draw of the weights has its own f: the effect is their mean, its band their quantiles. Draws come in
-pairs w and 2 m - w about the posterior mean m, which takes all terms of odd order in w - m out of the mean. The rows
-are spread evenly along the activations of many more, so that their average is close to that of all.
+over S rows. Each draw of the weights has its own f: the effect is the mean of the draws, its band their quantiles. Draws
+come in pairs w and 2 m - w about the posterior mean m, which removes all terms of odd order in w - m from the mean. The
+rows are spread evenly along the activations of many more rows, so their average is close to that of all rows.
 
-**Importance** is how far a column moves the log-odds: the standard deviation over rows of its part w'φ of them. Where
-the functions of a column are its own, that is found from the rows; else from the activations along the curve.
+The **importance** of a column is the standard deviation over rows of its part w'φ of the log-odds. If every function
+depends on one column, it is computed from the rows; otherwise from the activations along the curve.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from separatrix._arguments import generator
-from separatrix._array import Codes, Float, to_dense
+from separatrix._array import Array, Codes, Float, to_dense
 from separatrix._threads import map_in_order
 from separatrix.bayesian import BayesianLogisticRegression, interval_tails
-from separatrix.study.coefficients import explain
-from separatrix.study.grids import POINTS, Grid, grid_of
-from separatrix.study.record import Effect
-from separatrix.tables import TableClassifier, functions_of, has_contrasts, named
+from separatrix.study.classifier import TableClassifier, functions_of, named
+from separatrix.study.records import Effect
+from separatrix.study.weights import explain, has_contrasts
+from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Plan, read_values
 
-__all__ = ["MOST_COLUMNS", "partial_effects"]
+MAX_EFFECT_COLUMNS = 40
+MAX_AVERAGED_ROWS, ENOUGH_AVERAGED_ROWS, MIN_AVERAGED_ROWS = 500, 150, 50
+MAX_DRAWS, MIN_DRAWS = 1000, 200  # with 1000, the ends of a band have an error of a twentieth of its half width
+QUANTILE_ROWS = 20_000  # rows from which quantiles and fractions are computed
+MAX_PROBABILITIES = 4e6  # evaluated for each column
+PART_BATCH_ROWS = 2048
 
-MOST_COLUMNS = 40
-MOST_ROWS, ENOUGH_ROWS, FEWEST_ROWS = 500, 150, 50
-MOST_DRAWS, FEWEST_DRAWS = 1000, 200  # with the most, the ends of a band are off by a twentieth of its half width
-SHARES_OF = 20_000  # rows from which quantiles and shares are taken
-EVALUATIONS = 4e6  # of a probability, for each column
-BATCH = 2048
-TINY = 1e-300
+QUANTILES = (0, 0.005, 0.01, 0.025, 0.05, *np.arange(0.1, 0.91, 0.1).tolist(), 0.95, 0.975, 0.99, 0.995, 1)
+N_EVEN_STEPS = 16
+MAX_POINTS = len(QUANTILES) + N_EVEN_STEPS - 2
+CYCLE_DAYS = {"hour": 1.0, "weekday": 7.0, "month": 365.25}  # short ones first
+MIN_STEPS_PER_CYCLE = 4  # with fewer, the curve cannot follow the cycle
+DAY_US = 86_400_000_000
 
 
 class Curves(NamedTuple):
-    """Probabilities (G, K) with their band, and the activations (G, C) that they come from."""
+    """Probabilities (G, K) with their band, and the activations (G, C) they come from."""
 
     mean: Float
     lower: Float
@@ -50,133 +55,128 @@ class Curves(NamedTuple):
 
 def partial_effects(
     model: TableClassifier,
-    numbers: Any,
+    features: Any,
     level: float = 0.95,
     rng: Any = None,
-    turn: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Effect, ...]:
-    """The effect of each column, the most important first; of very many columns, those with the largest weights.
+    """Effect of each column, most important first; of more than 40 columns, those with the largest weights.
 
     Parameters
     ----------
     model : TableClassifier
         Fitted.
-    numbers : array or CSR array of shape (N, M)
-        Rows, as the encoder of the model makes them: the effects are averages over a sample of these.
+    features : array or CSR array of shape (N, M)
+        Rows encoded by the model's encoder; effects are averages over a sample of them.
     level : float, default 0.95
-        Of the credible band.
+        Level of the credible band.
     rng : int or Generator, optional
-        Of the draws.
-    turn : callable, optional
+        Seed of the draws.
+    progress : callable, optional
         Called with the number of columns done, and of all, after each.
     """
-    some = to_dense(numbers[_evenly(numbers.shape[0], SHARES_OF)])
+    some = to_dense(features[_evenly(features.shape[0], QUANTILE_ROWS)])
     tails = interval_tails("partial_effects", level)
-    is_bayesian = isinstance(model.estimator_, BayesianLogisticRegression)
-    n_draws, n_rows = _sizes(len(model.classes_)) if is_bayesian else (0, MOST_ROWS)
     parts = _parts(model, some)
+    is_bayesian = isinstance(model.estimator_, BayesianLogisticRegression)
+    n_draws, n_rows = _sizes(len(model.classes_)) if is_bayesian else (0, MAX_AVERAGED_ROWS)
     sample = some[_spread_out(parts, n_rows) if parts else _evenly(len(some), n_rows)]
-    ask = _Drawn(model, sample, tails, n_draws, generator(rng)) if is_bayesian else _Predicted(model, sample)
+    curves_of: Callable[[Grid, range], Curves]
+    if is_bayesian:
+        curves_of = _PosteriorCurves(model, sample, tails, n_draws, generator(rng))
+    else:
+        curves_of = _PointCurves(model, sample)
     schema = model.encoder_.schema_
     plans = {plan.column: plan for plan in schema.plans}
-    places = {column: schema.groups[column] for column in _columns(model)}
+    places = {column: schema.groups[column] for column in _shown_columns(model)}
     grids = {column: grid_of(plans[column], some[:, at.start : at.stop]) for column, at in places.items()}
-    varied = [(column, grid) for column, grid in grids.items() if grid.is_varied]
-    curves = map_in_order(lambda item: ask.curves(item[1], places[item[0]]), varied)
+    varied = [(column, grid) for column, grid in grids.items() if len(grid.values) > 1]
+    curves = map_in_order(lambda item: curves_of(item[1], places[item[0]]), varied)
     effects = []
-    for (column, grid), found in zip(varied, curves, strict=True):
-        effects.append(_effect(grid, found, parts.get(column)))
-        turn(len(effects), len(varied))
+    for (column, grid), (mean, lower, upper, activation) in zip(varied, curves, strict=True):
+        part = parts.get(column)
+        if part is None:  # the standard deviation of the activation along the curve, weighted by the rows at its values
+            seen = grid.share if grid.share.any() else np.ones(len(grid.share))
+            away = activation - seen / seen.sum() @ activation
+            importance = float(np.sqrt((seen / seen.sum() @ away**2).mean()))
+        else:
+            importance = float(np.sqrt(part.var(axis=0).mean()))
+        effects.append(Effect(column, grid.plan.kind, grid.values, mean, lower, upper, grid.share, importance))
+        progress(len(effects), len(varied))
     return tuple(sorted(effects, key=lambda effect: -effect.importance))
 
 
 def _sizes(n_classes: int) -> tuple[int, int]:
-    """How many draws, an even number, and how many rows there is time for."""
-    for_each = POINTS * (n_classes if n_classes > 2 else 1)
-    n_draws = 2 * int(np.clip(EVALUATIONS / (for_each * ENOUGH_ROWS), FEWEST_DRAWS, MOST_DRAWS) / 2)
-    return n_draws, int(np.clip(EVALUATIONS / (for_each * n_draws), FEWEST_ROWS, MOST_ROWS))
+    """Number of draws, even, and of rows that the limit on evaluations allows."""
+    per_draw_and_row = MAX_POINTS * (n_classes if n_classes > 2 else 1)
+    n_draws = MAX_PROBABILITIES / (per_draw_and_row * ENOUGH_AVERAGED_ROWS)
+    n_draws = 2 * int(np.clip(n_draws, MIN_DRAWS, MAX_DRAWS) / 2)
+    n_rows = MAX_PROBABILITIES / (per_draw_and_row * n_draws)
+    return n_draws, int(np.clip(n_rows, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
 
 
-def _evenly(n: int, most: int) -> Any:
-    """At most so many row numbers, evenly spread: the rows of a table have no order that would matter."""
+def _evenly(n: int, most: int) -> Codes:
+    """At most this many row numbers, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
 
-def _columns(model: TableClassifier) -> list[str]:
+def _shown_columns(model: TableClassifier) -> list[str]:
     inputs = list(model.encoder_.schema_.inputs)
-    if len(inputs) <= MOST_COLUMNS:
+    if len(inputs) <= MAX_EFFECT_COLUMNS:
         return inputs
     size = dict.fromkeys(inputs, 0.0)
     for weight in explain(model):
         if weight.column in size:
             size[weight.column] += weight.per_spread**2
-    return sorted(inputs, key=lambda name: -size[name])[:MOST_COLUMNS]
+    return sorted(inputs, key=lambda name: -size[name])[:MAX_EFFECT_COLUMNS]
 
 
-def _variants(sample: Float, place: range, grid: Grid) -> Float:
-    """(G, S, M): each row of the sample with the column set to each value."""
-    X = np.repeat(sample[None], len(grid.values), axis=0)
-    X[:, :, place.start : place.stop] = grid.numbers[:, None, :]
-    return X
-
-
-def _parts(model: TableClassifier, numbers: Float) -> dict[str, Float]:
-    """w'φ of the functions of each column, (N, C) over rows; none where a function has several columns."""
+def _parts(model: TableClassifier, features: Float) -> dict[str, Float]:
+    """w'φ of the functions of each column, (N, C) over rows; empty if a function depends on several columns."""
     sources = np.array(model.sources_, dtype=object)
     if not has_contrasts(model.estimator_) or (sources == "").any():
         return {}
     W = np.atleast_2d(model.estimator_.coef_)
-    W = W - W.mean(axis=0) if len(W) > 1 else W  # only differences between classes mean anything
+    W = W - W.mean(axis=0) if len(W) > 1 else W  # only differences between classes are identified
     own = {column: sources == column for column in dict.fromkeys(model.sources_)}
     parts: dict[str, list[Float]] = {column: [] for column in own}
-    for at in gen_batches(len(numbers), BATCH):
-        Phi = functions_of(model, numbers[at])
+    for at in gen_batches(len(features), PART_BATCH_ROWS):
+        Phi = functions_of(model, features[at])
         for column, functions in own.items():
             parts[column].append(Phi[:, functions] @ W[:, functions].T)
     return {column: np.concatenate(found) for column, found in parts.items()}
 
 
 def _spread_out(parts: dict[str, Float], n: int) -> Codes:
-    """At most n rows, evenly spread along the activations of the class that these move most."""
+    """At most n rows, evenly spread along the activations of the class whose activations vary most."""
     a = np.sum(list(parts.values()), axis=0)
     order = np.argsort(a[:, int(a.std(axis=0).argmax())], kind="stable")
     strata = min(n, len(order))
     return np.sort(order[((np.arange(strata) + 0.5) * len(order) / strata).astype(np.intp)])
 
 
-def _effect(grid: Grid, curves: Curves, part: Float | None) -> Effect:
-    mean, lower, upper = curves.mean, curves.lower, curves.upper
-    importance = _along(grid, curves) if part is None else float(np.sqrt(part.var(axis=0).mean()))
-    return Effect(grid.plan.column, grid.plan.kind, grid.values, mean, lower, upper, grid.share, importance)
+# -- curves ------------------------------------------------------------------------------------------------------------
 
 
-def _along(grid: Grid, curves: Curves) -> float:
-    """The standard deviation of the activations along a curve, its values as frequent as in the rows."""
-    seen = grid.share if grid.share.any() else np.ones(len(grid.share))  # of rows whose values are all new, none is
-    share = seen / seen.sum()
-    away = curves.activation - share @ curves.activation
-    return float(np.sqrt((share @ away**2).mean()))
-
-
-class _Predicted:
-    """What a model without a posterior says."""
+class _PointCurves:
+    """Average predictions of a model without a posterior."""
 
     def __init__(self, model: TableClassifier, sample: Float) -> None:
         self.model, self.sample = model, sample
 
-    def curves(self, grid: Grid, place: range) -> Curves:
-        """Of one column."""
+    def __call__(self, grid: Grid, place: range) -> Curves:
         X = _variants(self.sample, place, grid)
-        rows = named(X.reshape(-1, X.shape[2]), self.model.encoder_.schema_, self.model.estimator_)
-        P = np.asarray(self.model.estimator_.predict_proba(rows), dtype=np.float64)
+        estimator = self.model.estimator_
+        rows = named(X.reshape(-1, X.shape[2]), self.model.encoder_.schema_, estimator)
+        P: Float = np.asarray(estimator.predict_proba(rows), dtype=np.float64)
         mean = P.reshape(*X.shape[:2], -1).mean(axis=1)
-        blank = np.full(mean.shape, np.nan)
-        a = np.log(np.maximum(mean, TINY))
-        return Curves(mean, blank, blank, np.diff(a, axis=1) if a.shape[1] == 2 else _centred(a))
+        unknown = np.full(mean.shape, np.nan)
+        a = np.log(np.maximum(mean, 1e-300))
+        return Curves(mean, unknown, unknown, np.diff(a, axis=1) if a.shape[1] == 2 else _centred(a))
 
 
-class _Drawn:
-    """What draws (n, C, P) from the posterior of a model say; their activations on the sample are found once."""
+class _PosteriorCurves:
+    """Average predictions of draws (n, C, P) from the posterior; activations on the sample are computed once."""
 
     def __init__(
         self, model: TableClassifier, sample: Float, tails: Float, n_draws: int, rng: np.random.Generator
@@ -188,37 +188,33 @@ class _Drawn:
         self.model, self.sample, self.tails = model, sample, tails
         self.sources = np.array(model.sources_, dtype=object)
         self.Phi = functions_of(model, sample)
-        self.A = self._whole(self.Phi)
+        self.A = self._with_bias(self.Phi)
 
-    def curves(self, grid: Grid, place: range) -> Curves:
-        """Averages over rows for each draw, then over draws."""
-        found = [self._averages(A) for A in self._moved(grid, place)]
-        f, activation = np.stack([f for f, _ in found]), np.stack([a for _, a in found])
+    def __call__(self, grid: Grid, place: range) -> Curves:
+        """Average over rows for each draw, then over draws."""
+        averages, activations = [], []
+        for A in self._moved(grid, place):  # (S, n, C)
+            C = A.shape[-1]
+            p = self.model.estimator_.likelihood_.probability(A.reshape(-1, C) if C > 1 else A.ravel())
+            f = p.reshape(A.shape).mean(axis=0)
+            averages.append(np.concatenate([1 - f, f], axis=1) if C == 1 else f)
+            activations.append(A.mean(axis=(0, 1)))
+        f, activation = np.stack(averages), np.stack(activations)
         lower, upper = np.quantile(f, self.tails, axis=1)
         return Curves(f.mean(axis=1), lower, upper, _centred(activation) if activation.shape[1] > 1 else activation)
 
-    def _averages(self, A: Float) -> tuple[Float, Float]:
-        """Probabilities (n, K) of each draw, and activations (C,), of activations (S, n, C) averaged over rows."""
-        C = A.shape[-1]
-        p = self.model.estimator_.likelihood_.probability(A.reshape(-1, C) if C > 1 else A.ravel())
-        f = p.reshape(A.shape).mean(axis=0)
-        return np.concatenate([1 - f, f], axis=1) if C == 1 else f, A.mean(axis=(0, 1))
-
     def _moved(self, grid: Grid, place: range) -> Iterator[Float]:
-        """Activations (S, n, C) with the column set to one value after another.
-
-        Where every function is one of a single column, only the part of this one moves.
-        """
+        """Activations (S, n, C) with the column set to each value; only its own part is recomputed if it has one."""
         if (self.sources == "").any():
             for X in _variants(self.sample, place, grid):
-                yield self._whole(functions_of(self.model, X))
+                yield self._with_bias(functions_of(self.model, X))
             return
         own = np.flatnonzero(self.sources == grid.plan.column)
         at = functions_of(self.model, _variants(self.sample[:1], place, grid)[:, 0])[:, own]
         rest = self.A - self._activations(self.Phi[:, own], own)
         yield from (rest + part for part in self._activations(at, own))
 
-    def _whole(self, Phi: Float) -> Float:
+    def _with_bias(self, Phi: Float) -> Float:
         A = self._activations(Phi, slice(Phi.shape[1]))
         return A + self.W[:, :, -1] if self.W.shape[2] > Phi.shape[1] else A
 
@@ -228,6 +224,95 @@ class _Drawn:
         return np.asarray((Phi @ self.W[:, :, own].reshape(n * C, -1).T).reshape(-1, n, C))
 
 
+def _variants(sample: Float, place: range, grid: Grid) -> Float:
+    """(G, S, M): each row of the sample with the column set to each value."""
+    X = np.repeat(sample[None], len(grid.values), axis=0)
+    X[:, :, place.start : place.stop] = grid.features[:, None, :]
+    return X
+
+
 def _centred(a: Float) -> Float:
-    """Only differences between classes mean anything."""
+    """Activations relative to the average of the classes: only differences between classes are identified."""
     return np.asarray(a - a.mean(axis=1, keepdims=True))
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """``values`` (G,) of a column, the ``features`` (G, m) they become, and the ``share`` (G,) of rows at each."""
+
+    plan: Plan
+    values: Array
+    features: Float
+    share: Float
+
+
+def grid_of(plan: Plan, features: Float) -> Grid:
+    """Values at which the effect of a column is evaluated, from its encoded rows (N, m).
+
+    Numbers are evaluated at quantiles, dense in both tails, and at even steps over their range, so that a curve is
+    followed to its ends; dates at even steps; categories at their most frequent levels, missing values included.
+    """
+    if isinstance(plan, CategoryPlan):
+        names = [*plan.levels, *[OTHER] * bool(plan.pooled), *[MISSING] * plan.missing]
+        share = dict.fromkeys(names, 1.0 - float(features.sum(axis=1).mean()))  # the reference has no indicator
+        indicators = [name for name in names if name != plan.reference]
+        share |= dict(zip(indicators, features.mean(axis=0).tolist(), strict=True))
+        kept = sorted(names, key=lambda name: -share[name])[:MAX_POINTS]
+        return _grid(plan, np.array(kept, dtype=object), np.array([share[name] for name in kept]))
+    if isinstance(plan, NumberPlan | DatePlan) and plan.constant:
+        return _grid(plan, np.empty(0), np.empty(0))
+    is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
+    seen = features[features[:, -1] == 0, 0] if is_flagged else features[:, 0]
+    at = _days(plan, seen) if isinstance(plan, DatePlan) else _points(seen)
+    nearest = np.searchsorted((at[1:] + at[:-1]) / 2, seen)
+    share_at = np.asarray(np.bincount(nearest, minlength=len(at)) / max(len(seen), 1))
+    if isinstance(plan, DatePlan):
+        ticks = np.rint((plan.origin + at) * DAY_US)  # truncated, ten o'clock could become a microsecond before it
+        return _grid(plan, np.datetime64(0, "us") + ticks.astype("timedelta64[us]"), share_at)
+    words = {value: word for word, value in plan.words.items()} if isinstance(plan, NumberPlan) else {}
+    return _grid(plan, np.array([words[value] for value in at.tolist()], dtype=object) if words else at, share_at)
+
+
+def _points(x: Float) -> Float:
+    """Every value if they are few; otherwise quantiles and even steps. Whole numbers stay whole."""
+    values = np.unique(x)
+    if len(values) <= MAX_POINTS:
+        return values
+    even = np.linspace(values[0], values[-1], N_EVEN_STEPS)
+    if (values == np.rint(values)).all():
+        even = np.rint(even)
+    return np.union1d(np.quantile(x, QUANTILES, method="closest_observation"), even)
+
+
+def _days(plan: DatePlan, x: Float) -> Float:
+    """Even steps from the median date.
+
+    If the steps are too long to follow a cycle, such as the week over a year, they are a multiple of the cycle, so that
+    it is constant along the curve and the curve does not zigzag.
+    """
+    low, middle, high = np.quantile(x, [0.0, 0.5, 1.0], method="closest_observation") if len(x) else np.zeros(3)
+    step = (high - low) / (MAX_POINTS - 1)
+    cycles = [days for cycle, days in CYCLE_DAYS.items() if cycle in plan.cycles]
+    for days in cycles:
+        if step > days / MIN_STEPS_PER_CYCLE:
+            step = np.ceil(step / days) * days
+    if not step > 0:
+        return np.unique(x)
+    at = step * np.arange(np.ceil((low - middle) / step - 1e-9), np.floor((high - middle) / step + 1e-9) + 1)
+    whole = [days for days in cycles if days <= CYCLE_DAYS["weekday"] and step >= days]
+    if whole:  # a year is not a whole number of weeks, nor of days
+        at = np.rint(at / whole[-1]) * whole[-1]
+    return np.asarray(middle + at[(middle + at >= low - 1e-9) & (middle + at <= high + 1e-9)])
+
+
+def _grid(plan: Plan, values: Array, share: Float) -> Grid:
+    given: Any = values
+    if isinstance(plan, CategoryPlan) and plan.missing:
+        given = np.array([None if value == MISSING else value for value in values], dtype=object)
+    entries = plan.entries(read_values(given, plan.column))
+    features = np.zeros((len(values), len(plan.names)))
+    features[entries.row, entries.column] = entries.value
+    return Grid(plan, values, features, share)

@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What to know before acting on a model, in plain words, each with its topic from where the fact is known."""
+"""Notes: what to know before acting on a model, on its table, its warnings, and separation of the classes."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+from sklearn.utils import gen_batches
+
 from separatrix._array import Array, Codes
-from separatrix.bayesian import Limit
-from separatrix.comparison import Comparison
+from separatrix.bayesian import BayesianLogisticRegression, Limit
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
-from separatrix.study.candidates import PRIOR
-from separatrix.study.record import Choice, Note, Topic
-from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
-from separatrix.tables import TableClassifier
+from separatrix.rows import NamedRows, ThroughBasis, open_rows
+from separatrix.solvers import Separability, SeparationStatus, separability
+from separatrix.study.classifier import TableClassifier, functions_of
+from separatrix.study.records import Note, Topic
+from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
 
-__all__ = ["captured", "notes_on_choice", "notes_on_comparison", "notes_on_data", "notes_on_model"]
+MAX_RARE_FRACTION = 0.05  # of the rows: a class below is easily overlooked
+MIN_ROWS = 100  # below, scores on held-out rows are imprecise
+MAX_LISTED_COLUMNS = 5
+MAX_SEPARATION_UNKNOWNS = 1000  # weights up to which separation is decided in seconds
+BATCH_ROWS = 4096
 
-RARE = 0.05  # a share of the rows under which a class is easily overlooked
-FEW = 100
-RENAMED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
-MOST_LISTED = 5
+DEPRECATIONS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 TOPIC_OF: tuple[tuple[type[Warning], Topic], ...] = (
     (SeparationWarning, "separation"),
     (ApproximationWarning, "approximation"),
@@ -33,75 +37,121 @@ TOPIC_OF: tuple[tuple[type[Warning], Topic], ...] = (
 
 @contextmanager
 def captured() -> Iterator[list[Note]]:
-    """Warnings as notes, each once; filled when the block ends.
+    """Collect warnings as notes, each once; the list is filled when the block ends.
 
-    What a library is about to rename, the reader of a study can do nothing about: deprecations are left out.
+    Deprecations are left out: the reader of a study cannot do anything about them.
     """
-    said: list[Note] = []
+    notes: list[Note] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield said
-    heard = [warning for warning in caught if not issubclass(warning.category, RENAMED)]
-    said.extend(dict.fromkeys(Note(_topic_of(warning.category), str(warning.message)) for warning in heard))
+        yield notes
+    found: dict[Note, None] = {}
+    for warning in caught:
+        if not issubclass(warning.category, DEPRECATIONS):
+            topic = next((topic for kind, topic in TOPIC_OF if issubclass(warning.category, kind)), "warning")
+            found[Note(topic, str(warning.message))] = None
+    notes.extend(found)
 
 
-def _topic_of(category: type[Warning]) -> Topic:
-    return next((topic for kind, topic in TOPIC_OF if issubclass(category, kind)), "warning")
-
-
-def notes_on_data(schema: Schema, numbers: Any, classes: Array, counts: Codes) -> Iterator[Note]:
-    """Columns dropped or read in one of two ways, missing values, rare classes, few rows."""
+def notes_on_table(schema: Schema, features: Any, classes: Array, counts: Codes) -> Iterator[Note]:
+    """Notes on dropped and ambiguous columns, missing values, rare classes and few rows."""
     yield from (Note("warning" if plan.names else "dropped", plan.note) for plan in schema.plans if plan.note)
-    gaps = {plan.column: _missing(plan, numbers, schema.groups[plan.column]) for plan in schema.plans if plan.names}
-    gaps = {column: share for column, share in gaps.items() if share > 0}
-    if gaps:
-        worst = sorted(gaps, key=lambda column: -gaps[column])
-        shown = ", ".join(f"{column} ({100 * gaps[column]:.2g} %)" for column in worst[:MOST_LISTED])
-        more = f" and {len(worst) - MOST_LISTED} more" if len(worst) > MOST_LISTED else ""
+    missing = {}
+    for plan in schema.plans:
+        is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
+        place = schema.groups[plan.column] if plan.names else ()
+        if len(place) and (is_flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
+            missing[plan.column] = float(features[:, [place[-1]]].mean())  # the last feature marks missing values
+    worst = sorted((column for column in missing if missing[column] > 0), key=lambda column: -missing[column])
+    if worst:
+        shown = ", ".join(f"{column} ({100 * missing[column]:.2g} %)" for column in worst[:MAX_LISTED_COLUMNS])
+        more = f" and {len(worst) - MAX_LISTED_COLUMNS} more" if len(worst) > MAX_LISTED_COLUMNS else ""
         yield Note(
             "missing",
-            f"Missing values in {shown}{more}. A missing number stands as the mean with a mark beside it, a missing "
-            "category as a level of its own.",
+            f"Missing values in {shown}{more}. Missing numbers are set to the mean and flagged; missing categories get "
+            "their own level.",
         )
     N, least = int(counts.sum()), int(counts.argmin())
-    if counts[least] < RARE * N:
+    if counts[least] < MAX_RARE_FRACTION * N:
         yield Note(
             "imbalance",
             f"Class {classes.tolist()[least]!r} has {counts[least]} of {N} rows ({100 * counts[least] / N:.2g} %): "
-            "accuracy says little here, log-loss and AUC more; costs of errors belong into the decision.",
+            "accuracy is uninformative here, so use log-loss and AUC, and let the costs of errors decide.",
         )
-    if N < FEW:
-        text = f"There are {N} rows only: figures on held-out rows are rough, and intervals deserve a look."
-        yield Note("few rows", text)
+    if N < MIN_ROWS:
+        yield Note("few rows", f"There are only {N} rows: scores on held-out rows are imprecise; see the intervals.")
 
 
-def _missing(plan: Plan, numbers: Any, place: range) -> float:
-    """The share of rows that a mark says are missing."""
-    marked = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
-    if not (marked or (isinstance(plan, CategoryPlan) and plan.missing)) or not len(place):
-        return 0.0
-    return float(numbers[:, [place.stop - 1]].mean())
-
-
-def notes_on_model(model: TableClassifier, said: Sequence[Note]) -> Iterator[Note]:
-    """What was warned of while a model was fitted, and what it says of itself; a sentence once, under one topic."""
+def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[Note]:
+    """Warnings of the fit and notes of the model itself; a sentence once, with one topic."""
     estimator = model.estimator_
     report = getattr(estimator, "tuning_", None)
     limits: tuple[Any, ...] = () if report is None else report.boundary
-    topics: dict[str, Topic] = {note.text: note.topic for note in said}
+    topics: dict[str, Topic] = {note.text: note.topic for note in warned}
     topics |= {text: "approximation" for text in getattr(estimator, "notes_", ()) if text not in topics}
     topics |= {at.describe(): "separation" if at.limit is Limit.SEPARATED else "tuning" for at in limits}
     yield from (Note(topic, text) for text, topic in topics.items())
 
 
-def notes_on_choice(choice: Choice) -> Iterator[Note]:
-    """Where the columns say nothing, as the last of its reasons has it."""
-    if choice.name == PRIOR:
-        yield Note("nothing beats the shares", choice.reasons[-1])
+# -- separation --------------------------------------------------------------------------------------------------------
+# If hyperplanes separate the classes, the data do not determine how steep some direction is; only the prior does. A model
+# with a prior does not fail then, so separation has to be checked.
 
 
-def notes_on_comparison(comparison: Comparison, said: Mapping[str, Sequence[Note]]) -> Iterator[Note]:
-    """Failures, and what was warned of, with the name of the model."""
-    yield from (Note("failure", f"{trial.name} failed. {trial.failure}") for trial in comparison if trial.failure)
-    for name, notes in said.items():
-        yield from (Note("other model", f"{name}: {note}") for note in notes)
+def separation_of(model: TableClassifier, features: Any, codes: Codes) -> Separability | None:
+    """Separability by the functions of a logistic model; None for other models, whose estimates exist anyway.
+
+    The status is "unknown" if there are too many weights, or columns are so nearly collinear that rounding hides the
+    answer, unless the fitted weights separate all rows.
+    """
+    estimator = model.estimator_
+    if not isinstance(estimator, BayesianLogisticRegression):
+        return None
+    source = open_rows(NamedRows(features, model.encoder_.schema_.columns)).attached(codes, None, None)
+    basis = getattr(estimator, "basis_", None)
+    source = source if basis is None else ThroughBasis(source, basis)
+    K = len(model.classes_)
+    if (K - 1) * (len(source.columns) + 1) <= MAX_SEPARATION_UNKNOWNS:
+        found = separability(source, K, fit_intercept=estimator.fit_intercept)
+        if found.status != "unknown":
+            return found
+    status: SeparationStatus = "complete" if _weights_separate(model, features, codes) else "unknown"
+    return Separability(status, estimator.coef_, estimator.intercept_, (), 0, 0, 1)
+
+
+def _weights_separate(model: TableClassifier, features: Any, codes: Codes) -> bool:
+    """Whether the fitted weights classify every row correctly; stops at the first batch with an error."""
+    for at in gen_batches(len(codes), BATCH_ROWS):
+        A = functions_of(model, features[at]) @ model.estimator_.coef_.T + model.estimator_.intercept_
+        if not np.array_equal(A[:, 0] > 0 if A.shape[1] == 1 else A.argmax(axis=1), codes[at]):
+            return False
+    return True
+
+
+def notes_on_separation(found: Separability | None, n_rows: int) -> Iterator[Note]:
+    """Consequences of separation for a reader of the weights."""
+    if found is None or found.status == "overlapping":
+        return
+    if found.status == "unknown":
+        yield Note(
+            "separation not checked",
+            "It is not known whether some columns separate a class from the others: there are too many weights to "
+            "check, or columns are nearly collinear. If some do, probabilities near 0 and 1 depend on the prior.",
+        )
+        return
+    more = len(found.columns) - MAX_LISTED_COLUMNS
+    listed = ", ".join(found.columns[:MAX_LISTED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+    along = f" along {listed}" if listed else ""
+    consequence = (
+        "only the prior determines how steep the probabilities are. Probabilities near 0 and 1 depend on it; be careful "
+        "with rows unlike these."
+    )
+    if found.status == "complete":
+        text = f"A hyperplane separates the classes without error{along}: the data show where it is, but {consequence}"
+    else:
+        text = (
+            f"{n_rows - found.n_on_plane} of {n_rows} rows are separated from the others without error{along}: rows "
+            f"that differ from most in this way have only one class. The data give these weights a direction, but "
+            f"{consequence}"
+        )
+    yield Note("separation", text)

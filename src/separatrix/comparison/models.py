@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The models of a comparison: their names, their evidence, and their Bayesian average.                  PRML §3.4
+
+    p(M_i | D) = p(M_i) p(D | M_i) / Σ_j p(M_j) p(D | M_j)                                                  (3.66)
+
+D must be the same for all models: the labels of the training rows, given their inputs. The evidence of a generative
+model is that of p(x, t), a density in the units of the columns, and is not compared with evidences of p(t | x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from separatrix._array import Array, Float
+from separatrix.estimator import truth_beside
+from separatrix.exceptions import DataError
+from separatrix.generative import GenerativeClassifier
+from separatrix.meta import is_ours, listed
+from separatrix.rows import RowStore, check_weight, encode_labels, gathered, is_dask, labels_of, require_classes
+
+# Transformers of these modules are fitted on the inputs alone.
+UNSUPERVISED_MODULES = (
+    "sklearn.preprocessing.",
+    "sklearn.impute.",
+    "sklearn.decomposition.",
+    "sklearn.kernel_approximation",
+    "sklearn.random_projection",
+    "sklearn.feature_extraction.",
+)
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def name_models(models: Any, names: Any = None) -> dict[str, Any]:
+    """Return clones of the models by name: the key of a mapping, the name given, or the name of the class.
+
+    Models of the same class are distinguished by the library they come from, otherwise by a number.
+
+    Raises
+    ------
+    ValueError
+        If there is no model, or two have the same name.
+    TypeError
+        If an element is not a classifier.
+    """
+    if isinstance(models, Mapping):
+        if names is not None:
+            raise ValueError("models is a mapping, which already has names. Omit names=, or pass a list of models.")
+        names, models = list(models), list(models.values())
+    if getattr(models, "fit", None) is not None or not isinstance(models, Iterable):
+        raise TypeError(f"models={models!r} is not a list of models; pass [model, ...] or {{name: model, ...}}.")
+    models = list(models)
+    if not models:
+        raise ValueError("models is empty; pass at least one model, as [model, ...] or {name: model, ...}.")
+    for model in models:
+        if isinstance(model, type):
+            raise TypeError(f"{model.__name__} is a class, not a model; pass {model.__name__}().")
+        if getattr(model, "fit", None) is None or not callable(getattr(model, "predict", None)):
+            raise TypeError(f"{model!r} is not a classifier: it needs fit and predict (and predict_proba for most scores).")
+    names = _default_names(models) if names is None else _checked_names(names, len(models))
+    return {name: clone(model, safe=False) for name, model in zip(names, models, strict=True)}
+
+
+def _default_names(models: list[Any]) -> list[str]:
+    kinds = [type(model).__name__ for model in models]
+    full = [f"{type(model).__module__.partition('.')[0]}.{kind}" for model, kind in zip(models, kinds, strict=True)]
+    homes = {kind: {f for f, k in zip(full, kinds, strict=True) if k == kind} for kind in kinds}
+    names = [f if len(homes[kind]) > 1 else kind for f, kind in zip(full, kinds, strict=True)]
+    return [name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}" for i, name in enumerate(names)]
+
+
+def _checked_names(names: Any, n_models: int) -> list[str]:
+    found = [names] if isinstance(names, str) else list(names)
+    if len(found) != n_models or not all(isinstance(name, str) for name in found):
+        raise ValueError(f"names={names!r}: pass one string for each of the {n_models} models.")
+    twice = [name for i, name in enumerate(found) if name in found[:i]]
+    if twice:
+        raise ValueError(f"names={names!r}: {twice[0]!r} is used for two models. Give each model its own name.")
+    return found
+
+
+# -- evidence ----------------------------------------------------------------------------------------------------------
+
+
+class Evidence(NamedTuple):
+    """ln p(D), BIC and AIC as reported by a model, NaN if missing; ``of_labels``: whether D is t given x."""
+
+    log_evidence: float
+    bic: float
+    aic: float
+    of_labels: bool
+
+
+NO_EVIDENCE = Evidence(np.nan, np.nan, np.nan, of_labels=False)
+
+
+def read_evidence(model: Any) -> Evidence:
+    """Evidence of a fitted model, or of the last step of a pipeline whose other steps are fitted on the inputs alone.
+
+    If an earlier step uses the labels, they would be used twice; and a frozen model was fitted on other rows. Neither
+    has an evidence of these labels.
+    """
+    reporting = _reporting_model(model)
+    values = (getattr(reporting, name, None) for name in ("log_evidence_", "bic_", "aic_"))
+    log_evidence, bic, aic = (float(value) if isinstance(value, Real) else np.nan for value in values)
+    of_labels = bool(np.isfinite(log_evidence)) and not isinstance(reporting, GenerativeClassifier)
+    return Evidence(log_evidence, bic, aic, of_labels)
+
+
+def model_probabilities(
+    log_evidence: Mapping[str, float], prior: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """p(M_i | D) by name (3.66); ``prior`` holds weights p(M_i) up to a factor, equal by default.
+
+    Examples
+    --------
+    >>> p = model_probabilities({"line": -12.0, "parabola": -11.0})
+    >>> round(p["parabola"], 3)
+    0.731
+    >>> p = model_probabilities({"line": -12.0, "parabola": -11.0}, prior={"line": 4, "parabola": 1})
+    >>> round(p["parabola"], 3)
+    0.405
+    """
+    if not log_evidence:
+        raise ValueError(
+            "No model reports an evidence p(t | x) of the training labels, so no probabilities of models can be "
+            "computed. Add a model that does, such as BayesianLogisticRegression."
+        )
+    names, weight = list(log_evidence), np.ones(len(log_evidence))
+    if prior is not None:
+        wrong = [name for name in (*names, *prior) if (name in names) != (name in prior)]
+        if wrong:
+            raise ValueError(f"prior={prior!r}: pass a weight for each model with an evidence, {names}; see {wrong[0]!r}.")
+        weight = np.array([prior[name] for name in names], dtype=np.float64)
+        if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+            raise ValueError(f"prior={prior!r}: weights must be finite, none negative and not all zero.")
+    with np.errstate(divide="ignore"):
+        p = softmax(np.array(list(log_evidence.values())) + np.log(weight))
+    return dict(zip(names, p.tolist(), strict=True))
+
+
+def _reporting_model(model: Any) -> Any:
+    """The model whose evidence counts; None if there is none."""
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, FrozenEstimator):
+        return None
+    if not isinstance(model, Pipeline):
+        return model
+    *before, last = (step for _, step in model.steps)
+    return _reporting_model(last) if all(map(_ignores_labels, before)) else None
+
+
+def _ignores_labels(step: Any) -> bool:
+    """Whether a transformer is known to be fitted on inputs alone; its signature does not show it: all accept y."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    if step is None or isinstance(step, str):  # "passthrough", "drop"
+        return True
+    if isinstance(step, ColumnTransformer | Pipeline):
+        parts = step.transformers if isinstance(step, ColumnTransformer) else step.steps
+        return all(_ignores_labels(part[1]) for part in parts)
+    return type(step).__module__.startswith(UNSUPERVISED_MODULES) and not get_tags(step).target_tags.required
+
+
+# -- fitting and predicting --------------------------------------------------------------------------------------------
+
+
+def weight_arguments(model: Any, weight: Float | None) -> dict[str, Any]:
+    """Keyword arguments that pass row weights to ``fit``; a pipeline passes them to its last step."""
+    from sklearn.pipeline import Pipeline
+
+    if weight is None:
+        return {}
+    if get_config()["enable_metadata_routing"] or has_fit_parameter(model, "sample_weight"):
+        return {"sample_weight": weight}
+    if isinstance(model, Pipeline) and has_fit_parameter(model.steps[-1][1], "sample_weight"):
+        return {f"{model.steps[-1][0]}__sample_weight": weight}
+    raise TypeError(f"{type(model).__name__}.fit has no sample_weight argument, so it cannot be fitted to weighted rows.")
+
+
+def in_order(P: Any, model: Any, classes: Array) -> Float:
+    """Probabilities predicted by a model, with their columns in the order of ``classes``."""
+    columns: Float = P if is_dask(P) else np.asarray(P, dtype=np.float64)
+    own, wanted = np.asarray(getattr(model, "classes_", classes)).tolist(), classes.tolist()
+    if own == wanted:
+        return columns
+    if set(own) != set(wanted):
+        raise DataError(f"The model was fitted to the classes {listed(own)}, but the labels are {listed(wanted)}.")
+    return columns[:, [own.index(label) for label in wanted]]
+
+
+class ModelAverage(ClassifierMixin, BaseEstimator):
+    """Bayesian model averaging: models weighted by how probable they make the labels.
+
+    p(C_k | x, D) = Σ_i p(M_i | D) p(C_k | x, M_i, D),    p(M_i | D) ∝ p(M_i) p(D | M_i)        (PRML 3.66, 3.67)
+
+    Parameters
+    ----------
+    models : list of classifiers, or mapping {name: classifier}
+        Each must report the evidence p(D | M_i) of its training labels, as ``log_evidence_``.
+    prior : mapping {name: weight}, optional
+        p(M_i), up to a common factor; equal by default.
+
+    Attributes
+    ----------
+    weights_ : dict
+        p(M_i | D) by name.
+    models_ : dict
+        The fitted models by name.
+    classes_ : ndarray of shape (K,)
+    n_features_in_, feature_names_in_ : number and names of the columns, as in the models
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import BayesianLogisticRegression, Gaussian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> wide, narrow = (BayesianLogisticRegression(prior=Gaussian(scale=s)) for s in (5.0, 0.1))
+    >>> average = ModelAverage({"wide": wide, "narrow": narrow}).fit(X[50:], y[50:])
+    >>> max(average.weights_, key=average.weights_.get)
+    'wide'
+    """
+
+    def __init__(self, models: Any, prior: Mapping[str, float] | None = None) -> None:
+        self.models = models
+        self.prior = prior
+
+    @classmethod
+    def of_fitted(cls, models: dict[str, Any], weights: dict[str, float], classes: Array, prior: Any) -> ModelAverage:
+        """Average of models that are already fitted, with the given weights."""
+        average = cls(models, prior)
+        average.models_, average.weights_, average.classes_ = models, weights, classes
+        return average
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ModelAverage:
+        """Fit a clone of every model to the same rows and weight the models by their evidence.
+
+        A scan provides its own labels and weights unless they are given. Scans and Dask collections require that all
+        models belong to this package.
+        """
+        models = name_models(self.models)
+        if isinstance(X, RowStore) or is_dask(X):
+            foreign = next((name for name, model in models.items() if not is_ours(type(model))), None)
+            if foreign is not None:
+                raise DataError(
+                    f"{foreign!r} is a model of {type(models[foreign]).__module__.partition('.')[0]}, which needs a "
+                    f"table in memory, and X is a {type(X).__name__}. Remove that model, or load the rows into memory."
+                )
+        else:  # labels of any type become what the models of every library accept
+            classes, codes = encode_labels(y)
+            require_classes(classes)
+            y, sample_weight = classes[codes], check_weight(sample_weight, len(codes))
+        for model in models.values():
+            model.fit(X, y, **weight_arguments(model, sample_weight))
+        evidence = {name: read_evidence(model) for name, model in models.items()}
+        without = [name for name, found in evidence.items() if not found.of_labels]
+        if without:
+            raise ValueError(
+                f"{without[0]!r} reports no evidence p(t | x) of its training labels, so it has no weight. Remove it."
+            )
+        weights = model_probabilities({name: found.log_evidence for name, found in evidence.items()}, self.prior)
+        self.models_, self.weights_ = models, weights
+        self.classes_ = np.asarray(next(iter(models.values())).classes_)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """p(C_k | x, D), (N, K); lazy if X is."""
+        check_is_fitted(self)
+        terms = (
+            weight * in_order(self.models_[name].predict_proba(X), self.models_[name], self.classes_)
+            for name, weight in self.weights_.items()
+            if weight > 0
+        )
+        return sum(terms)
+
+    def predict(self, X: Any) -> Array:
+        """Most probable class of each row."""
+        P = self.predict_proba(X)
+        return labels_of(self.classes_, P.argmax(axis=1))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Weighted accuracy of `predict`; a scan provides its own labels and weights."""
+        from sklearn.metrics import accuracy_score
+
+        truth, weight = truth_beside(X, y, sample_weight)
+        truth, found, weight = gathered(truth, self.predict(X), weight)
+        return float(accuracy_score(truth, found, sample_weight=weight))
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return int(self._first().n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the columns, if the models have them."""
+        return np.asarray(self._first().feature_names_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "weights_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        models = self.models.values() if isinstance(self.models, Mapping) else self.models
+        inputs = [get_tags(model).input_tags for model in models]
+        tags.input_tags.sparse = all(found.sparse for found in inputs)
+        tags.input_tags.allow_nan = all(found.allow_nan for found in inputs)
+        return tags
+
+    def _first(self) -> Any:
+        check_is_fitted(self)
+        return next(iter(self.models_.values()))

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scores of predicted probabilities, each with its standard error.
+
+P (N, K) holds the predicted probabilities of K classes, ``codes`` (N,) the true class of each row as a column of P, and
+``weight`` (N,) how often each row counts: a weight of k equals k copies of the row, in standard errors too. A score that
+is the mean of one value v_n per row is
+
+    m = Σ_n weight_n v_n / W,      se² = Σ_n weight_n (v_n - m)² / (W (W - 1)),      W = Σ_n weight_n,
+
+with v = ln P_nt for the log-likelihood, v = [argmax_k P_nk = t] for the accuracy and v = ½ Σ_k (P_nk - T_nk)² for the
+Brier score; the calibration error is such a mean once the rows are binned. The area under the ROC curve is a mean over
+pairs of rows, with DeLong's standard error. Nothing is clipped: if the true class had probability zero, the
+log-likelihood is -inf. A standard error is NaN if there are too few rows to estimate it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from separatrix._arguments import check_count, check_number
+from separatrix._array import Array, Codes, Float, bincount
+from separatrix.exceptions import DataError
+
+__all__ = [
+    "Confusion",
+    "Estimate",
+    "Reliability",
+    "accuracy",
+    "auc",
+    "brier",
+    "confusion",
+    "ece",
+    "ece_if_calibrated",
+    "log_likelihood",
+    "log_likelihoods",
+    "reliability",
+    "require_probabilities",
+    "weighted_mean",
+]
+
+N_BINS = 10
+MAX_SUM_ERROR = 1e-4  # of the probabilities of one row: in float32, 1000 classes sum to one within less
+
+
+class Estimate(NamedTuple):
+    """A score and its standard error: its standard deviation over data sets of this size."""
+
+    value: float
+    standard_error: float
+
+
+class Confusion(NamedTuple):
+    """Fractions (K, K) of the rows of each true class (rows) that were assigned to each class (columns)."""
+
+    share: Float
+    standard_error: Float
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Predicted probabilities and observed frequencies in bins of similar predicted probability.
+
+    Attributes
+    ----------
+    predicted, observed : ndarray of shape (B,)
+        Mean predicted probability of the event, and the fraction of rows in which it happened.
+    count : ndarray of shape (B,)
+        Total weight of the rows.
+    lower, upper : ndarray of shape (B,)
+        Wilson's confidence interval for the observed fraction.
+    level : float
+        Confidence level of the interval.
+    event : str
+        The event that is predicted.
+    """
+
+    predicted: Float
+    observed: Float
+    count: Float
+    lower: Float
+    upper: Float
+    level: float
+    event: str
+
+
+class _Sample(NamedTuple):
+    """Checked arguments of a score, without rows of weight zero."""
+
+    P: Float
+    codes: Codes
+    weight: Float
+
+
+def weighted_mean(values: Any, weight: Any = None) -> Estimate:
+    """Mean m = Σ weight v / W, with se² = Σ weight (v - m)² / (W (W - 1)).
+
+    If a value is -inf, so is the mean, and the standard error is NaN; it is NaN for a single row too.
+
+    Examples
+    --------
+    >>> weighted_mean([1.0, 2.0, 3.0])
+    Estimate(value=2.0, standard_error=0.577...)
+    """
+    v = np.asarray(values, dtype=np.float64)
+    if np.isneginf(v).any():
+        return Estimate(-np.inf, np.nan)
+    w = np.ones(len(v)) if weight is None else np.asarray(weight, dtype=np.float64)
+    W = float(w.sum())
+    m = float(w @ v) / W
+    return Estimate(m, float(np.sqrt(w @ (v - m) ** 2 / (W * (W - 1)))) if W > 1 else np.nan)
+
+
+# -- means over rows ---------------------------------------------------------------------------------------------------
+
+
+def log_likelihoods(P: Any, codes: Any) -> Float:
+    """ln P_nt of each row, (N,): -inf if the true class had probability zero."""
+    sample = _checked(P, codes, None)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(sample.P[np.arange(len(sample.P)), sample.codes]))
+
+
+def log_likelihood(P: Any, codes: Any, weight: Any = None) -> Estimate:
+    """Mean log-likelihood (1/W) Σ_n weight_n ln P_nt, in nats; minus the log-loss. Larger is better.
+
+    Examples
+    --------
+    >>> log_likelihood([[0.5, 0.5], [0.2, 0.8]], [0, 1]).value
+    -0.458...
+    >>> log_likelihood([[1.0, 0.0], [0.2, 0.8]], [1, 1]).value
+    -inf
+    """
+    sample = _checked(P, codes, weight)
+    with np.errstate(divide="ignore"):
+        return weighted_mean(np.log(sample.P[np.arange(len(sample.P)), sample.codes]), sample.weight)
+
+
+def accuracy(P: Any, codes: Any, weight: Any = None) -> Estimate:
+    """Fraction of rows whose most probable class is the true one; of equal probabilities the first counts.
+
+    Examples
+    --------
+    >>> accuracy([[0.5, 0.5], [0.2, 0.8], [0.9, 0.1]], [0, 1, 1]).value
+    0.666...
+    """
+    sample = _checked(P, codes, weight)
+    return weighted_mean(sample.P.argmax(axis=1) == sample.codes, sample.weight)
+
+
+def brier(P: Any, codes: Any, weight: Any = None) -> Estimate:
+    """Brier score (1/W) Σ_n weight_n ½ Σ_k (P_nk - T_nk)², from 0 to 1. Smaller is better.
+
+    With the factor ½ it is the mean of (p - t)² for two classes. Many authors omit the factor for more classes.
+
+    Examples
+    --------
+    >>> brier([[0.5, 0.5], [0.2, 0.8]], [0, 1]).value
+    0.145
+    """
+    sample = _checked(P, codes, weight)
+    residual = sample.P.copy()
+    residual[np.arange(len(residual)), sample.codes] -= 1.0
+    return weighted_mean(0.5 * np.einsum("nk,nk->n", residual, residual), sample.weight)
+
+
+def confusion(P: Any, codes: Any, weight: Any = None) -> Confusion:
+    """Row-normalised confusion matrix of the most probable class.
+
+    The row of a class that does not occur is NaN. Standard errors are sqrt(s (1 - s) / (W_k - 1)).
+
+    Examples
+    --------
+    >>> confusion([[0.5, 0.5], [0.2, 0.8], [0.9, 0.1]], [0, 1, 1]).share
+    array([[1. , 0. ],
+           [0.5, 0.5]])
+    """
+    sample = _checked(P, codes, weight)
+    K = sample.P.shape[1]
+    count = bincount(K * sample.codes + sample.P.argmax(axis=1), sample.weight, K * K).reshape(K, K)
+    total = count.sum(axis=1, keepdims=True)
+    share = np.divide(count, total, out=np.full((K, K), np.nan), where=total > 0)
+    freedom = np.broadcast_to(total - 1, (K, K))
+    variance = np.divide(share * (1 - share), freedom, out=np.full((K, K), np.nan), where=freedom > 0)
+    return Confusion(share, np.sqrt(variance))
+
+
+# -- calibration -------------------------------------------------------------------------------------------------------
+
+
+def ece(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS) -> Estimate:
+    """Expected calibration error Σ_b (W_b / W) |observed_b - predicted_b|. Smaller is better.
+
+    The event is the second of two classes; with more classes, that the most probable class is the true one. Bins have
+    equal weight, and rows of equal probability share a bin, so bins do not depend on the order of the rows. With s_b
+    the sign of the difference in a bin, the error is the mean of s_b (hit_n - p_n) over rows, and has the standard
+    error of that mean. This is valid if the differences exceed their own noise; otherwise see `ece_if_calibrated`.
+
+    Examples
+    --------
+    >>> ece([[0.8, 0.2]] * 5 + [[0.3, 0.7]] * 5, [0, 0, 0, 0, 1, 0, 1, 1, 1, 1]).value
+    0.05...
+    """
+    sample = _checked(P, codes, weight)
+    p, hit, bins = _binned(sample, n_bins)
+    residual = hit - p
+    sign = np.sign(bincount(bins, sample.weight * residual, int(bins.max()) + 1))
+    return weighted_mean(sign[bins] * residual, sample.weight)
+
+
+def ece_if_calibrated(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS) -> float:
+    """Expected value of `ece` on this number of rows if every probability were correct.
+
+    Σ_b sqrt(2 V_b / π) / W with V_b = Σ_{n in b} weight_n p_n (1 - p_n), the mean of an absolute normal variable.
+
+    Examples
+    --------
+    >>> round(ece_if_calibrated([[0.5, 0.5]] * 100, [0, 1] * 50), 3)
+    0.04
+    """
+    sample = _checked(P, codes, weight)
+    p, _, bins = _binned(sample, n_bins)
+    V = bincount(bins, sample.weight * p * np.maximum(1 - p, 0.0), int(bins.max()) + 1)
+    return float(np.sqrt(2 * V / np.pi).sum() / sample.weight.sum())
+
+
+def reliability(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS, level: float = 0.95) -> Reliability:
+    """Reliability curve: predicted probability against observed frequency in the bins of `ece`.
+
+    Examples
+    --------
+    >>> curve = reliability([[0.8, 0.2]] * 5 + [[0.3, 0.7]] * 5, [0, 0, 0, 0, 1, 0, 1, 1, 1, 1])
+    >>> curve.predicted, curve.observed
+    (array([0.2, 0.7]), array([0.2, 0.8]))
+    """
+    level = check_number("reliability", "level", level, low=0.0, high=1.0)
+    sample = _checked(P, codes, weight)
+    p, hit, bins = _binned(sample, n_bins)
+    B = int(bins.max()) + 1
+    count = bincount(bins, sample.weight, B)
+    observed = bincount(bins, sample.weight * hit, B) / count
+    lower, upper = _wilson(observed, count, level)
+    event = "the second class" if sample.P.shape[1] == 2 else "the most probable class"
+    return Reliability(bincount(bins, sample.weight * p, B) / count, observed, count, lower, upper, level, event)
+
+
+def _binned(sample: _Sample, n_bins: int) -> tuple[Float, Array, Codes]:
+    """Probability of the event, whether it happened, and the bin of each row; no bin is empty."""
+    check_count("ece", "n_bins", n_bins)
+    if sample.P.shape[1] == 2:
+        p, hit = sample.P[:, 1], sample.codes == 1
+    else:
+        p, hit = sample.P.max(axis=1), sample.P.argmax(axis=1) == sample.codes
+    _, place = np.unique(p, return_inverse=True)
+    mass = bincount(place, sample.weight, 0)
+    middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()  # quantile of each distinct value: equal values share a bin
+    bins = np.minimum((n_bins * middle).astype(np.intp), n_bins - 1)
+    return p, hit, np.unique(bins[place], return_inverse=True)[1]
+
+
+def _wilson(share: Float, count: Float, level: float) -> tuple[Float, Float]:
+    """Wilson's score interval for a fraction of ``count`` rows."""
+    if level == 1:
+        return np.zeros_like(share), np.ones_like(share)
+    z = float(special.ndtri(0.5 + 0.5 * level))
+    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
+    reach = z * np.sqrt(np.maximum(share * (1 - share), 0.0) / count + (z / (2 * count)) ** 2) / (1 + z * z / count)
+    return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
+
+
+# -- ranking -----------------------------------------------------------------------------------------------------------
+
+
+def auc(P: Any, codes: Any, weight: Any = None) -> Estimate:
+    """Area under the ROC curve, by Mann and Whitney; for K classes the mean over pairs of Hand and Till (2001).
+
+    A(i | j) is the probability that a row of class i has a larger P_ni than a row of class j, ties counting half.
+    For two classes the score is A(1 | 0); for more, the mean of A(i | j) over ordered pairs of the classes that occur.
+    The part of a row is the mean, over its pairs, of the fraction of rows of the other class against which it is ranked
+    correctly; the variance is the sum over classes of the variance of the mean part (DeLong, DeLong and Clarke-Pearson
+    1988, here for any K). The result is NaN if fewer than two classes occur.
+
+    Examples
+    --------
+    >>> auc([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]], [0, 0, 1, 1]).value
+    0.75
+    """
+    sample = _checked(P, codes, weight)
+    members = [np.flatnonzero(sample.codes == k) for k in range(sample.P.shape[1])]
+    occur = [k for k, rows in enumerate(members) if len(rows)]
+    if len(occur) < 2:
+        return Estimate(np.nan, np.nan)
+    pairs = [(1, 0)] if len(members) == 2 else list(permutations(occur, 2))
+    part = np.zeros(len(sample.P))
+    for i, j in pairs:
+        rows_i, rows_j = members[i], members[j]
+        p_i, p_j = sample.P[rows_i, i], sample.P[rows_j, i]
+        part[rows_i] += _fraction_below(p_i, p_j, sample.weight[rows_j]) / len(pairs)
+        part[rows_j] += (1.0 - _fraction_below(p_j, p_i, sample.weight[rows_i])) / len(pairs)
+    by_class = [weighted_mean(part[members[k]], sample.weight[members[k]]) for k in occur]
+    # Each pair is counted once from either side, so half of the sum of the class means is the area.
+    return Estimate(0.5 * sum(e.value for e in by_class), float(np.hypot.reduce([e.standard_error for e in by_class])))
+
+
+def _fraction_below(values: Float, others: Float, weight: Float) -> Float:
+    """For each value, the fraction of the weight of the others below it, ties counting half."""
+    order = np.argsort(others)
+    mass = np.concatenate([[0.0], np.cumsum(weight[order])])
+    ranked = others[order]
+    below, up_to = (mass[np.searchsorted(ranked, values, side)] for side in ("left", "right"))
+    return np.asarray((below + up_to) / (2 * mass[-1]))
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+
+
+def require_probabilities(P: Float) -> None:
+    """Raise `DataError`, naming the first row, unless each row of P (N, K) holds probabilities that sum to one."""
+    wrong = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(P.sum(axis=1) - 1) <= MAX_SUM_ERROR)))
+    if len(wrong):
+        raise DataError(
+            f"{len(wrong)} of {len(P)} rows of P are not probabilities that sum to one; "
+            f"the first is row {wrong[0]}: {P[wrong[0]]}."
+        )
+
+
+def _checked(P: Any, codes: Any, weight: Any) -> _Sample:
+    """Return the arguments as arrays; raise `DataError` if P, codes or weights are invalid."""
+    P = np.asarray(P, dtype=np.float64)
+    if P.ndim != 2 or P.shape[1] < 2 or not len(P):
+        raise DataError(
+            f"P has shape {P.shape}; it must be (N, K): N rows, and a column for each of K >= 2 classes. "
+            "For the probability p of the second of two classes, pass np.column_stack([1 - p, p])."
+        )
+    require_probabilities(P)
+    N, K = P.shape
+    found = np.asarray(codes)
+    if found.shape != (N,) or found.dtype.kind not in "bui":
+        raise DataError(
+            f"codes has shape {found.shape} and type {found.dtype}; it must hold {N} integers: the column of P "
+            "that belongs to the true class. For labels, pass np.searchsorted(model.classes_, y)."
+        )
+    wrong = np.flatnonzero((found < 0) | (found >= K))
+    if len(wrong):
+        raise DataError(f"codes[{wrong[0]}] is {found[wrong[0]]}, but P has {K} columns: codes run from 0 to {K - 1}.")
+    found = found.astype(np.intp)
+    if weight is None:
+        return _Sample(P, found, np.ones(N))
+    weight = np.asarray(weight, dtype=np.float64)
+    if weight.shape != (N,) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        raise DataError(
+            f"weight has shape {weight.shape}; it must hold {N} finite numbers, none negative and not all zero."
+        )
+    kept = weight > 0
+    return _Sample(P, found, weight) if kept.all() else _Sample(P[kept], found[kept], weight[kept])

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A classifier of tables: an encoder and a model of numeric features, in one object that can be saved.
+
+Columns of text, dates, booleans and missing values become features as `separatrix.table` infers; the model is fitted to
+those features and their names. Before the fit, columns that may act by a curve get ramps, and the prior of a Bayesian
+model gets its scales: one per standard deviation for numbers and ramps, one for the step from 0 to 1 for levels and
+other indicators. The standard deviation of a rare level is so small that its weight would be almost unrestricted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._array import Array, Float, to_dense
+from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.estimator import truth_beside, unchanged_on_error
+from separatrix.exceptions import DataError
+from separatrix.meta import is_ours
+from separatrix.priors import Gaussian
+from separatrix.rows import NamedRows, RowStore, Source, ThroughBasis, open_rows
+from separatrix.scanning import EncodedScan, Scan
+from separatrix.stats import column_moments
+from separatrix.study.ramps import Ramps
+from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
+from separatrix.table import DatePlan, NumberPlan, Schema, TableEncoder
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of each feature that has a weight, (M,)."""
+
+    mean: Float
+    std: Float
+
+
+def _offers(method: str) -> Callable[[Any], bool]:
+    """A check that the model behind the encoder has a method; without it, neither has `TableClassifier`."""
+
+    def check(self: Any) -> bool:
+        getattr(vars(self).get("estimator_", self._model()), method)
+        return True
+
+    return check
+
+
+def _has_weights(self: Any) -> bool:
+    """Whether the fitted model has weights; before the fit, `contrasts` raises its own error."""
+    fitted = vars(self).get("estimator_")
+    return fitted is None or has_contrasts(fitted)
+
+
+class TableClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of tables with columns of any type: an encoder, then a model of the encoded features.
+
+    Parameters
+    ----------
+    estimator : classifier, default BayesianLogisticRegression(tune="evidence")
+        A model of this package, or any classifier that accepts an array.
+    types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
+        Columns whose type should not be inferred.
+    drop : {"none", "first"}, default "none"
+        "first" omits one level of each category, for models without a prior.
+    curved : bool, default False
+        Whether numbers and dates may act by a curve instead of a line (`Ramps`); needs a model with a ``basis``.
+        A tuned prior has one scale for all curves and one for everything else: a scale for each column fits slightly
+        better and is much less stable, because a column with a few certain values gets an extreme scale.
+    hashing : int, optional
+        Number of columns into which the levels of a category with more than a hundred levels are hashed; see
+        `TableEncoder`.
+
+    Attributes
+    ----------
+    encoder_ : the fitted `TableEncoder`; ``encoder_.schema_.describe()`` lists what each column becomes
+    estimator_ : the fitted model
+    classes_ : the labels
+    centre_, spread_ : ndarrays of shape (M,), mean and standard deviation of each feature that has a weight, after the
+        basis
+    n_features_in_, feature_names_in_ : the columns of the table
+    n_rows_ : number of training rows
+
+    Notes
+    -----
+    If a Bayesian model tunes its prior and none is given, weights of numbers and ramps have a common scale per standard
+    deviation, and weights of levels and other indicators a common scale for the step from 0 to 1.
+
+    Columns are found by name, in any order. `predict_interval`, `decision_distribution`, `summary` and `contrasts`
+    exist if the model has them.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from separatrix.datasets import make_mixed_types
+    >>> table, y = make_mixed_types(400, as_frame=True, rng=0)
+    >>> model = sx.TableClassifier().fit(table, y)
+    >>> model.predict_proba(table).shape
+    (400, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        types: Mapping[str, str] | None = None,
+        drop: str = "none",
+        curved: bool = False,
+        hashing: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.types = types
+        self.drop = drop
+        self.curved = curved
+        self.hashing = hashing
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Infer the types of the columns, encode them, and fit the model.
+
+        A scan takes one extra pass for the types and one or two for the standard deviations; it provides its own labels
+        and weights.
+        """
+        encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
+        if isinstance(X, Scan):
+            encoder.fit_statistics(X.facts(encoder.unread()), X.likeness())
+        elif isinstance(X, RowStore):
+            raise DataError(
+                f"{type(X).__name__} contains only numbers, and TableClassifier encodes columns of other types. "
+                "Fit the model itself to these rows."
+            )
+        else:
+            encoder.fit(X)
+        with unchanged_on_error(self):  # the last pass, for the moments, comes after the fit and may fail
+            return self.fit_encoded(encoder, _features(encoder, X), y, sample_weight)
+
+    def fit_encoded(self, encoder: TableEncoder, features: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model to the features of a fitted encoder, so that several models can share one encoding."""
+        estimator, moments = self.configured(encoder.schema_, features)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        estimator.fit(named(features, encoder.schema_, estimator), y, **weights)
+        opened = open_rows(features)
+        self.encoder_, self.estimator_ = encoder, estimator
+        self.classes_ = np.asarray(estimator.classes_)
+        self.n_features_in_, self.n_rows_ = encoder.n_features_in_, opened.n_rows
+        self.__dict__.pop("feature_names_in_", None)
+        if "feature_names_in_" in vars(encoder):
+            self.feature_names_in_ = encoder.feature_names_in_
+        self.centre_, self.spread_ = moments or _moments(opened.rows(), getattr(estimator, "basis_", None))
+        return self
+
+    def configured(self, schema: Schema, features: Any) -> tuple[Any, Moments | None]:
+        """Unfitted model with the curves and prior scales for these features, and their moments if they were needed."""
+        model = clone(self._model())
+        is_tuned = isinstance(model, BayesianLogisticRegression) and model.tune is not None
+        if not self.curved and not is_tuned:
+            return model, None
+        bent, source = continuous_columns(schema), open_rows(features).rows()
+        straight, n_ramps, ramps = np.arange(len(schema.columns)), 0, None
+        if self.curved:
+            ramps = Ramps(bent).fit_source(source)
+            straight, n_ramps = ramps.functions_.straight, len(ramps.functions_.bent)
+            model.set_params(basis=ramps.frozen())
+            if is_tuned:
+                model.set_params(groups=("line",) * len(straight) + ("curve",) * n_ramps)
+        if not is_tuned or model.prior is not None or not model.standardize or (not self.curved and model.basis is not None):
+            return model, None
+        moments = _moments(source, ramps)
+        is_indicator = np.append(~np.isin(straight, bent), np.zeros(n_ramps, dtype=bool))
+        scale = np.where(is_indicator & (moments.std > 0), moments.std, 1.0)
+        return model.set_params(prior=Gaussian(scale=scale)), moments
+
+    @property
+    def sources_(self) -> tuple[str, ...]:
+        """The column of the table that each feature came from; "" if a basis combines columns."""
+        check_is_fitted(self)
+        groups, basis = self.encoder_.schema_.groups, getattr(self.estimator_, "basis_", None)
+        owners = np.repeat(np.array(list(groups), dtype=object), [len(place) for place in groups.values()])
+        if basis is None:
+            return tuple(owners.tolist())
+        if isinstance(basis, Ramps):
+            return tuple(owners[basis.functions_.sources].tolist())
+        return ("",) * len(self.spread_)
+
+    def predict(self, X: Any) -> Array:
+        """Most probable class of each row."""
+        return np.asarray(self._fitted().predict(self._encoded(X)))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Weighted accuracy of `predict`; a scan provides its own labels and weights."""
+        return float(super().score(X, *truth_beside(X, y, sample_weight)))
+
+    @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def predict_proba(self, X: Any) -> Array:
+        """p(C_k | x), (N, K)."""
+        return np.asarray(self._fitted().predict_proba(self._encoded(X)))
+
+    @available_if(_offers("predict_interval"))  # type: ignore[untyped-decorator]
+    def predict_interval(self, X: Any, level: float = 0.95) -> Array:
+        """Lower and upper bound of each probability, if the model has a posterior."""
+        return np.asarray(self._fitted().predict_interval(self._encoded(X), level))
+
+    @available_if(_offers("decision_distribution"))  # type: ignore[untyped-decorator]
+    def decision_distribution(self, X: Any) -> Any:
+        """Mean and variance of the activation of each row, if the model has a posterior."""
+        return self._fitted().decision_distribution(self._encoded(X))
+
+    @available_if(_offers("summary"))  # type: ignore[untyped-decorator]
+    def summary(self, level: float = 0.95) -> Any:
+        """Table of the weights; for a model with a posterior, levels as in `contrasts`."""
+        is_bayesian = isinstance(self._fitted(), BayesianLogisticRegression)
+        return summarise(self, level) if is_bayesian else self.estimator_.summary(level)
+
+    @available_if(_has_weights)  # type: ignore[untyped-decorator]
+    def contrasts(self) -> Contrasts:
+        """Weights that the data identify: levels relative to their average over the rows, and classes likewise.
+
+        ``estimator_.coef_`` also has a part that changes no prediction.
+        """
+        check_is_fitted(self)
+        return contrasts_of(self)
+
+    def _model(self) -> Any:
+        return BayesianLogisticRegression(tune="evidence") if self.estimator is None else self.estimator
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_
+
+    def _encoded(self, X: Any) -> Any:
+        return named(_features(self.encoder_, X), self.encoder_.schema_, self.estimator_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def continuous_columns(schema: Schema) -> tuple[int, ...]:
+    """Positions of the features that are numbers or days, and may act by a curve; no indicators, no cycles."""
+    return tuple(
+        schema.groups[plan.column].start
+        for plan in schema.plans
+        if isinstance(plan, NumberPlan | DatePlan) and plan.kind in ("number", "date") and not plan.constant
+    )
+
+
+def functions_of(classifier: TableClassifier, features: Any) -> Array:
+    """Φ (n, M) of a few encoded rows, dense."""
+    basis = getattr(classifier.estimator_, "basis_", None)
+    return to_dense(features if basis is None else basis.evaluate(features))
+
+
+def _features(encoder: TableEncoder, X: Any) -> Any:
+    """Encoded rows: all at once, or those of a scan as they are read."""
+    if not isinstance(X, Scan):
+        return encoder.transform(X)
+    check_is_fitted(encoder)
+    wanted = encoder.schema_.is_sparse if encoder.sparse == "auto" else encoder.sparse
+    return X.encoded(encoder.schema_, sparse=bool(wanted))
+
+
+def named(features: Any, schema: Schema, estimator: Any) -> Any:
+    """The features, with their names if the model belongs to this package."""
+    ours = is_ours(type(estimator))
+    if not isinstance(features, EncodedScan):
+        return NamedRows(features, schema.columns) if ours else features
+    if not ours:
+        raise DataError(
+            f"{type(estimator).__name__} needs an array, and the table is a scan, which only models of this package "
+            "read. Load the table into memory."
+        )
+    return features
+
+
+def _moments(source: Source, basis: Any = None) -> Moments:
+    """One pass over all rows: a sample would miss rare levels."""
+    found = (source if basis is None else ThroughBasis(source, basis)).reduce(column_moments)
+    return Moments(found.mean[0], np.sqrt(found.scatter.squares[0] / found.count[0]))

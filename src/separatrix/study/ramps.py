@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ramps: piecewise linear curves along some columns; the other columns are unchanged.
+
+    φ_j(x) = (x - ξ_j) / (ξ_j+1 - ξ_j),  clipped to [0, 1]
+
+between knots ξ_0 < ξ_1 < ... of one column. A sum Σ w_j φ_j is any piecewise linear function through those knots,
+constant beyond the first and the last, and w_j is its rise from ξ_j to ξ_j+1: a weight that can be interpreted.
+Independent Gaussian priors on the w_j make the function a random walk from knot to knot. In a model with standardised
+columns the steps have one scale s per standard deviation of φ_j: w_j ~ N(0, s²/var φ_j). With a fraction q of the rows
+beyond ξ_j, that is about s²/(q (1 - q)): steps near the ends, with few rows on one side, may be larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from separatrix._arguments import check_count, generator
+from separatrix._array import Array, Codes, Float, Rows, is_sparse, to_dense
+from separatrix.basis import AbstractBasis, survey
+from separatrix.exceptions import DataError
+from separatrix.rows import RowMap, Source
+
+KNOT_SAMPLE_ROWS = 20_000  # rows whose quantiles become knots
+MIN_DEFAULT_KNOTS, MAX_DEFAULT_KNOTS = 4, 24
+
+
+def default_n_knots(n_rows: int) -> int:
+    """Largest number of knots along a column of N rows: sqrt(N)/3, between 4 and 24."""
+    return int(np.clip(np.sqrt(n_rows) / 3, MIN_DEFAULT_KNOTS, MAX_DEFAULT_KNOTS))
+
+
+@dataclass(frozen=True, eq=False)
+class RampFunctions:
+    """Columns ``straight``, unchanged; then a ramp along each of ``bent`` (J,), from ``low`` to ``high`` (J,)."""
+
+    straight: Codes
+    bent: Codes
+    low: Float
+    high: Float
+
+    @classmethod
+    def through(cls, knots: Mapping[int, Float], n_columns: int) -> RampFunctions:
+        """Ramps between the knots of some of the columns."""
+        bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
+        low = np.concatenate([np.empty(0), *(at[:-1] for at in knots.values())])
+        high = np.concatenate([np.empty(0), *(at[1:] for at in knots.values())])
+        return cls(np.setdiff1d(np.arange(n_columns), bent), bent, low, high)
+
+    @property
+    def knots(self) -> dict[int, Float]:
+        """Knots by column, in the order of the columns that bend."""
+        columns = dict.fromkeys(self.bent.tolist())
+        return {d: np.append(self.low[self.bent == d], self.high[self.bent == d][-1]) for d in columns}
+
+    @property
+    def sources(self) -> Codes:
+        """Column that each function depends on, (M,)."""
+        return np.concatenate([self.straight, self.bent])
+
+    def evaluate(self, X: Rows) -> Rows:
+        """Φ (n, M); sparse if X is."""
+        if is_sparse(X):
+            ramps = sparse.csr_array(self._ramps(to_dense(X[:, self.bent])))
+            return sparse.csr_array(sparse.hstack([X[:, self.straight], ramps], format="csr"))
+        return np.concatenate([X[:, self.straight], self._ramps(X[:, self.bent])], axis=1)
+
+    def _ramps(self, x: Array) -> Array:
+        """Ramps at x; values that are not finite become NaN instead of being clipped."""
+        ramps = (x - self.low.astype(x.dtype)) / (self.high - self.low).astype(x.dtype)
+        wrong = None if np.isfinite(ramps).all() else ~np.isfinite(ramps)
+        np.clip(ramps, 0.0, 1.0, out=ramps)
+        if wrong is not None:
+            ramps[wrong] = np.nan
+        return np.asarray(ramps)
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """``age``, and ``age from 30 to 37`` for a ramp."""
+        text = {d: _knot_texts(at) for d, at in self.knots.items()}
+        ramps = [
+            f"{columns[d]} from {text[d][low]} to {text[d][high]}"
+            for d, low, high in zip(self.bent.tolist(), self.low, self.high, strict=True)
+        ]
+        return (*(columns[d] for d in self.straight), *ramps)
+
+
+class Ramps(AbstractBasis):
+    """Piecewise linear functions along some columns, after the other columns, which are unchanged.
+
+    Parameters
+    ----------
+    columns : sequence of int
+        Positions of the columns to bend. A column with at most two distinct values stays as it is.
+    n_knots : int, optional
+        The largest number of knots along a column; by default sqrt(N)/3 for N rows, between 4 and 24. A column with
+        at most this many values has a knot at each; otherwise the knots are its frequent values and quantiles.
+    knots : sequence of sequences of float, optional
+        Increasing knots for each of the columns; then the rows are not used.
+
+    Attributes
+    ----------
+    functions_ : the fitted functions: ``straight``, ``bent``, ``low``, ``high``, ``sources``
+
+    Examples
+    --------
+    >>> from separatrix.study import Ramps
+    >>> basis = Ramps([0]).fit([[0.0, 5.0], [1.0, 6.0], [3.0, 5.0]])
+    >>> basis.transform([[2.0, 5.0], [9.0, 5.0]])
+    array([[5. , 1. , 0.5],
+           [5. , 1. , 1. ]])
+    >>> basis.get_feature_names_out().tolist()
+    ['x1', 'x0 from 0 to 1', 'x0 from 1 to 3']
+    """
+
+    functions_: RampFunctions
+
+    def __init__(
+        self, columns: Sequence[int], n_knots: int | None = None, knots: Sequence[Sequence[float]] | None = None
+    ) -> None:
+        self.columns = columns
+        self.n_knots = n_knots
+        self.knots = knots
+
+    def frozen(self) -> Ramps:
+        """An unfitted basis with the same functions for any rows, whose fit needs no pass."""
+        knots = self.functions_.knots
+        return Ramps(tuple(knots), knots=tuple(tuple(at.tolist()) for at in knots.values()))
+
+    def _functions(self, source: Source) -> RowMap:
+        D = len(source.columns)
+        wrong = [d for d in self.columns if not 0 <= d < D]
+        if wrong:
+            raise DataError(f"Ramps(columns=...) names column {wrong[0]}, but there are {D} columns, 0 to {D - 1}.")
+        if self.knots is not None:
+            return RampFunctions.through(self._given_knots(self.knots), D)
+        if self.n_knots is None:
+            n = default_n_knots(source.n_rows)
+        else:
+            n = check_count("Ramps", "n_knots", self.n_knots, least=3)
+        found = survey(source, KNOT_SAMPLE_ROWS, generator(None))
+        knots = {
+            int(d): np.union1d([found.extent.low[d], found.extent.high[d]], knots_of(found.sample[:, d], n))
+            for d in self.columns
+        }
+        return RampFunctions.through({d: at for d, at in knots.items() if len(at) > 2}, D)
+
+    def _given_knots(self, knots: Sequence[Sequence[float]]) -> dict[int, Float]:
+        if len(knots) != len(self.columns):
+            raise ValueError(f"Ramps has {len(self.columns)} columns and knots for {len(knots)}; pass one list for each.")
+        found = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, knots, strict=True)}
+        for d, at in found.items():
+            if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
+                raise ValueError(
+                    f"Ramps(knots=...): the knots of column {d} are {at.tolist()}; pass two or more increasing numbers."
+                )
+        return found
+
+
+def knots_of(x: Float, n: int) -> Float:
+    """At most n knots along a column: every value if there are at most n, else frequent values and quantiles.
+
+    >>> knots_of(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 5.0, 9.0]), 3)
+    array([0., 1., 9.])
+    """
+    distinct, counts = np.unique(x, return_counts=True)
+    if len(distinct) <= n:
+        return distinct
+    frequent = distinct[counts * n > len(x)]  # more rows than between two quantiles
+    rest = x[~np.isin(x, frequent)]
+    # Without interpolation a knot is a value of the column, and ties cannot make two that differ by rounding.
+    ranks = np.linspace(0, 1, max(n - len(frequent), 2))
+    return np.union1d(frequent, np.quantile(rest, ranks, method="nearest"))
+
+
+def _knot_texts(knots: Float) -> dict[float, str]:
+    """Whole numbers in full; others with as few digits as distinguish them."""
+    if (knots == np.floor(knots)).all() and np.abs(knots).max() < 1e15:
+        return {float(knot): str(int(knot)) for knot in knots}
+    for digits in range(3, 18):
+        texts = {float(knot): f"{knot:.{digits}g}" for knot in knots}
+        if len(set(texts.values())) == len(knots):
+            break
+    return texts

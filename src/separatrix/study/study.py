@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study of a table: models compared on held-out rows, one chosen, fitted to all rows, and explained.
+
+    compare_models -> Compared -> study_of (fit the chosen model, explain it) -> Study
+
+`conduct` is both steps; `examine` explains a fitted model on labelled rows. The chosen model is fitted in memory or, if
+the table is larger than memory and the comparison used a sample, to all rows of the file as they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix._array import Array, Codes, Float
+from separatrix.bayesian import interval_tails
+from separatrix.exceptions import DataError
+from separatrix.meta import listed
+from separatrix.scanning import Scan
+from separatrix.stats import drawn_numbers
+from separatrix.study.candidates import max_fit_rows
+from separatrix.study.classifier import TableClassifier
+from separatrix.study.compare import compare_models, open_table, sample_of
+from separatrix.study.effects import MAX_EFFECT_COLUMNS, partial_effects
+from separatrix.study.notes import captured, notes_on_model, notes_on_separation, notes_on_table, separation_of
+from separatrix.study.progress import Progress, Stages
+from separatrix.study.records import Compared, HeldOut, Note, Question, Study
+from separatrix.study.weights import explain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+N_LATER_STAGES = 3  # after the comparison: fitting to all rows, separation, effects
+MAX_SPREAD_ROWS = 200_000  # of a table larger than memory: twice as many as models are compared on
+
+
+def conduct(
+    table: Any,
+    target: str,
+    *,
+    name: str = "the table",
+    types: Mapping[str, str] | None = None,
+    models: Sequence[str] | None = None,
+    test_share: float = 0.2,
+    seed: int = 0,
+    level: float = 0.95,
+    positive: Any = None,
+    progress: Progress | None = None,
+) -> Study:
+    """Compare the models that suit a table, choose one, fit it to all rows, and explain it.
+
+    Parameters
+    ----------
+    table : data frame of pandas, polars or pyarrow
+        With the label as one of its columns.
+    target : str
+        Name of that column.
+    name : str
+        Name of the table, for the report.
+    types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
+        Columns whose type should not be inferred.
+    models : sequence of str, optional
+        Names from `separatrix.study.MODELS`; by default all that suit the size of the table.
+    test_share : float, default 0.2
+        Fraction of the rows of each class that is held out, at most one half.
+    seed : int, default 0
+        Seed of the split.
+    level : float, default 0.95
+        Level of intervals and bands.
+    positive : label, optional
+        Class of interest of the report.
+    progress : callable, optional
+        Called with a `Stage` at the start of each stage, and a few times a second while rows are read.
+
+    Examples
+    --------
+    >>> from separatrix.datasets import make_mixed_types
+    >>> from separatrix.study import conduct
+    >>> table, y = make_mixed_types(400, as_frame=True, rng=0)
+    >>> study = conduct(table.assign(customer=y), "customer", models=["prior only", "logistic (Bayesian)"])
+    >>> study.choice.name
+    'logistic (Bayesian)'
+    >>> study.effects[0].column
+    'tenure'
+    """
+    interval_tails("conduct", level)  # an invalid level is reported before the work
+    compared = compare_models(
+        table,
+        target,
+        name=name,
+        types=types,
+        models=models,
+        test_share=test_share,
+        seed=seed,
+        progress=progress,
+        later=N_LATER_STAGES,
+    )
+    return study_of(compared, level=level, positive=positive, progress=progress)
+
+
+def study_of(
+    compared: Compared,
+    *,
+    level: float = 0.95,
+    positive: Any = None,
+    progress: Progress | None = None,
+    everything: Scan | None = None,
+) -> Study:
+    """Fit the chosen model to all rows, and explain it.
+
+    Parameters
+    ----------
+    compared : Compared
+        Result of `compare_models`.
+    level, positive, progress
+        See `conduct`.
+    everything : Scan, optional
+        All rows, with the target, if they do not fit into memory and the comparison used some of them.
+    """
+    start, before = perf_counter(), len(compared.models) + 1
+    positive = _known_class(compared.classes, positive)
+    stages = Stages(progress, before + N_LATER_STAGES, done=before)
+    trial = compared.comparison[compared.choice.name]
+    codes: Codes | None = None  # of the rows that the model was fitted to, if they are in memory
+    if everything is None:
+        model, features, codes, fit_notes = _fitted_in_memory(compared, stages)
+    else:
+        model, features, fit_notes = _fitted_to_scan(compared, everything, stages)
+    stages("whether a hyperplane separates the classes")
+    separation = None if codes is None else separation_of(model, features, codes)
+    stages("effects of the columns")
+    assert trial.P is not None, "a chosen model has probabilities"
+    notes = (
+        *compared.table_notes,
+        *fit_notes,
+        *(() if codes is None else notes_on_separation(separation, len(codes))),
+        *_notes_on_effects(model),
+        *compared.notes_on_others,
+    )
+    return Study(
+        question=compared.question,
+        compared=compared,
+        model=model,
+        n_rows=compared.n_rows if everything is None else everything.n_rows,
+        classes=compared.classes,
+        counts=compared.counts,
+        held_out=HeldOut(compared.test.codes, trial.P, compared.classes),
+        coefficients=explain(model, level),
+        effects=partial_effects(model, features, level, compared.question.seed, progress=stages.steps),
+        notes=tuple(dict.fromkeys(notes)),
+        separation="unknown" if separation is None else separation.status,
+        level=level,
+        seconds=compared.seconds + perf_counter() - start,
+        positive=positive,
+    )
+
+
+def _fitted_in_memory(compared: Compared, stages: Stages) -> tuple[TableClassifier, Any, Codes, tuple[Note, ...]]:
+    """The chosen model fitted to all rows that time and memory allow; their features and codes, and notes."""
+    name, seed = compared.choice.name, compared.question.seed
+    trial, model = compared.comparison[name], clone(compared.models[name])
+    most = max_fit_rows(model, len(compared.schema.columns), np.size(getattr(trial.model, "coef_", ())))
+    # Its own random stream: the same rows are drawn if this step is run separately.
+    rows = sample_of(compared.table, most, np.random.default_rng([seed or 0, 1]), "The model was fitted to")
+    expected = trial.fit_seconds * rows.n_rows / max(compared.n_train, 1)
+    stages(f"fitting {name} to {rows.n_rows:,} rows", expected)
+    features = compared.encoder.transform(rows.X)
+    with captured() as warned, stages.watching():
+        model.fit_encoded(compared.encoder, features, rows.labels)
+    return model, features, rows.codes, (*rows.notes, *notes_on_model(model, warned))
+
+
+def _fitted_to_scan(compared: Compared, rows: Scan, stages: Stages) -> tuple[TableClassifier, Any, tuple[Note, ...]]:
+    """The chosen model fitted to all rows as they are read; features of the rows compared on, and notes.
+
+    Raises
+    ------
+    DataError
+        If a class is so rare that the rows compared on do not contain it.
+    """
+    name, model = compared.choice.name, clone(compared.models[compared.choice.name])
+    stages(f"fitting {name} to all rows")
+    with captured() as warned, stages.watching():
+        model.fit(rows)
+    if model.classes_.tolist() != compared.classes.tolist():
+        raise DataError(
+            f"The rows that models were compared on have the classes {listed(compared.classes.tolist())}, but all rows "
+            f"have {listed(model.classes_.tolist())}: some classes are too rare to be scored. Remove their rows, or "
+            "merge them with another class."
+        )
+    text = (
+        f"The table is larger than a quarter of the memory. Models were compared on {compared.n_rows} of its rows, "
+        f"evenly spread, and {name} was fitted to all {rows.n_rows} rows as they were read. Class proportions and "
+        "effects of columns are those of the rows compared on."
+    )
+    features = model.encoder_.transform(compared.table.X)
+    return model, features, (Note("sampled", text), *notes_on_model(model, warned))
+
+
+def examine(
+    model: TableClassifier,
+    table: Any,
+    target: str,
+    *,
+    name: str = "the table",
+    level: float = 0.95,
+    positive: Any = None,
+    progress: Progress | None = None,
+) -> Study:
+    """Score a fitted model on labelled rows, and compute the effects of the columns over them.
+
+    Whether the model was fitted to these rows is unknown: ``is_held_out`` is None. Separation depends on the training
+    rows, and is not checked.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted, or loaded.
+    table, target, name, level, positive, progress
+        See `conduct`.
+
+    Raises
+    ------
+    DataError
+        If the table has a label that is not a class of the model.
+    """
+    start, stages = perf_counter(), Stages(progress, 2)
+    positive = _known_class(model.classes_, positive)
+    rows = open_table(table, target)
+    known = {label: k for k, label in enumerate(model.classes_.tolist())}
+    unknown = [label for label in rows.classes.tolist() if label not in known]
+    if unknown:
+        raise DataError(
+            f"{target!r} has the label {unknown[0]!r}, which is not a class of the model ({listed(list(known))}). "
+            "Remove those rows, or fit a model to them."
+        )
+    places = np.array([known[label] for label in rows.classes.tolist()], dtype=np.intp)
+    rows = replace(rows, classes=model.classes_, codes=places[rows.codes])
+    stages(f"predicting {rows.n_rows:,} rows")
+    features = model.encoder_.transform(rows.X)
+    with captured() as warned, stages.watching():
+        P: Float = np.asarray(model.predict_proba(rows.X), dtype=np.float64)
+    stages("effects of the columns")
+    new_values = [
+        Note(
+            "new values",
+            f"{column} has values that the training rows did not have, in {values.total()} rows, such as "
+            f"{next(iter(values))!r}.",
+        )
+        for column, values in model.encoder_.unseen(rows.X).items()
+    ]
+    notes = (
+        *rows.notes,
+        *notes_on_table(model.encoder_.schema_, features, rows.classes, rows.counts),
+        *notes_on_model(model, warned),
+        *_notes_on_effects(model),
+        *new_values,
+    )
+    return Study(
+        question=Question(name, target, model.types),
+        compared=None,
+        model=model,
+        n_rows=rows.n_rows,
+        classes=rows.classes,
+        counts=rows.counts,
+        held_out=HeldOut(rows.codes, P, rows.classes),
+        coefficients=explain(model, level),
+        effects=partial_effects(model, features, level, progress=stages.steps),
+        notes=tuple(dict.fromkeys(notes)),
+        level=level,
+        seconds=perf_counter() - start,
+        positive=positive,
+    )
+
+
+def spread_rows(batches: Iterable[pa.RecordBatch], n_rows: int, most: int = MAX_SPREAD_ROWS) -> pa.Table:
+    """About ``most`` rows of a table that is read once, one from each stretch of equal length."""
+    import pyarrow as pa
+
+    length, start, parts = -(-n_rows // most), 0, []
+    for batch in batches:
+        stop = start + batch.num_rows
+        parts.append(pa.table(batch.take(pa.array(drawn_numbers(start, stop, length) - start))))
+        start = stop
+    return pa.concat_tables(parts).combine_chunks()
+
+
+def _known_class(classes: Array, label: Any) -> Any:
+    if label is not None and label not in classes.tolist():
+        raise ValueError(f"positive={label!r} is not a class. The classes are {listed(classes.tolist())}.")
+    return label
+
+
+def _notes_on_effects(model: TableClassifier) -> list[Note]:
+    if len(model.encoder_.schema_.inputs) <= MAX_EFFECT_COLUMNS:
+        return []
+    return [Note("effects", f"Effects are shown for the {MAX_EFFECT_COLUMNS} columns with the largest weights.")]

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The weights of a table classifier, without the part that the data do not identify.
+
+Adding a constant to the weights of all levels of a category, and subtracting it from the bias, changes no prediction;
+nor does adding a constant to the weights of all classes. Only the prior determines that part, so the interval of a raw
+weight would be mostly that of the prior. Levels are therefore taken relative to their average over the rows, and classes
+relative to theirs:
+
+    w_kl - Σ_l p_l w_kl  for level l of a fraction p_l of the rows,      w_k - 1/K Σ_k w_k  for class k
+
+and the bias changes accordingly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from separatrix._arguments import generator
+from separatrix._array import Array, Codes, Float
+from separatrix.bayesian import (
+    Approximation,
+    BayesianLogisticRegression,
+    WeightPosterior,
+    WeightSummary,
+    interval_tails,
+)
+from separatrix.generative import QuadraticDiscriminantAnalysis
+from separatrix.table import CategoryPlan
+
+N_DRAWS = 500  # if the full covariance is not kept: standard deviations to 3 %
+
+REFERENCE_NOTE = (
+    "Levels of a category are relative to their average over the rows; with three or more classes, each class is "
+    "relative to the average of all."
+)
+
+Category = tuple[Codes, Float]  # positions of the weights of its levels, and the fraction of rows of each
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Weights of C classes (one, if there are two) and their standard deviations, (C, M + 1) with the bias last.
+
+    ``names`` are the M features, ``columns`` the columns of the table they came from, and ``labels`` the C classes
+    whose log-odds the weights raise. Standard deviations are NaN if the model has no posterior.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    labels: Array
+    mean: Float
+    std: Float
+
+    @property
+    def weight(self) -> Float:
+        """Weights without the bias, (C, M)."""
+        return self.mean[:, :-1]
+
+    def interval(self, level: float = 0.95) -> tuple[Float, Float]:
+        """Lower and upper bound of each weight, (C, M)."""
+        reach = special.ndtri(interval_tails("interval", level)[1]) * self.std[:, :-1]
+        return self.weight - reach, self.weight + reach
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One weight in the user's units, with a credible (or confidence) interval.
+
+    ``column`` is a column of the table and ``name`` the feature it became (``colour=red``). ``label`` is the class whose
+    log-odds the weight raises, against the other class or, with K classes, against their average. A level of a category
+    is relative to the average of the levels over the rows. ``per_spread`` is the weight per standard deviation of the
+    feature, which makes weights comparable. Bounds are NaN if the model has no intervals.
+    """
+
+    column: str
+    name: str
+    label: Any
+    weight: float
+    lower: float
+    upper: float
+    per_spread: float
+
+
+def explain(model: Any, level: float = 0.95) -> tuple[Coefficient, ...]:
+    """Weights of a fitted `TableClassifier` without the bias; empty if the model has no weights.
+
+    Levels of a category are relative to their average over the rows, and each of K classes relative to theirs.
+
+    Examples
+    --------
+    >>> from separatrix.datasets import make_mixed_types
+    >>> from separatrix.study import TableClassifier, explain
+    >>> table, y = make_mixed_types(500, as_frame=True, rng=0)
+    >>> calls = next(c for c in explain(TableClassifier().fit(table, y)) if c.name == "calls")
+    >>> calls.label, calls.weight < calls.upper < 0  # customers who call often are less likely to stay
+    ('stays', True)
+    """
+    interval_tails("explain", level)
+    if not has_contrasts(model.estimator_):
+        return ()
+    found = model.contrasts()
+    lower, upper = found.interval(level)
+    return tuple(
+        Coefficient(column, name, label, float(w), float(low), float(high), float(w * spread))
+        for label, *bounds in zip(found.labels.tolist(), found.weight, lower, upper, strict=True)
+        for column, name, w, low, high, spread in zip(found.columns, found.names, *bounds, model.spread_, strict=True)
+    )
+
+
+def has_contrasts(estimator: Any) -> bool:
+    """Whether a model has weights that describe it; the linear part of a quadratic rule alone would mislead."""
+    return getattr(estimator, "coef_", None) is not None and not isinstance(estimator, QuadraticDiscriminantAnalysis)
+
+
+def contrasts_of(classifier: Any) -> Contrasts:
+    """Contrasts of a fitted `TableClassifier` whose model has weights."""
+    estimator, categories = classifier.estimator_, _categories(classifier)
+    if isinstance(estimator, BayesianLogisticRegression):
+        mean, std = _of_posterior(estimator.posterior_, categories)
+    else:
+        W = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+        bias = np.broadcast_to(np.reshape(getattr(estimator, "intercept_", 0.0), (-1, 1)), (len(W), 1))
+        mean = _contrasts(np.concatenate([W, bias], axis=1), categories)
+        std = np.full(mean.shape, np.nan)
+    labels = classifier.classes_[1:] if len(mean) == 1 else classifier.classes_
+    columns, basis = classifier.encoder_.schema_.columns, getattr(estimator, "basis_", None)
+    names = columns if basis is None else tuple(basis.names(columns))
+    return Contrasts(names, classifier.sources_, labels, mean, std)
+
+
+def summarise(classifier: Any, level: float) -> WeightSummary:
+    """Contrasts with intervals and probabilities of their sign, in the form of the model's own summary."""
+    found, estimator = contrasts_of(classifier), classifier.estimator_
+    own = (*found.names, "intercept")[: estimator.posterior_.design.width]
+    names = own if len(found.mean) == 1 else tuple(f"{label}: {name}" for label in found.labels for name in own)
+    mean, std = (values[:, : len(own)].ravel() for values in (found.mean, found.std))
+    reach = special.ndtri(interval_tails("summary", level)[1]) * std
+    sign = special.ndtr(np.abs(mean) / np.where(std > 0, std, 1.0))
+    return WeightSummary(names, mean, std, mean - reach, mean + reach, sign, level, (REFERENCE_NOTE, *estimator.notes_))
+
+
+def _contrasts(W: Float, categories: list[Category]) -> Float:
+    """Weights (C, M + 1, ...), the bias last, without the part that changes no prediction."""
+    moved = W - W.mean(axis=0) if len(W) > 1 else W.copy()
+    for at, fraction in categories:
+        average = np.einsum("l,cl...->c...", fraction, moved[:, at])
+        moved[:, at] -= average[:, None]
+        moved[:, -1] += average
+    return moved
+
+
+def _categories(classifier: Any) -> list[Category]:
+    """Categories with a weight for every level; none if the model has no bias to absorb their average."""
+    if not getattr(classifier.estimator_, "fit_intercept", True):
+        return []
+    whole = {p.column for p in classifier.encoder_.schema_.plans if isinstance(p, CategoryPlan) and not p.reference}
+    sources = np.array(classifier.sources_, dtype=object)
+    places = [np.flatnonzero(sources == column) for column in sorted(whole)]
+    return [(at, classifier.centre_[at] / classifier.centre_[at].sum()) for at in places if len(at)]
+
+
+def _of_posterior(posterior: WeightPosterior, categories: list[Category]) -> tuple[Float, Float]:
+    """Mean and standard deviation of each contrast; contrasts of a root of the covariance give its standard deviation."""
+    C, M = len(np.atleast_2d(posterior.mean)), len(posterior.design.origin)
+    mean = _contrasts(_with_bias(np.reshape(posterior.mean, (C, -1)), M), categories)
+    if isinstance(posterior.approximation, Approximation):
+        root = posterior.approximation.root.reshape(C, posterior.design.width, -1)
+        if posterior.design.bias:  # the bias of the fit is at the mean of the columns
+            root = root.copy()
+            root[:, -1] -= np.einsum("m,cmr->cr", posterior.design.origin, root[:, :-1])
+        return mean, np.linalg.norm(_contrasts(_with_bias(root, M), categories), axis=2)
+    draws = np.moveaxis(posterior.sample(N_DRAWS, generator(None)).reshape(N_DRAWS, C, -1), 0, 2)
+    return mean, _contrasts(_with_bias(draws, M), categories).std(axis=2)
+
+
+def _with_bias(W: Float, M: int) -> Float:
+    """Weights (C, M, ...) or (C, M + 1, ...) as (C, M + 1, ...), with a bias of zero if the model has none."""
+    if W.shape[1] > M:
+        return W
+    return np.concatenate([W, np.zeros_like(W[:, :1])], axis=1)
