@@ -2,8 +2,8 @@
 """Scores of predicted probabilities, each with its standard error.
 
 P (N, K) holds the predicted probabilities of K classes, ``codes`` (N,) the true class of each row as a column of P, and
-``weight`` (N,) how often each row counts: a weight of k equals k copies of the row, in standard errors too. A score that
-is the mean of one value v_n per row is
+``weight`` (N,) how often each row counts: a weight of k equals k copies of the row, in standard errors too. A score
+that is the mean of one value v_n per row is
 
     m = Σ_n weight_n v_n / W,      se² = Σ_n weight_n (v_n - m)² / (W (W - 1)),      W = Σ_n weight_n,
 

@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import separatrix as sx
-from separatrix.study import compare_models, conduct
-from separatrix.study.notes import captured
+from separatrix.study import captured, compare_models, conduct
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 ADULT, SOYBEAN = DATA / "adult", DATA / "mlbench_soybean" / "soybean.parquet"
@@ -49,8 +48,8 @@ def test_nineteen_classes_with_few_rows_for_each_weight():
     some = table[[*table.columns.drop("Class")[:35:3][:12], "Class"]]  # 547 rows to learn 19 x 25 weights from
     found = compare_models(some, "Class", models=["prior only", "naive Bayes", "logistic (Bayesian)"])
     assert found.comparison["logistic (Bayesian)"].test.accuracy.value > 0.85
-    train, test = found.prepared.train_numbers.array, found.prepared.test_numbers.array
+    train, test = (found.encoder.transform(part.X) for part in (found.train, found.test))
     with captured():  # that the posterior is no Gaussian is what this is about
         plain = sx.BayesianLogisticRegression(tune="evidence", approximation="laplace")
-        plain.fit(train, found.prepared.train.labels)
-    assert (plain.predict(test) == found.prepared.test.labels).mean() < 0.75
+        plain.fit(train, found.train.labels)
+    assert (plain.predict(test) == found.test.labels).mean() < 0.75

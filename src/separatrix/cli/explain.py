@@ -32,24 +32,25 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Show the weights of a saved model, strongest first, with intervals and odds ratios; its evidence; its doubts."""
-    from separatrix.cli.files import load_model, require_of_tables, target_of
+    from separatrix.cli.files import load_model, require_of_tables
     from separatrix.cli.render import curves_of, straight_weights
-    from separatrix.cli.studies import side_of
+    from separatrix.cli.studies import positive_of
     from separatrix.study import captured
 
     voice = Voice(as_json=as_json)
-    fitted = load_model(model)
+    fitted, names = load_model(model)
     require_of_tables(fitted, model)
+    side = positive_of(fitted.classes_.tolist(), positive or names.get("positive"))
     with steps("Weights and their intervals", hidden=as_json), captured() as warned:
-        found = weights_for(fitted, level, positive)
+        found = weights_for(fitted, level, side)
     weights, curves = sorted(found, key=_strength), curves_of(fitted, found)
     listed = weights if everything else sorted(straight_weights(fitted, found), key=_strength)
-    target, evidence = target_of(fitted, None), evidence_of(fitted.estimator_)
+    target, evidence = names.get("target"), evidence_of(fitted.estimator_)
     schema = fitted.encoder_.schema_
     said = [*schema.notes, *getattr(fitted.estimator_, "notes_", ()), *map(str, warned)]
     notes = list(dict.fromkeys(said))
     many = len(fitted.classes_) > 2
-    voice.say(_head(model, fitted, target))
+    voice.say(_head(model, fitted, names))
     _say_weights(voice, listed, level, many=many, most=len(listed) if everything else SHOWN)
     _say_curves(voice, curves, many=many)
     _say_meaning(voice, fitted, found, curves)
@@ -58,10 +59,10 @@ def explain(
     voice.finish(
         {
             "model": type(fitted.estimator_).__name__,
-            "name": getattr(fitted, "name_", None),
+            "name": names.get("model"),
             "target": target,
             "classes": fitted.classes_.tolist(),
-            "positive": side_of(fitted, positive) if found else None,
+            "positive": side if found else None,
             "columns": column_list(schema),
             "level": level,
             "coefficients": coefficient_list(tuple(weights)),
@@ -72,14 +73,13 @@ def explain(
     )
 
 
-def weights_for(fitted: Any, level: float, positive: str | None) -> tuple[Coefficient, ...]:
-    """The weights of a classifier of tables, for the class of interest: as named, or as the model remembers it."""
+def weights_for(fitted: Any, level: float, side: Any) -> tuple[Coefficient, ...]:
+    """Weights of a table classifier for the class of interest; for all classes if it is None."""
     from dataclasses import replace
 
-    from separatrix.cli.studies import side_of
     from separatrix.study import explain as weights_of
 
-    side, classes = side_of(fitted, positive), fitted.classes_.tolist()
+    classes = fitted.classes_.tolist()
     found = weights_of(fitted, level)
     if side is None or side == classes[1] == classes[-1]:
         return found
@@ -95,11 +95,11 @@ def _strength(weight: Coefficient) -> float:
     return -abs(weight.per_spread)
 
 
-def _head(path: str, fitted: Any, target: str | None) -> str:
+def _head(path: str, fitted: Any, names: dict[str, str]) -> str:
     more = len(fitted.classes_) - 8
     classes = ", ".join(map(str, fitted.classes_[:8])) + (f" and {more} more" if more > 0 else "")
-    predicted = f"predicts {target}: " if target else "classes "
-    name = getattr(fitted, "name_", None) or type(fitted.estimator_).__name__  # a study has names in plain words
+    predicted = f"predicts {names['target']}: " if "target" in names else "classes "
+    name = names.get("model", type(fitted.estimator_).__name__)
     return f"{path}: {name}, {predicted}{classes}."
 
 

@@ -34,7 +34,6 @@ __all__ = [
     "require_free",
     "require_of_tables",
     "spread_rows",
-    "target_of",
     "write_together",
 ]
 
@@ -149,15 +148,15 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 # -- models ------------------------------------------------------------------------------------------------------------
 
 
-def load_model(path: str) -> Any:
-    """The model of a file.
+def load_model(path: str) -> tuple[Any, dict[str, str]]:
+    """Return the model of a file and the names saved with it: "target", "positive", "model", as far as they are known.
 
     Raises
     ------
     CommandError
         Where there is no such file (with one that is called nearly so), or it is a table.
     """
-    from separatrix.io import FileError, load
+    from separatrix.io import FileError, load, read_about
 
     file = Path(path)
     if not file.exists():
@@ -166,9 +165,16 @@ def load_model(path: str) -> Any:
         hint = f" Did you mean {file.with_name(near[0])}?" if near else " Make one first: separatrix fit."
         raise CommandError("data", f"There is no file {path}.{_swapped(path) or hint}")
     try:
-        return load(path)
+        model, names = load(path), read_about(path)
     except FileError as error:
         raise CommandError("data", f"{error}{_swapped(path)}") from error
+    earlier = {
+        "target": "target_name_",
+        "positive": "positive_",
+        "model": "name_",
+    }  # attributes in files of version 0.1
+    found = {name: getattr(model, attribute, None) for name, attribute in earlier.items()}
+    return model, {name: str(text) for name, text in found.items() if text is not None} | names
 
 
 def require_of_tables(model: Any, path: str) -> None:
@@ -187,14 +193,6 @@ def require_of_tables(model: Any, path: str) -> None:
             f"{path} holds a {type(model).__name__} of numbers, which does not know the table they came from. Save one "
             "that separatrix fit made, or a TableClassifier; predict takes this one too.",
         )
-
-
-def target_of(model: Any, given: str | None) -> str | None:
-    """The column that a model predicts: as given, or as the model remembers it."""
-    if given is not None:
-        return given
-    remembered = getattr(model, "target_name_", None)  # only tables have names for it
-    return None if remembered is None else str(remembered)
 
 
 def _swapped(path: str) -> str:

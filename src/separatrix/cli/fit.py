@@ -88,17 +88,14 @@ def fit_and_write(
     beside: dict[str, bytes] | None = None,
 ) -> None:
     """The whole way: compare, choose, fit, write all files at once, and tell; ``beside`` are other files to write."""
-    from dataclasses import replace
-
     from separatrix.cli import studies
-    from separatrix.study import LATER, study_of
+    from separatrix.study import N_LATER_STAGES, study_of
 
     with steps("Reading", hidden=voice.as_json) as progress:
-        compared, said = studies.run_comparison(question, progress, later=LATER)
-        studies.require_no_bug(compared)
+        compared, said = studies.run_comparison(question, progress, later=N_LATER_STAGES)
         side = studies.positive_of(compared.classes.tolist(), positive, counts=compared.counts.tolist())
         rows = studies.everything_of(question)
-        study = replace(study_of(compared, level=level, progress=progress, everything=rows), positive=side)
+        study = study_of(compared, level=level, positive=side, progress=progress, everything=rows)
         contents = studies.contents_of(study, model=model, report=report)
     write_together((beside or {}) | contents)  # before it is told: who reads only the first lines loses no model
     studies.say_table(question, study, voice)
@@ -135,7 +132,6 @@ def compare(
     studies.say_columns(compared, voice)
     voice.notes([*said, *studies.notes_to_say(compared.notes)])
     voice.finish(study_document(compared, [*said, *map(str, compared.notes)], {}))
-    studies.require_no_bug(compared)
 
 
 VERBS = (

@@ -81,7 +81,8 @@ def plot(
         raise typer.BadParameter(f"a picture of kind {kind} needs labelled rows.", param_hint="DATA")
     if positive is not None and kind not in SIDED:
         raise typer.BadParameter(f"a picture of kind {kind} shows all classes.", param_hint="--positive")
-    fitted = load_model(model)
+    fitted, names = load_model(model)
+    target, positive = target or names.get("target"), positive or names.get("positive")
     with steps(f"Drawing {kind}", hidden=as_json), captured() as warned:
         drawn = _drawn(_figure(kind, fitted, data, target, positive), output)
     write_together({output: drawn})
@@ -92,7 +93,7 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
     """The figure; matplotlib is told beforehand that there is no window to draw in."""
     from separatrix import plots
     from separatrix.cli import surfaces
-    from separatrix.cli.studies import side_of
+    from separatrix.cli.studies import positive_of
     from separatrix.study import TableClassifier
 
     _use_no_window()
@@ -110,7 +111,7 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
     if y is None:
         return display.from_estimator(estimator, X).figure_
     if kind == "reliability":
-        return _reliability(display, estimator, X, y, side_of(fitted, positive))
+        return _reliability(display, estimator, X, y, positive_of(fitted.classes_.tolist(), positive))
     if kind in SURFACES:
         return surfaces.draw(kind, estimator, X, y)
     response = {} if picture.response is None else {"response": picture.response}
@@ -122,8 +123,9 @@ def _weights(display: Any, fitted: Any, positive: str | None, *, per_spread: boo
     import numpy as np
 
     from separatrix.cli.explain import weights_for
+    from separatrix.cli.studies import positive_of
 
-    found = weights_for(fitted, LEVEL, positive)
+    found = weights_for(fitted, LEVEL, positive_of(fitted.classes_.tolist(), positive))
     if not found:
         raise CommandError("data", f"{type(fitted.estimator_).__name__} has no weights to draw. Draw reliability.")
     labels = list(dict.fromkeys(c.label for c in found))
@@ -158,24 +160,23 @@ def _rows(
     """The numbers that the estimator is given, of the rows with a label or at most so many of them, and the labels."""
     import numpy as np
 
-    from separatrix.cli.files import open_data, read_rows, require_columns, target_of
+    from separatrix.cli.files import open_data, read_rows, require_columns
     from separatrix.cli.scoring import Scorer
 
-    labels = target_of(fitted, target)
-    if labels is None and needs_labels:
+    if target is None and needs_labels:
         raise CommandError("data", "The model does not say which column it predicts. Name it: --target COL")
-    scorer = Scorer(fitted, level=None, target=labels)
+    scorer = Scorer(fitted, level=None, target=target)
     table = open_data(data, scorer.types)
     require_columns(table, scorer.inputs, why="the model needs")
-    if not needs_labels or labels is None:
+    if not needs_labels or target is None:
         return scorer.numbers(read_rows(table)), None
-    require_columns(table, [labels], why="is the target")
+    require_columns(table, [target], why="is the target")
     rows = read_rows(table)
-    codes = scorer.codes(rows.column(labels))
+    codes = scorer.codes(rows.column(target))
     known = np.flatnonzero(codes >= 0)
     if not len(known):
         raise CommandError(
-            "data", f"{table.path}: no row of {labels!r} is one of the model's classes. {scorer.marks.doubt}"
+            "data", f"{table.path}: no row of {target!r} is one of the model's classes. {scorer.marks.doubt}"
         )
     if most is not None and len(known) > most:
         text = f"Drawn from {most:,} of the {len(known):,} rows, evenly spread: with all of them it is steeper."
@@ -228,7 +229,7 @@ def export(
 
     require_ending(output, [".onnx"], what="a model for other languages")
     require_free([output], force=force, inputs=[model])
-    fitted = load_model(model)
+    fitted, _ = load_model(model)
     from separatrix.onnx import to_onnx
 
     with captured() as warned, writing(output):

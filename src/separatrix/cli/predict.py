@@ -50,7 +50,7 @@ def predict(
     Rows stay in their order and are read in batches, so that tables may be larger than memory. Columns are found by
     name. Where the table has the target too, log-loss and accuracy are told at the end.
     """
-    from separatrix.cli.files import load_model, open_data, require_columns, target_of
+    from separatrix.cli.files import load_model, open_data, require_columns
     from separatrix.cli.scoring import Scorer
     from separatrix.files import open_writer
     from separatrix.study import captured
@@ -59,8 +59,8 @@ def predict(
         raise typer.BadParameter("with --json, standard output is taken: name a file.", param_hint="--output")
     require_free([output], force=force, inputs=[model, data])
     writer = open_writer(output, force=force)  # asks whether the format is known, before any work
-    fitted = load_model(model)
-    scorer = Scorer(fitted, level=None if no_intervals else level, target=target_of(fitted, target))
+    fitted, names = load_model(model)
+    scorer = Scorer(fitted, level=None if no_intervals else level, target=target or names.get("target"))
     table = open_data(data, scorer.types)
     require_columns(table, scorer.inputs, why="the model needs")
     if target is not None:

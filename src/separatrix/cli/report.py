@@ -38,15 +38,15 @@ def report(
     from dataclasses import replace
 
     from separatrix.cli.files import load_model, name_of, require_of_tables
-    from separatrix.cli.studies import contents_of, notes_to_say, say_files, side_of
+    from separatrix.cli.studies import contents_of, notes_to_say, positive_of, say_files
 
     require_ending(output, [".html", ".htm"], what="a report")
     require_free([output], force=force, inputs=[model, data])
-    fitted = load_model(model)
+    fitted, names = load_model(model)
     require_of_tables(fitted, model)
-    side = side_of(fitted, positive)
+    side = positive_of(fitted.classes_.tolist(), positive or names.get("positive"))
     voice = Voice(as_json=as_json)
-    study, said = _examined(fitted, model, data, target, level, hidden=as_json)
+    study, said = _examined(fitted, model, data, target or names.get("target"), level, hidden=as_json)
     study = replace(study, positive=side)
     write_together(contents_of(study, report=output, saved=model))
     voice.say(f"{data}: {study.n_rows:,} rows of {name_of(data)} judged by {model}.")
@@ -60,22 +60,21 @@ def _examined(
     fitted: object, model: str, data: str, target: str | None, level: float, *, hidden: bool
 ) -> tuple[Study, list[str]]:
     """What the model makes of the rows of the table, and what there is to say of the file."""
-    from separatrix.cli.files import about, as_labels, name_of, open_data, read_rows, require_columns, target_of
+    from separatrix.cli.files import about, as_labels, name_of, open_data, read_rows, require_columns
     from separatrix.cli.scoring import Scorer
     from separatrix.study import examine
 
-    labels = target_of(fitted, target)
-    if labels is None:
+    if target is None:
         raise CommandError("data", f"{model} does not say which column it predicts. Name it: --target COL")
-    scorer = Scorer(fitted, level=None, target=labels)
+    scorer = Scorer(fitted, level=None, target=target)
     table = open_data(data, scorer.types)
-    require_columns(table, [labels], why="is the target")
+    require_columns(table, [target], why="is the target")
     require_columns(table, scorer.inputs, why="the model needs")
     with steps("Reading", hidden=hidden) as progress, about(table.path):
         rows = read_rows(table)
         if scorer.classes.dtype.kind in "UO":  # labels of a file may look like numbers
-            rows = as_labels(rows, labels)
-        study = examine(scorer.model, rows, labels, name=name_of(data), level=level, progress=progress)
+            rows = as_labels(rows, target)
+        study = examine(scorer.model, rows, target, name=name_of(data), level=level, progress=progress)
     return study, list(table.notes)
 
 

@@ -19,8 +19,8 @@ from separatrix._array import Array, Float, to_dense
 from separatrix.cli.errors import CommandError
 from separatrix.exceptions import DataError
 from separatrix.rows import NamedRows
-from separatrix.table import MISSING, as_text, encode_target
 from separatrix.study import Ramps, TableClassifier, continuous_columns
+from separatrix.table import MISSING, as_text, encode_target
 
 __all__ = ["Marks", "Scorer", "Tally", "as_arrow_table"]
 

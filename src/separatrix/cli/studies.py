@@ -24,17 +24,13 @@ __all__ = [
     "everything_of",
     "notes_to_say",
     "positive_of",
-    "require_no_bug",
     "run_comparison",
     "say_choice",
     "say_columns",
     "say_files",
     "say_table",
-    "side_of",
 ]
 
-# What a model may raise because of the rows it was given. Anything else is a slip of this package.
-OF_DATA = ("DataError", "ValueError", "LinAlgError", "MemoryError", "FloatingPointError", "OverflowError")
 ASIDE = ("other model", "failure")  # topics of notes on models that were not chosen; the table shows failures
 
 
@@ -134,36 +130,11 @@ def positive_of(classes: Sequence[Any], given: str | None, *, counts: Sequence[i
     return known[0]
 
 
-def side_of(model: Any, given: str | None) -> Any:
-    """The class of interest of a saved model: as named, or as it remembers it; else as `positive_of` has it."""
-    remembered = getattr(model, "positive_", None)  # only a study knows it
-    if given is None and remembered is not None:
-        return remembered
-    return positive_of(model.classes_.tolist(), given)
-
-
 def notes_to_say(notes: Iterable[Any]) -> list[str]:
     """Notes on the table and the model chosen, each once and the first of many; all are in the document."""
     found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in ASIDE))
     left = len(found) - MOST_NOTES
     return found if left <= 1 else [*found[:MOST_NOTES], f"{left} more notes: the report and --json have all of them."]
-
-
-def require_no_bug(compared: Compared) -> None:
-    """Every model that failed did so because of the rows.
-
-    Raises
-    ------
-    CommandError
-        Where one failed because of a slip in this package: what is said of the others may be no better.
-    """
-    for trial in compared.comparison:
-        if trial.failure and trial.failure.partition(":")[0] not in OF_DATA:
-            raise CommandError(
-                "unexpected",
-                f"{trial.name} failed in a way that has nothing to do with the table. {trial.failure} This should not "
-                "happen: please report it with the command you typed. Nothing was saved; --models leaves a model out.",
-            )
 
 
 def say_table(question: Question, study: Study | Compared, voice: Voice) -> None:
@@ -206,7 +177,7 @@ def say_choice(study: Study | Compared, voice: Voice) -> None:
 def contents_of(
     study: Study, *, model: str | None = None, report: str | None = None, saved: str | None = None
 ) -> dict[str, bytes]:
-    """What is to be written, by its path: the model, which remembers the class of interest, and the report.
+    """What is to be written, by its path: the model, with its target and class of interest, and the report.
 
     The report names the model's file: that to be written, or the one where it was ``saved`` before.
     """
@@ -214,8 +185,7 @@ def contents_of(
     if model is not None:
         from separatrix.io import packed
 
-        study.model.positive_ = study.positive
-        contents[model] = packed(study.model)
+        contents[model] = packed(study.model, study.about)
     if report is not None:
         from separatrix.report import render
 

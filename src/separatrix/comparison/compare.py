@@ -25,7 +25,10 @@ from separatrix.rows import as_table, check_weight, encode_labels, require_class
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Rows to fit or to score: features, class codes, their numbers in the table, and weights (None: each counts once)."""
+    """Rows to fit or to score: features, class codes, and their numbers in the table.
+
+    ``weight`` is None if each row counts once.
+    """
 
     X: Any
     codes: Codes

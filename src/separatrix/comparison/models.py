@@ -66,7 +66,9 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
         if isinstance(model, type):
             raise TypeError(f"{model.__name__} is a class, not a model; pass {model.__name__}().")
         if getattr(model, "fit", None) is None or not callable(getattr(model, "predict", None)):
-            raise TypeError(f"{model!r} is not a classifier: it needs fit and predict (and predict_proba for most scores).")
+            raise TypeError(
+                f"{model!r} is not a classifier: it needs fit and predict (and predict_proba for most scores)."
+            )
     names = _default_names(models) if names is None else _checked_names(names, len(models))
     return {name: clone(model, safe=False) for name, model in zip(names, models, strict=True)}
 
@@ -140,7 +142,9 @@ def model_probabilities(
     if prior is not None:
         wrong = [name for name in (*names, *prior) if (name in names) != (name in prior)]
         if wrong:
-            raise ValueError(f"prior={prior!r}: pass a weight for each model with an evidence, {names}; see {wrong[0]!r}.")
+            raise ValueError(
+                f"prior={prior!r}: pass a weight for each model with an evidence, {names}; see {wrong[0]!r}."
+            )
         weight = np.array([prior[name] for name in names], dtype=np.float64)
         if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
             raise ValueError(f"prior={prior!r}: weights must be finite, none negative and not all zero.")
@@ -188,7 +192,9 @@ def weight_arguments(model: Any, weight: Float | None) -> dict[str, Any]:
         return {"sample_weight": weight}
     if isinstance(model, Pipeline) and has_fit_parameter(model.steps[-1][1], "sample_weight"):
         return {f"{model.steps[-1][0]}__sample_weight": weight}
-    raise TypeError(f"{type(model).__name__}.fit has no sample_weight argument, so it cannot be fitted to weighted rows.")
+    raise TypeError(
+        f"{type(model).__name__}.fit has no sample_weight argument, so it cannot be fitted to weighted rows."
+    )
 
 
 def in_order(P: Any, model: Any, classes: Array) -> Float:

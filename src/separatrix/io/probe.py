@@ -15,8 +15,8 @@ import numpy as np
 from separatrix._array import Array
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.generative import FamilyClassifier
-from separatrix.table import Batch, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan
 from separatrix.study import TableClassifier
+from separatrix.table import Batch, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan
 
 __all__ = ["require_answer"]
 

@@ -10,8 +10,7 @@ import numpy as np
 from separatrix import metrics
 from separatrix.metrics import Estimate
 from separatrix.report.words import counted, label_text, shortened
-from separatrix.study import Study
-from separatrix.study import PriorOnly
+from separatrix.study import PriorOnly, Study
 
 __all__ = ["FEWEST_TO_JUDGE", "Facts", "colour", "facts_of"]
 

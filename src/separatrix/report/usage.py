@@ -77,12 +77,12 @@ def _provenance(study: Study, facts: Facts, written: datetime) -> Iterator[tuple
     yield "Table", study.name
     yield "Target", study.target
     yield "Rows", _rows(study, facts)
-    if study.types:
-        yield "Types", ", ".join(f"{column}={kind}" for column, kind in study.types.items())
+    if study.question.types:
+        yield "Types", ", ".join(f"{column}={kind}" for column, kind in study.question.types.items())
     if study.positive is not None:
         yield "Class of interest", str(study.positive)
-    if study.seed is not None:
-        yield "Seed", str(study.seed)
+    if study.question.seed is not None:
+        yield "Seed", str(study.question.seed)
     if study.choice is not None:
         yield "Model", study.choice.name
     with np.printoptions(threshold=4, edgeitems=1):  # a prior has a scale for each of hundreds of weights
@@ -98,5 +98,5 @@ def _rows(study: Study, facts: Facts) -> str:
     every = counted(study.n_rows, "row")
     if not facts.is_held_out:
         return every
-    share = f" ({percent(study.test_share)} of each class)" if study.test_share is not None else ""
+    share = f" ({percent(study.question.test_share)} of each class)" if study.question.test_share is not None else ""
     return f"{every}; models were compared on {counted(facts.n_rows, 'row')} held out{share}"

@@ -116,8 +116,8 @@ def _trade_offs(comparison: Comparison, scored: list[Trial], near: list[Trial], 
     gap = gaps[chosen.name]
     if chosen is not scored[0] and -gap.value > MIN_SHOWN_NATS:
         yield (
-            f"Choosing {chosen.name} instead of {scored[0].name} costs {-gap.value:.4f} ± {gap.standard_error:.4f} nats "
-            "per row, which may be due to chance."
+            f"Choosing {chosen.name} instead of {scored[0].name} costs {-gap.value:.4f} ± {gap.standard_error:.4f} "
+            "nats per row, which may be due to chance."
         )
     base = next((trial for trial in scored if trial.name == PRIOR), None)
     if chosen is base:

@@ -163,7 +163,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             model.set_params(basis=ramps.frozen())
             if is_tuned:
                 model.set_params(groups=("line",) * len(straight) + ("curve",) * n_ramps)
-        if not is_tuned or model.prior is not None or not model.standardize or (not self.curved and model.basis is not None):
+        if (
+            not is_tuned
+            or model.prior is not None
+            or not model.standardize
+            or (not self.curved and model.basis is not None)
+        ):
             return model, None
         moments = _moments(source, ramps)
         is_indicator = np.append(~np.isin(straight, bent), np.zeros(n_ramps, dtype=bool))

@@ -174,8 +174,8 @@ def without_single_row_classes(rows: LabelledTable, target: str) -> LabelledTabl
     names = listed(rows.classes[single].tolist())
     note = Note(
         "rare class",
-        f"Class {names} has only one row, which cannot be in both training and test rows, so it was left out: the model "
-        "cannot predict it.",
+        f"Class {names} has only one row, which cannot be in both training and test rows, so it was left out: the "
+        "model cannot predict it.",
     )
     kept = rows.take(np.flatnonzero(~single[rows.codes]), note)
     kept_classes, codes = np.unique(kept.codes, return_inverse=True)

@@ -3,9 +3,9 @@
 
     f_k(v) = 1/S Σ_s p(C_k | x_s with the column set to v)
 
-over S rows. Each draw of the weights has its own f: the effect is the mean of the draws, its band their quantiles. Draws
-come in pairs w and 2 m - w about the posterior mean m, which removes all terms of odd order in w - m from the mean. The
-rows are spread evenly along the activations of many more rows, so their average is close to that of all rows.
+over S rows. Each draw of the weights has its own f: the effect is the mean of the draws, its band their quantiles.
+Draws come in pairs w and 2 m - w about the posterior mean m, which removes all terms of odd order in w - m from the
+mean. The rows are spread evenly along the activations of many more rows, so their average is close to that of all rows.
 
 The **importance** of a column is the standard deviation over rows of its part w'φ of the log-odds. If every function
 depends on one column, it is computed from the rows; otherwise from the activations along the curve.

@@ -94,8 +94,8 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
 
 
 # -- separation --------------------------------------------------------------------------------------------------------
-# If hyperplanes separate the classes, the data do not determine how steep some direction is; only the prior does. A model
-# with a prior does not fail then, so separation has to be checked.
+# If hyperplanes separate the classes, the data do not determine how steep some direction is; only the prior does. A
+# model with a prior does not fail then, so separation has to be checked.
 
 
 def separation_of(model: TableClassifier, features: Any, codes: Codes) -> Separability | None:
@@ -143,8 +143,8 @@ def notes_on_separation(found: Separability | None, n_rows: int) -> Iterator[Not
     listed = ", ".join(found.columns[:MAX_LISTED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
     along = f" along {listed}" if listed else ""
     consequence = (
-        "only the prior determines how steep the probabilities are. Probabilities near 0 and 1 depend on it; be careful "
-        "with rows unlike these."
+        "only the prior determines how steep the probabilities are. Probabilities near 0 and 1 depend on it; be "
+        "careful with rows unlike these."
     )
     if found.status == "complete":
         text = f"A hyperplane separates the classes without error{along}: the data show where it is, but {consequence}"

@@ -3,7 +3,8 @@
 
 The number of passes of a fit is not known in advance. Its time is estimated from the measured time of one matrix
 product X'X of N rows and W weights on this machine, and from how many such products fits took on tables of many shapes
-(`PRODUCTS_PER_FIT`, correct within a factor of about three). In a stage of equal steps, the steps done predict the rest.
+(`PRODUCTS_PER_FIT`, correct within a factor of about three). In a stage of equal steps, the time so far predicts the
+rest.
 """
 
 from __future__ import annotations

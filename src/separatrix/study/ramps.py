@@ -149,7 +149,9 @@ class Ramps(AbstractBasis):
 
     def _given_knots(self, knots: Sequence[Sequence[float]]) -> dict[int, Float]:
         if len(knots) != len(self.columns):
-            raise ValueError(f"Ramps has {len(self.columns)} columns and knots for {len(knots)}; pass one list for each.")
+            raise ValueError(
+                f"Ramps has {len(self.columns)} columns and knots for {len(knots)}; pass one list for each."
+            )
         found = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, knots, strict=True)}
         for d, at in found.items():
             if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():

@@ -3,8 +3,8 @@
 
 Adding a constant to the weights of all levels of a category, and subtracting it from the bias, changes no prediction;
 nor does adding a constant to the weights of all classes. Only the prior determines that part, so the interval of a raw
-weight would be mostly that of the prior. Levels are therefore taken relative to their average over the rows, and classes
-relative to theirs:
+weight would be mostly that of the prior. Levels are therefore taken relative to their average over the rows, and
+classes relative to theirs:
 
     w_kl - Σ_l p_l w_kl  for level l of a fraction p_l of the rows,      w_k - 1/K Σ_k w_k  for class k
 
@@ -70,9 +70,9 @@ class Contrasts:
 class Coefficient:
     """One weight in the user's units, with a credible (or confidence) interval.
 
-    ``column`` is a column of the table and ``name`` the feature it became (``colour=red``). ``label`` is the class whose
-    log-odds the weight raises, against the other class or, with K classes, against their average. A level of a category
-    is relative to the average of the levels over the rows. ``per_spread`` is the weight per standard deviation of the
+    ``column`` is a column of the table and ``name`` the feature it became (``colour=red``). ``label`` is the class
+    whose log-odds the weight raises, against the other class or, with K classes, against their average. A level of a
+    category is relative to the average of the levels over the rows. ``per_spread`` is the weight per standard deviation of the
     feature, which makes weights comparable. Bounds are NaN if the model has no intervals.
     """
 
@@ -164,7 +164,7 @@ def _categories(classifier: Any) -> list[Category]:
 
 
 def _of_posterior(posterior: WeightPosterior, categories: list[Category]) -> tuple[Float, Float]:
-    """Mean and standard deviation of each contrast; contrasts of a root of the covariance give its standard deviation."""
+    """Mean and standard deviation of each contrast, the latter from contrasts of a root of the covariance."""
     C, M = len(np.atleast_2d(posterior.mean)), len(posterior.design.origin)
     mean = _contrasts(_with_bias(np.reshape(posterior.mean, (C, -1)), M), categories)
     if isinstance(posterior.approximation, Approximation):

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import separatrix as sx
 from separatrix.datasets.loans import make_loans
-from separatrix.tables import TableClassifier
+from separatrix.study import TableClassifier
 
 
 def arrow(n, rng, missing=0.04):
@@ -25,11 +25,9 @@ def loans():
 
 @pytest.fixture(scope="session")
 def fitted(loans):
-    """A model of that table, which remembers what it predicts."""
+    """A model of that table."""
     y = loans.column("outcome").to_pylist()
-    model = TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(loans.drop(["outcome"]), y)
-    model.target_name_ = "outcome"
-    return model
+    return TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(loans.drop(["outcome"]), y)
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def folder(tmp_path, monkeypatch, loans, fitted):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     pyarrow.csv.write_csv(loans, "loans.csv")
-    sx.save(fitted, "model.sx")
+    sx.save(fitted, "model.sx", about={"target": "outcome"})
     return tmp_path
 
 

@@ -3,9 +3,8 @@ import pyarrow as pa
 import pytest
 
 import separatrix as sx
+from separatrix.study import PriorOnly, TableClassifier
 from separatrix.study import explain as weights_of
-from separatrix.tables import TableClassifier
-from separatrix.tables.prior_only import PriorOnly
 
 
 def test_weights_are_listed_strongest_first_as_the_posterior_has_them(folder, run_json, fitted):
@@ -63,10 +62,9 @@ def test_the_class_of_interest_turns_the_weights_and_is_named(folder, run, run_j
     assert run("explain", "model.sx", "--positive", "lost").exit_code == 2
 
 
-def test_a_model_remembers_its_class_of_interest_and_its_name(folder, run, fitted, monkeypatch):
-    monkeypatch.setattr(fitted, "positive_", "defaulted", raising=False)
-    monkeypatch.setattr(fitted, "name_", "logistic (Bayesian)", raising=False)
-    sx.save(fitted, "named.sx")
+def test_a_model_remembers_its_class_of_interest_and_its_name(folder, run, fitted):
+    about = {"target": "outcome", "positive": "defaulted", "model": "logistic (Bayesian)"}
+    sx.save(fitted, "named.sx", about=about)
     said = " ".join(run("explain", "named.sx").stdout.split())
     assert "the log-odds of defaulted against repaid" in said
     assert said.startswith("named.sx: logistic (Bayesian), predicts outcome")

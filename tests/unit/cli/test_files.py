@@ -14,7 +14,6 @@ from separatrix.cli.files import (
     require_ending,
     require_free,
     require_of_tables,
-    target_of,
     write_together,
 )
 
@@ -44,11 +43,12 @@ def test_what_a_table_is_called(data, name):
     assert name_of(data) == name
 
 
-def test_the_target_is_what_was_typed_or_what_the_model_remembers():
-    model = SimpleNamespace(target_name_="outcome")
-    assert target_of(model, None) == "outcome"
-    assert target_of(model, "label") == "label"
-    assert target_of(SimpleNamespace(), None) is None
+def test_names_are_read_from_the_header_of_a_file_or_from_the_models_of_earlier_versions(folder, fitted):
+    assert load_model("model.sx")[1] == {"target": "outcome"}
+    fitted.positive_ = "repaid"
+    sx.save(fitted, "earlier.sx")
+    del fitted.positive_
+    assert load_model("earlier.sx")[1] == {"positive": "repaid"}
 
 
 def test_a_table_in_place_of_a_model(folder):

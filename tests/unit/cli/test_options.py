@@ -25,11 +25,11 @@ def test_names_are_split_at_commas_unless_a_column_is_so_named():
 
 
 def test_short_words_stand_for_all_models_of_a_study():
-    from separatrix.study.candidates import MODELS as STUDIED
+    from separatrix.study import MODELS as STUDIED
 
     assert set(MODELS.values()) == set(STUDIED)
     assert model_names(["logistic,bayes"]) == ("logistic (Bayesian)", "naive Bayes")
-    assert model_names(["logistic, curved (Bayesian)"]) == ("logistic, curved (Bayesian)",)
+    assert model_names(["curved logistic (Bayesian)"]) == ("curved logistic (Bayesian)",)
     with pytest.raises(typer.BadParameter, match="Did you mean 'logistic'"):
         model_names(["logstic"])
 

@@ -5,7 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.cli.plot import PICTURES, SURFACES
-from separatrix.tables import TableClassifier
+from separatrix.study import TableClassifier
 
 STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 

@@ -8,8 +8,7 @@ from rich.console import Console
 
 import separatrix as sx
 from separatrix.cli.render import coefficient_table, column_table, curves_of, file_table, sparkline, straight_weights
-from separatrix.study import Coefficient, explain
-from separatrix.tables import TableClassifier
+from separatrix.study import Coefficient, TableClassifier, explain
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ def test_labels_must_be_there_and_may_have_another_name(folder, run, fitted):
     assert run("report", "model.sx", "other.csv", "-t", "label", "-o", "r.html").exit_code == 0
 
 
-def test_a_model_that_does_not_know_its_target_asks(folder, run, fitted, monkeypatch):
-    monkeypatch.delattr(fitted, "target_name_")
+def test_a_model_that_does_not_know_its_target_asks(folder, run, fitted):
     sx.save(fitted, "plain.sx")
     result = run("report", "plain.sx", "loans.csv", "-o", "r.html")
     assert result.exit_code == 3

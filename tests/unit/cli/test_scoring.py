@@ -10,7 +10,7 @@ from separatrix.cli.errors import CommandError
 from separatrix.cli.scoring import Scorer, Tally
 from separatrix.exceptions import DataError
 from separatrix.metrics import log_likelihoods
-from separatrix.tables import TableClassifier
+from separatrix.study import TableClassifier
 
 
 def test_scores_are_the_predictions_of_the_model(loans, fitted):

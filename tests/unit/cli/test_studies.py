@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import pytest
 
 from separatrix.cli.console import steps
@@ -10,7 +8,6 @@ from separatrix.cli.studies import (
     contents_of,
     notes_to_say,
     positive_of,
-    require_no_bug,
     run_comparison,
 )
 from separatrix.study import Note, study_of
@@ -73,22 +70,9 @@ def test_of_two_classes_the_rarer_is_of_interest_unless_another_is_named():
         positive_of([f"class {k}" for k in range(12)], "clas 11")
 
 
-def trials(*failures):
-    return SimpleNamespace(comparison=[SimpleNamespace(name=f"m{i}", failure=text) for i, text in enumerate(failures)])
-
-
-def test_a_model_may_fail_because_of_its_rows_and_not_because_of_a_slip():
-    require_no_bug(trials("", "DataError: too few rows.", "LinAlgError: singular"))
-    for slip in ("NameError: name 'x'", "AttributeError: no", "TypeError: no"):
-        with pytest.raises(CommandError, match="m1 failed in a way") as raised:
-            require_no_bug(trials("", slip))
-        assert raised.value.code == 1
-
-
-def test_a_model_remembers_what_it_predicts_and_for_whom(folder):
-    import separatrix as sx
+def test_a_file_names_the_target_and_the_class_of_interest_of_its_model(folder):
+    from separatrix.cli.files import load_model
 
     study = study_of(asked(Question("loans.csv", "outcome", models=FAST))[0])
     (folder / "new.sx").write_bytes(contents_of(study, model="new.sx")["new.sx"])
-    again = sx.load("new.sx")
-    assert (again.target_name_, again.positive_, again.name_) == ("outcome", None, study.choice.name)
+    assert load_model("new.sx")[1] == {"target": "outcome", "model": study.choice.name}

@@ -9,7 +9,7 @@ from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFouri
 from separatrix.onnx import to_onnx
 from separatrix.onnx.basis import functions
 from separatrix.onnx.graph import ExportError
-from separatrix.tables import Ramps
+from separatrix.study import Ramps
 
 X = np.random.default_rng(0).normal(size=(60, 2)) * [1.0, 30.0] + [0.0, 500.0]
 BEYOND = np.vstack([X, X.mean(axis=0) + 3 * (X - X.mean(axis=0))])

@@ -7,7 +7,7 @@ import separatrix as sx
 from problems import DISCRIMINATIVE, SUM_MODELS, blobs
 from separatrix.onnx.graph import ExportError, Graph
 from separatrix.onnx.linear import probability
-from separatrix.tables import PriorOnly
+from separatrix.study import PriorOnly
 
 RULES = SUM_MODELS | {"perceptron": lambda: sx.Perceptron(max_epochs=50), "prior_only": PriorOnly}
 

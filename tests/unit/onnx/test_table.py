@@ -95,7 +95,7 @@ def test_months_of_four_centuries(evaluate):
 
 def test_hashed_levels_are_refused_by_name():
     from separatrix.onnx.graph import ExportError
-    from separatrix.tables import TableClassifier
+    from separatrix.study import TableClassifier
 
     table = pd.DataFrame({"zip": RNG.integers(10_000, 10_200, size=N * 4).astype(str)})
     model = TableClassifier(sx.LogisticRegression(), types={"zip": "categorical"}, hashing=16)

@@ -7,8 +7,7 @@ import pytest
 
 from separatrix.report.advice import ELSEWHERE, HEADINGS, advice_on, not_found
 from separatrix.report.facts import facts_of
-from separatrix.study import HeldOut, Note, conduct
-from separatrix.study.record import Topic
+from separatrix.study import HeldOut, Note, Topic, conduct
 
 
 def advice(study, *notes):

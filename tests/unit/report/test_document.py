@@ -95,7 +95,7 @@ def test_every_section_is_there(study_of_two):
 
 
 def test_one_model_alone_has_no_comparison(study_of_two):
-    document = render(replace(study_of_two, comparison=None, choice=None))
+    document = render(replace(study_of_two, compared=None))
     assert "models" not in Outline(document).ids
 
 
@@ -138,7 +138,9 @@ def test_a_report_that_fails_leaves_nothing(study_of_two, tmp_path):
 
 
 def test_text_that_is_no_unicode_is_written_all_the_same(study_of_two, tmp_path):
-    path = write_report(replace(study_of_two, name="caf\udce9.csv"), tmp_path / "report.html")
+    path = write_report(
+        replace(study_of_two, question=replace(study_of_two.question, name="caf\udce9.csv")), tmp_path / "report.html"
+    )
     assert "caf?.csv" in path.read_text(encoding="utf-8")
 
 

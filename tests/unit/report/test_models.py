@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from separatrix.comparison.notes import notes_on
+from separatrix.comparison import notes_on
 from separatrix.report.models import models_of, notes_on_models
 from separatrix.report.words import fixed, percent
 from separatrix.study import Note
@@ -23,12 +23,13 @@ def test_cells_hold_the_figures_of_the_comparison(study_of_two):
 def test_a_model_that_failed_says_why(study_of_two):
     comparison = study_of_two.comparison
     failed = replace(comparison.trials[-1], failure="ValueError: no")
-    study = replace(study_of_two, comparison=replace(comparison, trials=(*comparison.trials[:-1], failed)))
+    compared = replace(study_of_two.compared, comparison=replace(comparison, trials=(*comparison.trials[:-1], failed)))
+    study = replace(study_of_two, compared=compared)
     assert models_of(study).rows[-1].failure == "ValueError: no"
 
 
 def test_one_model_alone_has_no_table(study_of_two):
-    alone = replace(study_of_two, comparison=None, choice=None)
+    alone = replace(study_of_two, compared=None)
     assert models_of(alone) is None
     assert notes_on_models(alone) == ()
 

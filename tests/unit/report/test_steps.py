@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from separatrix.report.steps import paired, steps_of
-from separatrix.study import Coefficient, Effect, explain
-from separatrix.tables import TableClassifier
+from separatrix.study import Coefficient, Effect, TableClassifier, explain
 
 
 def weight(column, name, spread):

@@ -27,7 +27,8 @@ def test_the_python_snippet_runs_as_it_stands(name, request, tmp_path, monkeypat
 
 
 def test_snippets_name_the_file_of_the_model_and_read_files_like_the_table(study_of_two):
-    used = usage_of(replace(study_of_two, name="c.parquet"), facts_of(study_of_two), WHEN, "my models/a.sx")
+    renamed = replace(study_of_two, question=replace(study_of_two.question, name="c.parquet"))
+    used = usage_of(renamed, facts_of(study_of_two), WHEN, "my models/a.sx")
     assert "sx.load('my models/a.sx')" in used.python
     assert 'read_parquet("new.parquet")' in used.python
     assert used.shell.startswith("separatrix predict 'my models/a.sx' new.parquet ")
@@ -54,7 +55,7 @@ def test_provenance_names_what_is_needed_to_make_it_again(study_of_two):
     assert "20\N{NO-BREAK SPACE}%" in found["Rows"]
     assert found["Model"] == "logistic (Bayesian)"
     assert len(found["Estimator"]) < 200
-    typed = replace(study_of_two, types={"zip": "categorical"}, seed=None)
+    typed = replace(study_of_two, question=replace(study_of_two.question, types={"zip": "categorical"}, seed=None))
     assert dict(usage_of(typed, facts_of(typed), WHEN).provenance)["Types"] == "zip=categorical"
     assert "Seed" not in dict(usage_of(typed, facts_of(typed), WHEN).provenance)
     assert "Time taken" in found

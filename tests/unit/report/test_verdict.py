@@ -69,7 +69,7 @@ def test_the_shares_alone_are_not_praised_and_no_column_moves_them():
 
 def test_so_few_rows_prove_nothing(study_of_two):
     held = study_of_two.held_out
-    few = replace(study_of_two, held_out=HeldOut(held.codes[:3], held.P[:3], held.classes), n_test=3)
+    few = replace(study_of_two, held_out=HeldOut(held.codes[:3], held.P[:3], held.classes))
     text = " ".join(verdict(few).sentences).replace("\N{NO-BREAK SPACE}", " ")
     assert "on 3 held-out rows, too few to judge by," in text
     assert "nothing can be said about whether its probabilities are right" in calibration_in_words(facts_of(few))

@@ -15,8 +15,8 @@ from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
 from separatrix.files import open_writer
 from separatrix.scanning import QueryError, Scan, scan
+from separatrix.study import TableClassifier
 from separatrix.table import TableEncoder
-from separatrix.tables import TableClassifier
 
 FEATURES = ["x0", "x1", "x2", "x3"]
 MODELS = (
@@ -152,7 +152,7 @@ def test_columns_that_are_no_numbers_are_named_with_the_remedy(parquet):
         sx.LogisticRegression().fit(scan(parquet, target="is_oak"))
     from sklearn.linear_model import LogisticRegression
 
-    with pytest.raises(DataError, match="A scan is read by models of this package"):
+    with pytest.raises(DataError, match="which only models of this package read"):
         TableClassifier(LogisticRegression()).fit(scan(parquet, target="is_oak"))
 
 

@@ -186,7 +186,7 @@ def test_the_number_of_columns_is_checked(rng, wrong):
 
 
 def test_a_classifier_of_tables_is_saved_with_its_hashes(rng, tmp_path):
-    from separatrix.tables import TableClassifier
+    from separatrix.study import TableClassifier
 
     table = zips(rng)
     model = TableClassifier(sx.LogisticRegression(), types={"zip": "categorical"}, hashing=32)
