@@ -72,8 +72,8 @@ class Coefficient:
 
     ``column`` is a column of the table and ``name`` the feature it became (``colour=red``). ``label`` is the class
     whose log-odds the weight raises, against the other class or, with K classes, against their average. A level of a
-    category is relative to the average of the levels over the rows. ``per_spread`` is the weight per standard deviation of the
-    feature, which makes weights comparable. Bounds are NaN if the model has no intervals.
+    category is relative to the average of the levels over the rows. ``per_spread`` is the weight per standard
+    deviation of the feature, which makes weights comparable. Bounds are NaN if the model has no intervals.
     """
 
     column: str
