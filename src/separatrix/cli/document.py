@@ -59,9 +59,9 @@ def figures_of(study: Study) -> dict[str, tuple[float, float]]:
     Where one of many classes is of interest, they are those of it against all others.
     """
     from separatrix import metrics
-    from separatrix.report import facing
+    from separatrix.report import positive_view
 
-    held = facing(study).held_out
+    held = positive_view(study).held_out
     loss = metrics.log_likelihood(held.P, held.codes)
     found = {name: getattr(metrics, name)(held.P, held.codes) for name in ("accuracy", "auc", "brier", "ece")}
     pairs = {name: (float(each.value), float(each.standard_error)) for name, each in found.items()}

@@ -144,13 +144,13 @@ def _reliability(display: Any, estimator: Any, X: Any, y: Any, side: Any) -> Any
     """Of the class of interest, where there is one; else of the most probable class."""
     import numpy as np
 
-    from separatrix.report import seen_from
+    from separatrix.report import one_against_rest
     from separatrix.study import HeldOut
 
     P, classes = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_)
     place = {label: k for k, label in enumerate(classes.tolist())}
     held = HeldOut(np.array([place[label] for label in y.tolist()]), P, classes)
-    held = held if side is None else seen_from(held, place[side])
+    held = held if side is None else one_against_rest(held, place[side])
     return display.from_predictions(held.P, held.codes, classes=held.classes).figure_
 
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A study as one HTML file: self-contained, light and dark, for a screen of any width and for paper.
+"""Report of a study as one HTML file: self-contained, light and dark, for any screen width and for paper.
 
-``facts`` and one module for each section turn a `Study` into plain records of text and pictures, ``svg*`` draw,
-``templates`` lay out, ``document`` puts them together.
+``performance`` computes the metrics for the positive class, ``summary`` writes the sentences, ``weights`` and
+``sections`` fill the tables, ``drawing`` makes the pictures, ``words`` formats numbers, ``document`` renders it all.
 """
 
 from separatrix.report.document import render, write_report
-from separatrix.report.interest import facing, seen_from
+from separatrix.report.performance import Performance, one_against_rest, performance_of, positive_view
 
 __all__ = [
-    "facing",
+    "Performance",
+    "one_against_rest",
+    "performance_of",
+    "positive_view",
     "render",
-    "seen_from",
     "write_report",
 ]

@@ -1,195 +1,206 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The chosen model explained: what each number does to the odds, which columns matter, and how the evidence is made up.
+"""Weights of the model: what each feature does to the odds, for a step in units that a person would use.
 
-A weight w multiplies the odds by exp(w) for each step of one; `steps` are a round number of units, near one standard
-deviation. Pictures show exp(w sd) on a logarithmic axis, by which weights in different units can be compared.
+A weight w multiplies the odds by exp(w) for each unit of its feature. Pictures show exp(w sd) on a logarithmic axis, so
+that features in different units can be compared; the text shows exp(w step):
+
+× 1.28 (1.02 to 1.51) for +10                   1, 2 or 5 times a power of ten, near one standard deviation
+× 0.42 (0.36 to 0.48) for Female vs. Male       a category of two levels has one weight, their difference
+× 0.56 (0.48 to 0.65) vs. the average level     one of several levels, against their average over the rows
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from separatrix.meta import enumerated
-from separatrix.report.facts import Facts
-from separatrix.report.steps import Step, paired, steps_of
-from separatrix.report.svg import Picture, Scale
-from separatrix.report.svg_rows import Mark, axis_row, bar, whiskers
-from separatrix.report.verdict import ranked_columns
-from separatrix.report.words import (
-    counted,
-    factor_interval,
-    interval,
-    label_text,
-    number,
-    odds_ratio,
-    percent,
-    shortened,
-)
-from separatrix.study import Coefficient, Study
-from separatrix.table import CategoryPlan
+from separatrix.report.drawing import Mark, Scale, axis_row, round_step, whiskers
+from separatrix.report.performance import Performance
+from separatrix.report.words import counted, factor_interval, interval, label_text, number, percent, shortened
+from separatrix.study import Coefficient, Effect, Study
+from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
 
-__all__ = ["ColumnImportance", "WeightRow", "WeightsView", "factor_words", "weights_of"]
-
-N_SHOWN, N_MORE = 20, 180  # weights in sight, and folded away; the rest is in the model
-LONGEST = 60  # letters of a name that are shown
-N_COLUMNS = 20
-N_TICKS = 4  # on each side of one, at most
+N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # the rest is only in the model
+MAX_NAME_LETTERS, MAX_LEVEL_LETTERS = 60, 24
+MAX_TICKS_PER_SIDE = 4  # of the axis of factors
+SAME_STEP_RATIO = 1.5  # features whose standard deviations are within this ratio share one step
 # Factors named on the axis: the first row that reaches far enough; beyond all of them, powers of ten.
-FACTORS = ((1.02, 1.05, 1.1), (1.1, 1.2, 1.3), (1.2, 1.5, 2.0), (2.0, 5.0, 10.0))
+AXIS_FACTORS = ((1.02, 1.05, 1.1), (1.1, 1.2, 1.3), (1.2, 1.5, 2.0), (2.0, 5.0, 10.0))
 
 
-@dataclass(frozen=True)
-class ColumnImportance:
-    """How much one column moves the log-odds, beside the others."""
+class Step(NamedTuple):
+    """Change of a feature in its units, and in words; without words if its weight has no meaning alone."""
 
-    name: str
-    value: str
-    bar: Picture
+    size: float
+    words: str
 
 
-@dataclass(frozen=True)
-class WeightRow:
-    """One weight: the number it belongs to, the class, its picture, and what it does to the odds in words."""
-
-    name: str
-    label: str
-    mark: Picture
-    effect: str
-    weight: str
-
-
-@dataclass(frozen=True)
-class WeightsView:
-    """The whole section; ``axis`` is None where the model has no weights, ``bent`` names columns that act by curves."""
-
-    model: str
-    importance: tuple[ColumnImportance, ...]
-    more_importance: tuple[ColumnImportance, ...]
-    evidence: str
-    axis: Picture | None
-    bent: str
-    rows: tuple[WeightRow, ...]
-    more: tuple[WeightRow, ...]
-    n_hidden: int
-    against: str
-    has_intervals: bool
-
-
-def weights_of(study: Study, facts: Facts) -> WeightsView:
-    """Importance of columns, then weights, the strongest first."""
-    merged = paired(study.coefficients, study.schema)
+def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
+    """Weights with their pictures and words, the strongest first; steps of curves come after straight weights."""
+    merged = merge_two_levels(study.coefficients, study.schema)
     steps = steps_of(merged, study.schema, study.effects)
-    straight, bent = _in_order(merged, set(study.schema.columns))
-    found = straight + bent
-    n_shown = min(N_SHOWN, len(straight)) or N_SHOWN
-    scale = _scale(found[:n_shown])
-    rows = tuple(_weight_row(c, steps[c.name], scale, len(facts.labels)) for c in found[: n_shown + N_MORE])
-    importance = _importance(study)
-    return WeightsView(
-        model=study.choice.name if study.choice is not None else type(study.model.estimator_).__name__,
-        importance=importance[:N_COLUMNS],
-        more_importance=importance[N_COLUMNS:],
-        evidence=_evidence(study.model.estimator_, facts.n_learnt),
-        axis=axis_row(scale, factor_words, "factor on the odds for one standard deviation more", width=300.0)
-        if found
-        else None,
-        bent=enumerated([shortened(name, 32) for name in dict.fromkeys(c.column for c in bent)]),
-        rows=rows[:n_shown],
-        more=rows[n_shown:],
-        n_hidden=len(found) - len(rows),
-        against=_against(study, facts),
-        has_intervals=any(math.isfinite(c.lower) for c in found),
-    )
+    ranked = sorted(merged, key=lambda c: -abs(c.per_spread))
+    straight = [c for c in ranked if c.name in study.schema.columns]
+    curved = [c for c in ranked if c.name not in study.schema.columns]
+    found = straight + curved
+    n_visible = min(N_VISIBLE_WEIGHTS, len(straight)) or N_VISIBLE_WEIGHTS
+    scale = _factor_scale(found[:n_visible])
+    rows = [_weight_row(c, steps[c.name], scale, len(perf.labels)) for c in found[: n_visible + N_FOLDED_WEIGHTS]]
+    axis = axis_row(scale, factor_text, "factor on the odds for an increase of one standard deviation", width=300.0)
+    return {
+        "model": study.choice.name if study.choice is not None else type(study.model.estimator_).__name__,
+        "axis": axis if found else None,
+        "curved": enumerated([shortened(name, 32) for name in dict.fromkeys(c.column for c in curved)]),
+        "rows": rows[:n_visible],
+        "more": rows[n_visible:],
+        "n_hidden": len(found) - len(rows),
+        "odds": _odds_sentence(study, perf),
+        "has_intervals": any(math.isfinite(c.lower) for c in found),
+        "evidence": _evidence_sentence(study.model.estimator_, perf.n_trained),
+    }
 
 
-def _in_order(merged: list[Coefficient], names: set[str]) -> tuple[list[Coefficient], list[Coefficient]]:
-    """Weights of numbers, the strongest first; then those of steps along curves, which are read from a picture."""
-    straight: list[Coefficient] = []
-    bent: list[Coefficient] = []
-    for c in sorted(merged, key=lambda c: -abs(c.per_spread)):
-        (straight if c.name in names else bent).append(c)
-    return straight, bent
+def _weight_row(c: Coefficient, step: Step, scale: Scale, n_classes: int) -> dict[str, Any]:
+    name, label = shortened(c.name, MAX_NAME_LETTERS), shortened(c.label, MAX_NAME_LETTERS) if n_classes > 2 else ""
+    with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
+        factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
+    effect = f"× {factor_interval(factor, low, high)} {step.words}" if step.words else ""
+    title = f"{name}{f', {label}' if label else ''}: {effect}"
+    mark = whiskers([Mark(c.per_spread, *_interval_per_sd(c))], scale, title, reference=0.0)
+    weight = interval(c.weight, c.lower, c.upper)
+    return {"name": name, "label": label, "mark": mark, "effect": effect or f"weight {weight}"}
 
 
-def factor_words(log_factor: float) -> str:
-    """A factor on the odds: ``×2``, ``÷2``, ``1``."""
+def _interval_per_sd(c: Coefficient) -> tuple[float, float]:
+    sd = c.per_spread / c.weight if c.weight else math.nan
+    return c.lower * sd, c.upper * sd
+
+
+def factor_text(log_factor: float) -> str:
+    """Factor on the odds: ``×2``, ``÷2``, ``1``."""
     if log_factor == 0:
         return "1"
     return f"{'×' if log_factor > 0 else '÷'}{number(math.exp(abs(log_factor)), 3)}"
 
 
-def _against(study: Study, facts: Facts) -> str:
-    """What the odds are of, and what the average level is, where there is one."""
-    if facts.is_one_of_many:
-        odds = f"Odds are those of {shortened(facts.event)} against the (geometric) mean of all classes."
-    elif len(facts.labels) == 2:
-        odds = f"Odds are those of {shortened(facts.event)} against {shortened(facts.labels[0])}."
-    else:
-        odds = "Odds are those of the class named, against the (geometric) mean of all classes."
-    plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
-    if any(len(plan.names) > 2 and not plan.reference for plan in plans):
-        odds += " The average level of a category is that over the rows: frequent levels count for more."
-    return odds
-
-
-def _scale(shown: list[Coefficient]) -> Scale:
-    """Symmetric in the logarithm, wide enough for the dots; whiskers far beyond them are cut."""
+def _factor_scale(shown: list[Coefficient]) -> Scale:
+    """Scale symmetric in the log factor, wide enough for all dots; whiskers far beyond them are cut."""
     most = max((abs(c.per_spread) for c in shown), default=1.0) or 1.0
-    ends = [abs(bound) for c in shown for bound in _spread_interval(c) if math.isfinite(bound)]
+    ends = [abs(bound) for c in shown for bound in _interval_per_sd(c) if math.isfinite(bound)]
     reach = 1.08 * min(max([most, *ends]), 2.5 * most)
-    factors = next((row for row in FACTORS if reach < 1.15 * math.log(row[-1])), None)
+    factors = next((row for row in AXIS_FACTORS if reach < 1.15 * math.log(row[-1])), None)
     decades = math.floor(reach / math.log(10.0))
-    every = -(-decades // N_TICKS) or 1
+    every = -(-decades // MAX_TICKS_PER_SIDE) or 1
     logs = map(math.log, factors) if factors else (math.log(10.0) * i for i in range(every, decades + 1, every))
     ticks = [tick for tick in logs if tick <= reach]
     return Scale(-reach, reach, (*(-tick for tick in reversed(ticks)), 0.0, *ticks))
 
 
-def _spread_interval(c: Coefficient) -> tuple[float, float]:
-    """The interval per standard deviation, as ``per_spread`` is of the weight."""
-    spread = c.per_spread / c.weight if c.weight else math.nan
-    return c.lower * spread, c.upper * spread
+def _odds_sentence(study: Study, perf: Performance) -> str:
+    """Which odds the factors multiply, and what the average level of a category is."""
+    if perf.is_one_of_many:
+        sentence = f"Odds are those of {shortened(perf.event)} against the geometric mean of all classes."
+    elif len(perf.labels) == 2:
+        sentence = f"Odds are those of {shortened(perf.event)} against {shortened(perf.labels[0])}."
+    else:
+        sentence = "Odds are those of the class named in each row against the geometric mean of all classes."
+    plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
+    if any(len(plan.names) > 2 and not plan.reference for plan in plans):
+        sentence += " The average level of a category is the average over the rows, so frequent levels count more."
+    return sentence
 
 
-def _weight_row(c: Coefficient, step: Step, scale: Scale, n_classes: int) -> WeightRow:
-    name, label = shortened(label_text(c.name), LONGEST), shortened(label_text(c.label), LONGEST)
-    effect = _in_words(c, step)
-    title = f"{name}{f', {label}' if n_classes > 2 else ''}: {effect}"
-    mark = whiskers([Mark(c.per_spread, *_spread_interval(c))], scale, title, reference=0.0)
-    return WeightRow(name, label if n_classes > 2 else "", mark, effect, interval(c.weight, c.lower, c.upper))
-
-
-def _in_words(c: Coefficient, step: Step) -> str:
-    """What the weight does to the odds, for a step that a person would take."""
-    if not step.words:
-        return ""
-    return f"× {factor_interval(*(odds_ratio(step.size * w) for w in (c.weight, c.lower, c.upper)))} {step.words}"
-
-
-def _importance(study: Study) -> tuple[ColumnImportance, ...]:
-    ranked = ranked_columns(study)
-    most = max((value for _, value in ranked), default=1.0)
-    return tuple(
-        ColumnImportance(
-            shortened(name, LONGEST), number(value, 2), bar(value / most, f"{name}: {number(value, 2)} nats")
-        )
-        for name, value in ranked
-    )
-
-
-def _evidence(estimator: Any, n_rows: int | None) -> str:
-    """How probable the labels were that it learnt from, and what having been able to fit others cost."""
+def _evidence_sentence(estimator: Any, n_rows: int | None) -> str:
+    """Log evidence as the sum of log-likelihood and Occam factor; empty if the model has none."""
     names = ("log_evidence_", "log_likelihood_", "occam_factor_", "effective_parameters_")
     total, fit, occam, effective = (float(getattr(estimator, name, math.nan)) for name in names)
     if not all(map(math.isfinite, (total, fit, occam, effective))):
         return ""
     n_weights = int(estimator.coef_.size + len(estimator.coef_))
-    learnt = f" of the labels of all {counted(n_rows, 'row')} it learnt from" if n_rows else ""
+    labels = f" of the labels of all {counted(n_rows, 'training row')}" if n_rows else ""
     return (
-        f"Log evidence{learnt}: {number(total, 6)}. The weights fit them with a log-likelihood of {number(fit, 6)}, "
-        f"less {number(-occam, 4)} (the Occam factor) for all that they could have fitted instead. The data determine "
+        f"The log evidence{labels} is {number(total, 6)}: the log-likelihood of the fitted weights, {number(fit, 6)}, "
+        f"minus {number(-occam, 4)} (the Occam factor), a penalty for the model's flexibility. The data determine "
         f"about {number(effective, 3)} of {n_weights:,} parameters ({percent(min(effective / n_weights, 1.0))}); the "
-        "prior holds the rest."
+        "prior determines the rest."
     )
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+def merge_two_levels(coefficients: Iterable[Coefficient], schema: Schema) -> list[Coefficient]:
+    """Replace the two weights of each category of two levels by one: the rarer level against the other.
+
+    Both are against the average of the two, w_1 = s_2 d and w_2 = -s_1 d with the level frequencies s, so that the
+    difference d and its interval are w_1 and its interval over s_2; the rarer level has the larger weight.
+    """
+    two = {p.column for p in schema.plans if isinstance(p, CategoryPlan) and len(p.names) == 2 and not p.reference}
+    found: list[Coefficient] = []
+    first: dict[tuple[str, object], int] = {}
+    for c in coefficients:
+        key = (c.column, c.label)
+        if c.column not in two or key not in first:
+            first[key] = len(found)
+            found.append(c)
+            continue
+        one, other = sorted([found[first[key]], c], key=lambda c: -abs(c.weight))
+        difference = one.weight - other.weight
+        ratio = difference / one.weight if one.weight else 1.0
+        lower, upper, per_spread = (ratio * x for x in (one.lower, one.upper, one.per_spread))
+        found[first[key]] = replace(one, weight=difference, lower=lower, upper=upper, per_spread=per_spread)
+    return found
+
+
+def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Iterable[Effect]) -> dict[str, Step]:
+    """Step of every feature that has a weight, by its name; columns of whole numbers have steps of at least 1."""
+    plans = {plan.column: plan for plan in schema.plans}
+    by_name = {c.name: c for c in coefficients}
+    spreads = {name: abs(c.per_spread / c.weight) for name, c in by_name.items() if c.weight}
+    whole = {e.column for e in effects if e.kind == "number" and all(float(value).is_integer() for value in e.values)}
+    sizes: dict[str, float] = {}
+    group: list[str] = []
+    for name in sorted((n for n, s in spreads.items() if math.isfinite(s) and s > 0), key=lambda n: spreads[n]):
+        if group and spreads[name] > SAME_STEP_RATIO * spreads[group[0]]:
+            group = []
+        group.append(name)
+        sizes |= dict.fromkeys(group, round_step(math.sqrt(spreads[group[0]] * spreads[name])))
+    return {
+        name: _step(c, plans.get(c.column), schema, max(sizes.get(name, 1.0), 1.0 if c.column in whole else 0.0))
+        for name, c in by_name.items()
+    }
+
+
+def _step(c: Coefficient, plan: Plan | None, schema: Schema, size: float) -> Step:
+    if c.name not in schema.columns:  # one piece of a curve: its rise
+        return Step(1.0, "over this range")
+    if c.name == f"{c.column} is missing":
+        return Step(1.0, "if missing, vs. an average value")
+    if isinstance(plan, CategoryPlan):
+        return Step(1.0, _compared_levels(c, plan))
+    if isinstance(plan, NumberPlan) and plan.kind == "boolean":
+        words = {value: word for word, value in plan.words.items()}
+        return Step(1.0, f"for {_level(words.get(1.0, 'yes'))} vs. {_level(words.get(0.0, 'no'))}")
+    if isinstance(plan, DatePlan):
+        days = f"{number(size)} day{'' if size == 1 else 's'}"
+        return Step(size, f"for +{days}") if c.name.endswith(": days") else Step(1.0, "")
+    return Step(size, f"for +{number(size)}")
+
+
+def _compared_levels(c: Coefficient, plan: CategoryPlan) -> str:
+    if plan.reference:
+        return f"vs. {_level(plan.reference)}"
+    if len(plan.names) == 2:
+        other = next(name for name in plan.names if name != c.name)
+        one, other = (_level(name.removeprefix(f"{plan.column}=")) for name in (c.name, other))
+        return f"for {one} vs. {other}"
+    return "vs. the average level"
+
+
+def _level(text: str) -> str:
+    return shortened(label_text(text), MAX_LEVEL_LETTERS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers and names as a person would write them: 0.314, 12 %, 1.4 (1.3 to 1.5)."""
+"""Numbers and names as text: 0.314, 12 %, 1.4 (1.3 to 1.5)."""
 
 from __future__ import annotations
 
@@ -8,29 +8,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "NOTHING",
-    "brief",
-    "counted",
-    "factor_interval",
-    "fixed",
-    "interval",
-    "label_text",
-    "number",
-    "odds_ratio",
-    "percent",
-    "points",
-    "seconds",
-    "shortened",
-]
-
-NOTHING = "–"
+UNKNOWN = "–"
 SPACE = "\N{NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number to so many significant digits, without an exponent as long as that is legible.
+    """Format a number to ``digits`` significant digits, without an exponent as long as that is legible.
 
     Examples
     --------
@@ -38,7 +22,7 @@ def number(value: float, digits: int = 3) -> str:
     ('0.314', '41,234', '3', '1.23e-05', '–')
     """
     if not math.isfinite(value):
-        return NOTHING if math.isnan(value) else f"{MINUS if value < 0 else ''}∞"
+        return UNKNOWN if math.isnan(value) else f"{MINUS if value < 0 else ''}∞"
     size = abs(value)
     if size >= 1e7 or 0 < size < 1e-4:
         text = f"{value:.{digits - 1}e}"
@@ -46,48 +30,49 @@ def number(value: float, digits: int = 3) -> str:
         text = f"{value:,.0f}"
     else:
         text = f"{float(f'{value:.{digits}g}'):.10f}".rstrip("0").rstrip(".")
-    return _signed(text)
+    return text.replace("-", MINUS, 1) if text.startswith("-") else text
 
 
 def fixed(value: float, decimals: int = 3) -> str:
-    """A number with so many decimals, as in a column of a table.
+    """Format a number with a fixed number of decimals, for columns of a table.
 
     Examples
     --------
     >>> fixed(-0.5), fixed(float("nan"))
     ('−0.500', '–')
     """
-    return _signed(f"{value:z,.{decimals}f}") if math.isfinite(value) else number(value)
+    return f"{value:z,.{decimals}f}".replace("-", MINUS) if math.isfinite(value) else number(value)
 
 
-def percent(share: float) -> str:
-    r"""A share in per cent: whole, with decimals near the ends, never rounded to nothing or to all.
+def percent(fraction: float) -> str:
+    r"""Format a fraction in per cent: whole, with decimals near the ends, never rounded to 0 or 100.
 
     Examples
     --------
     >>> percent(0.1234), percent(0.0049), percent(0.95), percent(0.00002), percent(1.0)
     ('12\xa0%', '0.5\xa0%', '95\xa0%', '<0.1\xa0%', '100\xa0%')
     """
-    if not math.isfinite(share):
-        return NOTHING
-    if share in (0.0, 1.0):
-        return f"{share:.0%}".replace("%", f"{SPACE}%")
-    if min(share, 1 - share) < 0.0005:
-        return f"{'<0.1' if share < 0.5 else '>99.9'}{SPACE}%"
-    text = f"{100 * share:.{1 if min(share, 1 - share) < 0.0995 else 0}f}"
+    if not math.isfinite(fraction):
+        return UNKNOWN
+    if fraction in (0.0, 1.0):
+        return f"{fraction:.0%}".replace("%", f"{SPACE}%")
+    rest = min(fraction, 1 - fraction)
+    if rest < 0.0005:
+        return f"{'<0.1' if fraction < 0.5 else '>99.9'}{SPACE}%"
+    text = f"{100 * fraction:.{1 if rest < 0.0995 else 0}f}"
     return f"{text.removesuffix('.0')}{SPACE}%"
 
 
-def points(share: float) -> str:
-    """A difference of shares in percentage points: ``1.3 points``."""
-    if not math.isfinite(share):
-        return NOTHING
-    text = f"{100 * share:.1f}"
+def points(difference: float) -> str:
+    """Format a difference of probabilities in percentage points: ``1.3 points``."""
+    if not math.isfinite(difference):
+        return UNKNOWN
+    text = f"{100 * difference:.1f}"
     return f"{text}{SPACE}point{'' if text == '1.0' else 's'}"
 
 
 def interval(value: float, lower: float, upper: float, digits: int = 3) -> str:
-    """A value and its interval, to digits that tell the two apart; the value alone where there is none.
+    """Format a value and its interval with enough digits to distinguish them; the value alone without an interval.
 
     Examples
     --------
@@ -102,33 +87,25 @@ def interval(value: float, lower: float, upper: float, digits: int = 3) -> str:
 
 
 def factor_interval(value: float, lower: float, upper: float) -> str:
-    """A factor and its interval: three digits near one, and so many that no end reads one unless it is.
+    """Format a factor and its interval with three digits, and more if an end would otherwise read "1".
 
     Examples
     --------
     >>> factor_interval(1.28, 1.004, 1.63), factor_interval(7.123, 6.1, 8.4), factor_interval(0.9, 0.81, 0.9996)
     ('1.28 (1.004 to 1.63)', '7.12 (6.1 to 8.4)', '0.9 (0.81 to 0.9996)')
     """
-    if not (math.isfinite(value) and math.isfinite(lower) and math.isfinite(upper)):
-        return interval(value, lower, upper)
-    said = [_factor(x) for x in (value, lower, upper)]
-    return interval(value, lower, upper) if len(set(said)) < 3 else f"{said[0]} ({said[1]} to {said[2]})"
-
-
-def odds_ratio(weight: float) -> float:
-    """exp(w), by which a weight multiplies the odds; infinite where a float cannot hold it."""
-    return math.exp(weight) if weight < 709 else math.inf
-
-
-def _factor(value: float) -> str:
-    digits = next((d for d in range(3, 7) if number(value, d) != "1"), 6)
-    return number(value, digits)
+    if all(map(math.isfinite, (value, lower, upper))):
+        digits = [next((d for d in range(3, 7) if number(x, d) != "1"), 6) for x in (value, lower, upper)]
+        texts = [number(x, d) for x, d in zip((value, lower, upper), digits, strict=True)]
+        if len(set(texts)) == 3:
+            return f"{texts[0]} ({texts[1]} to {texts[2]})"
+    return interval(value, lower, upper)
 
 
 def seconds(value: float) -> str:
-    """A duration: ``4 ms``, ``2.3 s``, ``3 min 20 s``."""
+    """Format a duration: ``4 ms``, ``2.3 s``, ``3 min 20 s``."""
     if not math.isfinite(value):
-        return NOTHING
+        return UNKNOWN
     if value < 0.9995:
         return f"{max(1000 * value, 1):.0f}{SPACE}ms"
     if value < 99.95:
@@ -136,14 +113,14 @@ def seconds(value: float) -> str:
     return f"{int(value // 60)}{SPACE}min {value % 60:.0f}{SPACE}s"
 
 
-def counted(n: float, what: str) -> str:
-    """``1 row``, ``32,561 rows``, ``3 classes``."""
-    plural = f"{what}es" if what.endswith("s") else f"{what}s"
-    return f"{n:,.0f}{SPACE}{what if n == 1 else plural}"
+def counted(n: float, noun: str) -> str:
+    """Format a count with its noun: ``1 row``, ``32,561 rows``, ``3 classes``."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{n:,.0f}{SPACE}{noun if n == 1 else plural}"
 
 
 def label_text(label: Any) -> str:
-    """A class label or a level as text; what would be invisible is named.
+    """Class label or category as text; blank text becomes "(blank)".
 
     Examples
     --------
@@ -157,18 +134,10 @@ def label_text(label: Any) -> str:
     return " ".join(str(label).split()) or "(blank)"
 
 
-def shortened(text: str, room: int = 40) -> str:
-    """The text with its middle left out where it is too long; what tells names apart is often their end."""
-    if len(text) <= room:
+def shortened(text: Any, max_letters: int = 40) -> str:
+    """Label or name with its middle left out if it is too long; the ends often distinguish names."""
+    text = label_text(text)
+    if len(text) <= max_letters:
         return text
-    end = (room - 1) // 3
-    return f"{text[: room - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
-
-
-def brief(label: Any, room: int = 28) -> str:
-    """A label as it fits beside a picture."""
-    return shortened(label_text(label), room)
-
-
-def _signed(text: str) -> str:
-    return f"{MINUS}{text[1:]}" if text.startswith("-") else text
+    end = (max_letters - 1) // 3
+    return f"{text[: max_letters - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SVG pictures that fit any width: bars, dots with whiskers, probability curves, the reliability diagram.
+
+A picture has a fixed height and fills the width of its container. Marks and text are placed in percent of the width, so
+text keeps its size on every screen. Paths cannot use percentages: they are drawn in an inner SVG of 1000 x 1000 units
+that is stretched, with strokes that are not. Colours are classes of the style sheet, so that one picture serves light
+mode, dark mode and paper. All text is escaped in `element`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix._array import Float
+from separatrix.metrics import Reliability
+from separatrix.report.words import number, percent
+
+INNER_UNITS = 1000  # width and height of the stretched inner SVG
+LETTER_PIXELS, WORD_GAP_PIXELS = 6.8, 8.0  # widest letter, and space between two tick labels
+ROW_PIXELS, CURVE_PIXELS, RELIABILITY_PIXELS, HISTOGRAM_PIXELS = 22, 150, 320, 56  # heights
+MIN_CARD_PIXELS = 230.0  # smallest width of a picture with an axis below it
+CROWDED_FRACTION = 0.15  # of the range; if half of the values lie within it, the axis is asinh(x / s)
+RUG_FRACTION = 0.16  # of the height, for the bars that show the distribution of the rows
+MIN_RUG_WIDTH = 0.01  # of the picture, for the bar of one value
+N_HISTOGRAM_BARS = 20
+MAX_ZOOMED_PROBABILITY = 0.6  # a reliability diagram whose values are all below this does not reach to 1
+
+
+class Picture(str):
+    """Finished markup, which templates insert without escaping it."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        """Return the markup; templates call this."""
+        return self
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Linear map from ``low`` .. ``high`` to 0 .. 1; ``ticks`` are round values in that range."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...] = ()
+
+    def __call__(self, value: float) -> float:
+        """Place of a value."""
+        return (value - self.low) / (self.high - self.low)
+
+    def of(self, values: Float) -> Float:
+        """Places of an array of values."""
+        return np.asarray((values - self.low) / (self.high - self.low))
+
+
+UNIT_SCALE = Scale(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0))
+
+
+class Mark(NamedTuple):
+    """Dot at a value with a whisker over its interval; bounds that are not finite draw no whisker."""
+
+    value: float
+    lower: float
+    upper: float
+    kind: str = "k0"
+
+
+class Curve(NamedTuple):
+    """Probability of one class along a column, with its band; ``kind`` is the class of its colour."""
+
+    mean: Float
+    lower: Float
+    upper: Float
+    kind: str
+
+
+class Axis(NamedTuple):
+    """Places (G,) of values from 0 to 1, and ticks as pairs of place and text."""
+
+    at: Float
+    ticks: tuple[tuple[float, str], ...]
+
+
+# -- elements ----------------------------------------------------------------------------------------------------------
+
+
+def element(tag: str, attributes: Mapping[str, object], *children: str) -> Picture:
+    """One SVG element. Children that are plain text are escaped; attributes that are None are left out."""
+    inside = "".join(child if isinstance(child, Picture) else escape(child) for child in children)
+    stated = "".join(f' {name}="{escape(str(value))}"' for name, value in attributes.items() if value is not None)
+    return Picture(f"<{tag}{stated}>{inside}</{tag}>" if inside else f"<{tag}{stated}/>")
+
+
+def picture(height: int, title: str, parts: Iterable[Picture], *, kind: str = "") -> Picture:
+    """Whole picture; screen readers read ``title``."""
+    attributes = {"class": f"picture {kind}".strip(), "role": "img", "aria-label": title, "height": height}
+    return element("svg", {**attributes, "width": "100%"}, *parts)
+
+
+def place(fraction: float) -> str:
+    """Fraction of the width or height in percent."""
+    return f"{100 * fraction:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def text(x: str, y: str, content: str, *, kind: str, shift: tuple[float, float] = (0, 0)) -> Picture:
+    """Text at a place, shifted by pixels."""
+    dx, dy = shift
+    return element("text", {"x": x, "y": y, "dx": dx or None, "dy": dy or None, "class": kind}, content)
+
+
+def rule(kind: str, *, x: float | None = None, y: float | None = None) -> Picture:
+    """Vertical line at ``x`` or horizontal line at ``y``, in fractions from the left and from the bottom."""
+    x1, x2 = ("0%", "100%") if x is None else (place(x),) * 2
+    y1, y2 = ("0%", "100%") if y is None else (place(1 - y),) * 2
+    return element("line", {"class": kind, "x1": x1, "x2": x2, "y1": y1, "y2": y2})
+
+
+def stretched(parts: Iterable[Picture]) -> Picture:
+    """Inner SVG for the paths of `line` and `area`."""
+    size = INNER_UNITS
+    box = {"viewBox": f"0 0 {size} {size}", "preserveAspectRatio": "none", "width": "100%", "height": "100%"}
+    return element("svg", box, *parts)
+
+
+def line(x: Float, y: Float, kind: str) -> Picture:
+    """Line through points of the unit square, y upwards; it is interrupted at missing values."""
+    known = np.isfinite(x) & np.isfinite(y)
+    moves = np.concatenate([[True], ~known[:-1]])[: len(known)]
+    steps = [f"{'M' if move else 'L'}{_point(a, b)}" for a, b, ok, move in zip(x, y, known, moves, strict=True) if ok]
+    return element("path", {"class": kind, "d": "".join(steps)})
+
+
+def area(x: Float, lower: Float, upper: Float, kind: str) -> Picture:
+    """Band between two lines, at the points where both are known."""
+    known = np.isfinite(lower) & np.isfinite(upper)
+    if known.sum() < 2:
+        return Picture("")
+    around = [*zip(x[known], upper[known], strict=True), *reversed([*zip(x[known], lower[known], strict=True)])]
+    return element("path", {"class": kind, "d": f"M{'L'.join(_point(a, b) for a, b in around)}Z"})
+
+
+def _point(x: float, y: float) -> str:
+    return f"{INNER_UNITS * x:.0f},{INNER_UNITS * (1 - y):.0f}"
+
+
+# -- scales and axes ---------------------------------------------------------------------------------------------------
+
+
+def round_step(step: float) -> float:
+    """1, 2 or 5 times a power of ten, whichever is nearest in ratio.
+
+    Examples
+    --------
+    >>> round_step(37.0), round_step(0.13)
+    (50.0, 0.1)
+    """
+    power = 10.0 ** math.floor(math.log10(step))
+    return min((power * m for m in (1, 2, 5, 10)), key=lambda s: abs(math.log(s / step)))
+
+
+def nice_scale(values: Sequence[float] | Float, *, n_ticks: int = 4, at_ticks: bool = False) -> Scale:
+    """Scale that contains all finite values, with about ``n_ticks`` round ticks; with ``at_ticks`` it ends at ticks.
+
+    Examples
+    --------
+    >>> nice_scale([0.1, 0.93], at_ticks=True)
+    Scale(low=0.0, high=1.0, ticks=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
+    >>> nice_scale([17, 90]).ticks
+    (20.0, 40.0, 60.0, 80.0)
+    """
+    finite = np.asarray(values, dtype=np.float64)
+    finite = finite[np.isfinite(finite)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    if high - low <= 1e-12 * max(abs(low), abs(high)):  # a single value is placed in the middle
+        low, high = low - (abs(low) / 2 or 0.5), high + (abs(high) / 2 or 0.5)
+    step = round_step((high - low) / n_ticks)
+    if at_ticks:
+        first, last = math.floor(low / step), math.ceil(high / step)
+    else:
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    ticks = tuple(float(f"{step * i:.12g}") + 0.0 for i in range(first, last + 1))
+    return Scale(ticks[0], ticks[-1], ticks) if at_ticks else Scale(low, high, ticks)
+
+
+def spaced(scale: Scale, words: Sequence[str], width: float) -> list[tuple[float, str]]:
+    """Places and words of the ticks that fit into ``width`` pixels without touching: all, every second, ...
+
+    The tick nearest to zero is always kept.
+    """
+    zero = int(np.argmin(np.abs(scale.ticks))) if scale.ticks else 0
+    room = (max(map(len, words), default=0) * LETTER_PIXELS + WORD_GAP_PIXELS) / width
+    apart = min(np.diff([scale(tick) for tick in scale.ticks]), default=1.0)
+    every = max(math.ceil(room / apart), 1)
+    named = zip(scale.ticks, words, strict=True)
+    return [(scale(tick), word) for i, (tick, word) in enumerate(named) if (i - zero) % every == 0]
+
+
+def axis_along(x: Float, *, is_date: bool = False) -> Axis:
+    """Axis of at least two values in order; dates are days since 1970.
+
+    Values that crowd at one end, as incomes do, get the axis asinh(x / s): linear up to about s, logarithmic beyond.
+
+    Examples
+    --------
+    >>> axis = axis_along(np.array([0.0, 100.0, 1000.0, 2000.0, 5000.0, 99999.0]))
+    >>> [word for _, word in axis.ticks]
+    ['0', '1k', '10k', '100k']
+    >>> axis.at[2] > 0.1  # a linear axis has 0.01
+    np.True_
+    """
+    low, middle, high = np.quantile(x, [0.0, 0.5, 1.0])
+    if not is_date and min(middle - low, high - middle) < CROWDED_FRACTION * (high - low):
+        return _asinh_axis(x)
+    for n_ticks in (4, 6, 9):  # more ticks if a narrow range leaves fewer than two labels
+        scale = nice_scale(x, n_ticks=n_ticks)
+        unit = "M" if scale.high - scale.low > 120 else "D"
+        dates = [str(np.datetime64(int(tick), "D").astype(f"datetime64[{unit}]")) for tick in scale.ticks if is_date]
+        ticks = spaced(scale, dates or [_short(tick) for tick in scale.ticks], MIN_CARD_PIXELS)
+        if len({word for _, word in ticks}) > 1:
+            break
+    return Axis(scale.of(x), tuple(ticks))
+
+
+def _asinh_axis(x: Float) -> Axis:
+    size = np.abs(x[x != 0])
+    s = float(np.median(size)) / 5
+    u = np.arcsinh(x / s)
+    ends = Scale(float(u.min()), float(u.max()))
+    powers = (10.0 ** np.arange(math.floor(math.log10(s)), math.ceil(math.log10(float(size.max()))) + 1)).tolist()
+    # Candidates in order of preference: zero, powers of ten from the ends inwards, then 5 and 2 times them.
+    groups = [[0.0], powers, [m * power for m in (5.0, 2.0) for power in powers]]
+    kept: list[tuple[float, str]] = []
+    for group in groups:
+        places = [(ends(float(np.arcsinh(tick / s))), tick) for value in group for tick in {value, -value}]
+        for at, tick in sorted(places, key=lambda item: -abs(item[0] - 0.5)):
+            if -1e-9 <= at <= 1.02 and all(abs(at - other) > 0.16 for other, _ in kept):
+                kept.append((min(max(at, 0.0), 1.0), _short(tick)))
+    return Axis(ends.of(u), tuple(sorted(kept)))
+
+
+def _short(value: float) -> str:
+    """Thousands as k, millions as M."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size and (abs(value) >= 10 * size or value % size == 0):
+            return f"{number(value / size)}{letter}"
+    return number(value, 4)
+
+
+# -- rows of tables ----------------------------------------------------------------------------------------------------
+
+
+def bar(fraction: float, title: str, kind: str = "k0") -> Picture:
+    """Bar over a fraction of the width."""
+    box = {"x": 0, "y": "25%", "height": "50%", "rx": 2}
+    track = element("rect", {"class": "track", "width": "100%", **box})
+    return picture(
+        ROW_PIXELS,
+        title,
+        [track, element("rect", {"class": f"bar {kind}", "width": place(fraction), **box})],
+        kind="row",
+    )
+
+
+def whiskers(marks: Sequence[Mark], scale: Scale, title: str, *, reference: float = math.nan) -> Picture:
+    """Marks in one row over the ticks of the scale and a line at the reference; parts outside the scale are cut."""
+    parts = [rule("grid", x=scale(tick)) for tick in scale.ticks]
+    if math.isfinite(reference):
+        parts.append(rule("reference", x=scale(reference)))
+    for mark in marks:
+        if math.isfinite(mark.lower) and math.isfinite(mark.upper):
+            x1, x2 = (place(min(max(scale(x), 0.0), 1.0)) for x in (mark.lower, mark.upper))
+            parts.append(
+                element("line", {"class": f"whisker {mark.kind}", "x1": x1, "x2": x2, "y1": "50%", "y2": "50%"})
+            )
+        if math.isfinite(mark.value) and 0 <= scale(mark.value) <= 1:
+            parts.append(
+                element("circle", {"class": f"dot {mark.kind}", "cx": place(scale(mark.value)), "cy": "50%", "r": 4})
+            )
+    return picture(ROW_PIXELS, title, parts, kind="row")
+
+
+def axis_row(scale: Scale, wording: Callable[[float], str], title: str, *, width: float) -> Picture:
+    """Tick labels above rows of whiskers that are at least ``width`` pixels wide."""
+    parts = []
+    for at, word in spaced(scale, [wording(tick) for tick in scale.ticks], width):
+        anchor = "start" if at < 0.02 else "end" if at > 0.98 else "middle"
+        parts.append(text(place(at), "80%", word, kind=f"tick {anchor}"))
+    return picture(ROW_PIXELS - 4, title, parts, kind="row axis")
+
+
+# -- curves and calibration --------------------------------------------------------------------------------------------
+
+
+def curves(
+    axis: Axis, found: Sequence[Curve], density: Float, upright: Scale, title: str, *, reference: float = math.nan
+) -> Picture:
+    """Probability curves with bands over grey bars whose areas are the fractions of rows, ``density`` (G,).
+
+    ``reference`` is a probability at which a dashed line is drawn.
+    """
+    grid = [_labelled_rule(tick, upright) for tick in upright.ticks]
+    inner = [_rug(axis.at, density), line(np.array([0.0, 1.0]), np.full(2, upright(reference)), "level")]
+    inner += [area(axis.at, upright.of(c.lower), upright.of(c.upper), f"band {c.kind}") for c in found]
+    inner += [line(axis.at, upright.of(c.mean), f"line {c.kind}") for c in found]
+    below = [text(place(at), "100%", word, kind="tick middle", shift=(0, 16)) for at, word in axis.ticks]
+    return picture(CURVE_PIXELS, title, [*grid, stretched(inner), *below], kind="curves")
+
+
+def _labelled_rule(tick: float, upright: Scale) -> Picture:
+    y = upright(tick)
+    label = text("0%", place(1 - y), percent(tick), kind="tick end", shift=(-6, 4))
+    return element("g", {}, rule("grid", y=y), label)
+
+
+def _rug(at: Float, density: Float) -> Picture:
+    """All bars in one path; each bar reaches half way to its neighbours."""
+    edges = np.concatenate([[0.0], 0.5 * (at[1:] + at[:-1]), [1.0]])
+    height = density / np.maximum(np.diff(edges), MIN_RUG_WIDTH)
+    if not height.max(initial=0.0) > 0:
+        return Picture("")
+    tops = RUG_FRACTION * height / height.max()
+    path = "".join(
+        f"M{1000 * a:.0f},1000V{1000 * (1 - top):.0f}H{1000 * b:.0f}V1000Z"
+        for a, b, top in zip(edges[:-1], edges[1:], tops, strict=True)
+        if top > 0
+    )
+    return element("path", {"class": "rug", "d": path})
+
+
+def reliability_scale(curve: Reliability) -> Scale:
+    """From 0 to 1; for a rare class from 0 to the end of the highest whisker."""
+    top = float(max(curve.predicted.max(), curve.upper.max()))
+    return UNIT_SCALE if top > MAX_ZOOMED_PROBABILITY else nice_scale([0.0, top], at_ticks=True)
+
+
+def reliability_diagram(curve: Reliability, title: str) -> Picture:
+    """Observed frequencies against predicted probabilities, with intervals; the diagonal is perfect calibration."""
+    scale = reliability_scale(curve)
+    grid = [
+        element("g", {}, _labelled_rule(tick, scale), rule("grid", x=scale(tick)))
+        for tick in scale.ticks
+    ]  # fmt: skip
+    ends = np.array([0.0, 1.0])
+    through = line(scale.of(curve.predicted), scale.of(curve.observed), "line k0 thin")
+    marks = []
+    for p, observed, low, high in zip(curve.predicted, curve.observed, curve.lower, curve.upper, strict=True):
+        x, y, y1, y2 = place(scale(p)), place(1 - scale(observed)), place(1 - scale(low)), place(1 - scale(high))
+        whisker = element("line", {"class": "whisker k0", "x1": x, "x2": x, "y1": y1, "y2": y2})
+        marks.append(element("g", {}, whisker, element("circle", {"class": "dot k0", "cx": x, "cy": y, "r": 4.5})))
+    inner = stretched([line(ends, ends, "diagonal"), through])
+    return picture(RELIABILITY_PIXELS, title, [*grid, inner, *marks], kind="square")
+
+
+def histogram(p: Float, title: str, scale: Scale = UNIT_SCALE) -> Picture:
+    """Number of rows by predicted probability; rows beyond the scale are counted in the last bar."""
+    counts = np.histogram(np.minimum(scale.of(p), 1.0), bins=N_HISTOGRAM_BARS, range=(0.0, 1.0))[0]
+    width = {"width": place(0.88 / N_HISTOGRAM_BARS)}
+    bars = []
+    for i, height in enumerate((counts / max(counts.max(), 1)).tolist()):
+        if height:
+            at = {"x": place((i + 0.06) / N_HISTOGRAM_BARS), "y": place(1 - height), "height": place(height)}
+            bars.append(element("rect", {"class": "bar k0", **at, **width}))
+    words = [text(place(scale(tick)), "100%", percent(tick), kind="tick middle", shift=(0, 16)) for tick in scale.ticks]
+    return picture(HISTOGRAM_PIXELS, title, [*bars, *words], kind="bars")

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How well the model predicts the evaluated rows, from the point of view of the positive class.
+
+A study has its classes in the order of their labels, with "defaulted" before "repaid". The class of interest is usually
+the rarer of two, or one class that the user names. `positive_view` reorders a study once, so that the positive class is
+the second of two: p(C_k | x) against 1 - p(C_k | x). All other functions of the report rely on that order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from separatrix import metrics
+from separatrix._array import Array, Float
+from separatrix.metrics import Estimate
+from separatrix.report.words import counted, shortened
+from separatrix.study import Effect, HeldOut, PriorOnly, Study
+
+MIN_ROWS_TO_JUDGE = 10  # with fewer rows, accuracy and calibration mean next to nothing
+MAX_LABEL_LETTERS = 60
+# A calibration error up to 1.5 times the one expected by chance (about two of its standard deviations) is noise.
+MAX_CHANCE_RATIO, NEGLIGIBLE_ECE = 1.5, 0.005
+
+
+@dataclass(frozen=True)
+class Performance:
+    """Metrics on the evaluated rows; True in ``is_held_out`` if the model was not fitted on them, None if unknown.
+
+    ``labels`` are the two sides if one class is compared with all others, else all classes. The baselines are those of
+    predicting the class proportions (log-loss) and ``labels[largest]`` (accuracy). ``n_trained`` is the number of rows
+    that the model was fitted on. ``excess_confidence`` is the mean probability of the predicted class minus accuracy.
+    """
+
+    n_rows: int
+    n_trained: int | None
+    accuracy: Estimate
+    log_loss: Estimate
+    auc: Estimate
+    brier: Estimate
+    ece: Estimate
+    ece_if_calibrated: float
+    baseline_loss: float
+    baseline_accuracy: float
+    excess_confidence: float
+    labels: tuple[str, ...]
+    largest: int
+    n_classes: int
+    is_held_out: bool | None
+    is_prior_only: bool
+
+    @property
+    def r2(self) -> float:
+        """McFadden's R²: 0 for predictions as good as the class proportions, 1 for certainty."""
+        return 1 - self.log_loss.value / self.baseline_loss
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether chance explains the calibration error."""
+        return self.ece.value <= max(MAX_CHANCE_RATIO * self.ece_if_calibrated, NEGLIGIBLE_ECE)
+
+    @property
+    def event(self) -> str:
+        """Label of the positive class."""
+        return self.labels[1]
+
+    @property
+    def is_one_of_many(self) -> bool:
+        """Whether the two sides are one class of several and all others together."""
+        return len(self.labels) < self.n_classes
+
+    @property
+    def baseline(self) -> str:
+        """Name of the accuracy baseline."""
+        return f"always predicting {self.labels[self.largest] if self.is_one_of_many else 'the largest class'}"
+
+    @property
+    def evaluated(self) -> str:
+        """Name of the evaluated rows, without their number."""
+        return "held-out rows" if self.is_held_out else "rows of this table"
+
+    @property
+    def evaluated_rows(self) -> str:
+        """Number and name of the evaluated rows."""
+        n = self.n_rows
+        return counted(n, "held-out row") if self.is_held_out else f"{counted(n, 'row')} of this table"
+
+
+def performance_of(study: Study) -> Performance:
+    """Metrics on the rows that the study evaluated its model on."""
+    P, codes = study.held_out.P, study.held_out.codes
+    proportion = study.counts / study.counts.sum()
+    log_likelihood, accuracy = metrics.log_likelihood(P, codes), metrics.accuracy(P, codes)
+    return Performance(
+        n_rows=len(codes),
+        n_trained=getattr(study.model, "n_rows_", None),  # unknown in models saved by older versions
+        accuracy=accuracy,
+        log_loss=Estimate(-log_likelihood.value, log_likelihood.standard_error),
+        auc=metrics.auc(P, codes),
+        brier=metrics.brier(P, codes),
+        ece=metrics.ece(P, codes),
+        ece_if_calibrated=metrics.ece_if_calibrated(P, codes),
+        baseline_loss=-float(np.log(proportion[codes]).mean()),
+        baseline_accuracy=float((codes == proportion.argmax()).mean()),
+        excess_confidence=float(P.max(axis=1).mean()) - accuracy.value,
+        labels=tuple(shortened(label, MAX_LABEL_LETTERS) for label in study.classes),
+        largest=int(proportion.argmax()),
+        n_classes=len(study.model.classes_),
+        is_held_out=study.is_held_out,
+        is_prior_only=isinstance(study.model.estimator_, PriorOnly),
+    )
+
+
+def positive_view(study: Study) -> Study:
+    """Study with two classes, the positive one second: the class that the study names, or the rarer of two.
+
+    A study of more classes without a named class is returned unchanged. The model keeps the order of its ``classes_``,
+    and the comparison its metrics over all classes. Weights of K > 2 classes are those of the named class against the
+    geometric mean of all: its log-odds against the rest, ln p_k / Σ_j≠k p_j, are not linear in x.
+    """
+    if study.positive is not None:
+        k = int(study.classes.tolist().index(study.positive))
+    elif len(study.classes) == 2:
+        k = int(study.counts[1] <= study.counts[0])
+    else:
+        return study
+    if len(study.classes) == 2 and k == 1:
+        return study
+    label, total = study.classes.tolist()[k], int(study.counts.sum())
+    if len(study.classes) > 2:
+        weights = tuple(c for c in study.coefficients if c.label == label)
+    else:
+        weights = tuple(
+            replace(c, label=label, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
+            for c in study.coefficients
+        )
+    held_out = one_against_rest(study.held_out, k)
+    return replace(
+        study,
+        classes=held_out.classes,
+        counts=np.array([total - study.counts[k], study.counts[k]]),
+        held_out=held_out,
+        coefficients=weights,
+        effects=tuple(_effect_against_rest(effect, k) for effect in study.effects),
+    )
+
+
+def one_against_rest(held: HeldOut, k: int) -> HeldOut:
+    """Predictions for two classes: class k second; first the other class, or all others together as "not k"."""
+    label = held.classes.tolist()[k]
+    sides: Array = np.empty(2, dtype=object)
+    sides[:] = [f"not {label}", label]
+    classes = held.classes[[1 - k, k]] if len(held.classes) == 2 else sides
+    return HeldOut((held.codes == k).astype(np.intp), _two_sides(held.P, k), classes)
+
+
+def _two_sides(P: Float, k: int) -> Float:
+    """Columns: the sum of the others, which keeps small probabilities accurate, and class k."""
+    return np.stack([np.delete(P, k, axis=1).sum(axis=1), P[:, k]], axis=1)
+
+
+def _effect_against_rest(effect: Effect, k: int) -> Effect:
+    lower, upper = effect.lower[:, k], effect.upper[:, k]
+    return replace(
+        effect,
+        mean=_two_sides(effect.mean, k),
+        lower=np.stack([1 - upper, lower], axis=1),
+        upper=np.stack([1 - lower, upper], axis=1),
+    )

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables and pictures of the sections: data, models, effects, calibration, decisions, usage. One function each."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from datetime import datetime
+from importlib.metadata import version
+from math import isfinite, nan
+from pathlib import PurePath
+from shlex import quote
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix import metrics
+from separatrix._array import Float
+from separatrix.comparison import Comparison, Trial, notes_on
+from separatrix.meta import enumerated
+from separatrix.report.drawing import (
+    Curve,
+    Mark,
+    Scale,
+    axis_along,
+    axis_row,
+    bar,
+    curves,
+    histogram,
+    nice_scale,
+    reliability_diagram,
+    reliability_scale,
+    whiskers,
+)
+from separatrix.report.performance import Performance
+from separatrix.report.summary import OTHER_MODEL_TOPICS, ranked_columns
+from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
+from separatrix.study import Effect, Study
+from separatrix.table import Plan
+
+N_COLOURS = 8  # of the style sheet; further classes reuse them, dashed
+MAX_NAME_LETTERS, MAX_COLUMN_LETTERS, MAX_ESTIMATOR_LETTERS = 60, 80, 160
+N_LISTED_FEATURES = 6  # of one column
+SMALLEST_PROBABILITY = 1e-9  # of a model, which is never exactly 0 or 1
+WHISKER_IN_SE = 1.96
+FAR_IN_SE = 12.0  # models this far behind the best are left out of the scale
+N_VISIBLE_CARDS, N_FOLDED_CARDS = 12, 24
+N_VISIBLE_LEVELS, N_FOLDED_LEVELS = 6, 40
+MAX_BANDS = 3  # with more classes, bands overlap too much to be read
+MAX_DRAWN_CLASSES = 12  # the most frequent
+MIN_LEVEL_ROW_PIXELS = 120.0
+ROUND_THRESHOLDS = (
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5,
+    0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999,
+)  # fmt: skip
+THRESHOLD_QUANTILES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)  # of predicted probabilities
+READERS = {
+    ".csv": 'rows = pd.read_csv("new.csv")  # sep=";" if semicolons separate the fields',
+    ".tsv": 'rows = pd.read_csv("new.tsv", sep="\\t")',
+    ".parquet": 'rows = pd.read_parquet("new.parquet")',
+    ".xlsx": 'rows = pd.read_excel("new.xlsx")',
+}
+
+
+def colour(k: int, n_classes: int) -> str:
+    """Style of the k-th class: one of eight colours, dashed when they repeat; the positive class has the first."""
+    k = 1 - k if n_classes == 2 else k
+    return f"k{k % N_COLOURS}" + (f" dash{min(k // N_COLOURS, 2)}" if k >= N_COLOURS else "")
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def data_section(study: Study) -> dict[str, Any]:
+    """Classes with counts and bars, the largest first; columns used and dropped."""
+    used = [plan for plan in study.schema.plans if plan.names]
+    dropped = [plan for plan in study.schema.plans if not plan.names]
+    n_features = counted(len(study.schema.columns), "feature")
+    summary = f"{counted(study.n_rows, 'row')}; {counted(len(study.classes), 'class')}; "
+    summary += f"{counted(len(used), 'column')} encoded as {n_features}"
+    proportion = (study.counts / study.counts.sum()).tolist()
+    classes = []
+    for k in np.argsort(-study.counts, kind="stable").tolist():
+        label, share = shortened(study.classes[k], MAX_NAME_LETTERS), percent(proportion[k])
+        picture = bar(proportion[k], f"{label}: {share} of rows", colour(k, len(proportion)))
+        classes.append((label, picture, share, f"{study.counts[k]:,}"))
+    return {
+        "summary": summary + (f"; {counted(len(dropped), 'column')} dropped." if dropped else "."),
+        "classes": classes,
+        "columns": [
+            (shortened(plan.column, MAX_COLUMN_LETTERS), plan.kind, plan.why, _features(plan)) for plan in used
+        ],
+        "dropped": [(shortened(plan.column, MAX_COLUMN_LETTERS), plan.why) for plan in dropped],
+    }
+
+
+def _features(plan: Plan) -> str:
+    """Features of a column, without the column's name."""
+    named = {plan.column: "value", f"{plan.column} is missing": "missing indicator"}
+    names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
+    names = [shortened(named.get(name, name), MAX_COLUMN_LETTERS) for name in names]
+    if len(names) == 1:
+        return f"1 feature: {names[0]}"
+    listed = enumerated(names) if len(names) <= N_LISTED_FEATURES else f"{', '.join(names[:N_LISTED_FEATURES])}, …"
+    return f"{len(names)} features: {listed}"
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+def models_section(study: Study) -> dict[str, Any] | None:
+    """Comparison table, best model first; None if a single model was examined."""
+    comparison = study.comparison
+    if comparison is None:
+        return None
+    scale = _loss_scale(comparison)
+    columns = _comparison_columns(comparison)
+    columns = {head: cells for head, cells in columns.items() if any(cell[0] != UNKNOWN for cell in cells)}
+    noted = [note.text for note in study.notes if note.topic in OTHER_MODEL_TOPICS]
+    return {
+        "chosen": study.choice.name if study.choice is not None else comparison.best(),
+        "reasons": study.choice.reasons if study.choice is not None else (),
+        "heads": list(columns),
+        "axis": axis_row(scale, number, "log-loss on the held-out rows", width=150.0),
+        "rows": [
+            (trial, _loss_mark(trial, scale, comparison), [cells[i] for cells in columns.values()])
+            for i, trial in enumerate(comparison)
+        ],
+        "notes": list(dict.fromkeys([*notes_on(comparison), *noted])),
+        "n_test": len(comparison.test_rows),
+        "n_train": len(comparison.train_rows),
+    }
+
+
+def _comparison_columns(comparison: Comparison) -> dict[str, list[tuple[str, str]]]:
+    """Cells by column head: value and standard error as text."""
+    found = comparison.to_dict()
+
+    def values(key: str, decimals: int) -> list[tuple[str, str]]:
+        return [(fixed(value, decimals), "") for value in found[key].tolist()]
+
+    def with_errors(key: str, decimals: int = 3, sign: int = 1) -> list[tuple[str, str]]:
+        pairs = zip(found[key].tolist(), found[f"{key}_se"].tolist(), strict=True)
+        return [(fixed(sign * v, decimals), f"± {fixed(se, decimals)}" if isfinite(se) else "") for v, se in pairs]
+
+    behind = with_errors("difference", 4, -1)
+    best = next((i for i, cell in enumerate(behind) if cell[0] != UNKNOWN), None)
+    if best is not None:
+        behind[best] = ("best", "")
+    probability = np.clip(found["probability"], SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    if np.isfinite(probability).sum() < 2:
+        probability = np.full(len(probability), nan)  # one model alone has no alternative
+    return {
+        "log-loss": with_errors("test_log_likelihood", 4, -1),
+        "behind the best": behind,
+        "accuracy": with_errors("test_accuracy"),
+        "AUC": with_errors("test_auc"),
+        "Brier": with_errors("test_brier"),
+        "ECE": with_errors("test_ece"),
+        "log evidence": values("log_evidence", 1),
+        "P(model)": [(percent(p), "") for p in probability.tolist()],
+        "time to fit": [(seconds(s), "") for s in found["fit_seconds"].tolist()],
+    }
+
+
+def _loss_scale(comparison: Comparison) -> Scale:
+    """Scale of all whiskers but those of models far behind the best."""
+    found = [trial.test.log_likelihood for trial in comparison if np.isfinite(trial.test.log_likelihood.value)]
+    if not found:
+        return nice_scale([0.0, 1.0])
+    floor = found[0].value - FAR_IN_SE * found[0].standard_error
+    near = [e for e in found if not e.value < floor]
+    return nice_scale([-e.value + side * WHISKER_IN_SE * e.standard_error for e in near for side in (-1, 0, 1)])
+
+
+def _loss_mark(trial: Trial, scale: Scale, comparison: Comparison) -> Any:
+    loss, error = -trial.test.log_likelihood.value, trial.test.log_likelihood.standard_error
+    lower, upper = loss - WHISKER_IN_SE * error, loss + WHISKER_IN_SE * error
+    mark = Mark(loss, lower if lower < scale.high else nan, upper)
+    title = f"{trial.name}: log-loss {fixed(loss, 4)} on the held-out rows"
+    return whiskers([mark], scale, title, reference=-comparison.trials[0].test.log_likelihood.value)
+
+
+def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
+    """Columns with bars of their importance, the most important first."""
+    ranked = ranked_columns(study)
+    most = max((value for _, value in ranked), default=1.0)
+    return [
+        (shortened(name, MAX_NAME_LETTERS), bar(value / most, f"{name}: {number(value, 2)} nats"), number(value, 2))
+        for name, value in ranked
+    ]
+
+
+# -- effects -----------------------------------------------------------------------------------------------------------
+
+
+class Frame(NamedTuple):
+    """Classes drawn in all effect cards with their labels and colours, and the scale of probabilities.
+
+    ``base`` is the proportion of the positive class among all rows, NaN if several classes are drawn.
+    """
+
+    classes: list[int]
+    labels: list[str]
+    kinds: list[str]
+    upright: Scale
+    base: float
+
+
+def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
+    """One card per column, the most important first, all on one scale. Of two classes the positive one is drawn."""
+    ranked = [] if perf.is_prior_only else sorted(study.effects, key=lambda effect: -effect.importance)
+    K = len(perf.labels)
+    drawn = [1] if K == 2 else np.argsort(-study.counts, kind="stable")[:MAX_DRAWN_CLASSES].tolist()
+    tops = [float(np.nanmax(np.fmax(effect.mean, effect.upper)[:, drawn])) for effect in ranked]
+    frame = Frame(
+        drawn,
+        [perf.labels[k] for k in drawn],
+        [f"{colour(k, K)} c{i}" for i, k in enumerate(drawn)],
+        nice_scale([0.0, max(tops, default=1.0)], at_ticks=True),
+        float(study.counts[1] / study.counts.sum()) if K == 2 else nan,
+    )
+    cards = [_card(effect, frame) for effect in ranked[: N_VISIBLE_CARDS + N_FOLDED_CARDS]]
+    return {
+        "event": perf.event if K == 2 else "",
+        "cards": cards[:N_VISIBLE_CARDS],
+        "more": cards[N_VISIBLE_CARDS:],
+        "n_hidden": max(len(study.schema.inputs) - len(cards), 0) if cards else 0,
+        "legend": [] if K == 2 else list(zip([shortened(x, 28) for x in frame.labels], frame.kinds, strict=True)),
+        "has_bands": any(bool(np.isfinite(effect.lower).any()) for effect in ranked),
+        "is_crowded": len(drawn) > MAX_BANDS,
+    }
+
+
+def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
+    """Curve along numbers and dates; otherwise one row per level, the most frequent first."""
+    name = shortened(effect.column, MAX_NAME_LETTERS)
+    mean = effect.mean[:, frame.classes]
+    span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
+    card: dict[str, Any] = {"column": name, "caption": span if len(frame.classes) == 1 else ""}
+    x, density = _positions(effect), np.asarray(effect.share, dtype=np.float64)
+    if x is not None:
+        title = f"Probability {f'of {frame.labels[0]} ' if len(frame.classes) == 1 else ''}along {name}, {span}"
+        axis = axis_along(x, is_date=np.asarray(effect.values).dtype.kind == "M")
+        pairs = zip(frame.classes, frame.kinds, strict=True)
+        found = [Curve(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind) for k, kind in pairs]
+        return card | {"curve": curves(axis, found, density, frame.upright, title, reference=frame.base)}
+    rows = [_level_row(effect, g, frame) for g in np.argsort(-density, kind="stable").tolist()]
+    split = N_VISIBLE_LEVELS if len(rows) > N_VISIBLE_LEVELS + 1 else len(rows)  # a fold takes the room of one row
+    axis_picture = axis_row(frame.upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
+    more = rows[split : split + N_FOLDED_LEVELS]
+    return card | {"curve": None, "axis": axis_picture, "levels": rows[:split], "more_levels": more}
+
+
+def _positions(effect: Effect) -> Float | None:
+    """Values along a line, dates as days since 1970; None for levels and for a single value."""
+    values = np.asarray(effect.values)
+    if effect.kind in ("boolean", "categorical") or len(values) < 2:
+        return None
+    if values.dtype.kind == "M":
+        return np.asarray(values.astype("datetime64[s]").astype(np.float64) / 86400)
+    return values.astype(np.float64) if values.dtype.kind in "iuf" else None
+
+
+def _level_row(effect: Effect, g: int, frame: Frame) -> tuple[str, Any, str]:
+    value = effect.values[g]
+    is_flag = effect.kind == "boolean" and value in (0, 1)
+    name = ("yes" if value else "no") if is_flag else label_text(value)
+    marks, chances = [], []
+    for k, label, kind in zip(frame.classes, frame.labels, frame.kinds, strict=True):
+        mean, lower, upper = (float(x[g, k]) for x in (effect.mean, effect.lower, effect.upper))
+        marks.append(Mark(mean, lower, upper, kind))
+        chances.append(f"{label} {percent(mean)}")
+    picture = whiskers(marks, frame.upright, f"{name}: {', '.join(chances)}", reference=frame.base)
+    return shortened(name, 32), picture, percent(float(effect.share[g]))
+
+
+# -- calibration and decisions -----------------------------------------------------------------------------------------
+
+
+def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
+    """Reliability diagram, histogram of the predictions, and the same numbers as a table."""
+    P, codes = study.held_out.P, study.held_out.codes
+    curve = metrics.reliability(P, codes, level=study.level)
+    two = len(perf.labels) == 2
+    event = shortened(perf.event) if two else "the most probable class"
+    bins = zip(curve.predicted, curve.observed, curve.lower, curve.upper, curve.count, strict=True)
+    return {
+        "event": event,
+        "diagram": reliability_diagram(curve, f"Observed frequency of {event} against its predicted probability"),
+        "histogram": histogram(
+            P[:, 1] if two else P.max(axis=1),
+            f"Number of rows by predicted probability of {event}",
+            reliability_scale(curve),
+        ),
+        "bins": [
+            (percent(p), percent(seen), f"{percent(low)} to {percent(high)}", f"{n:,.0f}")
+            for p, seen, low, high, n in bins
+        ],
+    }
+
+
+def decisions_section(study: Study, perf: Performance) -> dict[str, Any]:
+    """Confusion matrix; a table of thresholds for two classes, recall and precision of each class for more."""
+    P, codes = study.held_out.P, study.held_out.codes
+    K = len(perf.labels)
+    counts = np.bincount(K * codes + P.argmax(axis=1), minlength=K * K).reshape(K, K)
+    scores, thresholds = [], []
+    if K > 2:
+        for k, label in enumerate(perf.labels):
+            n = counts[k].sum()
+            recall, precision = _fraction(counts[k, k], n), _fraction(counts[k, k], counts[:, k].sum())
+            scores.append((label, f"{n:,}", recall, precision))
+    elif not perf.is_prior_only:
+        p, is_event = P[:, 1], codes == 1
+        for threshold in thresholds_for(p):
+            flagged = p >= threshold
+            hits = (flagged & is_event).sum()
+            cost = number((1 - threshold) / threshold, 2)  # false alarms per missed case: (1 - p) / p
+            flagged_fraction, precision = _fraction(flagged.sum(), len(p)), _fraction(hits, flagged.sum())
+            thresholds.append((threshold, cost, flagged_fraction, precision, _fraction(hits, is_event.sum())))
+    return {
+        "confusion": [
+            (label, [(_fraction(n, row.sum()), int(n), round(10 * n / max(row.sum(), 1))) for n in row])
+            for label, row in zip(perf.labels, counts, strict=True)
+        ],
+        "thresholds": thresholds,
+        "scores": scores,
+    }
+
+
+def thresholds_for(p: Float) -> list[float]:
+    """Round thresholds near the quantiles of the predicted probabilities, and 0.5.
+
+    For a class with one row in a hundred, nearly all probabilities are below 0.1, and thresholds above would not
+    change any decision.
+
+    Examples
+    --------
+    >>> thresholds_for(np.linspace(0.0, 0.04, 1001) ** 1.5)  # at most 0.8 %
+    [0.0001, 0.0002, 0.001, 0.002, 0.005, 0.01, 0.5]
+    """
+    choices = np.array(ROUND_THRESHOLDS)
+    log_odds = np.log(choices / (1 - choices))
+    inside = np.clip(np.quantile(p, THRESHOLD_QUANTILES), choices[0], choices[-1])
+    nearest = np.abs(np.log(inside / (1 - inside))[:, None] - log_odds).argmin(axis=1)
+    return sorted({*choices[nearest].tolist(), 0.5})
+
+
+def _fraction(part: Any, whole: Any) -> str:
+    return percent(float(part / whole)) if whole else UNKNOWN
+
+
+# -- usage -------------------------------------------------------------------------------------------------------------
+
+
+def usage_section(study: Study, perf: Performance, written: datetime, model_path: str) -> dict[str, Any]:
+    """Snippets that load and apply this model, and what is needed to reproduce it."""
+    ending = PurePath(study.name).suffix.lower()
+    ending = ending if ending in READERS else ".csv"
+    classes = study.model.classes_  # in the model's order, whichever class the report is about
+    labels = [shortened(label, 20) for label in classes[:4]]
+    python = [
+        "import pandas as pd",
+        "import separatrix as sx",
+        "",
+        f"model = sx.load({model_path!r})",
+        READERS[ending],
+        f"P = model.predict_proba(rows)  # one column per class: {', '.join(labels)}{', ...' * (len(classes) > 4)}",
+        "predicted = model.predict(rows)",
+    ]
+    if getattr(study.model.estimator_, "predict_interval", None) is not None:
+        whose = f"of {labels[1]}" if len(classes) == 2 else "of each class"
+        python.append(
+            f"interval = model.predict_interval(rows, {study.level:g})  # lower and upper probability {whose}"
+        )
+    path = quote(model_path)
+    return {
+        "python": "\n".join(python),
+        "shell": f"separatrix predict {path} new{ending} -o out.csv\nseparatrix explain {path}",
+        "provenance": list(_provenance(study, perf, written)),
+    }
+
+
+def _provenance(study: Study, perf: Performance, written: datetime) -> Iterator[tuple[str, str]]:
+    yield "Table", study.name
+    yield "Target", study.target
+    rows = counted(study.n_rows, "row")
+    if perf.is_held_out:
+        fraction = f" ({percent(study.question.test_share)} of each class)" if study.question.test_share is not None else ""
+        rows += f"; models were compared on {counted(perf.n_rows, 'held-out row')}{fraction}"
+    yield "Rows", rows
+    if study.question.types:
+        yield "Types", ", ".join(f"{column}={kind}" for column, kind in study.question.types.items())
+    if study.positive is not None:
+        yield "Positive class", str(study.positive)
+    if study.question.seed is not None:
+        yield "Seed", str(study.question.seed)
+    if study.choice is not None:
+        yield "Model", study.choice.name
+    with np.printoptions(threshold=4, edgeitems=1):  # a prior may have hundreds of scales
+        yield "Estimator", shortened(" ".join(repr(study.model.estimator_).split()), MAX_ESTIMATOR_LETTERS)
+    yield "Intervals", percent(study.level)
+    if isfinite(study.seconds):
+        yield "Time taken", seconds(study.seconds)
+    yield "Written", written.strftime("%Y-%m-%d %H:%M %Z").strip()
+    yield "Versions", f"separatrix {version('separatrix')}, NumPy {np.__version__}, Python {platform.python_version()}"

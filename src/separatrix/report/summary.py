@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sentences of the report: the answer at its top, and the warnings with their remedies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.meta import enumerated
+from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance
+from separatrix.report.words import counted, fixed, percent, points, shortened
+from separatrix.study import Study
+
+N_TOP_COLUMNS = 3
+MAX_NAMED_CLASSES = 4  # in the first sentence
+MAX_LISTED_CLASSES = 6  # in a warning
+MIN_IMPORTANCE_NATS = 1e-9  # a column below this has no effect but rounding error
+MIN_ROWS_PER_CLASS = 30  # with fewer evaluated rows, proportions within a class have an error of ten points and more
+MAX_SURE_ECE = 0.04  # expected by chance; above it, the rows are too few to confirm good calibration
+SAME_SOURCE = "These results hold for data collected in the same way. If the source changes, validate the model again."
+
+
+# -- the answer --------------------------------------------------------------------------------------------------------
+
+
+def answer_sentences(study: Study, perf: Performance) -> list[str]:
+    """Sentences at the top: what is predicted from what, how well, and by which columns."""
+    if perf.is_prior_only:
+        return [_question(study, perf), _class_proportions(study, perf)]
+    calibration = [calibration_sentence(perf)] if perf.r2 > 0 else []  # irrelevant if nothing was learned
+    sentences = [_question(study, perf), _quality(study, perf), *calibration]
+    names = [shortened(name, 32) for name, _ in ranked_columns(study)[:N_TOP_COLUMNS]]
+    if names:
+        subject = "columns are" if len(names) > 1 else "column is"
+        sentences.append(f"The most influential {subject} {enumerated(names)}.")
+    return sentences
+
+
+def _question(study: Study, perf: Performance) -> str:
+    target, columns = shortened(study.target), counted(len(study.schema.inputs), "column")
+    names = [shortened(label, 28) for label in perf.labels]
+    if perf.is_one_of_many or len(names) > MAX_NAMED_CLASSES:
+        predicted = f"the probability of each of the {counted(perf.n_classes, 'class')} of {target}"
+    elif len(names) == 2:
+        predicted = f"the probability that {target} is {names[1]} (rather than {names[0]})"
+    else:
+        predicted = f"the probability of each class of {target} ({enumerated(names)})"
+    sentence = f"This model predicts {predicted} from {columns}."
+    if perf.n_trained:
+        sentence += f" It was fitted on {counted(perf.n_trained, 'row')}."
+    if perf.is_one_of_many:
+        sentence += f" This report is about {names[1]} against all other classes."
+    return sentence
+
+
+def _quality(study: Study, perf: Performance) -> str:
+    """Accuracy and explained uncertainty. After a comparison, a copy fitted without the held-out rows is evaluated."""
+    if not perf.is_held_out:
+        rows = f"On the {perf.evaluated_rows}, which may include rows it was fitted on, it"
+    else:
+        few = ", too few to judge a model," if perf.n_rows < MIN_ROWS_TO_JUDGE else ""
+        copy = f" a copy fitted on the other {counted(study.n_train, 'row')}" if study.n_train is not None else " it"
+        rows = f"On {perf.evaluated_rows}{few or ','}{copy}"
+    baseline = f"{perf.baseline} ({percent(perf.baseline_accuracy)})"
+    if perf.accuracy.value <= perf.baseline_accuracy + 2 * perf.accuracy.standard_error:
+        against = f"hardly better than {baseline}"
+    else:
+        against = f"better than {baseline}"
+    sentence = f"{rows} had an accuracy of {percent(perf.accuracy.value)}, {against}."
+    if perf.n_rows < MIN_ROWS_TO_JUDGE:
+        return sentence
+    if not perf.r2 > 0:
+        return f"{sentence} Its probabilities are no better than the class proportions: do not act on them."
+    return (
+        f"{sentence} It explains {percent(perf.r2)} of the uncertainty left by the class proportions (McFadden's R²)."
+    )
+
+
+def _class_proportions(study: Study, perf: Performance) -> str:
+    """Sentence about a model that uses no column."""
+    proportion = study.counts / study.counts.sum()
+    k = 1 if len(perf.labels) == 2 else perf.largest
+    largest = "" if len(perf.labels) == 2 else ", the largest class,"
+    predicted = f"{shortened(perf.labels[k], 28)}{largest} has probability {percent(float(proportion[k]))}"
+    if study.comparison is None:
+        return f"It uses no column and predicts the class proportions for every row: {predicted}."
+    return (
+        f"No model did better than the class proportions, so it predicts them for every row: {predicted}. The columns "
+        "contain little or no information about the target, so individual cases cannot be decided from them."
+    )
+
+
+def calibration_sentence(perf: Performance) -> str:
+    """Whether the probabilities agree with the observed frequencies."""
+    if perf.is_prior_only:
+        return "Every row has the same probabilities, the class proportions, which are correct on average only."
+    if perf.n_rows < MIN_ROWS_TO_JUDGE:
+        return f"Calibration cannot be assessed on {perf.evaluated_rows}."
+    error, by_chance = f"{100 * perf.ece.value:.1f} percentage points", points(perf.ece_if_calibrated)
+    expected = f"{by_chance} are expected from chance alone on {counted(perf.n_rows, 'row')}"
+    if perf.is_calibrated and perf.ece_if_calibrated > MAX_SURE_ECE:
+        return (
+            f"No miscalibration was detected, but {counted(perf.n_rows, 'row')} are too few to be sure: the average "
+            f"error is {error}, and {by_chance} are expected from chance alone."
+        )
+    if perf.is_calibrated:
+        return f"Its probabilities are well calibrated: the average error is {error}, and {expected}."
+    side = "overconfident" if perf.excess_confidence > 0 else "underconfident"
+    overall = f" On average the model is {side}." if abs(perf.excess_confidence) > 0.01 else ""
+    return f"Its probabilities are poorly calibrated: the average error is {error}, but only {expected}.{overall}"
+
+
+def ranked_columns(study: Study) -> list[tuple[str, float]]:
+    """Columns with an effect on the probabilities and their importance, the most important first."""
+    found = [(effect.column, effect.importance) for effect in study.effects if effect.importance > MIN_IMPORTANCE_NATS]
+    return sorted(found, key=lambda item: -item[1])
+
+
+def headline_figures(perf: Performance) -> list[tuple[str, str, str]]:
+    """Name, value and comparison of the four figures in large type."""
+    ranking = "0.5 is guessing, 1 is perfect" + ("" if len(perf.labels) == 2 else "; mean over pairs of classes")
+    return [
+        ("accuracy", percent(perf.accuracy.value), f"{percent(perf.baseline_accuracy)} for {perf.baseline}"),
+        ("log-loss", fixed(perf.log_loss.value), f"{fixed(perf.baseline_loss)} for the class proportions"),
+        ("area under the ROC curve", fixed(perf.auc.value), ranking),
+        ("calibration error", points(perf.ece.value), f"{points(perf.ece_if_calibrated)} expected by chance"),
+    ]
+
+
+# -- warnings ----------------------------------------------------------------------------------------------------------
+
+
+class Heading(NamedTuple):
+    """Title of a kind of warning, its remedy, and whether it belongs at the top of the report."""
+
+    title: str
+    remedy: str = ""
+    is_severe: bool = False
+
+
+class Warned(NamedTuple):
+    """One warning under its heading; the remedy is empty if a later warning of the same heading states it."""
+
+    heading: Heading
+    text: str
+    remedy: str
+
+
+# By topic of a note, the most severe first. The report itself finds "calibration" and "few of a class".
+HEADINGS = {
+    "nothing beats the shares": Heading(
+        "No better than the class proportions",
+        "Do not act on individual probabilities. Look for columns that contain more information about the target.",
+        is_severe=True,
+    ),
+    "separation": Heading(
+        "Separation",
+        "Check the named columns: one of them may reveal the answer, or may only be known afterwards. If it is "
+        "legitimate, trust the sign of its weight but not its size, which is set by the prior.",
+        is_severe=True,
+    ),
+    "approximation": Heading(
+        "Approximation",
+        "Treat intervals as rough. More rows, fewer columns or "
+        "BayesianLogisticRegression(approximation='importance') make them accurate.",
+        is_severe=True,
+    ),
+    "convergence": Heading(
+        "Not converged", "Remove redundant columns, or allow more iterations, and fit again.", is_severe=True
+    ),
+    "calibration": Heading(
+        "Calibration",
+        "Use the probabilities to rank rows, or recalibrate them before using their values. Check whether the "
+        "evaluated rows differ from the training rows.",
+        is_severe=True,
+    ),
+    "imbalance": Heading(
+        "Class imbalance",
+        "Do not judge the model by accuracy. Decide by the costs of each error: see the section on decisions.",
+        is_severe=True,
+    ),
+    "few rows": Heading(
+        "Few rows", "Rely on the intervals, and collect more rows before much depends on this model.", is_severe=True
+    ),
+    "few of a class": Heading(
+        "Few rows of a class", "Recall and precision of these classes are imprecise.", is_severe=True
+    ),
+    "collinear": Heading(
+        "Redundant columns",
+        "Predictions are not affected; the weights of these columns share one effect and should not be read alone.",
+    ),
+    "new values": Heading("New values", "Predictions for such rows rely on the other columns."),
+    "missing": Heading(
+        "Missing values",
+        "The model treats a missing value as information. Make sure that values of new rows are missing for the same "
+        "reasons.",
+    ),
+    "dropped": Heading(
+        "Dropped columns",
+        "If a column should be used, set its type: --types COLUMN=categorical, or TableClassifier(types={...}).",
+    ),
+    "many classes": Heading(
+        "Many classes", "Check that the target is correct: a classifier does not use the order of numbers."
+    ),
+    "rare class": Heading("Classes left out", "Collect more rows of them, or merge them with a similar class."),
+    "unlabelled": Heading("Rows without a label"),
+    "sampled": Heading("Sampling"),
+    "tuning": Heading("Prior"),
+    "separation not checked": Heading("Separation"),
+    "effects": Heading("Effects"),
+}
+OTHER_HEADING = Heading("Note")
+HEADING_ORDER = [*HEADINGS.values(), OTHER_HEADING]
+OTHER_MODEL_TOPICS = ("failure", "other model")  # shown next to the comparison table
+
+
+def warnings_on(study: Study, perf: Performance) -> list[Warned]:
+    """All warnings, the most severe first; each remedy once, after the last sentence of its heading."""
+    found = [(HEADINGS.get(topic, OTHER_HEADING), text) for topic, text in _topics(study, perf)]
+    found.sort(key=lambda item: HEADING_ORDER.index(item[0]))
+    last = {heading: i for i, (heading, _) in enumerate(found)}
+    return [Warned(heading, text, heading.remedy * (last[heading] == i)) for i, (heading, text) in enumerate(found)]
+
+
+def main_caveat(warned: list[Warned]) -> str:
+    """Most severe warning with its remedy, for the top of the report."""
+    first = next((item for item in warned if item.heading.is_severe), None)
+    return SAME_SOURCE if first is None else f"{first.text} {first.heading.remedy}"
+
+
+def passed_checks(study: Study, perf: Performance) -> str:
+    """Sentence on the checks that found nothing; checks that were not made are not listed."""
+    found = {topic for topic, _ in _topics(study, perf)}
+    checks = {"few of a class": f"classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}"}
+    if perf.n_rows >= MIN_ROWS_TO_JUDGE:
+        checks["nothing beats the shares"] = "probabilities no better than the class proportions"
+        checks["calibration"] = "a calibration error larger than chance explains"
+    if study.separation != "unknown":
+        checks["separation"] = "a hyperplane that separates the classes"
+    if isinstance(study.model.estimator_, BayesianLogisticRegression):
+        checks["approximation"] = "a poor approximation of the posterior"
+    passed = [problem for topic, problem in checks.items() if topic not in found]
+    return f"Checks that found no problem: {enumerated(passed)}." if passed else ""
+
+
+def _topics(study: Study, perf: Performance) -> list[tuple[str, str]]:
+    """Topics and sentences of the study's notes, then those that follow from the evaluated rows."""
+    noted = [(str(note.topic), note.text) for note in study.notes if note.topic not in OTHER_MODEL_TOPICS]
+    topics = {topic for topic, _ in noted}
+    return noted + [(topic, text) for topic, text in _from_performance(study, perf) if topic not in topics]
+
+
+def _from_performance(study: Study, perf: Performance) -> Iterator[tuple[str, str]]:
+    if not perf.r2 > 0:
+        yield (
+            "nothing beats the shares",
+            f"On {perf.evaluated}, the probabilities are no better than the class proportions.",
+        )
+    if not perf.is_calibrated:
+        yield (
+            "calibration",
+            f"The average calibration error is {points(perf.ece.value)}; {points(perf.ece_if_calibrated)} are expected "
+            "from chance alone.",
+        )
+    n_rows = [int((study.held_out.codes == k).sum()) for k in range(len(perf.labels))]
+    few = [
+        f"{shortened(label, 28)} ({n:,})"
+        for label, n in zip(perf.labels, n_rows, strict=True)
+        if n < MIN_ROWS_PER_CLASS
+    ]
+    if few:
+        more = [counted(len(few) - MAX_LISTED_CLASSES, "other")] if len(few) > MAX_LISTED_CLASSES else []
+        listed = enumerated([*few[:MAX_LISTED_CLASSES], *more])
+        yield "few of a class", f"Classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}: {listed}."

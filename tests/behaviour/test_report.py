@@ -1,0 +1,818 @@
+"""The report of a study: what it says, that it is one safe document, and that a browser shows it."""
+
+import base64
+import hashlib
+import math
+import re
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precision_score, recall_score, roc_auc_score
+
+import separatrix as sx
+from separatrix.datasets import make_mixed_types
+from separatrix.report import performance_of, positive_view, render, write_report
+from separatrix.report.document import TEMPLATES
+from separatrix.report.sections import (
+    N_FOLDED_CARDS,
+    N_VISIBLE_CARDS,
+    colour,
+    data_section,
+    decisions_section,
+    effects_section,
+    models_section,
+    thresholds_for,
+    usage_section,
+)
+from separatrix.report.summary import (
+    HEADINGS,
+    OTHER_MODEL_TOPICS,
+    SAME_SOURCE,
+    answer_sentences,
+    calibration_sentence,
+    main_caveat,
+    passed_checks,
+    ranked_columns,
+    warnings_on,
+)
+from separatrix.report.weights import merge_two_levels, steps_of, weights_section
+from separatrix.report.words import SPACE, fixed, percent
+from separatrix.study import Coefficient, Effect, HeldOut, Note, TableClassifier, Topic, conduct, examine, explain
+
+HOSTILE = "<script>alert(\"x\")</script> & 'quoted' {{ 7 * 7 }} 🦞"
+FAST = ["prior only", "naive Bayes", "logistic (Bayesian)"]
+WHEN = datetime(2024, 5, 6, 7, 8, tzinfo=UTC)
+SECTIONS = ["data", "models", "model", "effects", "calibration", "decisions", "warnings", "use", "provenance"]
+VOID = {"meta", "input", "br", "link", "hr"}
+STUDIES = ["study_of_two", "study_of_five", "study_without_weights", "hostile_study"]
+
+
+def customers(n, seed):
+    """Table with missing values, an id to be dropped, and columns of four kinds."""
+    table, y = make_mixed_types(n, as_frame=True, missing=0.05, rng=seed)
+    joined = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(n) * 2, unit="D")
+    return table.assign(customer=y, customer_id=[f"c{i:05d}" for i in range(n)], joined=joined)
+
+
+@pytest.fixture(scope="module")
+def study_of_two():
+    return conduct(customers(600, 0), "customer", name="customers.csv", models=FAST)
+
+
+@pytest.fixture(scope="module")
+def study_of_new_rows(study_of_two):
+    """The same model on rows that it may or may not have been fitted on."""
+    return examine(study_of_two.model, customers(50, 9), "customer")
+
+
+@pytest.fixture(scope="module")
+def study_of_five():
+    rng = np.random.default_rng(5)
+    codes = rng.integers(5, size=240)
+    table = pd.DataFrame(
+        {
+            "size": codes + rng.normal(size=240),
+            "weight": rng.normal(size=240) - 0.7 * codes,
+            "colour": np.array(["red", "green", "blue", "teal"])[(codes + rng.integers(3, size=240)) % 4],
+            "species": np.array(["setosa", "versicolor", "virginica", "pallida", "one with a long name"])[codes],
+        }
+    )
+    return conduct(table, "species", name="irises.parquet", models=["logistic (Bayesian)"])
+
+
+@pytest.fixture(scope="module")
+def study_without_weights():
+    return conduct(customers(300, 1), "customer", models=["naive Bayes"])
+
+
+@pytest.fixture(scope="module")
+def hostile_study():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=200)
+    table = pd.DataFrame(
+        {
+            HOSTILE: x,
+            "w" * 300: rng.normal(size=200),
+            "level": np.array([HOSTILE, "</style>", "b" * 200])[rng.integers(3, size=200)],
+            "<b>target</b>": np.where(x + rng.normal(size=200) > 0, HOSTILE, "a&b<c>" + "long" * 60),
+        }
+    )
+    return conduct(table, "<b>target</b>", name=HOSTILE, models=["logistic (Bayesian)"])
+
+
+def with_predictions(study, P):
+    held = study.held_out
+    return replace(study, held_out=HeldOut(held.codes[: len(P)], P, held.classes), notes=())
+
+
+def too_sure(study):
+    """Predictions that are wrong half of the time, with probability 0.99."""
+    n = len(study.held_out.codes)
+    return with_predictions(study, np.where(np.arange(n)[:, None] % 2 == [0, 1], 0.99, 0.01))
+
+
+def answer(study):
+    return " ".join(answer_sentences(study, performance_of(study))).replace(SPACE, " ")
+
+
+# -- performance and the positive class --------------------------------------------------------------------------------
+
+
+def test_metrics_agree_with_scikit_learn(study_of_two):
+    perf, P, codes = performance_of(study_of_two), study_of_two.held_out.P, study_of_two.held_out.codes
+    assert perf.log_loss.value == pytest.approx(log_loss(codes, P))
+    assert perf.accuracy.value == pytest.approx(accuracy_score(codes, P.argmax(axis=1)))
+    assert perf.auc.value == pytest.approx(roc_auc_score(codes, P[:, 1]))
+    proportions = np.tile(study_of_two.counts / study_of_two.counts.sum(), (len(codes), 1))
+    assert perf.baseline_loss == pytest.approx(log_loss(codes, proportions))
+    baseline = performance_of(with_predictions(study_of_two, proportions))
+    assert baseline.r2 == pytest.approx(0)
+    assert baseline.is_calibrated
+    sure = performance_of(too_sure(study_of_two))
+    assert not sure.is_calibrated
+    assert sure.excess_confidence > 0.1
+
+
+@pytest.fixture
+def common(study_of_two):
+    """Study whose second class is the more frequent one."""
+    return replace(study_of_two, counts=np.array([10, 90]))
+
+
+def test_the_rarer_or_the_named_of_two_classes_comes_second(common, study_of_five):
+    view = positive_view(common)
+    assert view.classes.tolist() == ["stays", "leaves"]
+    assert view.counts.tolist() == [90, 10]
+    held = view.held_out
+    np.testing.assert_array_equal(held.classes[held.codes], common.held_out.classes[common.held_out.codes])
+    np.testing.assert_array_equal(held.P[:, 1], common.held_out.P[:, 0])
+    assert positive_view(replace(common, positive="stays")).classes.tolist() == ["leaves", "stays"]
+    assert positive_view(study_of_five) is study_of_five
+    assert positive_view(view) is view
+
+
+def test_weights_and_effects_change_sides_with_the_class(common):
+    view = positive_view(common)
+    for before, after in zip(common.coefficients, view.coefficients, strict=True):
+        assert (after.label, after.weight, after.per_spread) == ("leaves", -before.weight, -before.per_spread)
+        assert after.lower == -before.upper <= after.weight <= after.upper == -before.lower
+    for before, after in zip(common.effects, view.effects, strict=True):
+        np.testing.assert_allclose(after.mean[:, 1], 1 - before.mean[:, 1], atol=1e-12)
+        assert (after.lower <= after.upper).all()
+        assert after.importance == before.importance
+    one, other = performance_of(common), performance_of(view)
+    for name in ("accuracy", "log_loss", "auc"):
+        assert getattr(one, name).value == pytest.approx(getattr(other, name).value)
+
+
+def test_one_of_five_classes_is_compared_with_all_others(study_of_five):
+    study = replace(study_of_five, positive="pallida")
+    view, k = positive_view(study), study.classes.tolist().index("pallida")
+    assert view.classes.tolist() == ["not pallida", "pallida"]
+    assert view.counts.tolist() == [study.n_rows - study.counts[k], study.counts[k]]
+    np.testing.assert_array_equal(view.held_out.codes, study.held_out.codes == k)
+    np.testing.assert_allclose(view.held_out.P.sum(axis=1), 1)
+    perf = performance_of(view)
+    assert perf.auc.value == pytest.approx(roc_auc_score(study.held_out.codes == k, study.held_out.P[:, k]))
+    assert view.coefficients == tuple(c for c in study.coefficients if c.label == "pallida")
+    for before, after in zip(study.effects, view.effects, strict=True):
+        np.testing.assert_array_equal(after.mean[:, 1], before.mean[:, k])
+        np.testing.assert_array_equal(after.lower[:, 1], before.lower[:, k])
+        assert (after.lower[:, 0] <= after.upper[:, 0]).all()
+    page = " ".join(render(study).split())
+    assert "about pallida against all other classes" in page
+    assert "Odds are those of pallida against the geometric mean of all classes." in page
+    assert "virginica" in page  # in the section on the data
+    assert "Positive class" in page
+
+
+@pytest.mark.parametrize(("fraction", "baseline"), [(0.1, "predicting not pallida"), (0.9, "predicting pallida")])
+def test_the_accuracy_baseline_predicts_the_larger_side(study_of_five, fraction, baseline):
+    k = study_of_five.classes.tolist().index("pallida")
+    counts = np.full(5, (1000 - 1000 * fraction) / 4)
+    counts[k] = 1000 * fraction
+    perf = performance_of(positive_view(replace(study_of_five, positive="pallida", counts=counts)))
+    assert perf.baseline.endswith(baseline)
+    is_named = study_of_five.held_out.codes == k
+    assert perf.baseline_accuracy == pytest.approx(np.mean(is_named if fraction > 0.5 else ~is_named))
+
+
+# -- the answer and the warnings ---------------------------------------------------------------------------------------
+
+
+def test_the_answer_names_accuracy_rows_and_the_most_influential_columns(study_of_two, study_of_five):
+    text, perf = answer(study_of_two), performance_of(study_of_two)
+    assert percent(perf.accuracy.value).replace(SPACE, " ") in text
+    assert percent(perf.r2).replace(SPACE, " ") in text
+    assert all(name in text for name, _ in ranked_columns(study_of_two)[:3])
+    assert f"{study_of_two.n_test} held-out rows, a copy fitted on the other {study_of_two.n_train} rows" in text
+    assert "fitted on 600 rows" in text
+    assert "each of the 5 classes" in answer(study_of_five)
+
+
+def test_rows_that_may_have_been_used_for_fitting_are_not_called_held_out(study_of_new_rows):
+    assert "50 rows of this table, which may include rows it was fitted on" in answer(study_of_new_rows)
+    assert "held-out" not in render(replace(study_of_new_rows, notes=()))
+
+
+def test_a_model_without_skill_is_not_praised(study_of_two):
+    study = with_predictions(study_of_two, np.tile([0.9, 0.1], (study_of_two.n_test, 1)))
+    assert "do not act on them" in answer(study)
+    assert "no better than the class proportions" in main_caveat(warnings_on(study, performance_of(study)))
+
+
+def test_the_class_proportions_alone_are_not_praised():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"x": rng.normal(size=200), "y": rng.permutation(np.repeat(["a", "b"], [150, 50]))})
+    study = conduct(table, "y", models=["prior only"])
+    text = answer(study)
+    assert "little or no information" in text
+    assert "25 %" in text
+    page = render(study)
+    assert "well calibrated" not in page
+    assert "Choosing a threshold" not in page
+    assert "No column has an effect" in page
+
+
+def test_three_rows_are_too_few_to_judge(study_of_two):
+    few = with_predictions(study_of_two, study_of_two.held_out.P[:3])
+    assert "3 held-out rows, too few to judge" in answer(few)
+    assert "cannot be assessed" in calibration_sentence(performance_of(few))
+
+
+@pytest.mark.parametrize(
+    ("ece", "by_chance", "excess", "expected"),
+    [
+        (0.05, 0.06, 0.0, "too few to be sure"),
+        (0.005, 0.006, 0.0, "well calibrated"),
+        (0.1, 0.006, -0.1, "underconfident"),
+    ],
+)
+def test_calibration_is_judged_against_chance(study_of_two, ece, by_chance, excess, expected):
+    perf = performance_of(study_of_two)
+    changes = {"ece": perf.ece._replace(value=ece), "ece_if_calibrated": by_chance, "excess_confidence": excess}
+    assert expected in calibration_sentence(replace(perf, **changes))
+
+
+def test_warnings_are_sorted_by_severity_and_state_each_remedy_once(study_of_two):
+    notes = Note("dropped", "a: constant."), Note("dropped", "b: an id."), Note("separation", "x separates them.")
+    study = replace(study_of_two, notes=(*notes, Note("other model", "naive Bayes: a column is collinear.")))
+    found = warnings_on(study, performance_of(study))
+    assert [item.heading.title for item in found] == ["Separation", "Dropped columns", "Dropped columns"]
+    assert [bool(item.remedy) for item in found] == [True, False, True]
+    assert main_caveat(found).startswith("x separates them.")
+    assert main_caveat(found[1:]) == SAME_SOURCE
+    assert set(get_args(Topic)) <= {*HEADINGS, *OTHER_MODEL_TOPICS, "warning"}
+
+
+def test_the_evaluated_rows_add_warnings(study_of_two):
+    study = too_sure(study_of_two)
+    titles = [item.heading.title for item in warnings_on(study, performance_of(study))]
+    assert titles[:2] == ["No better than the class proportions", "Calibration"]
+    held = study_of_two.held_out
+    few = np.concatenate([np.flatnonzero(held.codes == k)[:20] for k in (0, 1)])
+    study = replace(study_of_two, held_out=HeldOut(held.codes[few], held.P[few], held.classes), notes=())
+    found = {item.heading.title: item.text for item in warnings_on(study, performance_of(study))}
+    assert "leaves (20) and stays (20)" in found["Few rows of a class"]
+
+
+def test_separation_is_a_warning_and_otherwise_a_passed_check(study_of_two, study_without_weights):
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.uniform(-2, -0.5, 60), rng.uniform(0.5, 2, 60)])
+    dates = [f"on the {i:04d}th day" for i in range(120)]
+    table = pd.DataFrame({"x": x, "separation_date": dates, "y": np.where(x > 0, "yes", "no")})
+    separated = conduct(table, "y", models=["logistic (Bayesian)"])
+    perf = performance_of(separated)
+    titles = {item.text.partition(" ")[0]: item.heading.title for item in warnings_on(separated, perf)}
+    assert titles["separation_date"] == "Dropped columns"
+    assert "Separation" in titles.values()
+    assert "separates" not in passed_checks(separated, perf)
+    quiet = replace(study_of_two, notes=(), separation="overlapping")
+    assert "hyperplane that separates" in passed_checks(quiet, performance_of(quiet))
+    unchecked = replace(study_without_weights, separation="unknown")
+    assert not re.search("approximation|hyperplane", passed_checks(unchecked, performance_of(unchecked)))
+
+
+# -- data, models, weights, effects ------------------------------------------------------------------------------------
+
+
+def test_the_data_section_lists_every_column_once_and_classes_by_size(study_of_two, study_of_five):
+    data = data_section(study_of_two)
+    assert {column for column, *_ in data["columns"]} == set(study_of_two.schema.inputs)
+    assert [column for column, _ in data["dropped"]] == ["customer_id"]
+    features = {column: text for column, *_, text in data["columns"]}
+    assert features["charge"] == "2 features: value and missing indicator"
+    assert features["contract"].startswith("3 features: ")
+    assert "contract=" not in features["contract"]
+    counts = [int(n) for *_, n in data_section(study_of_five)["classes"]]
+    assert counts == sorted(study_of_five.counts.tolist(), reverse=True)
+    assert len({colour(k, 20) for k in range(20)}) == 20
+    assert colour(1, 2) == colour(0, 3) == "k0"
+
+
+def test_the_model_table_shows_the_comparison(study_of_two):
+    models = models_section(study_of_two)
+    column = {head: [cells[i][0] for _, _, cells in models["rows"]] for i, head in enumerate(models["heads"])}
+    trials = list(study_of_two.comparison)
+    assert models["chosen"] == study_of_two.choice.name
+    assert column["accuracy"] == [fixed(trial.test.accuracy.value, 3) for trial in trials]
+    assert column["log-loss"] == [fixed(-trial.test.log_likelihood.value, 4) for trial in trials]
+    assert column["behind the best"][0] == "best"
+    assert all(float(value) >= 0 for value in column["behind the best"][1:])
+    assert not set(column["P(model)"]) & {percent(0.0), percent(1.0)}
+
+
+def test_weights_are_sorted_and_steps_of_curves_come_last(study_of_two, study_of_five, study_without_weights):
+    steep = Coefficient("tenure", "tenure from 3 to 9", "stays", 9.0, 8.0, 10.0, 9.0)
+    study = replace(study_of_two, coefficients=(steep, *study_of_two.coefficients))
+    view = weights_section(study, performance_of(study))
+    ranked = sorted(study_of_two.coefficients, key=lambda c: -abs(c.per_spread))
+    assert [row["name"] for row in view["rows"] + view["more"]] == [*(c.name for c in ranked), "tenure from 3 to 9"]
+    assert view["curved"] == "tenure"
+    assert f"{study.model.estimator_.effective_parameters_:.3g}" in view["evidence"]
+    five = weights_section(study_of_five, performance_of(study_of_five))
+    assert all(row["label"] for row in five["rows"])
+    assert weights_section(study_without_weights, performance_of(study_without_weights))["axis"] is None
+
+
+def test_weights_are_shown_as_factors_and_the_weakest_of_500_are_left_out(study_of_two):
+    def shown(*coefficients):
+        study = replace(study_of_two, coefficients=coefficients)
+        return weights_section(study, performance_of(study))
+
+    view = shown(Coefficient("tenure", "tenure", "stays", 0.02, 0.01, 0.03, 0.02 * 9.0))
+    expected = f"× {math.exp(0.2):.3g} ({math.exp(0.1):.3g} to {math.exp(0.3):.3g}) for +10"
+    assert view["rows"][0]["effect"] == expected
+    view = shown(Coefficient("joined", "joined: month (cos)", "stays", 0.5, 0.4, 0.6, 0.3))
+    assert view["rows"][0]["effect"] == "weight 0.5 (0.4 to 0.6)"
+    view = shown(Coefficient("tenure", "tenure", "stays", 0.0, -1.0, 1.0, 0.0))
+    assert "whisker" not in view["rows"][0]["mark"]
+    view = shown(*(Coefficient("tenure", "tenure", "stays", w, w, w, w) for w in range(1, 501)))
+    assert len(view["rows"]) + len(view["more"]) + view["n_hidden"] == 500
+    for size in (1e-3, 0.05, 0.3, 1.0, 3.0, 12.0, 300.0):
+        axis = shown(Coefficient("tenure", "tenure", "stays", size, size, size, size))["axis"]
+        words = re.findall(r"<text[^>]*>([^<]*)<", axis)
+        assert {w[1:] for w in words if w[0] == "÷"} == {w[1:] for w in words if w[0] == "×"}
+        assert "1" in words
+        assert len(words) <= 9
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "spread", "size", "words"),
+    [
+        ("tenure", "tenure", 37.0, 50.0, "for +50"),
+        ("tenure", "tenure", 13.6, 10.0, "for +10"),
+        ("charge", "charge", 0.03, 0.02, "for +0.02"),
+        ("contract", "contract=yearly", 0.4, 1.0, "vs. the average level"),
+        ("paperless", "paperless", 0.5, 1.0, "for yes vs. no"),
+        ("charge", "charge is missing", 0.2, 1.0, "if missing, vs. an average value"),
+        ("joined", "joined: days", 350.0, 500.0, "for +500 days"),
+        ("joined", "joined: days", 0.9, 1.0, "for +1 day"),
+        ("joined", "joined: month (cos)", 0.7, 1.0, ""),
+        ("tenure", "tenure from 3 to 9", 0.4, 1.0, "over this range"),
+    ],
+)
+def test_a_step_is_a_round_number_near_the_standard_deviation(study_of_two, column, name, spread, size, words):
+    weight = Coefficient(column, name, "stays", 0.02, 0.01, 0.03, 0.02 * spread)
+    assert steps_of([weight], study_of_two.schema, ())[name] == (size, words)
+
+
+def test_whole_numbers_have_steps_of_at_least_1_and_similar_columns_share_a_step(study_of_two):
+    def weight(name, spread):
+        return Coefficient(name, name, "stays", 0.02, 0.01, 0.03, 0.02 * spread)
+
+    blank = np.zeros((6, 2))
+    whole = Effect("calls", "number", np.arange(6.0), blank, blank, blank, np.ones(6), 1.0)
+    assert steps_of([weight("calls", 0.3)], study_of_two.schema, [whole])["calls"].size == 1
+    assert steps_of([weight("calls", 0.3)], study_of_two.schema, ())["calls"].size == 0.2
+    steps = steps_of([weight("tenure", 1.3), weight("charge", 1.6), weight("calls", 40.0)], study_of_two.schema, ())
+    assert steps["tenure"].size == steps["charge"].size
+    assert steps["calls"].size == 50.0
+
+
+def test_two_levels_become_one_weight_with_the_interval_of_their_difference():
+    rng = np.random.default_rng(4)
+    sex = np.where(rng.random(800) < 0.3, "Female", "Male")
+    x = rng.normal(size=800)
+    y = rng.random(800) < 1 / (1 + np.exp(-x + 0.9 * (sex == "Female")))
+    model = TableClassifier(types={"sex": "categorical"}).fit(pd.DataFrame({"x": x, "sex": sex}), y)
+    schema = model.encoder_.schema_
+    raw = dict(zip(schema.columns, model.estimator_.coef_[0], strict=True))
+    found = {c.name: c for c in merge_two_levels(explain(model), schema)}
+    assert sorted(found) == ["sex=Female", "x"]
+    one, place = found["sex=Female"], list(schema.columns)
+    assert one.weight == pytest.approx(raw["sex=Female"] - raw["sex=Male"])
+    posterior = model.estimator_.posterior_
+    difference = np.zeros(len(posterior.mean))
+    difference[place.index("sex=Female")], difference[place.index("sex=Male")] = 1.0, -1.0
+    draws = posterior.sample(20_000, np.random.default_rng(0)) @ difference
+    assert (one.upper - one.lower) / 3.92 == pytest.approx(draws.std(), rel=0.03)
+    assert one.per_spread / one.weight == pytest.approx(math.sqrt(np.mean(sex == "Female") * np.mean(sex == "Male")))
+    assert steps_of(found.values(), schema, ())["sex=Female"].words == "for Female vs. Male"
+
+
+def effect(kind, values, importance=1.0):
+    G = len(values)
+    P = np.linspace(0.1, 0.8, G)
+    mean = np.column_stack([1 - P, P])
+    return Effect("x", kind, np.asarray(values), mean, mean - 0.05, mean + 0.05, np.arange(G) / G, importance)
+
+
+def test_effects_are_curves_for_numbers_and_dates_and_rows_otherwise(study_of_two):
+    dates = np.datetime64("2020-01-01") + np.arange(5) * 90
+    kinds = [effect("number", [1.0, 2.0]), effect("date", dates), effect("boolean", [0, 1])]
+    kinds += [effect("categorical", [f"level {g}" for g in range(30)])]
+    study = replace(study_of_two, effects=tuple(kinds))
+    cards = effects_section(study, performance_of(study))["cards"]
+    assert [card["curve"] is not None for card in cards] == [True, True, False, False]
+    assert [level for level, *_ in cards[2]["levels"]] == ["yes", "no"]
+    assert cards[3]["levels"][0][0] == "level 29"  # the most frequent
+    assert 0 < len(cards[3]["levels"]) < 10
+    assert len(cards[3]["levels"]) + len(cards[3]["more_levels"]) == 30
+
+
+def test_effects_are_sorted_by_importance_and_limited_in_number(study_of_two, study_of_five, study_without_weights):
+    two, five = (effects_section(study, performance_of(study)) for study in (study_of_two, study_of_five))
+    ranked = sorted(study_of_two.effects, key=lambda e: -e.importance)
+    assert [card["column"] for card in two["cards"]] == [e.column for e in ranked]
+    assert (two["event"], two["legend"], two["has_bands"]) == ("stays", [], True)
+    assert (five["event"], len(five["legend"])) == ("", 5)
+    curve = next(card["curve"] for card in five["cards"] if card["curve"])
+    assert curve.count('class="line ') == 5
+    assert not effects_section(study_without_weights, performance_of(study_without_weights))["has_bands"]
+    many = replace(study_of_two, effects=tuple(effect("number", [1.0, 2.0], i) for i in range(60)))
+    view = effects_section(many, performance_of(many))
+    assert (len(view["cards"]), len(view["more"])) == (N_VISIBLE_CARDS, N_FOLDED_CARDS)
+
+
+# -- decisions and usage -----------------------------------------------------------------------------------------------
+
+
+def test_decisions_agree_with_scikit_learn(study_of_two, study_of_five):
+    held, view = study_of_five.held_out, decisions_section(study_of_five, performance_of(study_of_five))
+    predicted = held.P.argmax(axis=1)
+    counts = [[n for _, n, _ in cells] for _, cells in view["confusion"]]
+    assert counts == confusion_matrix(held.codes, predicted).tolist()
+    recall, precision = (score(held.codes, predicted, average=None) for score in (recall_score, precision_score))
+    assert [row[2:] for row in view["scores"]] == [tuple(map(percent, x)) for x in zip(recall, precision, strict=True)]
+    held, view = study_of_two.held_out, decisions_section(study_of_two, performance_of(study_of_two))
+    for threshold, cost, flagged, precision, recall in view["thresholds"]:
+        chosen = held.P[:, 1] >= threshold
+        assert precision == percent(precision_score(held.codes, chosen))
+        assert recall == percent(recall_score(held.codes, chosen))
+        assert flagged == percent(chosen.mean())
+        assert 1 / (1 + float(cost.replace(",", ""))) == pytest.approx(threshold, rel=0.05, abs=0.005)
+
+
+def test_thresholds_are_near_the_predicted_probabilities(rng):
+    rare = thresholds_for(rng.beta(1, 60, size=4000))
+    assert min(rare) < 0.01
+    assert sum(threshold < 0.1 for threshold in rare) >= 5
+    assert 0.5 in rare
+    assert sum(0.1 <= threshold <= 0.9 for threshold in thresholds_for(rng.random(4000))) >= 5
+    assert thresholds_for(np.array([0.0, 1.0]))  # certain predictions
+
+
+def usage(study, path="model.sx"):
+    return usage_section(study, performance_of(study), WHEN, path)
+
+
+@pytest.mark.parametrize("name", ["study_of_two", "study_without_weights"])
+def test_the_python_snippet_runs(name, request, tmp_path, monkeypatch):
+    study = request.getfixturevalue(name)
+    sx.save(study.model, tmp_path / "model.sx")
+    table, _ = make_mixed_types(20, as_frame=True, rng=3)
+    table.assign(joined="2021-03-04").to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    made = {}
+    exec(usage(study)["python"], made)
+    assert made["P"].shape == (20, 2)
+    assert len(made["predicted"]) == 20
+    assert ("interval" in made) == (name == "study_of_two")
+
+
+def test_snippets_name_the_model_file_and_the_models_own_class_order(study_of_two, study_of_five):
+    used = usage(study_of_five, "my models/a.sx")
+    assert "sx.load('my models/a.sx')" in used["python"]
+    assert 'read_parquet("new.parquet")' in used["python"]
+    assert used["shell"].startswith("separatrix predict 'my models/a.sx' new.parquet ")
+    view = positive_view(replace(study_of_two, counts=np.array([1, 9])))
+    assert "one column per class: leaves, stays" in usage(view)["python"]
+
+
+def test_provenance_lists_what_is_needed_to_reproduce_the_model(study_of_two):
+    found = dict(usage(study_of_two)["provenance"])
+    assert (found["Table"], found["Written"]) == ("customers.csv", "2024-05-06 07:08 UTC")
+    assert (found["Seed"], found["Model"]) == ("0", "logistic (Bayesian)")
+    assert sx.__version__ in found["Versions"]
+    assert "600" in found["Rows"]
+    assert f"20{SPACE}%" in found["Rows"]
+    assert len(found["Estimator"]) < 200
+    assert "Time taken" not in dict(usage(replace(study_of_two, seconds=float("nan")))["provenance"])
+
+
+# -- the document ------------------------------------------------------------------------------------------------------
+
+
+class Outline(HTMLParser):
+    """Parsed document; every element must be closed by its own end tag."""
+
+    def __init__(self, document):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.ids, self.links, self.text, self.headings, self.heads = [], [], [], [], [], [], []
+        self.feed(document)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        assert len(found) == len(attributes), "an attribute is stated twice"
+        self.tags.append((tag, found))
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found["href"]] if "href" in found else []
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module", params=STUDIES)
+def document(request):
+    return render(request.getfixturevalue(request.param), written=WHEN)
+
+
+def test_the_document_is_well_formed_and_names_are_unique(document):
+    outline = Outline(document)
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert {link.removeprefix("#") for link in outline.links} <= set(outline.ids)
+
+
+def test_headings_go_down_one_step_at_a_time(document):
+    levels = Outline(document).headings
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_nothing_is_fetched_and_nothing_runs(document):
+    tags = Outline(document).tags
+    assert not {"script", "link", "img", "iframe", "object", "embed"} & {tag for tag, _ in tags}
+    assert not [name for _, attributes in tags for name in attributes if name.startswith("on") or name == "style"]
+    assert "url(" not in document
+    assert "@import" not in document
+
+
+def test_the_policy_allows_its_own_style_sheet_alone(document):
+    style = re.search(r"<style>(.*?)</style>", document, re.DOTALL).group(1)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'" in document
+
+
+def test_pictures_and_tables_have_names_and_heads_have_scopes(document):
+    tags = Outline(document).tags
+    assert all(a.get("aria-label") or a.get("aria-hidden") for tag, a in tags if tag == "svg" and "viewbox" not in a)
+    assert all(a.get("scope") in ("row", "col") for tag, a in tags if tag == "th")
+    assert ("html", {"lang": "en"}) in tags
+
+
+def test_every_section_is_there(study_of_two):
+    ids = Outline(render(study_of_two)).ids
+    assert [name for name in ids if name in SECTIONS] == SECTIONS
+
+
+def test_one_model_alone_has_no_comparison(study_of_new_rows):
+    assert "models" not in Outline(render(study_of_new_rows)).ids
+
+
+def test_hostile_names_are_text(hostile_study):
+    document = render(hostile_study)
+    assert "<script" not in document
+    assert document.count("</style>") == 1
+    assert "49" not in re.findall(r"quoted&#39; (\S+)", document)
+    text = "".join(Outline(document).text)
+    assert hostile_study.name in text
+    assert "<b>target</b>" in text
+
+
+def test_the_same_study_gives_the_same_document(study_of_five):
+    assert render(study_of_five, written=WHEN) == render(study_of_five, written=WHEN)
+
+
+def test_the_document_is_small(study_of_two, study_of_five):
+    assert max(len(render(study)) for study in (study_of_two, study_of_five)) < 120_000
+
+
+def test_a_report_is_written_and_not_over_another(study_of_two, tmp_path):
+    path = write_report(study_of_two, tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8").endswith("</html>")
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match="report.html exists.*force=True"):
+        write_report(study_of_two, path)
+    assert path.read_text() == "mine"
+    write_report(study_of_two, path, force=True)
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_report_that_fails_leaves_nothing(study_of_two, tmp_path):
+    broken = replace(study_of_two, counts=None)
+    with pytest.raises(TypeError):
+        write_report(broken, tmp_path / "report.html")
+    with pytest.raises(FileNotFoundError):
+        write_report(study_of_two, tmp_path / "no folder" / "report.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_that_is_not_unicode_is_written(study_of_two, tmp_path):
+    path = write_report(study_of_two, tmp_path / "report.html", model_path="caf\udce9.sx")
+    assert "caf" in path.read_text(encoding="utf-8")
+
+
+def luminance(colour):
+    """Relative luminance of WCAG 2.2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    high, low = sorted([luminance(one), luminance(other)], reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_text_has_the_contrast_of_level_aa(theme):
+    style = TEMPLATES.joinpath("report.css").read_text()
+    pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", style)
+    colour = {name: pair[theme] for name, *pair in pairs}
+    for ground in ("ground", "raised", "warn"):
+        assert contrast(colour["ink"], colour[ground]) >= 7
+        assert contrast(colour["muted"], colour[ground]) >= 4.5
+        assert contrast(colour["accent"], colour[ground]) >= 4.5
+
+
+def test_classes_have_the_colours_of_the_plots_on_a_light_ground():
+    from separatrix.plots.drawing import COLOURS
+
+    style = TEMPLATES.joinpath("report.css").read_text()
+    light = re.findall(r"--k\d: light-dark\((#\w{6}),", style)
+    differ = [(ours, theirs) for ours, theirs in zip(light, COLOURS, strict=True) if ours != theirs]
+    assert [theirs for _, theirs in differ] == ["#F0E442"]  # yellow, which cannot be seen on white
+
+
+# -- in a browser ------------------------------------------------------------------------------------------------------
+
+
+BROWSER, DRIVER = (shutil.which(name) for name in ("chromium", "chromedriver"))
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+OVERFLOWING = """
+    const width = document.documentElement.clientWidth;
+    const inside = e => e.closest('.scroll, .unseen, .skip, details:not([open]), svg svg');
+    return [...document.querySelectorAll('body *')]
+        .filter(e => !inside(e) && e.getBoundingClientRect().right > width + 1)
+        .map(e => e.tagName + '.' + e.getAttribute('class'));
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if not (BROWSER and DRIVER):
+        pytest.skip("needs chromium and chromedriver")
+    pytest.importorskip("selenium")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
+    options = Options()
+    options.binary_location = BROWSER
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def addresses(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    return {n: write_report(request.getfixturevalue(n), folder / f"{n}.html").as_uri() for n in STUDIES}
+
+
+def show(browser, address, *, width=1000, theme="light"):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+    )
+    feature = {"name": "prefers-color-scheme", "value": theme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": [feature]})
+    browser.get(address)
+
+
+def is_without_sideways_scroll(browser):
+    root = "document.documentElement"
+    return browser.execute_script(f"return {root}.scrollWidth == {root}.clientWidth")
+
+
+def lightness(browser):
+    """Of the ground, from 0 to 255."""
+    colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    return sum(int(part) for part in colour.partition("(")[2].rstrip(")").split(",")[:3]) / 3
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_errors_and_no_requests(browser, addresses, name):
+    show(browser, addresses[name])
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert browser.execute_script("return document.styleSheets.length") == 1  # its own, which the policy let in
+
+
+@pytest.mark.parametrize("width", [400, 1600])
+@pytest.mark.parametrize("name", STUDIES)
+def test_nothing_is_wider_than_the_screen(browser, addresses, name, width):
+    show(browser, addresses[name], width=width)
+    assert is_without_sideways_scroll(browser)
+    assert browser.execute_script(OVERFLOWING) == []
+
+
+def test_folded_parts_fit_when_opened(browser, addresses):
+    show(browser, addresses["study_of_five"], width=400)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert is_without_sideways_scroll(browser)
+
+
+@pytest.mark.parametrize(("theme", "is_light"), [("light", True), ("dark", False)])
+def test_the_ground_follows_the_system_and_the_reader(browser, addresses, theme, is_light):
+    show(browser, addresses["study_of_two"], theme=theme)
+    assert (lightness(browser) > 128) == is_light
+    other = "dark" if is_light else "light"
+    browser.execute_script(f"document.getElementById('theme-{other}').click()")
+    assert (lightness(browser) > 128) != is_light
+
+
+def test_the_theme_can_be_chosen_by_keyboard(browser, addresses):
+    from selenium.webdriver.common.keys import Keys
+
+    show(browser, addresses["study_of_two"])
+    chosen = browser.find_element("id", "theme-auto")
+    chosen.send_keys(Keys.ARROW_LEFT)  # round to the last
+    assert lightness(browser) < 128
+
+
+def test_a_class_can_be_singled_out(browser, addresses):
+    show(browser, addresses["study_of_five"])
+    lines = "[...document.querySelectorAll('#effects .curves .line')]"
+    shown = f"return {lines}.filter(e => getComputedStyle(e).opacity > 0.5).map(e => e.classList.contains('c2'))"
+    assert set(browser.execute_script(shown)) == {True, False}
+    browser.execute_script("document.getElementById('only-2').click()")
+    assert set(browser.execute_script(shown)) == {True}
+
+
+def test_the_one_class_of_two_is_in_full_colour(browser, addresses):
+    show(browser, addresses["study_of_two"])
+    marks = "[...document.querySelectorAll('#effects :is(.curves .line, .dot, .whisker)')]"
+    assert browser.execute_script(f"return {marks}.length") > 5
+    assert browser.execute_script(f"return {marks}.every(e => getComputedStyle(e).opacity == 1)")
+
+
+def test_pictures_are_as_wide_as_their_place_and_marks_are_inside(browser, addresses):
+    show(browser, addresses["study_of_two"], width=400)
+    outside = """
+        return [...document.querySelectorAll('.picture')].flatMap(p => {
+            const box = p.getBoundingClientRect();
+            return [...p.querySelectorAll('circle, rect')].map(e => e.getBoundingClientRect())
+                .filter(r => box.width > 0 && (r.left < box.left - 5 || r.right > box.right + 5));
+        }).length
+    """
+    assert browser.execute_script(outside) == 0
+
+
+def test_it_prints_on_white_paper(browser, addresses):
+    show(browser, addresses["study_of_two"], width=688, theme="dark")
+    browser.execute_script("document.getElementById('theme-dark').click()")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert lightness(browser) == 255
+    assert is_without_sideways_scroll(browser)  # on A4, but for its margins
+    assert not browser.find_element("css selector", "nav").is_displayed()
+    printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    assert printed.startswith(b"%PDF")
+    assert 3 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 15
