@@ -387,7 +387,9 @@ def _provenance(study: Study, perf: Performance, written: datetime) -> Iterator[
     yield "Target", study.target
     rows = counted(study.n_rows, "row")
     if perf.is_held_out:
-        fraction = f" ({percent(study.question.test_share)} of each class)" if study.question.test_share is not None else ""
+        fraction = (
+            f" ({percent(study.question.test_share)} of each class)" if study.question.test_share is not None else ""
+        )
         rows += f"; models were compared on {counted(perf.n_rows, 'held-out row')}{fraction}"
     yield "Rows", rows
     if study.question.types:
