@@ -172,7 +172,7 @@ def parse_dates(cells: list[str], order: str) -> Float | None:
         except ValueError:  # not in the calendar, such as February 30
             return None
     else:
-        microseconds = _parse_dates_by_pattern(written, order)
+        microseconds = _parse_dates_by_pattern(written, order) if written else np.empty(0)
     return None if microseconds is None else _with_missing(microseconds / US_PER_DAY, cells)
 
 

@@ -17,7 +17,7 @@ def test_from_a_file_to_a_model_and_a_report(folder, run):
     assert result.exit_code == 0, result.output
     said = result.stdout
     assert "300 rows, 10 columns. Predicting outcome" in said
-    assert "nearly all values are different" in said
+    assert "nearly all values are distinct" in said
     assert said.index("Chosen: ") < said.index("Models compared") < said.index("Columns") < said.index("Notes")
     assert all(line == line.rstrip() for line in said.splitlines())
     assert "separatrix predict new.sx" in said

@@ -1,11 +1,14 @@
-"""What a reader of the table would say each column is."""
+"""Types of columns are inferred as a reader of the table would do it."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from separatrix.exceptions import DataError
 from separatrix.table import TableStatistics, infer_types, table_statistics
+from separatrix.table.inference import reason_for_id
 
 N = 200
 ROW = np.arange(N)
@@ -73,7 +76,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("case", COLUMNS)
-def test_a_column_is_what_a_reader_would_say(case):
+def test_types_by_example(case):
     values, kind, names = COLUMNS[case]
     options = {"min_count": {"most different but declared": 2, "all levels rare": 3}.get(case)}
     plan = plan_of(values, **options)
@@ -82,24 +85,18 @@ def test_a_column_is_what_a_reader_would_say(case):
     assert plan.why
 
 
-def test_categories_by_force_must_have_levels_that_repeat():
+def test_a_category_by_override_needs_repeated_levels():
     made = schema({"c": [f"id{i}" for i in ROW]}, {"c": "categorical"})
     assert made.notes == ("c was dropped: none of its 200 values is in 4 rows or more.",)
     assert schema({"c": ["x"] * N}, {"c": "categorical"}).notes == ("c was dropped: every value is 'x'.",)
 
 
-def test_an_id_by_its_name():
-    names = {"customer_id": "id", "userId": "id", "paid": "number", "grid": "number"}
-    plans = schema(dict.fromkeys(names, 10 * ROW + 7)).plans
-    assert {plan.column: plan.kind for plan in plans} == names
-
-
-def test_many_ids_in_batches_are_known_for_what_they_are():
+def test_many_text_ids_in_batches_are_recognised():
     ids = pd.DataFrame({"c": [f"customer {i}" for i in range(30_000)]})
-    facts = sum((table_statistics(ids.iloc[i : i + 6_000]) for i in range(0, 30_000, 6_000)), TableStatistics())
-    (plan,) = infer_types(facts).plans
+    statistics = sum((table_statistics(ids.iloc[i : i + 6_000]) for i in range(0, 30_000, 6_000)), TableStatistics())
+    (plan,) = infer_types(statistics).plans
     assert plan.kind == "id or text"
-    assert plan.why.startswith("nearly all values are different (about ")
+    assert plan.why.startswith("nearly all values are distinct (about ")
 
 
 def test_levels_beyond_the_most_frequent_are_pooled():
@@ -110,7 +107,7 @@ def test_levels_beyond_the_most_frequent_are_pooled():
     assert plan_of(values, max_levels=4, drop="first").names[0] == "c=level 01"
 
 
-def test_overrides_win():
+def test_overrides_replace_inferred_types():
     columns = {
         "zip": (ROW % 7, "categorical"),
         "year": ([f"{1900 + i}" for i in ROW % 30], "number"),
@@ -127,42 +124,42 @@ def test_overrides_win():
     assert "sex=m" in made.columns
     assert "size=2" in made.columns
     assert made.encode(pd.DataFrame(table), sparse=False)[:2, list(made.columns).index("size=2")].tolist() == [0, 1]
-    assert made.notes == ("note was dropped: as asked.",)
+    assert made.notes == ("note was dropped: as requested.",)
 
 
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
         ({"agee": "number"}, "no column 'agee'. Did you mean 'age'?"),
-        ({"age": "categoric"}, "'age' cannot be 'categoric': that is no type. Did you mean 'categorical'?"),
-        ({"colour": "number"}, "'colour' cannot be 'number': it holds text, such as 'red'"),
+        ({"age": "categoric"}, "'age' cannot be 'categoric': unknown type. Did you mean 'categorical'?"),
+        ({"colour": "number"}, "'colour' cannot be 'number': it has text, such as 'red'"),
         ({"colour": "date"}, "'colour' cannot be 'date'"),
-        ({"colour": "boolean"}, "'colour' cannot be 'boolean': .* 3 different values"),
-        ({"when": "categorical"}, "'when' cannot be 'categorical': it holds dates"),
-        ({"when": "number"}, "'when' cannot be 'number': it holds dates"),
+        ({"colour": "boolean"}, "'colour' cannot be 'boolean': .* 3 distinct values"),
+        ({"when": "categorical"}, "'when' cannot be 'categorical': it has dates"),
+        ({"when": "number"}, "'when' cannot be 'number': it has dates"),
     ],
 )
-def test_overrides_that_cannot_be_are_errors_that_help(overrides, said):
+def test_impossible_overrides_are_errors(overrides, said):
     table = {"age": [1, 2, 3], "colour": ["red", "blue", "green"], "when": pd.to_datetime(["2024-01-01"] * 3)}
     with pytest.raises(DataError, match=said):
         schema(table, overrides)
 
 
-def test_too_many_values_to_count_cannot_become_categories():
-    facts = table_statistics(pd.DataFrame({"c": [f"v{i}" for i in range(30)] * 9}), max_distinct=20)
-    (plan,) = infer_types(facts).plans
-    assert plan.why == "too many different values (about 30 of 270)"
-    with pytest.raises(DataError, match="only up to 20 are counted"):
-        infer_types(facts, {"c": "categorical"})
+def test_too_many_values_to_count_cannot_be_a_category():
+    statistics = table_statistics(pd.DataFrame({"c": [f"v{i}" for i in range(30)] * 9}), max_distinct=20)
+    (plan,) = infer_types(statistics).plans
+    assert plan.why == "too many distinct values (about 30 of 270)"
+    with pytest.raises(DataError, match="at most 20 are counted"):
+        infer_types(statistics, {"c": "categorical"})
 
 
-def test_the_target_is_left_out_and_must_be_there():
+def test_the_target_is_left_out_and_must_exist():
     assert schema({"a": [1, 2], "y": [0, 1]}, target="y").columns == ("a",)
     with pytest.raises(DataError, match="no column 'Y'. Did you mean 'y'"):
         schema({"a": [1, 2], "y": [0, 1]}, target="Y")
 
 
-def test_one_row_teaches_nothing_and_none_is_an_error():
+def test_a_table_without_rows_is_an_error():
     assert schema({"a": [1], "b": ["x"], "c": [None]}).columns == ()
     for empty in (TableStatistics(), table_statistics(pd.DataFrame({"a": []}))):
         with pytest.raises(DataError, match="no rows"):
@@ -175,12 +172,12 @@ def test_options_are_checked(options):
         schema({"a": [1, 2]}, **options)
 
 
-def test_levels_called_like_ours_join_them():
+def test_levels_named_other_and_missing_join_those_indicators():
     plan = plan_of(["(other)", "(missing)", "a", None] * 50)
     assert plan.names == ("c=a", "c=(other)", "c=(missing)")
 
 
-def test_values_that_can_be_read_in_two_ways_are_noted():
+def test_ambiguous_numbers_and_dates_have_a_note():
     table = {
         "thousands": [f"{i},{500 + i}" for i in range(1, 61)],
         "decimals": [f"{i}.{500 + i}" for i in range(1, 61)],
@@ -190,14 +187,14 @@ def test_values_that_can_be_read_in_two_ways_are_noted():
     made = schema(table)
     assert [plan.kind for plan in made.plans] == ["number", "number", "date", "date"]
     thousands, decimals, joined = made.notes
-    assert "thousands was read as numbers like 1,234.5, up to 60560; every value could be one like 1234,5" in thousands
-    assert "decimals was read as numbers like 1234.5, up to 60.56; every value could be one like 1.234,5" in decimals
-    assert "joined was read as dates with the day first; every one, such as 01/01/2024, could" in joined
+    assert "thousands was read as numbers like 1,234.5, up to 60560;" in thousands
+    assert "decimals was read as numbers like 1234.5, up to 60.56;" in decimals
+    assert "joined was read as dates with the day first; every date, such as 01/01/2024, could" in joined
     assert "month first" in joined
     assert "YYYY-MM-DD" in joined
 
 
-def test_levels_that_are_nearly_all_rare_are_noted():
+def test_mostly_rare_levels_have_a_note():
     lumped = ["a"] * 300 + ["b"] * 300 + [f"sku{i % 250}" for i in range(500)]
     (note,) = schema({"sku": lumped}).notes
     assert note.startswith("sku: 250 of 252 levels, with 45 % of the rows, are rare (in fewer than 10 rows")
@@ -205,7 +202,7 @@ def test_levels_that_are_nearly_all_rare_are_noted():
     assert schema({"sku": ["a"] * 300 + ["b"] * 300 + [f"s{i}" for i in range(50)]}).notes == ()
 
 
-def test_years_of_two_digits_are_read_where_one_order_fits_and_the_century_is_said():
+def test_years_of_two_digits_are_read_with_a_note():
     texts = {
         "german": ["31.12.99", "01.05.03", "28.02.12"],
         "american": ["12/31/99", "1/5/03", "2/28/12"],
@@ -216,27 +213,134 @@ def test_years_of_two_digits_are_read_where_one_order_fits_and_the_century_is_sa
     for plan in schema.plans:
         assert plan.kind == "date"
         assert plan.why.startswith("text that holds dates from 1999-12-31 to 2012-02-28")
-        assert "1999 to 2012: 69 to 99 are taken for 1969 to 1999, 00 to 68 for 2000 to 2068" in plan.note
+        assert "1999 to 2012: 69 to 99 are read as 1969 to 1999, 00 to 68 as 2000 to 2068" in plan.note
     days = [schema.encode(table)[:3, list(schema.columns).index(f"{name}: days")] for name in texts]
     np.testing.assert_array_equal(days[0], days[2])
 
 
-def test_years_of_two_digits_in_which_days_could_be_months_are_no_dates_unless_said_to_be():
+def test_ambiguous_dates_with_years_of_two_digits_need_an_override():
     table = pd.DataFrame({"day": [f"{i % 12 + 1:02d}/{i // 12 + 1:02d}/03" for i in range(60)]})
     (plan,) = infer_types(table_statistics(table)).plans
     assert plan.kind == "id or text"
-    assert "no day tells itself from a month: write them as YYYY-MM-DD" in plan.note
+    assert "day and month cannot be distinguished: write them as YYYY-MM-DD" in plan.note
     (said,) = infer_types(table_statistics(table), {"day": "date"}).plans
     assert said.kind == "date"
-    assert "could have the month first, years of two digits as well" in said.note
+    assert "could also have the month first, years of two digits" in said.note
 
 
 @pytest.mark.parametrize("others", ["%d/%m/%y", "%m/%d/%Y", "%Y-%m-%d"])
-def test_dates_that_are_not_written_alike_are_dropped_and_told_so(others):
+def test_dates_in_several_formats_are_dropped_with_a_reason(others):
     days = pd.date_range("2001-01-01", periods=60, freq="13D")
     texts = [day.strftime("%d/%m/%Y" if i % 2 else others) for i, day in enumerate(days)]
     (plan,) = schema({"day": texts}).plans
     assert plan.kind == "id or text"
-    assert plan.why.endswith("dates, but not all written alike: write them as YYYY-MM-DD")
+    assert plan.why.endswith("dates in several formats: write them all as YYYY-MM-DD")
     (text,) = schema({"day": [*texts[:-1], "when it rained"]}).plans
     assert "dates" not in text.why
+
+
+COUNTER = np.arange(1000)
+
+
+def reason(values, name="c", **options):
+    return reason_for_id(name, table_statistics(pd.DataFrame({name: values}), **options).columns[name])
+
+
+@settings(max_examples=60)
+@given(
+    start=st.sampled_from([0, 1, 17, 10_001, 700_000]),
+    n=st.integers(60, 400),
+    share=st.floats(0.7, 1.0),
+    order=st.sampled_from(["rising", "falling", "shuffled"]),
+    seed=st.integers(0, 99),
+)
+def test_counters_are_ids_in_any_order_and_with_gaps(start, n, share, order, seed):
+    rng = np.random.default_rng(seed)
+    kept = start + np.sort(rng.permutation(n)[: int(share * n)])
+    kept = {"rising": kept, "falling": kept[::-1], "shuffled": rng.permutation(kept)}[order]
+    assert "numbers the rows" in reason(kept)
+    assert "numbers the rows" in reason([f"{number}" for number in kept])
+
+
+@settings(max_examples=100)
+@given(
+    law=st.sampled_from(["uniform", "normal", "sorted", "poisson", "geometric"]),
+    n=st.integers(30, 400),
+    spread=st.floats(0.2, 30),
+    seed=st.integers(0, 999),
+)
+def test_whole_measurements_are_not_ids(law, n, spread, seed):
+    rng = np.random.default_rng(seed)
+    extent = max(2, int(spread * n))
+    draws = {
+        "uniform": lambda: rng.integers(0, extent, n),
+        "normal": lambda: np.rint(rng.normal(0, extent, n)),
+        "sorted": lambda: np.sort(rng.integers(0, extent, n)),
+        "poisson": lambda: rng.poisson(extent, n),
+        "geometric": lambda: rng.geometric(1 / extent, n),
+    }
+    assert reason(draws[law]()) == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (1800 + COUNTER[:200], "c"),
+        (20_240_101 + COUNTER[:31], "c"),
+        (1_700_000_000 + COUNTER, "c"),
+        (1 + COUNTER, "day"),
+        (40_000 + COUNTER, "Date"),
+        (COUNTER + 0.5, "c"),
+        (3 * COUNTER, "c"),
+        (COUNTER // 2, "c"),
+        (COUNTER[:19], "c"),
+        (3 * COUNTER, "paid"),
+        (3 * COUNTER, "piano"),
+        (np.where(COUNTER % 5, COUNTER, 7), "customer_id"),
+    ],
+)
+def test_times_measurements_and_few_rows_are_not_ids(values, name):
+    assert reason(values, name) == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "customer_id",
+        "userId",
+        "Kundennr",
+        "Kunden-Nr.",
+        "invoice no",
+        "OrderNumber",
+        "key",
+        "row index",
+        "id_7",
+        "Nummer",
+    ],
+)
+def test_the_name_of_an_id_decides_if_values_are_far_apart(name):
+    assert "with the name of an id" in reason(17 * COUNTER + 5, name)
+    assert "numbers the rows" in reason(1800 + COUNTER[:200], name)
+
+
+def test_a_few_rows_twice_do_not_hide_an_id():
+    assert "with gaps" in reason([*(10_000 + COUNTER), 10_003, 10_500])
+
+
+def test_a_named_id_may_repeat_a_little():
+    assert "nearly all distinct (1000 of 1050), with the name" in reason([*(31 * COUNTER), *(31 * COUNTER[:50])], "ID")
+    assert reason([*(31 * COUNTER), *(31 * COUNTER[:200])], "ID") == ""
+    assert reason([*(31 * COUNTER), *(31 * COUNTER[:50])], "weight") == ""
+
+
+def test_many_numeric_ids_in_batches_are_recognised():
+    ids = pd.DataFrame({"c": 500_000 + np.random.default_rng(3).permutation(40_000)[:30_000]})
+    statistics = sum((table_statistics(ids.iloc[i : i + 7_000]) for i in range(0, 30_000, 7_000)), TableStatistics())
+    (plan,) = infer_types(statistics).plans
+    assert plan.kind == "id"
+    assert "from 500" in plan.why
+
+
+def test_an_override_keeps_an_id_as_a_number():
+    table = pd.DataFrame({"c": 10_000 + COUNTER})
+    assert infer_types(table_statistics(table), {"c": "number"}).columns == ("c",)

@@ -1,10 +1,12 @@
-"""The transformer: scikit-learn's own checks, pipelines, and batches."""
+"""The encoder is a scikit-learn transformer; labels of any type become codes."""
 
+import datetime as dt
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -37,7 +39,7 @@ def table(rng):
     )
 
 
-def test_it_is_the_schema_of_the_facts(table):
+def test_the_encoder_has_the_inferred_schema(table):
     encoder = TableEncoder(drop="first").fit(table)
     schema = infer_types(table_statistics(table), drop="first")
     assert encoder.schema_ == schema
@@ -46,11 +48,11 @@ def test_it_is_the_schema_of_the_facts(table):
     assert encoder.n_features_in_ == 3
 
 
-def test_batches_fit_like_the_whole(table):
+def test_batches_fit_like_the_whole_table(table):
     whole = TableEncoder().fit(table)
     parts = TableEncoder().fit_batches(table.iloc[i : i + 77] for i in range(0, 300, 77))
     np.testing.assert_allclose(parts.transform(table), whole.transform(table), rtol=1e-12)
-    with pytest.raises(DataError, match="'size' holds numbers in batch 1 and text in batch 2"):
+    with pytest.raises(DataError, match="'size' has numbers in batch 1 and text in batch 2"):
         TableEncoder().fit_batches([table, table.assign(size="large")])
     with pytest.raises(DataError, match="no rows"):
         TableEncoder().fit_batches([])
@@ -74,7 +76,7 @@ def test_a_column_to_drop_is_not_read(table):
     with pytest.raises(DataError, match="'notes' mixes numbers"):
         TableEncoder().fit(mixed)
     encoder = TableEncoder(types={"notes": "drop"}).fit(mixed)
-    assert encoder.schema_.notes[-1] == "notes was dropped: as asked."
+    assert encoder.schema_.notes[-1] == "notes was dropped: as requested."
     with pytest.raises(DataError, match="no column 'note'. Did you mean 'notes'"):
         TableEncoder(types={"note": "drop"}).fit(mixed)
 
@@ -87,7 +89,7 @@ def test_unseen_values_are_counted(table):
     assert not encoder.transform(new)[:, 2:].any()
 
 
-def test_nothing_left_to_learn_from_is_an_error():
+def test_a_table_without_usable_columns_is_an_error():
     with pytest.raises(DataError, match=r"No column is left .* a was dropped: every value is 1\."):
         TableEncoder().fit(pd.DataFrame({"a": [1, 1]}))
 
@@ -162,7 +164,7 @@ class TestRealTables:
         assert ours > theirs - 0.001
 
 
-def test_facts_that_others_have_gathered_are_as_good_as_the_table(table):
+def test_an_encoder_is_fitted_from_statistics(table):
     encoder = TableEncoder(types={"key": "drop"})
     parts = (table_statistics(part, unread=encoder.unread()) for part in (table[:70], table[70:]))
     encoder.fit_statistics(sum(parts, TableStatistics()), table[:0])
@@ -170,3 +172,97 @@ def test_facts_that_others_have_gathered_are_as_good_as_the_table(table):
     assert encoder.schema_.columns == expected.schema_.columns
     assert encoder.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
     np.testing.assert_allclose(encoder.transform(table), expected.transform(table), rtol=1e-12)
+
+
+LABELS = {
+    "text": (pd.Series(["b", "a", None, "b"]), ["a", "b"], [1, 0, 1]),
+    "blank text": (pl.Series(["b", "a", " ", "b"]), ["a", "b"], [1, 0, 1]),
+    "list": (["b", "a", None, "b"], ["a", "b"], [1, 0, 1]),
+    "arrow": (pa.chunked_array([["b", "a"], [None, "b"]]), ["a", "b"], [1, 0, 1]),
+    "bool": (np.array([True, False, True]), [False, True], [1, 0, 1]),
+    "bool with gaps": (pd.Series([True, None, False], dtype="boolean"), [False, True], [1, 0]),
+    "ints": (np.array([3, -1, 3]), [-1, 3], [1, 0, 1]),
+    "whole floats": (pd.Series([2.0, np.nan, 1.0]), [1, 2], [1, 0]),
+    "categorical": (
+        pd.Series(pd.Categorical(["b", "a", None], categories=["unused", "b", "a"])),
+        ["b", "a"],
+        [0, 1],
+    ),
+    "ordered": (
+        pd.Series(pd.Categorical(["low", "high"], categories=["low", "mid", "high"], ordered=True)),
+        ["low", "high"],
+        [0, 1],
+    ),
+    "categorical ints": (pd.Series(pd.Categorical([1, 3], categories=[3, 1])), [3, 1], [1, 0]),
+    "enum": (pl.Series(["a", "b", None], dtype=pl.Enum(["b", "a"])), ["b", "a"], [1, 0]),
+    "one class": (["a", "a"], ["a"], [0, 0]),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_classes_and_codes(case):
+    column, classes, codes = LABELS[case]
+    target = encode_target(column)
+    assert target.classes.tolist() == classes
+    assert [type(label) for label in target.classes.tolist()] == [type(label) for label in classes]
+    assert target.codes.tolist() == codes
+    assert len(target.labelled) == len(column)
+    assert target.n_missing == len(column) - len(codes)
+    given = [value for value, so in zip(list(column), target.labelled, strict=True) if so]
+    given = [value.as_py() if isinstance(value, pa.Scalar) else value for value in given]
+    assert target.labels.tolist() == given
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (np.linspace(0, 1, 50), "'price' looks continuous: 50 distinct values from 0 to 1, such as 0.0204"),
+        (np.array([0.5, 1.0, 0.5]), "'price' looks continuous"),
+        (np.arange(60), "'price' has 60 distinct values in 60 rows"),
+        ([f"id{i}" for i in range(30)], "'price' has 30 distinct values in 30 rows"),
+        (pd.Series([None, np.nan, " "], dtype=object), "Every label of 'price' is missing"),
+        (pd.to_datetime(["2024-01-01"]).to_series(), "'price' has dates"),
+        (np.array([1, "a", None], dtype=object), "'price' mixes numbers"),
+        ([[1], [2]], "one column of labels"),
+        (pd.Series([dt.timedelta(1)]), "'price' has durations"),
+    ],
+)
+def test_columns_that_are_not_labels_are_an_error(column, said):
+    with pytest.raises(DataError, match=said):
+        encode_target(column, name="price")
+
+
+def test_many_classes_are_allowed_if_they_repeat():
+    assert len(encode_target(np.tile(np.arange(60), 10)).classes) == 60
+
+
+def test_numbers_are_classes_by_request():
+    ratings = pd.Series([5.0, 1.5, np.nan, 1.5, 10.0])
+    target = encode_target(ratings, name="rating", categorical=True)
+    assert target.classes.tolist() == ["1.5", "5", "10"]
+    assert target.codes.tolist() == [1, 0, 0, 2]
+    assert target.notes == ()
+    assert encode_target([3, 1, 3], categorical=True).classes.tolist() == [1, 3]
+    halves = np.tile(np.arange(2, 11) / 2, 3)
+    assert len(encode_target(halves, categorical=True).classes) == 9
+
+
+@pytest.mark.parametrize("column", [np.tile(np.arange(2, 11) / 2, 3), np.arange(60)])
+def test_the_error_names_the_option(column):
+    with pytest.raises(DataError, match=r"types=\{'rating': 'categorical'\}.*categorical=True"):
+        encode_target(column, name="rating")
+
+
+def test_values_that_never_repeat_are_never_classes():
+    with pytest.raises(DataError, match="60 distinct values in 60 rows"):
+        encode_target(np.arange(60), categorical=True)
+    assert len(encode_target(np.arange(60) // 2, categorical=True).classes) == 30
+
+
+def test_many_whole_numbers_are_classes_with_a_note():
+    many = np.tile(np.arange(60), 10)
+    (note,) = encode_target(many, name="minute").notes
+    assert note.startswith("minute has whole numbers in 60 distinct values, from 0 to 59")
+    assert encode_target(many, categorical=True).notes == ()
+    assert encode_target(many % 20).notes == ()
+    assert encode_target([f"c{i}" for i in many]).notes == ()

@@ -1,0 +1,385 @@
+"""Columns of every library are read by their values, and kinds of batches join."""
+
+import datetime as dt
+import math
+from decimal import Decimal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from separatrix.exceptions import DataError
+from separatrix.table import (
+    Kind,
+    cast_texts,
+    join,
+    kind_of_texts,
+    kind_of_type,
+    kind_of_values,
+    open_batch,
+    read_values,
+    values_to_arrow,
+)
+from separatrix.table.text import DAY_FIRST, MONTH_FIRST, read_numbers
+from separatrix.table.values import CellError, Values, merge_kinds
+
+NUMBER_TEXTS = ["1", "-2", "2.5", "1e3", " 4 ", "0", "0.5", "+6", "99999999999999999999"]
+OTHER_TEXTS = ["3,5", "07", "-07.5", "0x1F", "true", "FALSE", "2024-01-31", "2024-01-31 10:20", "word"]
+TEXT_CELLS = st.none() | st.sampled_from([*NUMBER_TEXTS, *OTHER_TEXTS, "NA", "?", " null ", "nan"])
+
+
+def strings(values):
+    return pa.array(values, pa.string())
+
+
+@given(a=st.sampled_from(Kind), b=st.sampled_from(Kind), c=st.sampled_from(Kind))
+def test_kinds_are_a_commutative_monoid(a, b, c):
+    assert join(a, join(b, c)) is join(join(a, b), c)
+    assert join(a, b) is join(b, a)
+    assert join(a, a) is a
+    assert join(a, Kind.NOTHING) is a
+
+
+@given(cells=st.lists(TEXT_CELLS, max_size=7), cut=st.integers(0, 7), comma=st.booleans())
+def test_the_kind_of_texts_does_not_depend_on_batches(cells, cut, comma):
+    whole = kind_of_texts(strings(cells), Kind.NOTHING, comma=comma)
+    first = kind_of_texts(strings(cells[:cut]), Kind.NOTHING, comma=comma)
+    assert kind_of_texts(strings(cells[cut:]), first, comma=comma) is whole
+    assert join(first, kind_of_texts(strings(cells[cut:]), Kind.NOTHING, comma=comma)) is whole
+    converted = cast_texts(strings(cells), whole, comma=comma)
+    assert converted.type == whole.type
+
+
+@given(cells=st.lists(TEXT_CELLS.filter(bool), min_size=1, max_size=7))
+def test_arrow_casts_agree_with_the_plain_spelling(cells):
+    numbers = read_numbers(cells)
+    kind = kind_of_texts(strings(cells), Kind.NOTHING)
+    if numbers is None or all(map(math.isnan, numbers)):
+        assert kind not in (Kind.INTEGER, Kind.NUMBER)
+    else:
+        assert kind in (Kind.INTEGER, Kind.NUMBER)
+        found = [math.nan if value is None else value for value in cast_texts(strings(cells), kind).to_pylist()]
+        assert found == pytest.approx(numbers, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "values"),
+    [
+        (["1", "2"], Kind.INTEGER, [1, 2]),
+        (["0", "1"], Kind.INTEGER, [0, 1]),
+        (["1", "2.5", "?"], Kind.NUMBER, [1, 2.5, None]),
+        (["1", "2,5"], Kind.COMMA, [1, 2.5]),
+        (["1.5", "2,5"], Kind.TEXT, ["1.5", "2,5"]),
+        (["True", "false"], Kind.BOOLEAN, [True, False]),
+        (["true", "1"], Kind.TEXT, ["true", "1"]),
+        (["07030", "10115"], Kind.TEXT, ["07030", "10115"]),
+        (["x", "NA"], Kind.TEXT, ["x", "NA"]),
+        (["99999999999999999999"], Kind.NUMBER, [1e20]),
+        (["inf", "1"], Kind.NUMBER, [math.inf, 1.0]),
+    ],
+)
+def test_kinds_of_texts_by_example(cells, kind, values):
+    assert kind_of_texts(strings(cells), Kind.NOTHING, comma=True) is kind
+    assert cast_texts(strings(cells), kind).to_pylist() == values
+
+
+@pytest.mark.parametrize("gap", ["nan", "NA", "?", None])
+def test_missing_values_agree_with_every_kind(gap):
+    for cell, kind in [("1", Kind.INTEGER), ("2.5", Kind.NUMBER), ("true", Kind.BOOLEAN), ("2024-01-31", Kind.DATE)]:
+        before = kind_of_texts(strings([gap]), Kind.NOTHING)
+        assert before is Kind.NOTHING
+        assert kind_of_texts(strings([cell]), before) is kind_of_texts(strings([cell, gap]), Kind.NOTHING) is kind
+        assert cast_texts(strings([cell, gap]), kind).null_count == 1
+
+
+def test_a_sliced_array_is_read_from_its_offset():
+    texts = strings(["007", "1", "20"])
+    assert kind_of_texts(texts[1:], Kind.NOTHING) is Kind.INTEGER
+    assert kind_of_texts(texts[:1], Kind.NOTHING) is Kind.TEXT
+
+
+def test_a_caller_may_request_an_arrow_type():
+    assert kind_of_type(pa.int8()) is Kind.INTEGER
+    assert kind_of_type(pa.dictionary(pa.int8(), pa.string())) is Kind.TEXT
+    with pytest.raises(TypeError, match="no column of a text file can be read as"):
+        kind_of_type(pa.list_(pa.int8()))
+
+
+NOON = dt.datetime(2024, 1, 2, 12)
+VALUE_CELLS = st.sampled_from(
+    [None, 1, -2, 2**70, 2.5, True, "", "x", "2024-01-01", "2024-01-01T10:00:00", [1], "NA", float("nan")]
+)
+
+
+@given(cells=st.lists(VALUE_CELLS, max_size=7), cut=st.integers(0, 7), iso=st.booleans())
+def test_the_kind_of_values_does_not_depend_on_batches(cells, cut, iso):
+    whole = kind_of_values(cells, Kind.NOTHING, iso=iso)
+    first = kind_of_values(cells[:cut], Kind.NOTHING, iso=iso)
+    assert kind_of_values(cells[cut:], first, iso=iso) is whole
+    assert join(first, kind_of_values(cells[cut:], Kind.NOTHING, iso=iso)) is whole
+    assert values_to_arrow(cells, whole).type == whole.type
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "values"),
+    [
+        ([1, None, 2.5], Kind.NUMBER, [1.0, None, 2.5]),
+        ([2**70, 1], Kind.NUMBER, [2.0**70, 1.0]),
+        ([True, None], Kind.BOOLEAN, [True, None]),
+        ([True, 1], Kind.TEXT, ["true", "1"]),
+        ([1, "x", 2.5, None, ""], Kind.TEXT, ["1", "x", "2.5", None, None]),
+        ([{"k": [1, "é"]}], Kind.TEXT, ['{"k": [1, "é"]}']),
+        ([b"\x01\xff"], Kind.TEXT, ["01ff"]),
+        ([dt.date(2024, 1, 2), NOON], Kind.TIME, [dt.datetime(2024, 1, 2), NOON]),
+        (["2024-01-02", "", None], Kind.DATE, [dt.date(2024, 1, 2), None, None]),
+    ],
+)
+def test_kinds_of_values_by_example(cells, kind, values):
+    assert kind_of_values(cells, Kind.NOTHING, iso=True) is kind
+    assert values_to_arrow(cells, kind).to_pylist() == values
+
+
+DAY = (dt.date(2024, 2, 29) - dt.date(1970, 1, 1)).days
+DATE, MOMENT = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 6)
+
+
+def series(native):
+    return nw.from_native(native, series_only=True)
+
+
+def objects(*values):
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+NUMBERS = {
+    "pandas float": (pd.Series([1.0, np.nan, 3.0]), Kind.NUMBER, [1, None, 3]),
+    "pandas Int64": (pd.Series([1, None, 3], dtype="Int64"), Kind.NUMBER, [1, None, 3]),
+    "pandas arrow": (pd.Series([1, None, 3], dtype="int64[pyarrow]"), Kind.NUMBER, [1, None, 3]),
+    "pandas objects": (pd.Series([1, None, Decimal("3")], dtype=object), Kind.NUMBER, [1, None, 3]),
+    "pandas boolean": (pd.Series([True, None, False], dtype="boolean"), Kind.BOOLEAN, [1, None, 0]),
+    "pandas bool objects": (pd.Series([True, pd.NA, False], dtype=object), Kind.BOOLEAN, [1, None, 0]),
+    "pandas bool and int": (pd.Series([True, 2, None], dtype=object), Kind.NUMBER, [1, 2, None]),
+    "pandas dates": (pd.Series([pd.Timestamp(MOMENT), pd.NaT]), Kind.DATE, [DAY + 0.25, None]),
+    "pandas date objects": (pd.Series([DATE, None, pd.NaT], dtype=object), Kind.DATE, [DAY, None, None]),
+    "pandas durations": (pd.Series([dt.timedelta(hours=36), pd.NaT]), Kind.DURATION, [1.5, None]),
+    "pandas sparse": (pd.Series(pd.arrays.SparseArray([0.0, 2.0])), Kind.NUMBER, [0, 2]),
+    "polars int": (pl.Series([1, None, 3]), Kind.NUMBER, [1, None, 3]),
+    "polars nan and null": (pl.Series([1.0, None, float("nan")]), Kind.NUMBER, [1, None, None]),
+    "polars uint64": (pl.Series([2**64 - 1, None], dtype=pl.UInt64), Kind.NUMBER, [2.0**64, None]),
+    "polars decimal": (pl.Series([Decimal("1.5"), None]), Kind.NUMBER, [1.5, None]),
+    "polars date": (pl.Series([DATE, None]), Kind.DATE, [DAY, None]),
+    "polars ns": (pl.Series([MOMENT, None], dtype=pl.Datetime("ns")), Kind.DATE, [DAY + 0.25, None]),
+    "polars duration": (pl.Series([dt.timedelta(days=2)]), Kind.DURATION, [2]),
+    "arrow int": (pa.chunked_array([[1, None], [3]]), Kind.NUMBER, [1, None, 3]),
+    "arrow bool": (pa.chunked_array([[True, None]]), Kind.BOOLEAN, [1, None]),
+    "arrow date64": (pa.chunked_array([pa.array([DATE, None], pa.date64())]), Kind.DATE, [DAY, None]),
+    "arrow seconds": (pa.chunked_array([pa.array([MOMENT], pa.timestamp("s"))]), Kind.DATE, [DAY + 0.25]),
+    "numpy int": (np.array([1, 2]), Kind.NUMBER, [1, 2]),
+    "numpy datetime": (np.array([MOMENT, "NaT"], "datetime64[ns]"), Kind.DATE, [DAY + 0.25, None]),
+    "numpy timedelta": (np.array([36, "NaT"], "timedelta64[h]"), Kind.DURATION, [1.5, None]),
+    "numpy objects": (objects(np.datetime64(DATE), None), Kind.DATE, [DAY, None]),
+    "huge int": (objects(10**30, 2), Kind.NUMBER, [1e30, 2]),
+    "nothing, pandas": (pd.Series([None, np.nan], dtype=object), Kind.NOTHING, [None, None]),
+    "nothing, polars": (pl.Series([None, None]), Kind.NOTHING, [None, None]),
+    "nothing, arrow": (pa.chunked_array([pa.nulls(2)]), Kind.NOTHING, [None, None]),
+    "blank text": (pd.Series(["", " ", None]), Kind.NOTHING, [None, None, None]),
+    "no rows": (pl.Series([], dtype=pl.String), Kind.NOTHING, []),
+    "no rows of floats": (np.empty(0), Kind.NOTHING, []),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_numbers_dates_and_missing_values_of_every_library(case):
+    native, kind, expected = NUMBERS[case]
+    values = read_values(native if isinstance(native, np.ndarray) else series(native), "c")
+    assert values.kind is kind
+    np.testing.assert_array_equal(values.numbers, np.array([np.nan if v is None else v for v in expected], float))
+    assert values.missing.tolist() == [v is None for v in expected]
+
+
+TEXTS = {
+    "pandas": pd.Series(["b", None, "a", " ", "b"]),
+    "pandas object": pd.Series(["b", np.nan, "a", pd.NA, "b"], dtype=object),
+    "pandas categorical": pd.Series(["b", None, "a", "", "b"], dtype="category"),
+    "polars": pl.Series(["b", None, "a", "", "b"]),
+    "polars categorical": pl.Series(["b", None, "a", None, "b"], dtype=pl.Categorical),
+    "polars enum": pl.Series(["b", None, "a", None, "b"], dtype=pl.Enum(["a", "b", "c"])),
+    "arrow": pa.chunked_array([["b", None], ["a", "", "b"]]),
+    "arrow dictionary": pa.chunked_array([pa.array(["b", None, "a", None, "b"]).dictionary_encode()]),
+    "numpy": np.array(["b", "", "a", "", "b"]),
+    "numpy objects": objects("b", None, "a", float("nan"), "b"),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_text_of_every_library(case):
+    native = TEXTS[case]
+    values = read_values(native if isinstance(native, np.ndarray) else series(native), "c")
+    assert values.kind is Kind.TEXT
+    assert values.texts == ("b", "a")
+    assert values.codes.tolist() == [0, -1, 1, -1, 0]
+    assert values.declared == any(word in case for word in ("categorical", "enum", "dictionary"))
+
+
+def test_hours_are_local():
+    utc = pd.Series(pd.to_datetime(["2024-02-29 23:00"], utc=True))
+    for native in (utc.dt.tz_convert("Asia/Tokyo"), pl.Series(utc.tolist()).dt.convert_time_zone("Asia/Tokyo")):
+        assert read_values(series(native), "c").numbers.tolist() == [pytest.approx(DAY + 1 + 8 / 24)]
+
+
+def test_categories_of_numbers_become_text():
+    values = read_values(series(pd.Series(pd.Categorical([3, 1.5, None]))), "c")
+    assert values.as_texts("c")[0] == ("3", "1.5")
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (objects(1, "a"), r"'c' mixes numbers \(1\) with text \('a'\)"),
+        (objects("a", None, True), r"'c' mixes text \('a'\) with true and false \(True\)"),
+        (objects(DATE, 2.5), r"'c' mixes dates .* with numbers \(2.5\)"),
+        (np.array([1.0, np.inf, -np.inf]), r"'c' is infinite in 2 of 3 rows, first in row 2 \("),
+        (objects(1, Decimal("Infinity")), "'c' is infinite in 1 of 2 rows"),
+        (objects(10**400), "'c' has a number of 401 digits"),
+    ],
+)
+def test_unusable_columns_are_named(column, said):
+    with pytest.raises(DataError, match=said):
+        read_values(column, "c")
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 1}, b"x", 1j, dt.time(3), np.arange(3), pd.Period("2024-01")])
+def test_other_values_have_an_example(value):
+    values = read_values(objects(value, None), "c")
+    assert values.kind is Kind.OTHER
+    assert values.missing.tolist() == [False, True]
+    assert values.example
+
+
+def test_texts_are_parsed_or_the_wrong_one_is_named():
+    numbers = read_values(objects("1.5", " ", "NA", "2"), "c")
+    np.testing.assert_array_equal(numbers.as_numbers("c"), [1.5, np.nan, np.nan, 2])
+    dates = read_values(objects("2024-02-29 06:00", None), "c")
+    np.testing.assert_array_equal(dates.as_dates("c"), [DAY + 0.25, np.nan])
+    with pytest.raises(DataError, match=r"'c' has 'x' in row 3 .* is not a number"):
+        read_values(objects("1", "", "x", "x"), "c").as_numbers("c")
+    with pytest.raises(DataError, match=r"'c' has '1' in row 1 .*, which is not a date like 2024-12-31"):
+        read_values(objects("1"), "c").as_dates("c")
+
+
+def test_texts_are_parsed_in_the_format_of_training():
+    german = read_values(objects("1.188,62 €", None, "7"), "c")
+    np.testing.assert_array_equal(german.as_numbers("c", "1.234,5", "€"), [1188.62, np.nan, 7])
+    with pytest.raises(DataError, match=r"'1.188,62 €' in row 1 .* is not a number like 1 234.5 CHF as in"):
+        german.as_numbers("c", "1 234.5", "CHF")
+    np.testing.assert_array_equal(read_values(objects("1/2/1970", None), "c").as_dates("c", DAY_FIRST), [31, np.nan])
+    with pytest.raises(DataError, match="not a date like 12/31/2024"):
+        read_values(objects("25.12.2024"), "c").as_dates("c", MONTH_FIRST)
+
+
+def test_an_error_names_the_row_of_the_whole_table():
+    with pytest.raises(CellError, match=r"'x' in row 3 ") as caught:
+        read_values(objects("1", "", "x"), "c").as_numbers("c")
+    assert (caught.value.row, str(caught.value.moved(16_384))) == (
+        2,
+        str(caught.value).replace("row 3 ", "row 16,387 "),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "read"),
+    [
+        (Kind.DATE, Values.as_numbers),
+        (Kind.OTHER, Values.as_numbers),
+        (Kind.NUMBER, Values.as_dates),
+        (Kind.DATE, Values.as_texts),
+    ],
+)
+def test_a_column_that_changed_its_kind_is_named(kind, read):
+    with pytest.raises(DataError, match=rf"'c' had .* and now it has {kind.value}"):
+        read(Values(kind, np.zeros(2)), "c")
+
+
+def test_merging_kinds_is_a_commutative_partial_order():
+    def joined(*kinds):
+        total = Kind.NOTHING
+        for kind in kinds:
+            total = None if total is None else merge_kinds(total, kind)
+        return total
+
+    for a in Kind:
+        assert merge_kinds(a, a) is a
+        assert merge_kinds(a, Kind.NOTHING) is a
+        for b in Kind:
+            assert merge_kinds(a, b) is merge_kinds(b, a)
+            for c in Kind:
+                assert joined(a, b, c) is joined(c, a, b)
+
+
+TWO_COLUMNS = {"a": [1, 2], "b": ["x", "y"]}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [pd.DataFrame, pl.DataFrame, pa.table, lambda c: pa.RecordBatch.from_pydict(c), lambda c: pa.table(c).to_reader()],
+    ids=["pandas", "polars", "arrow table", "record batch", "arrow stream"],
+)
+def test_tables_of_every_library_keep_names_order_and_values(make):
+    batch = open_batch(make(TWO_COLUMNS))
+    assert list(batch.columns) == ["a", "b"]
+    assert batch.n_rows == 2
+    assert batch.read("a").numbers.tolist() == [1, 2]
+    assert batch.read("b").texts == ("x", "y")
+    assert open_batch(batch) is batch
+
+
+@pytest.mark.parametrize("table", [np.array([[1.0, 2.0]]), [[1, "2"]], np.ma.array([[1, 2]], mask=[[0, 1]])])
+def test_arrays_and_lists_have_numbered_columns(table):
+    batch = open_batch(table)
+    assert list(batch.columns) == ["x0", "x1"]
+    assert batch.read("x0").numbers.tolist() == [1]
+
+
+def test_lists_keep_numbers_and_masked_arrays_keep_masks():
+    assert open_batch([[1, "b"], [2, "c"]]).read("x0").kind.name == "NUMBER"
+    assert open_batch(np.ma.array([[1, 2]], mask=[[0, 1]])).read("x1").missing.all()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"]),
+        pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]),
+        pd.DataFrame(np.zeros((2, 2)), columns=["1", 1]),
+    ],
+)
+def test_duplicate_column_names_are_an_error(table):
+    with pytest.raises(DataError, match=r"(same name|more than once)"):
+        open_batch(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (pd.Series([1]), "single column"),
+        (pl.LazyFrame(TWO_COLUMNS), "LazyFrame"),
+        (np.zeros(3), "Reshape your data"),
+        (np.zeros((2, 2)) * 1j, "Complex data not supported"),
+    ],
+)
+def test_objects_that_are_not_tables_are_an_error(table, said):
+    with pytest.raises(ValueError, match=said):
+        open_batch(table)
+
+
+def test_sparse_matrices_are_an_error():
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        open_batch(sparse.csr_array(np.eye(2)))

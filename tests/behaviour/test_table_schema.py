@@ -1,0 +1,496 @@
+"""A schema encodes any library and any batch alike, and is restored from JSON."""
+
+import datetime as dt
+import json
+import subprocess
+import sys
+import zlib
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.preprocessing import OneHotEncoder
+
+import separatrix as sx
+from separatrix.exceptions import DataError
+from separatrix.table import Schema, TableEncoder, TableStatistics, infer_types, table_statistics
+from separatrix.table.plans import CategoryPlan, DatePlan, HashPlan, NumberPlan
+
+N = 120
+
+
+def columns(rng):
+    """Plain lists, so that every library can hold them."""
+    start = pd.Timestamp("2020-03-01")
+    return {
+        "age": [None if i % 11 == 0 else float(a) for i, a in enumerate(rng.normal(50, 9, N))],
+        "rooms": rng.integers(1, 9, N).tolist(),
+        "owner": [[True, False, None][i] for i in rng.integers(3, size=N)],
+        "colour": [["red", "blue", "green", None][i] for i in rng.integers(4, size=N)],
+        "paid": [["Yes", "No"][i] for i in rng.integers(2, size=N)],
+        "charge": [["12.5", "7", " ", "NA"][i] for i in rng.integers(4, size=N)],
+        "joined": [(start + pd.Timedelta(hours=int(h))).to_pydatetime() for h in rng.integers(20_000, size=N)],
+        "waited": [pd.Timedelta(hours=int(h)).to_pytimedelta() for h in rng.integers(99, size=N)],
+        "key": [f"k{i}" for i in range(N)],
+    }
+
+
+@pytest.fixture
+def table(rng):
+    return columns(rng)
+
+
+LIBRARIES = {
+    "pandas": pd.DataFrame,
+    "pandas nullable": lambda c: pd.DataFrame(c).convert_dtypes(),
+    "pandas categorical": lambda c: pd.DataFrame(c).astype({"colour": "category"}),
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+    "record batch": lambda c: pa.RecordBatch.from_pydict(c),
+}
+
+
+@pytest.mark.parametrize("fitted_on", LIBRARIES)
+@pytest.mark.parametrize("encoding", LIBRARIES)
+def test_every_library_gives_the_same_numbers(table, fitted_on, encoding):
+    expected = infer_types(table_statistics(pd.DataFrame(table)))
+    schema = infer_types(table_statistics(LIBRARIES[fitted_on](table)))
+    assert schema.columns == expected.columns
+    np.testing.assert_array_equal(schema.encode(LIBRARIES[encoding](table)), expected.encode(pd.DataFrame(table)))
+
+
+def test_batches_reordered_and_additional_columns_change_nothing(table):
+    frame = pd.DataFrame(table)
+    schema = infer_types(table_statistics(frame))
+    moved = frame[frame.columns[::-1]].assign(surplus=1)
+    stacked = np.vstack([schema.encode(moved.iloc[i : i + 50]) for i in range(0, N, 50)])
+    np.testing.assert_array_equal(stacked, schema.encode(frame))
+    assert schema.encode(frame.iloc[:0]).shape == (0, len(schema.columns))
+
+
+@pytest.mark.parametrize("drop", ["none", "first"])
+def test_sparse_and_dense_matrices_are_equal(table, drop):
+    schema = infer_types(table_statistics(pd.DataFrame(table)), drop=drop)
+    X = schema.encode(pl.DataFrame(table), sparse=True)
+    assert isinstance(X, sparse.csr_array)
+    assert X.has_canonical_format
+    np.testing.assert_array_equal(X.toarray(), schema.encode(pl.DataFrame(table), sparse=False))
+    assert X.nnz == np.count_nonzero(X.toarray())
+
+
+def test_many_levels_are_sparse_by_default():
+    frame = pd.DataFrame({"c": [f"v{i % 60:02d}" for i in range(1200)]})
+    schema = infer_types(table_statistics(frame))
+    X = schema.encode(frame)
+    assert schema.is_sparse
+    assert sparse.issparse(X)
+    one_hot = OneHotEncoder(categories=[[name.removeprefix("c=") for name in schema.columns]])
+    np.testing.assert_array_equal(X.toarray(), one_hot.fit_transform(frame[["c"]]).toarray())
+
+
+def test_groups_name_the_columns_that_came_from_each(table):
+    schema = infer_types(table_statistics(pd.DataFrame(table)))
+    assert tuple(schema.groups) == schema.inputs
+    assert [d for positions in schema.groups.values() for d in positions] == list(range(len(schema.columns)))
+    for name, positions in schema.groups.items():
+        assert all(schema.columns[d].startswith(name) for d in positions)
+    assert "key" not in schema.groups
+
+
+def test_the_table_can_be_recovered_from_its_numbers(table):
+    frame = pd.DataFrame(table)
+    schema = infer_types(table_statistics(frame))
+    X = pd.DataFrame(schema.encode(frame), columns=schema.columns)
+    pd.testing.assert_series_equal(X["age"], frame["age"].fillna(frame["age"].mean()))
+    assert (X["age is missing"] == frame["age"].isna()).all()
+    levels = ["red", "blue", "green", "(missing)"]
+    back = X[[f"colour={level}" for level in levels]].idxmax(axis=1).str.removeprefix("colour=")
+    assert (back == frame["colour"].fillna("(missing)")).all()
+    assert (
+        X["charge"].where(X["charge is missing"] == 0) == pd.to_numeric(frame["charge"], errors="coerce")
+    ).sum() == (X["charge is missing"] == 0).sum()
+    assert (X["paid=Yes"] == (frame["paid"] == "Yes")).all()
+
+
+def test_json_gives_an_equal_schema_and_identical_numbers(table):
+    frame = pd.DataFrame(table)
+    schema = infer_types(table_statistics(frame), drop="first")
+    restored = Schema.from_json(schema.to_json())
+    assert restored == schema
+    assert restored.to_json() == schema.to_json()
+    np.testing.assert_array_equal(restored.encode(frame), schema.encode(frame))
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda s: "{", "not a saved table schema"),
+        (lambda s: "[" * 100_000, "not a saved table schema"),
+        (lambda s: "[]", "not a saved table schema"),
+        (lambda s: json.dumps(json.loads(s) | {"version": 4}), "version 4; this library reads up to 3"),
+        (lambda s: json.dumps(json.loads(s) | {"columns": 3}), "no list of columns"),
+        (lambda s: s.replace('"type": "number"', '"type": "os.system"'), "is not a column"),
+        (lambda s: s.replace('"indicator": true', '"indicator": "yes"'), "'indicator' of column 'age' is 'yes'"),
+        (lambda s: s.replace('"mean": ', '"mean": NaN, "m": '), "'mean' of column 'age' is nan"),
+        (lambda s: s.replace('"weekday"', '"moon"'), "unknown cycles"),
+        (lambda s: s.replace('"levels"', '"lvls"'), "'levels' of column 'colour' is None"),
+    ],
+)
+def test_damaged_or_later_json_is_an_error(table, damage, said):
+    text = infer_types(table_statistics(pd.DataFrame(table))).to_json()
+    with pytest.raises(DataError, match=said):
+        Schema.from_json(damage(text))
+
+
+def test_missing_and_changed_columns_are_named():
+    schema = infer_types(table_statistics(pd.DataFrame({"Age": [1.5, 2.0, 3.0], "sex": ["m", "f", "m"]})))
+    with pytest.raises(DataError, match="no column 'Age'. Did you mean 'age'"):
+        schema.encode(pd.DataFrame({"age": [1], "sex": ["m"]}))
+    with pytest.raises(DataError, match="'Age' has 'old' in row 2 .* is not a number"):
+        schema.encode(pd.DataFrame({"Age": ["7", "old"], "sex": ["m", "m"]}))
+    with pytest.raises(DataError, match="'sex' had categories .* now it has dates"):
+        schema.encode(pd.DataFrame({"Age": [1], "sex": pd.to_datetime(["2024-01-01"])}))
+
+
+def test_coinciding_names_are_an_error():
+    table = pd.DataFrame({"a": ["b", "c", "b"], "a=b": [1.0, 2.0, 3.0]})
+    with pytest.raises(DataError, match="Two columns would both become 'a=b'"):
+        infer_types(table_statistics(table))
+
+
+def test_the_description_has_a_line_for_each_column(table):
+    report = infer_types(table_statistics(pd.DataFrame(table))).describe().splitlines()
+    assert [line.split()[0] for line in report[1:-1]] == list(table)
+    assert report[-1] == "8 columns of 120 rows become 20 columns of numbers; 1 dropped"
+    assert max(map(len, report)) < 160
+    assert report[-2].startswith("key ")
+    assert "nearly all values are distinct (120 of 120)" in report[-2]
+    assert report[-2].endswith(" dropped")
+
+
+def german():
+    """Sixty rows as a German spreadsheet exports them, and what they mean."""
+    rng = np.random.default_rng(5)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 60), unit="D")
+    amounts = rng.lognormal(6, 2, 60).round(2)
+    marks = str.maketrans({",": ".", ".": ","})
+    table = pd.DataFrame(
+        {
+            "Umsatz": [f"{amount:,.2f} €".translate(marks) for amount in amounts],
+            "Rabatt": [f"{i % 7},5 %" for i in range(60)],
+            "Eintritt": days.strftime("%d.%m.%Y"),
+        }
+    )
+    return table, amounts, days
+
+
+def test_a_german_table_has_the_numbers_of_an_english_one():
+    table, amounts, days = german()
+    english = pd.DataFrame({"Umsatz": amounts, "Rabatt": np.arange(60) % 7 + 0.5, "Eintritt": days})
+    schema, plain = (infer_types(table_statistics(each)) for each in (table, english))
+    assert schema.columns == plain.columns
+    np.testing.assert_allclose(schema.encode(table), plain.encode(english), rtol=1e-14)
+    np.testing.assert_allclose(schema.encode(english), plain.encode(english), rtol=1e-14)
+    given = infer_types(table_statistics(table), {"Umsatz": "number", "Eintritt": "date"})
+    assert given == schema
+    assert "written like 1.234,5 €" in schema.describe()
+    assert "day first" in schema.describe()
+
+
+def test_a_restored_schema_reads_numbers_in_the_format_of_training():
+    table, _, days = german()
+    schema = infer_types(table_statistics(table))
+    restored = Schema.from_json(schema.to_json())
+    assert restored == schema
+    assert json.loads(schema.to_json())["version"] == 3
+    one = pd.DataFrame({"Umsatz": ["1.188"], "Rabatt": ["3"], "Eintritt": ["02.01.2020"]})
+    X = restored.encode(one)
+    assert X[0, list(schema.columns).index("Umsatz")] == 1188
+    first_day = pd.Timestamp(days.min())
+    assert X[0, list(schema.columns).index("Eintritt: days")] == (pd.Timestamp("2020-01-02") - first_day).days
+    assert restored.text_types == {"Umsatz": "text", "Rabatt": "text", "Eintritt": "text"}
+
+
+def test_json_of_the_first_version_is_read():
+    schema = infer_types(table_statistics(pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "y"]})), min_count=1)
+    saved = json.loads(schema.to_json())
+    assert saved["version"] == 1
+    for column in saved["columns"]:
+        for field in ("spelling", "unit", "note"):
+            column.pop(field, None)
+    assert Schema.from_json(json.dumps(saved)) == schema
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"), [("1.234,5", "roman", "unknown spelling"), ("day first", "x", "order")]
+)
+def test_an_unknown_format_is_an_error(old, new, said):
+    text = infer_types(table_statistics(german()[0])).to_json()
+    with pytest.raises(DataError, match=said):
+        Schema.from_json(text.replace(f'"{old}"', f'"{new}"'))
+
+
+def test_a_wrong_value_is_named_with_its_row_in_the_table():
+    schema = infer_types(table_statistics(pd.DataFrame({"a": [1.5, 2.0, 3.0]})))
+    bad = pd.DataFrame({"a": ["1", "n.k."]})
+    for first_row, row in [(0, "2"), (16_384, "16,386")]:
+        with pytest.raises(DataError, match=rf"'n\.k\.' in row {row} \(the first is row 1\), which is not a number"):
+            schema.encode(bad, first_row=first_row)
+    with pytest.raises(DataError, match="infinite in 1 of 2 rows, first in row 1,001 "):
+        schema.encode(pd.DataFrame({"a": [np.inf, 1]}), first_row=1000)
+
+
+def encode(plan, values):
+    return Schema((plan,), 1).encode_counted(pd.DataFrame({"c": pd.Series(values, dtype=object)}), sparse=False)
+
+
+def number(**changes):
+    return NumberPlan(
+        **{"column": "c", "kind": "number", "why": "", "mean": 5.0, "indicator": False, "constant": False, "words": {}}
+        | changes
+    )
+
+
+def test_missing_numbers_are_set_to_the_mean_and_flagged():
+    X, unseen = encode(number(indicator=True), [1, None])
+    assert X.tolist() == [[1, 0], [5, 1]]
+    assert unseen == {}
+    X, unseen = encode(number(), [1, None])
+    assert X.tolist() == [[1], [5]]
+    assert unseen == {"c": {"(missing)": 1}}
+
+
+def test_a_constant_with_missing_values_is_an_indicator():
+    plan = number(indicator=True, constant=True)
+    assert plan.names == ("c is missing",)
+    assert encode(plan, [5, None])[0].tolist() == [[0], [1]]
+
+
+def test_yes_and_no_are_one_and_zero_and_other_words_unseen():
+    plan = number(words={"No": 0.0, "Yes": 1.0}, mean=0.25)
+    assert plan.names == ("c=Yes",)
+    X, unseen = encode(plan, ["Yes", "No", "Perhaps", None])
+    assert X.tolist() == [[1], [0], [0.25], [0.25]]
+    assert unseen == {"c": {"Perhaps": 1, "(missing)": 1}}
+    assert encode(plan, [True, False])[0].tolist() == [[1], [0]]
+
+
+def category(**changes):
+    return CategoryPlan(
+        **{
+            "column": "c",
+            "kind": "categorical",
+            "why": "",
+            "levels": ("a", "b"),
+            "pooled": (),
+            "missing": False,
+            "reference": "",
+        }
+        | changes
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "places", "unseen"),  # in which of the columns each row has its one
+    [
+        ({}, ["a", "b", "", "", ""], {"r": 1, "z": 1, "(missing)": 1}),
+        ({"pooled": ("r",)}, ["a", "b", "(other)", "(other)", ""], {"z": 1, "(missing)": 1}),
+        ({"missing": True}, ["a", "b", "", "", "(missing)"], {"r": 1, "z": 1}),
+        ({"reference": "a"}, ["", "b", "", "", ""], {"r": 1, "z": 1, "(missing)": 1}),
+        ({"pooled": ("r",), "missing": True}, ["a", "b", "(other)", "(other)", "(missing)"], {"z": 1}),
+    ],
+)
+def test_levels_rare_unseen_and_missing(changes, places, unseen):
+    plan = category(**changes)
+    columns = list(dict.fromkeys(place for place in places if place))
+    assert plan.names == tuple(f"c={column}" for column in columns)
+    X, got = encode(plan, ["a", "b", "r", "z", None])
+    assert X.tolist() == [[float(place == column) for column in columns] for place in places]
+    assert got == {"c": unseen}
+
+
+def test_dates_are_days_and_points_on_circles():
+    moments = pd.date_range("2023-12-30 05:00", periods=500, freq="31h")
+    plan = DatePlan(
+        "c", "date", "", origin=0.0, mean=100.0, cycles=("month", "weekday", "hour"), indicator=True, constant=False
+    )
+    X, _ = encode(plan, [*moments, None])
+    clock = {"month": (moments.month - 1) / 12, "weekday": moments.day_of_week / 7, "hour": moments.hour / 24}
+    np.testing.assert_allclose(X[:-1, 0], (moments - pd.Timestamp(0)) / dt.timedelta(days=1), rtol=1e-14)
+    for d, turn in enumerate(clock.values()):
+        np.testing.assert_allclose(X[:-1, 1 + 2 * d], np.cos(2 * np.pi * turn), atol=1e-9)
+        np.testing.assert_allclose(X[:-1, 2 + 2 * d], np.sin(2 * np.pi * turn), atol=1e-9)
+    assert X[-1].tolist() == [100, 0, 0, 0, 0, 0, 0, 1]
+    assert not X[:-1, -1].any()
+    assert plan.names[0] == "c: days"
+    assert plan.names[-2:] == ("c: hour (sin)", "c is missing")
+
+
+def test_cycles_of_dates_before_1970():
+    plan = DatePlan("c", "date", "", 0.0, 0.0, ("month", "weekday"), indicator=False, constant=True)
+    X, _ = encode(plan, [dt.date(1969, 12, 31)])  # a Wednesday in December
+    np.testing.assert_allclose(
+        X, [[np.cos(11 * np.pi / 6), np.sin(11 * np.pi / 6), np.cos(4 * np.pi / 7), np.sin(4 * np.pi / 7)]]
+    )
+
+
+ZIP_CODES = [f"{i:05d}" for i in range(0, 300)]
+
+
+def zips(rng, n=3000, levels=ZIP_CODES):
+    return pd.DataFrame({"zip": rng.choice(np.array(levels), n), "size": rng.normal(size=n)})
+
+
+def hash_plan(**changes):
+    return HashPlan(
+        **{"column": "c", "kind": "categorical", "why": "", "n_columns": 8, "missing": False, "dropped": False}
+        | changes
+    )
+
+
+def test_every_row_has_one_column_and_equal_levels_the_same():
+    X, unseen = encode(hash_plan(), ["a", "b", "a", "never seen"])
+    np.testing.assert_array_equal(X.sum(axis=1), 1)
+    np.testing.assert_array_equal(X[0], X[2])
+    assert unseen == {}
+
+
+def test_missing_levels_have_a_column_if_training_had_any():
+    X, unseen = encode(hash_plan(missing=True), ["a", None])
+    assert X[1].tolist() == [0] * 8 + [1]
+    assert unseen == {}
+    X, unseen = encode(hash_plan(), ["a", None])
+    assert X[1].tolist() == [0] * 8
+    assert unseen == {"c": {"(missing)": 1}}
+
+
+def test_the_first_column_can_be_left_out():
+    every, _ = encode(hash_plan(missing=True), [*ZIP_CODES, None])
+    some, _ = encode(hash_plan(missing=True, dropped=True), [*ZIP_CODES, None])
+    assert hash_plan(dropped=True).names == tuple(f"c#{i}" for i in range(1, 8))
+    np.testing.assert_array_equal(some, every[:, 1:])
+    assert every[:, 0].sum() > 0
+
+
+def test_numbers_hash_like_their_text():
+    np.testing.assert_array_equal(encode(hash_plan(), [7030, 7031])[0], encode(hash_plan(), ["7030", "7031"])[0])
+
+
+def test_levels_spread_evenly():
+    X, _ = encode(hash_plan(n_columns=64), [f"level {i}" for i in range(64_000)])
+    counts = X.sum(axis=0)
+    assert np.sum((counts - 1000) ** 2 / 1000) < 120  # chi-squared of 63 degrees: 120 is its 0.99999 quantile
+
+
+HASH_SCRIPT = """
+import pandas as pd
+from separatrix.table import Schema
+import sys
+schema = Schema.from_json(sys.stdin.read())
+print(schema.encode(pd.DataFrame({"zip": ["07030", "é", "10001"]}), sparse=False).argmax(axis=1).tolist())
+"""
+
+
+def splitmix(x):
+    """SplitMix64 (Steele 2014) in whole numbers of Python. Saved models depend on it: it must never change."""
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
+def test_hashes_do_not_depend_on_the_process():
+    table = pd.DataFrame({"zip": ["07030", "é", "10001"]})
+    schema = Schema((hash_plan(column="zip", n_columns=1000),), 3)
+    run = subprocess.run(
+        [sys.executable, "-c", HASH_SCRIPT],
+        input=schema.to_json(),
+        capture_output=True,
+        text=True,
+        env={"PYTHONHASHSEED": "4711"},
+        check=True,
+    )
+    here = schema.encode(table, sparse=False).argmax(axis=1).tolist()
+    assert json.loads(run.stdout) == here
+    assert here == [splitmix(zlib.crc32(text.encode())) % 1000 for text in table["zip"]]
+
+
+def test_without_collisions_hashing_equals_one_hot_encoding(rng):
+    table = zips(rng, levels=ZIP_CODES[:150])
+    y = rng.random(len(table)) < 1 / (1 + np.exp(-table["size"] - (table["zip"].astype(int) % 7) + 3))
+    hashing = TableEncoder({"zip": "categorical"}, hashing=200_003).fit(table)
+    one_hot = TableEncoder({"zip": "categorical"}, max_levels=1000, min_count=1).fit(table)
+    X, Z = hashing.transform(table), one_hot.transform(table)
+    used = np.flatnonzero(np.asarray(X.sum(axis=0)).ravel())
+    assert len(used) == Z.shape[1]  # no two levels have one hash
+    model = sx.LogisticRegression(alpha=1.0, tol=1e-11).fit(X[:, used], y)
+    oracle = sx.LogisticRegression(alpha=1.0, tol=1e-11).fit(Z, y)
+    np.testing.assert_allclose(model.predict_proba(X[:, used]), oracle.predict_proba(Z), rtol=1e-8)
+
+
+def test_only_categories_of_more_levels_than_allowed_are_hashed(rng):
+    table = zips(rng).assign(colour=rng.choice(["red", "blue", "green"], 3000))
+    encoder = TableEncoder({"zip": "categorical"}, hashing=64).fit(table)
+    assert encoder.schema_.columns == (
+        *(f"zip#{i}" for i in range(64)), "size", *(f"colour={level}" for level in table["colour"].value_counts().index)
+    )  # fmt: skip
+    assert "zip" not in encoder.unseen(pd.DataFrame({"zip": ["99999"], "size": [1.0], "colour": ["red"]}))
+
+
+def test_the_description_mentions_hashing(rng):
+    table = zips(rng)
+    table.loc[:29, "zip"] = None
+    said = TableEncoder({"zip": "categorical"}, hashing=64, drop="first").fit(table).schema_.describe()
+    assert "text, 300 levels, hashed; 30 missing (1 %); compared with 'zip#0'" in said
+    assert "64 columns: #1, #2, #3" in said
+
+
+@given(st.lists(st.integers(0, 400), max_size=3))
+def test_hashed_schemas_do_not_depend_on_the_partition(cuts):
+    table = zips(np.random.default_rng(3), 400).assign(size=1.0)
+    edges = [0, *sorted(cuts), 400]
+    statistics = TableStatistics()
+    for low, high in pairwise(edges):
+        statistics += table_statistics(table.iloc[low:high])
+    whole = infer_types(table_statistics(table), {"zip": "categorical"}, hashing=16)
+    assert infer_types(statistics, {"zip": "categorical"}, hashing=16) == whole
+
+
+def test_json_has_the_lowest_possible_version(rng):
+    table = zips(rng)
+    statistics = table_statistics(table)
+    schema = infer_types(statistics, {"zip": "categorical"}, hashing=16)
+    assert json.loads(schema.to_json())["version"] == 2
+    assert json.loads(infer_types(statistics, {"zip": "categorical"}).to_json())["version"] == 1
+    restored = Schema.from_json(schema.to_json())
+    assert restored == schema
+    np.testing.assert_array_equal(restored.encode(table), schema.encode(table))
+
+
+@pytest.mark.parametrize("wrong", ["true", "1", '"16"', "16.0"])
+def test_a_damaged_hash_plan_is_an_error(rng, wrong):
+    text = infer_types(table_statistics(zips(rng)), {"zip": "categorical"}, hashing=16).to_json()
+    with pytest.raises(DataError, match="'zip'"):
+        Schema.from_json(text.replace('"n_columns": 16', f'"n_columns": {wrong}'))
+
+
+@pytest.mark.parametrize("wrong", [1, 0, True, 2.0, "many"])
+def test_the_number_of_hash_columns_is_checked(rng, wrong):
+    with pytest.raises(ValueError, match="hashing must be an integer, at least 2"):
+        TableEncoder(hashing=wrong).fit(zips(rng))
+
+
+def test_a_saved_classifier_keeps_its_hashes(rng, tmp_path):
+    table = zips(rng)
+    model = sx.TableClassifier(sx.LogisticRegression(), types={"zip": "categorical"}, hashing=32)
+    model.fit(table, rng.integers(2, size=len(table)))
+    sx.save(model, tmp_path / "model.sx")
+    loaded = sx.load(tmp_path / "model.sx")
+    new = pd.DataFrame({"zip": ["07030", "never seen", None], "size": [0.0, 1.0, 2.0]})
+    np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))

@@ -1,0 +1,200 @@
+"""Statistics of batches add up to the statistics of the table, in any partition and order."""
+
+import datetime as dt
+from collections import Counter
+from dataclasses import replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix.exceptions import DataError
+from separatrix.table import TableStatistics, infer_types, table_statistics
+from separatrix.table.statistics import SKETCH_HASHES, Levels, NumberStatistics
+
+MOMENTS = st.datetimes(dt.datetime(2020, 1, 1), dt.datetime(2024, 1, 1))
+CELLS = {
+    "number": st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-5, 5)),
+    "whole": st.integers(0, 3),
+    "flag": st.one_of(st.none(), st.booleans()),
+    "colour": st.sampled_from(["red", "blue", "green", "", None]),
+    "word": st.text(max_size=3),
+    "charge": st.one_of(st.sampled_from(["", " ", "NA"]), st.integers(0, 99).map(str)),
+    "joined": st.one_of(st.none(), MOMENTS),
+    "price": st.sampled_from(["1,5", "1.234", "1.234,5", "12,345", "NA", "7", "1 234", "€ 3", "3 €", "x"]),
+    "cost": st.sampled_from(["1,5", "1.234,5", "12,3", "NA", "7 ", "1.234"]),
+    "share": st.sampled_from(["5 %", "7%", "", "-1.5%"]),
+    "ordered": st.sampled_from(["01/02/2024", "03/04/2024 10:30", "25/12/2024", "12/25/2024", "?"]),
+    "delivered": st.sampled_from(["1.2.2024", "25.12.2024", "13.01.2024 06:00", None]),
+    "signed": MOMENTS.map(lambda moment: moment.date().isoformat()),
+    "waited": st.one_of(st.none(), st.timedeltas(dt.timedelta(0), dt.timedelta(9))),
+}
+ROWS = st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=25)
+
+
+def frame(rows):
+    """Python objects, so that a batch of gaps has the type of none."""
+    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=object) for name in CELLS})
+
+
+def rounded(statistics):
+    """Facts without the two numbers that rounding may change, and those numbers."""
+    inexact = []
+
+    def strip(readings):
+        formats = sorted(readings.formats)
+        inexact.extend(
+            number for format in formats for number in (readings.formats[format].mean, readings.formats[format].squares)
+        )
+        return replace(
+            readings, formats={format: replace(readings.formats[format], mean=0.0, squares=0.0) for format in formats}
+        )
+
+    columns = {
+        name: replace(
+            statistics.columns[name],
+            as_numbers=strip(statistics.columns[name].as_numbers),
+            as_dates=strip(statistics.columns[name].as_dates),
+        )
+        for name in sorted(statistics.columns)
+    }
+    return TableStatistics(columns, statistics.n_rows), np.array(inexact)
+
+
+@settings(max_examples=60)
+@given(rows=ROWS, cuts=st.lists(st.integers(0, 25), max_size=4), rng=st.randoms(use_true_random=False))
+def test_any_partition_in_any_order_gives_the_same_statistics_and_encoding(rows, cuts, rng):
+    table = frame(rows)
+    whole = table_statistics(table, max_distinct=8)
+    edges = sorted({0, *[min(cut, len(rows)) for cut in cuts], len(rows)})
+    parts = [table_statistics(table.iloc[a:b], max_distinct=8) for a, b in pairwise(edges)]
+    parts.append(table_statistics(table.iloc[:0], max_distinct=8))
+    rng.shuffle(parts)
+    (whole_exact, whole_inexact), expected = rounded(whole), infer_types(whole)
+    encoded = expected.encode(table)
+    for total in (
+        reduce(add, parts),
+        reduce(lambda a, b: b + a, parts),
+        TableStatistics() + reduce(add, parts) + TableStatistics(),
+    ):
+        exact, inexact = rounded(total)
+        assert exact == whole_exact
+        np.testing.assert_allclose(inexact, whole_inexact, rtol=1e-9, atol=1e-9)
+        got = infer_types(total)
+        assert got.columns == expected.columns
+        np.testing.assert_allclose(got.encode(table), encoded, rtol=1e-12, atol=1e-9)
+
+
+def test_integers_add_to_floats_and_missing_values_to_anything():
+    a = table_statistics(pd.DataFrame({"n": [1, 2], "t": [None, None]}))
+    b = table_statistics(pd.DataFrame({"n": [0.5, np.nan], "t": ["x", "y"]}))
+    both = a + b
+    assert both.columns["n"].numbers.mean == pytest.approx(3.5 / 3)
+    assert not both.columns["n"].numbers.whole
+    assert both.columns["n"].n_missing == 1
+    assert both.columns["t"].levels.counts == {"x": 1, "y": 1}
+
+
+def test_a_column_that_changes_its_kind_is_named_with_both_batches():
+    batches = [pd.DataFrame({"n": column}) for column in ([None], [1.0], [2.0], ["many"])]
+    statistics = [table_statistics(batch, name=f"batch {i}") for i, batch in enumerate(batches)]
+    with pytest.raises(DataError, match="'n' has numbers in batch 1 and text in batch 3"):
+        reduce(add, statistics)
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_column_that_only_one_batch_has_is_named(turn):
+    first = table_statistics(pd.DataFrame({"n": [1], "m": [1]}), name="first.csv")
+    second = table_statistics(pd.DataFrame({"n": [1]}), name="second.csv")
+    left, right = (first, second)[::turn]
+    with pytest.raises(DataError, match=r"'m' is in first\.csv but not in second\.csv"):
+        left + right
+
+
+def test_unread_columns_are_listed_but_not_read():
+    table = pd.DataFrame({"a": [1, 2], "mixed": pd.Series([1, "x"], dtype=object)})
+    assert table_statistics(table, unread=["mixed"]).columns["mixed"].count == 0
+    with pytest.raises(DataError, match="no column 'mixde'. Did you mean 'mixed'"):
+        table_statistics(table, unread=["mixde"])
+
+
+def levels_of(values, limit):
+    return Levels.of(Counter(values), limit)
+
+
+@settings(max_examples=80)
+@given(
+    batches=st.lists(st.lists(st.integers(0, 30).map(str), max_size=12), min_size=1, max_size=5),
+    limit=st.integers(1, 25),
+    rng=st.randoms(use_true_random=False),
+)
+def test_levels_add_in_any_order_within_and_beyond_the_limit(batches, limit, rng):
+    whole = levels_of([v for batch in batches for v in batch], limit)
+    shuffled = rng.sample(batches, len(batches))
+    parts = [levels_of(batch, limit) for batch in shuffled]
+    assert reduce(add, parts) == whole
+    assert reduce(lambda a, b: b + a, parts) == whole
+    assert whole.n_distinct == len({v for batch in batches for v in batch})
+    assert whole.overflowed == (whole.n_distinct > limit)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from([0.0, -0.0, 1.5, 2.0, 1e300]), max_size=30), st.integers(1, 6))
+def test_levels_of_numbers_are_their_counts(numbers, limit):
+    assert Levels.of_numbers(np.array(numbers), limit) == levels_of(numbers, limit)
+
+
+@pytest.mark.parametrize("n", [20_000, 300_000])
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+def test_distinct_values_are_estimated_within_four_standard_errors(n, kind):
+    if kind == "text":
+        levels = levels_of([f"customer-{i:07d}" for i in range(min(n, 50_000))], 10_000)
+        n = min(n, 50_000)
+    else:
+        levels = Levels.of_numbers(np.tile(np.arange(n, dtype=float), 2), 10_000)
+    assert levels.overflowed
+    assert levels.n_distinct == pytest.approx(n, rel=4 / np.sqrt(SKETCH_HASHES))
+
+
+def test_many_distinct_values_in_late_rows_are_noticed():
+    head = np.zeros(100)
+    assert Levels.of_numbers(np.concatenate([head, np.arange(30.0)]), 20).overflowed
+
+
+@settings(max_examples=60)
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40), st.sampled_from([0.0, 1e9]))
+def test_moments_agree_with_numpy(numbers, offset):
+    x = np.array(numbers) + offset
+    statistics = NumberStatistics.of(x[: len(x) // 2]) + NumberStatistics.of(x[len(x) // 2 :])
+    assert statistics.count == len(x)
+    assert (statistics.low, statistics.high) == (x.min(), x.max())
+    assert statistics.mean == pytest.approx(x.mean(), rel=1e-12, abs=1e-6)
+    assert statistics.variance == pytest.approx(x.var(), rel=1e-9, abs=1e-12 * x.var() + 1e-6)
+    assert statistics.whole == bool((x == np.floor(x)).all())
+
+
+def test_counts_are_repetitions():
+    x, times = np.array([1.0, 2.5, 7.0]), np.array([3, 1, 2])
+    counted, repeated = NumberStatistics.of(x, times), NumberStatistics.of(np.repeat(x, times))
+    assert counted.count == repeated.count
+    assert counted.mean == pytest.approx(repeated.mean, rel=1e-15)
+    assert counted.squares == pytest.approx(repeated.squares, rel=1e-14)
+
+
+def test_numbers_whose_squares_overflow_have_a_mean():
+    statistics = NumberStatistics.of(np.array([1e308, -1e308, 1e308])) + NumberStatistics.of(
+        np.array([1.5e308, 1.5e308])
+    )
+    assert statistics.mean == pytest.approx(0.8e308)
+    assert statistics.variance == np.inf
+
+
+def test_equal_numbers_have_an_exact_mean_and_no_variance():
+    statistics = NumberStatistics.of(np.full(7, 0.1)) + NumberStatistics.of(np.full(3, 0.1))
+    assert statistics.mean == 0.1
+    assert statistics.variance == 0.0
