@@ -9,7 +9,7 @@ import separatrix as sx
 from problems import GENERATIVE, STORAGES, blobs
 from problems import SUM_MODELS as RULES
 from separatrix.rows import memory
-from separatrix.stats.moments import DENSE_ABOVE
+from separatrix.stats.moments import MAX_SPARSE_DENSITY
 
 NORMAL = {k: v for k, v in GENERATIVE.items() if k in ("lda", "lda_evidence", "lda_ledoit_wolf", "qda", "qda_shrunk")}
 SUM_MODELS = RULES | NORMAL
@@ -70,7 +70,7 @@ def test_order_of_rows_and_names_of_classes_do_not_matter(name, rng):
 def test_storage_does_not_matter(name, storage):
     X, y = blobs(900, n_classes=3)
     X = np.where(np.random.default_rng(1).random(X.shape) < 0.08, X, 0.0)  # sparse enough to stay so
-    assert X.astype(bool).mean() < DENSE_ABOVE
+    assert X.astype(bool).mean() < MAX_SPARSE_DENSITY
     a = SUM_MODELS[name]().fit(X, y)
     b = SUM_MODELS[name]().fit(STORAGES[storage](X), y)
     assert_allclose(scores(b, STORAGES[storage](X)), scores(a, X), rtol=1e-9, atol=1e-9)
@@ -95,7 +95,7 @@ def test_blocks_do_not_matter_and_runs_repeat_bit_for_bit(name, monkeypatch):
     monkeypatch.setattr(memory, "block_rows", lambda width: 37)
     blocked = SUM_MODELS[name]().fit(X, y)
     assert_allclose(blocked.coef_, whole.coef_, rtol=1e-9)
-    monkeypatch.setattr("separatrix._threads.LIMIT", "1")
+    monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", "1")
     one_thread = SUM_MODELS[name]().fit(X, y)
     assert np.array_equal(one_thread.coef_, blocked.coef_)
     assert np.array_equal(one_thread.predict(X), blocked.predict(X))
@@ -106,7 +106,7 @@ def test_the_number_of_threads_does_not_change_a_bit(rows, monkeypatch):
     X, y = blobs(rows, n_features=30, n_classes=2)
     coefficients = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr("separatrix._threads.LIMIT", str(threads))
+        monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", str(threads))
         with threadpool_limits(threads):
             coefficients.append(sx.LeastSquaresClassifier().fit(X, y).coef_)
     assert np.array_equal(coefficients[0], coefficients[1])

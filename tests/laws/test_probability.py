@@ -174,7 +174,7 @@ def test_blocks_and_threads_do_not_matter_and_runs_repeat_bit_for_bit(name, n_cl
     monkeypatch.setattr("separatrix.rows.memory.block_rows", lambda width: 37)
     blocked = TWO[name]().fit(X, y)
     assert_allclose(blocked.coef_, whole.coef_, atol=1e-9)
-    monkeypatch.setattr("separatrix._threads.LIMIT", "1")
+    monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", "1")
     assert np.array_equal(TWO[name]().fit(X, y).coef_, blocked.coef_)
 
 

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one pass returns: frozen records with ``+``."""
+"""Sufficient statistics: what one pass over the rows returns, as frozen records with ``+``.
 
-from separatrix.stats.columns import column_moments
-from separatrix.stats.design import dots
-from separatrix.stats.extent import Extent, extent
-from separatrix.stats.finite import nonfinite, require_finite, require_squares
+moments      count, mean and scatter of each class, and of all rows as one class
+scatter      four representations of a scatter
+design       regressors φ̃ = (x - c, 1), and products with them
+groups       statistics of groups of columns with one family each
+objective    negative log likelihood of a linear model: value, gradient, Hessian
+sample       a stratified sample of the rows
+checks       counts and ranges of the columns; errors that name columns that are not finite
+device       the same sums for rows on a GPU; `_triton` has their CUDA kernels
+_kernels     compiled loops for large blocks in host memory
+"""
+
+from separatrix.stats.checks import Extent, Tally, confusion, extent, nonfinite, require_finite, require_squares
+from separatrix.stats.design import Design, dots
 from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights
-from separatrix.stats.moments import ClassMoments, class_moments, collect_moments
+from separatrix.stats.moments import ClassMoments, class_moments, collect_moments, column_moments
 from separatrix.stats.objective import (
-    Design,
     Grad,
     Largest,
     ValueGrad,
@@ -20,7 +28,6 @@ from separatrix.stats.objective import (
 )
 from separatrix.stats.sample import collect_sample, drawn_numbers, representative_sample
 from separatrix.stats.scatter import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter, spread_out
-from separatrix.stats.tally import Tally, confusion
 
 __all__ = [
     "ClassMoments",

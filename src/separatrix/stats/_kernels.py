@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled loops of moments.py, columns.py and design.py. Import this file only where it is used: it pulls in Numba.
+"""Compiled loops of `moments` and `design`. Importing this file imports Numba.
 
-The plain versions stand beside their callers; the tests compare the two.
+The plain versions are in the callers; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -11,20 +11,8 @@ from numba import njit
 
 from separatrix._array import Array, Codes, Float
 
-__all__ = [
-    "class_squares",
-    "class_sums",
-    "csr_centred_sums",
-    "csr_dots",
-    "csr_stored_sums",
-    "csr_sums",
-    "row_dots",
-    "row_sums",
-    "scaled_rows",
-]
-
-# Sums may be reordered (that is what makes the loops fast), but NaN and infinity keep their meaning.
-SUMS = {"reassoc", "contract", "nsz"}
+# Sums may be reordered, which makes the loops fast; NaN and infinity keep their meaning.
+REORDERED_SUMS = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, nogil=True)
@@ -48,9 +36,9 @@ def class_squares(X: Array, codes: Codes, weight: Float, mean: Float, rest: Floa
             squares[k, m] += w * d * d
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)
 def row_dots(X: Array, w: Float, a: Float) -> None:
-    """a = X w, summed in float64 whatever X is: two thirds of the time of BLAS, which gains nothing on one vector."""
+    """a = X w, summed in float64 for any X: two thirds of the time of BLAS."""
     for n in range(X.shape[0]):
         dot = 0.0
         for m in range(X.shape[1]):
@@ -58,7 +46,7 @@ def row_dots(X: Array, w: Float, a: Float) -> None:
         a[n] = dot
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)
 def row_sums(X: Array, slope: Float, total: Float) -> None:
     """Add Σ_n slope_n x_n to total (M,), in float64: a third of the time of BLAS."""
     for n in range(X.shape[0]):
@@ -68,24 +56,24 @@ def row_sums(X: Array, slope: Float, total: Float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def scaled_rows(X: Array, origin: Array, share: Array, factor: Array, Z: Array) -> None:
-    """Z = factor (share (x - origin), 1) row by row, in one read; without the 1 where Z is as wide as X."""
+def scaled_rows(X: Array, origin: Array, inverse_unit: Array, factor: Array, Z: Array) -> None:
+    """Z = factor (inverse_unit (x - origin), 1) row by row, in one read; without the 1 if Z is as wide as X."""
     M = X.shape[1]
     for n in range(X.shape[0]):
         f = factor[n]
         for m in range(M):
-            Z[n, m] = f * ((X[n, m] - origin[m]) * share[m])
+            Z[n, m] = f * ((X[n, m] - origin[m]) * inverse_unit[m])
         if Z.shape[1] > M:
             Z[n, M] = f
 
 
-@njit(cache=True, nogil=True)  # in order: reordered sums would gather w, which is slower than reading it one by one
+@njit(cache=True, nogil=True)  # in order: reordered sums would gather w, which is slower
 def csr_dots(data: Array, indices: Array, indptr: Array, w: Float, a: Float) -> None:
     """a = X w for compressed sparse rows."""
     for n in range(len(a)):
         dot = 0.0
         for i in range(indptr[n], indptr[n + 1]):
-            dot += data[i] * w[np.uintp(indices[i])]  # unsigned: no test for an index from the end
+            dot += data[i] * w[np.uintp(indices[i])]  # unsigned: no check for negative indices
         a[n] = dot
 
 

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How rows x become regressors φ̃ = (x - c, 1), and the products with them that every objective is made of.
+"""Regressors φ̃ = (x - c, 1) of the rows x, and the products with them of which every objective consists.
 
     activate    θ φ̃_n for each row
     collect     Σ_n slope_n φ̃_n'
     gram        Σ_n weight_n φ̃_n φ̃_n'
 
-The origin c makes the bias nearly independent of the weights, whatever the offset of the columns; nobody else knows of
-it.
+The origin c makes the bias nearly independent of the weights, however far the columns are from zero. Only this file
+knows c.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,26 +19,24 @@ from scipy import sparse
 from separatrix._array import Array, Float, Rows, is_sparse, to_dense, to_host
 from separatrix._threads import scratch
 from separatrix.rows import Block, DeviceRows
-from separatrix.stats.device import curvature_gram
-from separatrix.stats.moments import COMPILED_FROM
+from separatrix.stats.device import gram_with_bias
+from separatrix.stats.moments import MIN_COMPILED_NUMBERS
 
-__all__ = ["Design", "dots"]
-
-CANCELLED = 1e-14  # a sum of squares about the origin, relative to one about zero, that is nothing but rounding
-FAR = 1e5  # standard deviations from zero, from which a product with x, corrected, has lost too many digits
-SHORTEST = 1e-30  # a unit that single precision can still divide by
+CANCELLED = 1e-14  # a sum of squares about the origin, relative to one about zero, that is only rounding error
+FAR_IN_STD = 1e5  # distance from zero, in standard deviations, from which a product corrected for c loses digits
+MIN_UNIT = 1e-30  # smallest unit by which single precision can divide
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Design:
-    """How rows become regressors φ̃ = (x - c, 1).
+    """Map from rows to regressors φ̃ = (x - c, 1).
 
-    Products with x - c are taken as products with x, corrected: no copy of the rows is made, and sparse rows stay
-    sparse. Where the offset is so large that the correction would lose digits, ``subtract`` asks for the copy. Of
-    sparse rows only the columns far from zero are subtracted from, which have no zeros to speak of.
+    Products with x - c are computed as products with x and then corrected, so the rows are not copied and sparse rows
+    stay sparse. If the offset is so large that the correction would lose digits, ``subtract`` makes the copy. For
+    sparse rows, c is subtracted only from columns far from zero, which store nearly all of their entries.
 
-    ``spread`` (M,), where it is known, is the standard deviation of each column: the unit in which single precision
-    neither overflows nor underflows, and what tells a column far from zero, or constant.
+    ``spread`` (M,) is the standard deviation of each column, if known: the unit in which single precision neither
+    overflows nor underflows. It also shows which columns are far from zero, or constant.
     """
 
     origin: Float
@@ -49,19 +46,20 @@ class Design:
 
     @property
     def width(self) -> int:
-        """P: the columns, and one for the bias."""
+        """Number of regressors P: the columns, and one for the bias."""
         return len(self.origin) + self.bias
 
     def activate(self, block: Block, theta: Float) -> Array:
-        """θ φ̃ for each row, float64: (n,) for one output, (n, C) for more; any offset of the rows included."""
+        """θ φ̃ plus the offset of each row, float64: (n,) for one output, (n, C) for more."""
+        X, rest = self.shifted(block.X)
         W = theta[:, : len(self.origin)]
-        rows, rest = self.rows(block.X)
         shift = (theta[:, -1] if self.bias else 0.0) - W @ rest
         if len(W) == 1:
-            a = dots(rows, W[0])
+            a = dots(X, W[0])
             a += shift[0]
         else:
-            a = np.asarray(rows @ W.T if isinstance(rows, DeviceRows) else _wide(rows) @ W.T)
+            wide = X if isinstance(X, DeviceRows) else X.astype(np.float64, copy=False)
+            a = np.asarray(wide @ W.T)
             a += shift
         if block.offset is not None:
             a += block.offset if a.ndim == 1 else block.offset[:, None]
@@ -69,7 +67,7 @@ class Design:
 
     def collect(self, block: Block, slope: Array) -> Float:
         """Σ_n slope_n φ̃_n', (C, P)."""
-        (X, rest), M = self.rows(block.X), len(self.origin)
+        (X, rest), M = self.shifted(block.X), len(self.origin)
         total = np.atleast_1d(slope.sum(axis=0))
         G = np.empty((len(total), self.width))
         G[:, :M] = _sums(X, slope)
@@ -79,18 +77,31 @@ class Design:
         return G
 
     def gram(self, block: Block, weight: Array, *, single: bool = False) -> Float:
-        """Σ_n weight_n φ̃_n φ̃_n', (P, P); products in single precision if that is good enough for the caller."""
-        if isinstance(block.X, DeviceRows):
-            return self.without_constants(curvature_gram(block.X, self.origin, self.bias, block.X.on(weight)))
-        if is_sparse(block.X):
-            return self._sparse_gram(block.X, weight)
-        if not single and block.X.dtype == np.float64:
-            return self.without_constants(self._dense_gram(block.X, weight, None, np.dtype(np.float64)))
-        # Single precision ends at 1e38, so the units of columns and of weights are taken out, and put back in double.
-        most = float(np.abs(weight).max(initial=0.0))
-        unit = np.maximum(self._units(), SHORTEST)
-        H = self._dense_gram(block.X, weight / (most or 1.0), unit[: len(self.origin)], np.dtype(np.float32))
-        return self.without_constants(H * unit[:, None] * unit * most)
+        """Σ_n weight_n φ̃_n φ̃_n', (P, P); with ``single``, the products are computed in single precision."""
+        X, M = block.X, len(self.origin)
+        if isinstance(X, DeviceRows):
+            return self.without_constants(gram_with_bias(X, self.origin, self.bias, X.on(weight)))
+        if is_sparse(X):
+            return self._sparse_gram(X, weight)
+        is_single = single or X.dtype != np.float64
+        unit, largest = None, 1.0
+        if is_single:
+            # Single precision ends at 1e38: products are computed in units of each column and of the largest weight.
+            unit = np.ones(self.width)
+            if self.spread is not None:
+                unit[:M] = np.where(self.spread > 0, self.spread, 1.0)
+            unit = np.maximum(unit, MIN_UNIT)
+            largest = float(np.abs(weight).max(initial=0.0))
+            weight = weight / (largest or 1.0)
+        Z = scratch((len(X), self.width), np.dtype(np.float32 if is_single else np.float64))
+        units = None if unit is None else unit[:M]
+        if (weight >= 0).all():  # NumPy computes one triangle of Z'Z and mirrors it
+            self._scaled(X, np.sqrt(weight), units, Z)
+            H = np.asarray(Z.T @ Z, dtype=np.float64)
+        else:
+            self._scaled(X, np.ones(len(weight)), units, Z)
+            H = np.asarray(Z.T @ (Z * weight.astype(Z.dtype)[:, None]), dtype=np.float64)
+        return self.without_constants(H if unit is None else H * unit[:, None] * unit * largest)
 
     def regressors(self, X: Rows) -> Array:
         """φ̃ of some rows, (n, P), dense."""
@@ -99,23 +110,21 @@ class Design:
     def in_user_units(self, theta: Float) -> tuple[Float, Float]:
         """Weights and bias of a(x) = coef x + intercept."""
         coef = theta[:, : len(self.origin)]
-        if not self.bias:
-            return coef.copy(), np.zeros(len(coef))
-        return coef.copy(), theta[:, -1] - coef @ self.origin
+        return coef.copy(), theta[:, -1] - coef @ self.origin if self.bias else np.zeros(len(coef))
 
     def of_user_units(self, coef: Float, intercept: Float) -> Float:
         """θ of a(x) = coef x + intercept."""
         return np.column_stack([coef, intercept + coef @ self.origin]) if self.bias else coef.copy()
 
     def far(self) -> Float:
-        """The origin of the columns that are far from zero; 0 for the others (M,)."""
+        """Origin of the columns that are far from zero; 0 for the others (M,)."""
         if self.spread is None:
             return np.zeros_like(self.origin)
-        is_far = (self.spread > 0) & (np.abs(self.origin) > FAR * self.spread)
+        is_far = (self.spread > 0) & (np.abs(self.origin) > FAR_IN_STD * self.spread)
         return np.where(is_far, self.origin, 0.0)
 
-    def rows(self, X: Rows) -> tuple[Rows, Float]:
-        """The rows, from which some of the origin may have been subtracted, and the rest of it."""
+    def shifted(self, X: Rows) -> tuple[Rows, Float]:
+        """Rows from which part of the origin may be subtracted, and the part that is not."""
         if not is_sparse(X):
             return (X - self.origin.astype(X.dtype), 0.0 * self.origin) if self.subtract else (X, self.origin)
         far = self.far()
@@ -124,29 +133,21 @@ class Design:
         ones = sparse.csr_array(np.ones((X.shape[0], 1), X.dtype))
         return X - ones @ sparse.csr_array(far[None].astype(X.dtype)), self.origin - far
 
-    def _units(self) -> Float:
-        """What one unit of each regressor is, (P,): a standard deviation where that is known, else 1."""
-        units = np.ones(self.width)
-        if self.spread is not None:
-            units[: len(self.origin)] = np.where(self.spread > 0, self.spread, 1.0)
-        return units
-
-    def _dense_gram(self, X: Array, weight: Array, unit: Float | None, dtype: np.dtype[Any]) -> Float:
-        Z = scratch((len(X), self.width), dtype)
-        if (weight >= 0).all():  # half of it is computed and mirrored
-            Z = self._scaled(X, np.sqrt(weight), unit, Z)
-            return np.asarray(Z.T @ Z, dtype=np.float64)
-        Z = self._scaled(X, np.ones(len(weight)), unit, Z)
-        return np.asarray(Z.T @ (Z * weight.astype(dtype)[:, None]), dtype=np.float64)
+    def without_constants(self, H: Float) -> Float:
+        """H with exact zeros for columns known to be constant, in place; their sums are only rounding error."""
+        if self.spread is not None and not self.spread.all():
+            constant = np.flatnonzero(self.spread == 0)
+            H[constant], H[:, constant] = 0.0, 0.0
+        return H
 
     def _scaled(self, X: Array, factor: Array, unit: Float | None, Z: Array) -> Array:
-        """factor φ̃ of a dense block, each column in its unit (M,), written to Z."""
+        """Write factor φ̃ of a dense block to Z, each column in its unit (M,)."""
         M = len(self.origin)
-        if _is_compiled(X):
+        if X.size >= MIN_COMPILED_NUMBERS and X.flags.c_contiguous:
             from separatrix.stats._kernels import scaled_rows
 
-            share = np.ones(M, X.dtype) if unit is None else (1.0 / unit).astype(X.dtype)
-            scaled_rows(X, self.origin.astype(X.dtype), share, factor.astype(X.dtype, copy=False), Z)
+            inverse = np.ones(M, X.dtype) if unit is None else (1.0 / unit).astype(X.dtype)
+            scaled_rows(X, self.origin.astype(X.dtype), inverse, factor.astype(X.dtype, copy=False), Z)
             return Z
         if unit is None:
             np.subtract(X, self.origin, out=Z[:, :M])
@@ -157,14 +158,14 @@ class Design:
         return Z
 
     def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:
-        """About zero, then moved: Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
-        X, c = self.rows(block_X)
+        """About zero, then shifted: Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
+        X, c = self.shifted(block_X)
         scaled = X.multiply(weight[:, None]).tocsr()
         s, total, M = np.asarray(scaled.sum(axis=0)).ravel(), weight.sum(), len(self.origin)
         raw = to_dense(X.T @ scaled)
-        moved = np.outer(s - 0.5 * total * c, c)
+        shift = np.outer(s - 0.5 * total * c, c)
         H = np.full((self.width, self.width), total)
-        H[:M, :M] = raw - moved - moved.T
+        H[:M, :M] = raw - shift - shift.T
         if self.bias:
             H[:M, M] = H[M, :M] = s - total * c
         if self.spread is None:
@@ -172,55 +173,37 @@ class Design:
             H[:M][constant], H[:, :M][:, constant] = 0.0, 0.0
         return self.without_constants(H)
 
-    def without_constants(self, H: Float) -> Float:
-        """The same, with no more than zero for columns that are known to be constant: they have but rounding there."""
-        if self.spread is not None and not self.spread.all():
-            constant = np.flatnonzero(self.spread == 0)
-            H[constant], H[:, constant] = 0.0, 0.0
-        return H
-
-
-def _is_compiled(X: Rows) -> bool:
-    """Whether compiled loops take these rows, and pay: they read row after row, and cost an import."""
-    if is_sparse(X):
-        return bool(X.nnz >= COMPILED_FROM)
-    return X.size >= COMPILED_FROM and bool(X.flags.c_contiguous)
-
 
 def dots(X: Rows, w: Float) -> Float:
-    """X w in float64."""
+    """X w in float64; compiled loops read large blocks row by row, without a copy in float64."""
     if isinstance(X, DeviceRows):
         return X @ w
-    if not _is_compiled(X):
-        return np.asarray(_wide(X) @ w)
-    from separatrix.stats._kernels import csr_dots, row_dots
+    if X.size >= MIN_COMPILED_NUMBERS:  # the size of sparse rows is the number of stored entries
+        from separatrix.stats._kernels import csr_dots, row_dots
 
-    a = np.empty(X.shape[0])
-    if is_sparse(X):
-        csr_dots(X.data, X.indices, X.indptr, w, a)
-    else:
-        row_dots(X, w, a)
-    return a
+        a = np.empty(X.shape[0])
+        if is_sparse(X):
+            csr_dots(X.data, X.indices, X.indptr, w, a)
+            return a
+        if X.flags.c_contiguous:
+            row_dots(X, w, a)
+            return a
+    return np.asarray(X.astype(np.float64, copy=False) @ w)
 
 
 def _sums(X: Rows, slope: Array) -> Float:
-    """Σ_n slope_n x_n' in float64: (M,) of (n,) slopes, (C, M) of (n, C)."""
+    """Σ_n slope_n x_n' in float64: (M,) for slopes (n,), (C, M) for slopes (n, C)."""
     if isinstance(X, DeviceRows):
         return np.asarray(to_host(X.sums(X.on(slope))))
-    if slope.ndim == 2:
-        return np.asarray(slope.T @ _wide(X))
-    if not _is_compiled(X):
-        return np.asarray(_wide(X).T @ slope)
-    from separatrix.stats._kernels import csr_sums, row_sums
+    if slope.ndim == 1 and X.size >= MIN_COMPILED_NUMBERS:
+        from separatrix.stats._kernels import csr_sums, row_sums
 
-    total = np.zeros(X.shape[1])
-    if is_sparse(X):
-        csr_sums(X.data, X.indices, X.indptr, slope, total)
-    else:
-        row_sums(X, slope, total)
-    return total
-
-
-def _wide(X: Rows) -> Rows:
-    """The rows in float64: where no compiled loop does so on the way, sums of float32 products would be noise."""
-    return X.astype(np.float64, copy=False)
+        total = np.zeros(X.shape[1])
+        if is_sparse(X):
+            csr_sums(X.data, X.indices, X.indptr, slope, total)
+            return total
+        if X.flags.c_contiguous:
+            row_sums(X, slope, total)
+            return total
+    wide = X.astype(np.float64, copy=False)  # sums of products in float32 would be too inaccurate
+    return np.asarray(wide.T @ slope if slope.ndim == 1 else slope.T @ wide)

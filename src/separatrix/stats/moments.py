@@ -1,45 +1,48 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Class moments: N_k, m_k and scatter of the rows of each class. One pass, five models.
+"""Class moments: count N_k, mean m_k and scatter of the rows of each class, in one pass.
 
-Least squares, Fisher, LDA, QDA and Gaussian naive Bayes are all functions of this one record.
+Least squares, Fisher's discriminant, LDA, QDA and Gaussian naive Bayes are functions of this one record.
+`column_moments` are the moments of all rows as a single class.
 
-Merging is centred: ``sxx - n m m'`` loses every digit once |mean| exceeds 1e8 standard deviations, the
-pairwise rule (Chan, Golub & LeVeque 1979) loses none.
+Moments are merged about their means, by the pairwise rule of Chan, Golub & LeVeque (1979). The textbook formula
+``sxx - n m m'`` loses every digit once |mean| exceeds 1e8 standard deviations; the pairwise rule loses none.
+
+For the mean and squares of a sparse column, the zeros that are not stored are added at the end. With S the stored
+entries and v the weight of the others, Σ w (x - m)² = Σ_S w (x - m)² + v m², which does not cancel however far the
+column is from zero.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse, to_dense
+from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse, to_dense, to_host
 from separatrix._threads import scratch
 from separatrix.rows import Block, DeviceRows, Source, on_host
 from separatrix.stats import device
-from separatrix.stats.finite import require_finite, require_squares
+from separatrix.stats.checks import require_finite, require_squares
 from separatrix.stats.scatter import (
     ClassScatter,
     DiagonalScatter,
     FactoredScatter,
     PooledScatter,
     Scatter,
-    segments,
     spread_out,
     squared_sums,
 )
 
-__all__ = ["ClassMoments", "class_moments", "collect_moments"]
-
 S = TypeVar("S", bound=Scatter)
 
-DENSE_ABOVE = 0.1  # a block with more than this share of non-zeros is centred as a dense one
-COMPILED_FROM = 50_000  # numbers in a block from which a compiled loop pays for importing its compiler
-FIRST_ROWS = 1024  # of a block on a device, whose mean is near enough to that of all of them
-CANCELLATION = 1e4  # ... as is one with a column whose squared mean exceeds this many variances
+MIN_COMPILED_NUMBERS = 50_000  # numbers in a block from which compiled loops repay the import of Numba
+MAX_SPARSE_DENSITY = 0.1  # fraction of non-zeros above which a sparse block is centred as a dense one
+MAX_CANCELLATION = 1e4  # squared mean in variances; above it in any column, too
+FIRST_ROWS = 1024  # rows of a block on a device whose mean is close enough to the mean of all rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,11 @@ class ClassMoments(Generic[S]):
     scatter: S
 
     def __add__(self, other: ClassMoments[S]) -> ClassMoments[S]:
-        """Moments of both sets of rows together; one kept as rows becomes as dense as the other."""
+        """Moments of both sets of rows together; a factored scatter is converted to the kind of the other."""
         if type(self.scatter) is not type(other.scatter):
-            return _as_dense(self, other) + _as_dense(other, self)
+            if isinstance(other.scatter, FactoredScatter):
+                return self + replace(other, scatter=other.scatter.dense(type(self.scatter), len(other.count)))
+            return replace(self, scatter=self.scatter.dense(type(other.scatter), len(self.count))) + other
         count = self.count + other.count
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
         delta = other.mean - self.mean
@@ -63,7 +68,7 @@ class ClassMoments(Generic[S]):
 
     @property
     def total(self) -> float:
-        """N, the sum of all weights."""
+        """N = Σ_k N_k, the sum of all weights."""
         return float(self.count.sum())
 
     @property
@@ -72,16 +77,16 @@ class ClassMoments(Generic[S]):
         return self.count @ self.mean / self.total
 
     def plus_scatter(self, k: int, matrix: Float) -> ClassMoments[S]:
-        """With a matrix added to the scatter of class k."""
+        """Add a matrix to the scatter of class k."""
         return ClassMoments(self.count, self.mean, self.scatter.plus(k, matrix))
 
     def on_classes(self, position: Codes, n_classes: int) -> ClassMoments[S]:
-        """The same moments among ``n_classes`` classes, those of class k now at ``position[k]``."""
+        """Renumber the classes: class k becomes class ``position[k]`` of ``n_classes``."""
         moved = partial(spread_out, position=position, n_classes=n_classes)
         return ClassMoments(moved(self.count), moved(self.mean), self.scatter.on_classes(position, n_classes))
 
     def is_constant(self, variance: Float) -> Array:
-        """Columns whose variance is only the rounding of their mean, a few units in its last place."""
+        """Whether the variance of each column is only the rounding error of its mean."""
         rounding = 8 * np.finfo(np.float64).eps * np.abs(self.mean).max(axis=0)
         return np.asarray(variance <= rounding**2)
 
@@ -91,22 +96,15 @@ class ClassMoments(Generic[S]):
         return np.sqrt(self.count)[:, None] * (self.mean - self.grand_mean)
 
 
-def _as_dense(moments: ClassMoments[Any], like: ClassMoments[Any]) -> ClassMoments[Any]:
-    if not isinstance(moments.scatter, FactoredScatter):
-        return moments
-    scatter = moments.scatter.dense(type(like.scatter), len(moments.count))
-    return ClassMoments(moments.count, moments.mean, scatter)
-
-
 def collect_moments(
     source: Source, n_classes: int, scatter: type[S]
 ) -> ClassMoments[S] | ClassMoments[FactoredScatter]:
-    """One pass over the source. Where there are fewer rows than columns, scatter is kept as rows.
+    """Moments of all rows, in one pass. If there are fewer rows than columns, the scatter is kept as rows.
 
     Raises
     ------
     DataError
-        Naming columns, where values are NaN, infinite, or too large to square.
+        If values are NaN, infinite, or too large to square; the message names the columns.
     """
     kind: type[Scatter] = FactoredScatter if source.n_rows < len(source.columns) else scatter
     with np.errstate(invalid="ignore", over="ignore"):
@@ -119,83 +117,54 @@ def collect_moments(
 
 @device_aware
 def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoments[S]:
-    """The moments of one block. NaN or infinity in a column makes that column's means not finite."""
+    """Moments of one block. NaN or infinity in a column makes the means of that column not finite."""
     if isinstance(block.X, DeviceRows):
         if scatter is not FactoredScatter:
             return _device_moments(block, n_classes, scatter)
         block = on_host(block)
-    order = np.argsort(block.codes, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(block.codes, minlength=n_classes))])
-    weight = None if block.weight is None else block.weight[order]
+    X = block.X
     with np.errstate(invalid="ignore", over="ignore"):
-        if scatter is DiagonalScatter and not is_sparse(block.X) and block.X.size >= COMPILED_FROM:
-            return diagonal_moments(block, n_classes)  # type: ignore[return-value]  # S is DiagonalScatter
-        if is_sparse(block.X):
-            return _sparse_moments(block.X[order], weight, bounds, scatter)
-        return _dense_moments(_sorted_copy(block.X, order, kept=scatter is FactoredScatter), weight, bounds, scatter)
+        if scatter is DiagonalScatter and not is_sparse(X) and X.size >= MIN_COMPILED_NUMBERS:
+            return _compiled_moments(X, block.codes, block.weight, n_classes)  # type: ignore[return-value]
+        order = np.argsort(block.codes, kind="stable")
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(block.codes, minlength=n_classes))])
+        weight = None if block.weight is None else block.weight[order]
+        if is_sparse(X):
+            return _sparse_moments(X[order], weight, bounds, scatter)
+        # A sorted copy in the memory order of X: gathering across the memory order takes twice as long.
+        across = int(X.strides[0] < X.strides[1])
+        rows = X.T if across else X
+        Z = np.empty_like(rows) if scatter is FactoredScatter else scratch(rows.shape, rows.dtype)
+        np.take(rows, order, axis=across, out=Z, mode="clip")  # the default mode makes another copy
+        return _dense_moments(Z.T if across else Z, weight, bounds, scatter)
 
 
-def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments[S]:
-    """Means about that of the first rows, so that single precision keeps its digits; then scatter about them."""
-    rows, t, weight = block.X, block.codes, block.weight
-    count = device.class_weights(rows, t, weight, n_classes)
-    safe = np.where(count > 0, count, 1.0)[:, None]
-    first = device.mean_of_first(rows, FIRST_ROWS)
-    if kind is PooledScatter and weight is None:
-        found = device.pooled_moments(rows, first, t, n_classes)
-        if found is not None and _is_near(shift := found[0] / safe, np.diag(found[1]) / count.sum()):
-            moved = PooledScatter(found[1]).without(np.sqrt(count)[:, None] * shift)
-            return ClassMoments(count, first + shift, moved)  # type: ignore[arg-type]  # S is PooledScatter
-    mean = first.astype(np.float64) + device.class_sums(rows, np.tile(first, (n_classes, 1)), t, weight) / safe
-    near = mean.astype(rows.dtype)  # a mean that the rows' precision can hold
-    about: Any
-    if kind is DiagonalScatter:
-        about = DiagonalScatter(device.class_sums(rows, near, t, weight, squared=True))
-    elif kind is PooledScatter:  # about one point for all classes, which takes no look at the class of each row
-        near = np.tile((count @ mean / count.sum()).astype(rows.dtype), (n_classes, 1))
-        about = PooledScatter(device.scatter(rows, near[0], weight))
-    else:
-        matrices = [device.scatter_of_class(rows, near[k], t, weight, k) for k in range(n_classes)]
-        about = ClassScatter(np.stack(matrices))
-    return ClassMoments(count, mean, about.without(np.sqrt(count)[:, None] * (mean - near)))
-
-
-def _is_near(shift: Float, variance: Float) -> bool:
-    """Whether a scatter about a point so far from the means loses no digit to speak of when it is moved to them."""
-    return bool((shift**2 <= 0.75 * variance).all())
-
-
-def diagonal_moments(block: Block, n_classes: int) -> ClassMoments[DiagonalScatter]:
-    """Means and squares in two reads of a block in cache, without a sorted copy: half the time of the plain way."""
-    from separatrix.stats._kernels import class_squares, class_sums
-
-    X = np.ascontiguousarray(block.X)
-    weight = np.ones(len(X)) if block.weight is None else block.weight
-    count, mean, rest, squares = (np.zeros(shape) for shape in (n_classes, *[(n_classes, X.shape[1])] * 3))
-    class_sums(X, block.codes, weight, count, mean)
-    safe = np.where(count > 0, count, 1.0)[:, None]
-    mean /= safe
-    class_squares(X, block.codes, weight, mean, rest, squares)
-    rest /= safe  # what the rounding of the first mean left over, as in _centre
-    return ClassMoments(count, mean + rest, DiagonalScatter(squares - safe * rest**2))
-
-
-def _sorted_copy(X: Array, order: Codes, *, kept: bool) -> Array:
-    """``X[order]`` in the memory order of X: gathering across the grain takes twice as long."""
-    across = int(X.strides[0] < X.strides[1])
-    rows = X.T if across else X
-    Z = np.empty_like(rows) if kept else scratch(rows.shape, rows.dtype)
-    # Of positions out of range there are none; told to expect them, NumPy takes a copy and copies it again.
-    np.take(rows, order, axis=across, out=Z, mode="clip")
-    return Z.T if across else Z
+@device_aware
+def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
+    """Mean and squares of each column, as the moments of a single class."""
+    X, weight = block.X, block.weight
+    if isinstance(X, DeviceRows):
+        return class_moments(replace(block, t=X.in_one_class()), 1, DiagonalScatter)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if is_sparse(X):
+            return _sparse_column_moments(X, weight)
+        if X.size >= MIN_COMPILED_NUMBERS:
+            return _compiled_moments(X, np.zeros(len(X), dtype=np.intp), weight, 1)
+        Z = scratch(X.shape, X.dtype)
+        np.copyto(Z, X)
+        total, mean = _centre(Z, weight)
+        if weight is not None:
+            Z *= np.sqrt(weight).astype(Z.dtype)[:, None]
+        return ClassMoments(np.array([total]), mean[None], DiagonalScatter(squared_sums(Z)[None]))
 
 
 def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
-    """Centre the sorted copy of the block in place, class by class, then take its scatter."""
+    """Moments of rows sorted by class; Z is overwritten by the centred rows."""
     K, M = len(bounds) - 1, Z.shape[1]
     count, mean = np.zeros(K), np.zeros((K, M))
-    for k, rows in segments(bounds):
-        count[k], mean[k] = _centre(Z[rows], None if weight is None else weight[rows])
+    for k, (start, stop) in enumerate(pairwise(bounds)):
+        if start < stop:
+            count[k], mean[k] = _centre(Z[start:stop], None if weight is None else weight[start:stop])
     if weight is not None:
         Z *= np.sqrt(weight).astype(Z.dtype)[:, None]
     return ClassMoments(count, mean, scatter.of(Z, bounds))
@@ -204,37 +173,104 @@ def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[
 def _centre(Z: Array, weight: Float | None) -> tuple[float, Float]:
     """Subtract the mean from Z in place; return the total weight and the mean.
 
-    Twice: the first mean carries the rounding of the data's offset, the mean of what remains does not.
-    A constant column comes out as zeros, at any offset.
+    Twice: the first mean carries the rounding error of the data's offset, the mean of the remainder does not. A
+    constant column becomes exactly zero, at any offset.
     """
     total = float(len(Z)) if weight is None else float(weight.sum())
-    if total == 0.0:  # every row of the class has weight zero: as if it were not there
+    if total == 0.0:  # no rows, or weights of zero only
         return 0.0, np.zeros(Z.shape[1])
-    share = (np.ones(len(Z)) if weight is None else weight) / total
+    fraction = (np.ones(len(Z)) if weight is None else weight) / total
     mean = np.zeros(Z.shape[1])
     for _ in range(2):
-        rest = (share @ Z).astype(Z.dtype)  # summed in float64, subtracted in the precision of the rows
-        Z -= rest
-        mean += rest
+        part = (fraction @ Z).astype(Z.dtype)  # summed in float64, subtracted in the precision of the rows
+        Z -= part
+        mean += part
     return total, mean
 
 
-def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
-    """Zeros stay zeros: scatter about the origin, less N_k m_k m_k'.
+def _compiled_moments(X: Array, codes: Codes, weight: Float | None, n_classes: int) -> ClassMoments[DiagonalScatter]:
+    """Means, then squares, by compiled loops over a block in cache: half the time of a sorted copy."""
+    from separatrix.stats._kernels import class_squares, class_sums
 
-    That difference is harmless while most of a column is zero. A block where it is not is made dense.
+    X = np.ascontiguousarray(X)
+    w = np.ones(len(X)) if weight is None else weight
+    count, mean, rest, squares = (np.zeros(shape) for shape in (n_classes, *[(n_classes, X.shape[1])] * 3))
+    class_sums(X, codes, w, count, mean)
+    safe = np.where(count > 0, count, 1.0)[:, None]
+    mean /= safe
+    class_squares(X, codes, w, mean, rest, squares)
+    rest /= safe  # the rounding error of the first mean, as in _centre
+    return ClassMoments(count, mean + rest, DiagonalScatter(squares - safe * rest**2))
+
+
+def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
+    """Scatter about the origin, less N_k m_k m_k', so that zeros stay zeros.
+
+    The difference is harmless while most of a column is zero. Other blocks are made dense.
     """
-    n = X.shape[0]
-    if X.nnz > DENSE_ABOVE * n * X.shape[1] or scatter is FactoredScatter:
+    n, K = X.shape[0], len(bounds) - 1
+    if X.nnz > MAX_SPARSE_DENSITY * n * X.shape[1] or scatter is FactoredScatter:
         return _dense_moments(to_dense(X), weight, bounds, scatter)
     w = np.ones(n) if weight is None else weight
-    owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    indicator = sparse.csr_array((w, (owner, np.arange(n))), shape=(len(bounds) - 1, n))
-    count = bincount(owner, w, len(bounds) - 1)
+    owner = np.repeat(np.arange(K), np.diff(bounds))
+    indicator = sparse.csr_array((w, (owner, np.arange(n))), shape=(K, n))
+    count = bincount(owner, w, K)
     mean = to_dense(indicator @ X) / np.where(count > 0, count, 1.0)[:, None]
     Z = X if weight is None else sparse.csr_array(sparse.diags_array(np.sqrt(weight)) @ X)
     shift = np.sqrt(count)[:, None] * mean
     squares, lost = squared_sums(Z), (shift**2).sum(axis=0)
-    if np.any(lost > CANCELLATION * np.maximum(squares - lost, 0) + np.finfo(float).tiny):
+    if np.any(lost > MAX_CANCELLATION * np.maximum(squares - lost, 0) + np.finfo(float).tiny):
         return _dense_moments(to_dense(X), weight, bounds, scatter)
     return ClassMoments(count, mean, scatter.of(Z, bounds).without(shift))
+
+
+def _sparse_column_moments(X: Rows, weight: Float | None) -> ClassMoments[DiagonalScatter]:
+    M, w = X.shape[1], np.ones(X.shape[0]) if weight is None else weight
+    total = float(w.sum())
+    safe = total if total > 0 else 1.0
+    stored, sums, rest, squares = np.zeros((4, M))
+    is_compiled = X.nnz >= MIN_COMPILED_NUMBERS
+    each = None if is_compiled else np.repeat(w, np.diff(X.indptr))
+    if is_compiled:
+        from separatrix.stats._kernels import csr_centred_sums, csr_stored_sums
+
+        csr_stored_sums(X.data, X.indices, X.indptr, w, stored, sums)
+    else:
+        stored, sums = bincount(X.indices, each, M), bincount(X.indices, each * X.data, M)
+    mean, absent = sums / safe, total - stored
+    if weight is not None:  # if every entry is stored the difference is a rounding error, while m² may be large
+        absent[np.bincount(X.indices, minlength=M) == X.shape[0]] = 0.0
+    if is_compiled:
+        csr_centred_sums(X.data, X.indices, X.indptr, w, mean, rest, squares)
+    else:
+        d = X.data - mean[X.indices]
+        rest, squares = bincount(X.indices, each * d, M), bincount(X.indices, each * d * d, M)
+    shift = (rest - absent * mean) / safe  # the rounding error of the first mean
+    squares = squares + absent * mean**2 - total * shift**2
+    return ClassMoments(np.array([total]), (mean + shift)[None], DiagonalScatter(np.maximum(squares, 0.0)[None]))
+
+
+def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments[S]:
+    """Means relative to the mean of the first rows, so that single precision keeps its digits; then the scatter."""
+    rows, t, weight = block.X, block.codes, block.weight
+    count = device.class_weights(rows, t, weight, n_classes)
+    safe = np.where(count > 0, count, 1.0)[:, None]
+    first = np.asarray(to_host(rows.tensor[:FIRST_ROWS].mean(dim=0)))
+    if kind is PooledScatter and weight is None:
+        found = device.pooled_moments(rows, first, t, n_classes)
+        if found is not None:
+            shift, variance = found[0] / safe, np.diag(found[1]) / count.sum()
+            if (shift**2 <= 0.75 * variance).all():  # so near the means, moving the scatter there loses no digits
+                scatter = PooledScatter(found[1]).without(np.sqrt(count)[:, None] * shift)
+                return ClassMoments(count, first + shift, scatter)  # type: ignore[arg-type]  # S is PooledScatter
+    mean = first.astype(np.float64) + device.class_sums(rows, np.tile(first, (n_classes, 1)), t, weight) / safe
+    near = mean.astype(rows.dtype)  # a mean in the precision of the rows
+    about: Any
+    if kind is DiagonalScatter:
+        about = DiagonalScatter(device.class_sums(rows, near, t, weight, squared=True))
+    elif kind is PooledScatter:  # about one point for all classes, so that the class of each row is not needed
+        near = np.tile((count @ mean / count.sum()).astype(rows.dtype), (n_classes, 1))
+        about = PooledScatter(np.asarray(to_host(device.gram(rows, near[0], rows.on(weight)))))
+    else:
+        about = ClassScatter(np.stack([device.class_gram(rows, near[k], t, weight, k) for k in range(n_classes)]))
+    return ClassMoments(count, mean, about.without(np.sqrt(count)[:, None] * (mean - near)))

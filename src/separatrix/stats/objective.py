@@ -1,38 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The log likelihood of a linear model as a sum over rows: value, gradient, Hessian.
+"""The negative log likelihood of a linear model as a sum over rows: value, gradient, Hessian.
 
     a_n = W (x_n - c) + b,       L(θ) = -Σ_n weight_n ln p(t_n | a_n),       θ = (W, b), one row for each output
 
-    value        L
-    value_grad   L, ∂L/∂θ = -Σ slope_n φ̃_n'                                             φ̃ = (x - c, 1)
+    value_grad           L and ∂L/∂θ = -Σ slope_n φ̃_n'                                  φ̃ = (x - c, 1)
     value_grad_hess      and ∂²L/∂θ∂θ' = Σ curvature_n ⊗ φ̃_n φ̃_n'                       PRML (4.97), (4.110)
 
-Each is a pure function from a block to a record that adds. The origin c makes the bias nearly independent of the
-weights, whatever the offset of the columns; `Design` hides it from everyone else.
+Each is a pure function from a block to a record that adds. Rows on a GPU take `_device_objective`, or `_logit_kernel`
+for logistic regression of float32 rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array, Float, device_aware
-from separatrix.likelihoods import Covariances, Likelihood
-from separatrix.rows import Block, DeviceRows
+from separatrix._array import Array, Float, device_aware, to_host
+from separatrix.likelihoods import Covariances, Likelihood, Logit
+from separatrix.rows import CHUNK, Block, DeviceRows
 from separatrix.stats.design import Design
-from separatrix.stats.device import Pass, objective_pass
-
-__all__ = [
-    "Design",
-    "Grad",
-    "ValueGrad",
-    "ValueGradHess",
-    "largest_share",
-    "least_lead",
-    "value_grad",
-    "value_grad_hess",
-]
+from separatrix.stats.device import DERIVATIVES, gram_with_bias, has_kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,40 +71,47 @@ class Largest:
 @device_aware
 def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
     """L and its gradient on one block."""
-    there = _on_device(block, theta, likelihood, design)
-    if there is not None:
-        return ValueGrad(there.value, there.grad)
+    if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
+        value, grad, _ = _device_objective(block, theta, likelihood, design, hessian="none")
+        return ValueGrad(value, grad)
     log_p, slope, _ = likelihood.derivatives(design.activate(block, theta), block.targets)
-    return ValueGrad(-_total(log_p, block), -design.collect(block, _weighted(slope, block)))
+    weight = block.weight
+    value = log_p.sum() if weight is None else log_p @ weight
+    return ValueGrad(-float(value), -design.collect(block, _weighted(slope, weight)))
 
 
 @device_aware
 def value_grad_hess(
     block: Block, theta: Float, likelihood: Likelihood, design: Design, *, exact: bool = True, single: bool = False
 ) -> ValueGradHess:
-    """L, gradient and Hessian on one block; without ``exact``, with a curvature that is never negative.
+    """L, gradient and Hessian on one block.
 
-    The Hessian alone may be taken in single precision.
+    Without ``exact``, a curvature that is never negative. With ``single``, the Hessian is computed in single precision.
     """
-    there = _on_device(block, theta, likelihood, design, hessian="rough" if single else "full")
-    if there is not None and there.hess is not None:
-        return ValueGradHess(there.value, there.grad, there.hess)
-    a, t = design.activate(block, theta), block.targets
+    if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
+        precision = "rough" if single else "full"
+        return ValueGradHess(*_device_objective(block, theta, likelihood, design, hessian=precision))
+    a, t, weight = design.activate(block, theta), block.targets, block.weight
     log_p, slope, curvature = likelihood.derivatives(a, t)
     if not (exact or likelihood.is_log_concave):
         curvature = likelihood.safe_curvature(a, t)
-    return ValueGradHess(
-        -_total(log_p, block),
-        -design.collect(block, _weighted(slope, block)),
-        _hessian(block, curvature, design, len(theta), single),
-    )
+    if isinstance(curvature, Covariances):
+        hess = _hessian_of_pairs(
+            lambda j, k: design.gram(block, -_weighted(curvature.block(j, k), weight), single=single),
+            len(theta),
+            design.width,
+        )
+    else:
+        hess = design.gram(block, _weighted(curvature, weight), single=single)
+    value = log_p.sum() if weight is None else log_p @ weight
+    return ValueGradHess(-float(value), -design.collect(block, _weighted(slope, weight)), hess)
 
 
 @device_aware
 def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Largest:
-    """max_n |change of a row's slope| / |slope|, to first order, when θ moves by V.
+    """Largest relative change of a row's slope, to first order, when θ moves by V.
 
-    For K classes a bound on it: the slopes are probabilities, and the share is at most the spread of V φ̃ over classes.
+    For K classes a bound: the slopes are probabilities, and the change is at most the range of V φ̃ over the classes.
     """
     rows = block if block.weight is None else block.take(block.weight > 0)
     A = design.activate(replace(rows, offset=None), V)
@@ -128,7 +125,7 @@ def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, 
 
 @device_aware
 def least_lead(block: Block, theta: Float, design: Design) -> Largest:
-    """Minus the smallest lead of a row's own class over the best other one; negative if all rows are right."""
+    """Minus the smallest lead of a row's class over the best other class; negative if all rows are correct."""
     rows = block if block.weight is None else block.take(block.weight > 0)
     A = design.activate(rows, theta)
     if A.ndim == 1:
@@ -138,35 +135,82 @@ def least_lead(block: Block, theta: Float, design: Design) -> Largest:
     return Largest(float((A.max(axis=1) - own).max(initial=-np.inf)))
 
 
-def _on_device(
-    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, hessian: str = "none"
-) -> Pass | None:
-    """What a device found, where the rows live on one and it knows the likelihood."""
-    if not isinstance(block.X, DeviceRows):
-        return None
-    return objective_pass(block, theta, likelihood, design, hessian=hessian)
-
-
-def _hessian(block: Block, curvature: Array | Covariances, design: Design, n_outputs: int, single: bool) -> Float:
-    if not isinstance(curvature, Covariances):
-        return design.gram(block, _weighted(curvature, block), single=single)
-    P = design.width
-    H = np.zeros((n_outputs, P, n_outputs, P))
-    for j in range(n_outputs):
-        for k in range(j):
-            pair = -design.gram(block, -_weighted(curvature.block(j, k), block), single=single)  # symmetric, as φ̃ φ̃' is
-            H[j, :, k] = H[k, :, j] = pair
-            # A function added to all activations changes nothing: each row of blocks sums to zero.
-            H[j, :, j] -= pair
-            H[k, :, k] -= pair
-    return H.reshape(n_outputs * P, n_outputs * P)
-
-
-def _weighted(values: Array, block: Block) -> Array:
-    if block.weight is None:
+def _weighted(values: Any, weight: Any) -> Any:
+    """Values (n,) or (n, C) times the weight of each row."""
+    if weight is None:
         return values
-    return values * (block.weight if values.ndim == 1 else block.weight[:, None])
+    return values * (weight if values.ndim == 1 else weight[:, None])
 
 
-def _total(values: Array, block: Block) -> float:
-    return float(values.sum() if block.weight is None else values @ block.weight)
+def _hessian_of_pairs(pair: Callable[[int, int], Float], K: int, P: int) -> Float:
+    """Hessian (KP, KP) of the softmax from Σ p_j p_k φ̃ φ̃' (P, P) for each pair of classes j > k.
+
+    A function added to all activations changes nothing, so each row of blocks sums to zero.
+    """
+    H = np.zeros((K, P, K, P))
+    for j in range(K):
+        for k in range(j):
+            product = pair(j, k)
+            H[j, :, k] = H[k, :, j] = -product
+            H[j, :, j] += product
+            H[k, :, k] += product
+    return H.reshape(K * P, K * P)
+
+
+def _device_objective(
+    block: Block, theta: Float, likelihood: Likelihood, design: Design, *, hessian: str
+) -> tuple[float, Float, Any]:
+    """L, gradient and Hessian of rows on a device; ``hessian`` is "none", "rough" for a preconditioner, or "full"."""
+    if type(likelihood) is Logit and has_kernels(block.X):
+        return _logit_kernel(block, theta, design, hessian=hessian)
+    rows, rest = design.shifted(block.X)
+    M, weight = len(rest), rows.on(block.weight)
+    W = theta[:, :M]
+    a = (rows.tensor @ rows.like(W.T)).double() + rows.on((theta[:, -1] if design.bias else 0.0) - W @ rest)
+    if block.offset is not None:
+        a += rows.on(block.offset)[:, None]
+    log_p, slope, curvature = DERIVATIVES[type(likelihood)](a[:, 0] if len(theta) == 1 else a, rows.on(block.t))
+    value = -float(_weighted(log_p, weight).sum())
+    slope = _weighted(slope, weight)
+    total = np.atleast_1d(to_host(slope.sum(dim=0)))
+    grad = np.empty((len(total), design.width))
+    grad[:, :M] = np.outer(total, rest) - to_host(rows.sums(slope))
+    if design.bias:
+        grad[:, -1] = -total
+    if hessian == "none":
+        return value, grad, None
+
+    def gram(curvature: Array) -> Float:
+        product = gram_with_bias(block.X, design.origin, design.bias, _weighted(curvature, weight))
+        return design.without_constants(product)
+
+    if curvature.ndim == 1:
+        return value, grad, gram(curvature)
+    hess = _hessian_of_pairs(lambda j, k: gram(curvature[:, j] * curvature[:, k]), len(theta), design.width)
+    return value, grad, hess
+
+
+def _logit_kernel(block: Block, theta: Float, design: Design, *, hessian: str) -> tuple[float, Float, Any]:
+    """Logistic regression of float32 rows on CUDA. The host waits once for the sums, and once for the Hessian."""
+    from separatrix.stats._triton import logit_pass, split_gram
+
+    rows, M, with_hessian = block.X, len(design.origin), hessian != "none"
+    rest = np.zeros(M) if design.subtract else design.origin
+    bias = (float(theta[0, M]) if design.bias else 0.0) - float(theta[0, :M] @ rest)
+    origin = rows.like(design.origin) if design.subtract or with_hessian else None
+    targets = tuple(rows.on(array) for array in (block.t, block.weight, block.offset))
+    start = origin if design.subtract else None
+    sums, curvature = logit_pass(
+        rows.tensor, rows.like(theta[0, :M]), start, bias, targets, with_curvature=with_hessian
+    )
+    product = split_gram(rows.tensor, origin, curvature, CHUNK, rough=hessian == "rough") if with_hessian else None
+    found = to_host(sums)
+    (value, slope, total), slopes, curvatures = found[:3], found[3 : 3 + M], found[3 + M :]
+    grad = -np.append(slopes - slope * rest, slope)[None, : design.width]
+    if product is None:
+        return -float(value), grad, None
+    H = np.full((design.width, design.width), total)
+    H[:M, :M] = to_host(product)
+    if design.bias:
+        H[:M, M] = H[M, :M] = curvatures - total * rest
+    return -float(value), grad, design.without_constants(H)

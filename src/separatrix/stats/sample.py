@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Some of the rows, spread evenly over all of them: a first look, and a cheap first fit.
+"""A stratified sample of the rows, for starting values and cheap first fits.
 
-One row is drawn at random from each stretch of equal length, so neither sorted nor periodic tables mislead. The draw
-depends on the number of the row alone: the same rows give the same sample, in whatever blocks and from wherever they
-come. Rows of weight zero are not there.
+One row is drawn at random from each stratum of consecutive rows, so sorted and periodic tables are sampled fairly. The
+draw depends only on the row number: the same rows give the same sample, however they are stored and split into blocks.
+Rows of weight zero are never drawn.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from scipy import sparse
 from separatrix._array import Array, Codes, device_aware, is_sparse
 from separatrix.rows import Block, DeviceRows, InMemory, Source, as_source, open_rows
 
-__all__ = ["Sample", "collect_sample", "drawn_numbers", "representative_sample"]
-
-TALLER = 16  # blocks than elsewhere: of most rows nothing is read, and few large pieces are sooner sent and joined
-FAIR = 2.0  # the weight of all rows, as estimated from those that were drawn, is off by less than this factor
+BLOCK_FACTOR = 16  # blocks are this much taller than in other passes: few rows are read, and few pieces are joined
+MAX_WEIGHT_RATIO = 2.0  # largest error, as a factor, of the total weight estimated from a representative sample
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sample:
-    """Blocks of rows that were drawn, the rows there were to draw from, and their weight; ``+`` keeps both."""
+    """Blocks of drawn rows, the number of rows with positive weight to draw from, and their total weight."""
 
     parts: tuple[Block, ...]
     n_live: int
@@ -37,10 +35,10 @@ class Sample:
 
 
 @device_aware
-def draw(block: Block, stretch: int) -> Sample:
-    """One row out of each ``stretch``; of those that have weight, they are kept."""
+def draw(block: Block, stride: int) -> Sample:
+    """Draw one row from each ``stride`` consecutive rows, and keep it if its weight is positive."""
     start, stop = int(block.row[0]), int(block.row[-1]) + 1
-    rows = drawn_numbers(start, stop, stretch) - start
+    rows = drawn_numbers(start, stop, stride) - start
     n, total = len(block), float(len(block))
     if block.weight is not None:
         n, total = int(np.count_nonzero(block.weight > 0)), float(block.weight.sum())
@@ -48,23 +46,23 @@ def draw(block: Block, stretch: int) -> Sample:
     return Sample((block.take(rows),) if len(rows) else (), n, total)
 
 
-def drawn_numbers(start: int, stop: int, length: int) -> Codes:
-    """Of rows numbered from ``start`` to ``stop``, those that are drawn: one from each stretch of so many rows.
+def drawn_numbers(start: int, stop: int, stride: int) -> Codes:
+    """Numbers of the rows drawn from ``start`` to ``stop``: one row from each ``stride``.
 
-    Which one follows from the number of the stretch alone, by the mixing of SplitMix64 (Steele 2014).
+    The row follows from the number of its stratum alone, by the mixing function of SplitMix64 (Steele 2014).
     """
-    stretch = np.arange(start // length, -(-stop // length))
+    stratum = np.arange(start // stride, -(-stop // stride))
     with np.errstate(over="ignore"):
-        z = (stretch.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (stratum.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
-    chosen = stretch * length + (z % np.uint64(length)).astype(np.intp)
+    chosen = stratum * stride + (z % np.uint64(stride)).astype(np.intp)
     return np.asarray(chosen[(chosen >= start) & (chosen < stop)])
 
 
 def collect_sample(source: Source, rows: int) -> InMemory:
-    """About ``rows`` rows of a source, in host memory; their weights are scaled to stand for all of them."""
+    """Draw about ``rows`` rows into host memory, with weights scaled to the number of all rows."""
     sample = _drawn(source, rows)
     X = _stacked([np.asarray(part.X) if isinstance(part.X, DeviceRows) else part.X for part in sample.parts])
     t, weight, offset = _numbers(sample)
@@ -72,33 +70,35 @@ def collect_sample(source: Source, rows: int) -> InMemory:
 
 
 def representative_sample(source: Source, rows: int, least: int) -> Source | None:
-    """The same where the rows live, or None where it does not stand for all of them: too few rows have weight, or a
-    few have most of it.
+    """Draw about ``rows`` rows without moving them to the host.
+
+    Return None if the sample does not represent all rows: fewer than ``least`` rows have weight, or a few rows have
+    most of the weight.
     """
     sample = _drawn(source, rows)
     n = sum(len(part) for part in sample.parts)
     weight = sum(float(len(part) if part.weight is None else part.weight.sum()) for part in sample.parts)
-    if n < least or not 1 / FAIR < weight * sample.n_live / n / sample.total < FAIR:
+    if n < least or not 1 / MAX_WEIGHT_RATIO < weight * sample.n_live / n / sample.total < MAX_WEIGHT_RATIO:
         return None
     X = _stacked([part.X for part in sample.parts])
     return open_rows(X).attached(*_numbers(sample))
 
 
 def _drawn(source: Source, rows: int) -> Sample:
-    stretch = max(1, source.n_rows // rows)
-    source = source.sized_for(max(1, len(source.columns) // TALLER))
-    sample = source.reduce(partial(draw, stretch=stretch))
-    if stretch > 1 and sample.n_live < source.n_rows / 2:  # of so few, more are needed
-        sample = source.reduce(partial(draw, stretch=max(1, sample.n_live // rows)))
+    stride = max(1, source.n_rows // rows)
+    source = source.sized_for(max(1, len(source.columns) // BLOCK_FACTOR))
+    sample = source.reduce(partial(draw, stride=stride))
+    if stride > 1 and sample.n_live < source.n_rows / 2:  # most rows have no weight: draw more
+        sample = source.reduce(partial(draw, stride=max(1, sample.n_live // rows)))
     return sample
 
 
 def _numbers(sample: Sample) -> tuple[Any, Any, Any]:
-    """Targets, weights and offsets of the rows that were drawn."""
+    """Targets, weights and offsets of the drawn rows."""
     t, weight, offset = (_joined([getattr(part, name) for part in sample.parts]) for name in ("t", "weight", "offset"))
     n = sum(len(part) for part in sample.parts)
-    share = sample.n_live / n
-    return t, np.full(n, share) if weight is None else share * weight, offset
+    factor = sample.n_live / n
+    return t, np.full(n, factor) if weight is None else factor * weight, offset
 
 
 def _stacked(parts: list[Any]) -> Any:
@@ -108,6 +108,6 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _joined(parts: list[Array | None]) -> Any:
-    if parts[0] is None or len(parts) == 1:  # which may stay where it is
+    if parts[0] is None or len(parts) == 1:  # a single part may stay on its device
         return parts[0]
     return np.concatenate([part for part in parts if part is not None])

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: D102  (Scatter documents the methods that the four kinds share)
 """Scatter: Σ_n (x_n - m_k)(x_n - m_k)' over rows n, about the mean m_k of each row's class k.
 
-Four ways to keep it, one per question asked of it:
+Four representations, one for each use:
 
 ================== ============ ==================================================== ===============
 `PooledScatter`    (M, M)       the sum over all classes, S_W of PRML (4.28)         Fisher, LDA, LS
 `ClassScatter`     (K, M, M)    one matrix for each class                            QDA, Fisher
-`DiagonalScatter`  (K, M)       the diagonals alone                                  naive Bayes
+`DiagonalScatter`  (K, M)       only the diagonals                                   naive Bayes
 `FactoredScatter`  (r, M)       rows F with F'F = S_W; M x M is never formed         N < M
 ================== ============ ==================================================== ===============
 
-Each is built from rows already centred, sorted by class and multiplied by the root of their weight, and
-merges by the pairwise rule of Chan, Golub & LeVeque (1979): two centred sums add, plus one row per class
-that carries the distance between the two means.
+Each is built from rows that are centred, sorted by class and multiplied by the square root of their weight. Two are
+merged by the pairwise rule of Chan, Golub & LeVeque (1979): the centred sums add, plus one row per class for the
+distance between the two means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, Self
@@ -27,54 +27,45 @@ from scipy import linalg
 
 from separatrix._array import Codes, Float, Rows, bincount, is_sparse, to_dense
 
-__all__ = ["ClassScatter", "DiagonalScatter", "FactoredScatter", "PooledScatter", "Scatter", "segments"]
-
 
 class Scatter(Protocol):
-    """Centred second moments that merge."""
+    """Centred second moments that can be merged."""
 
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> Self:
         """Scatter of centred rows Z; class k has the rows ``bounds[k]`` to ``bounds[k + 1]``."""
 
     def merge(self, other: Self, shift: Float) -> Self:
-        """Both sums, plus ``shift[k] shift[k]'`` for each class."""
+        """Add both sums, and ``shift[k] shift[k]'`` for each class."""
 
     def without(self, shift: Float) -> Self:
-        """Less ``shift[k] shift[k]'`` for each class: rows that could not be centred first."""
+        """Subtract ``shift[k] shift[k]'`` for each class, to centre rows afterwards."""
 
     def plus(self, k: int, matrix: Float) -> Self:
-        """With a matrix (M, M) added for class k."""
+        """Add a matrix (M, M) to the scatter of class k."""
 
     def on_classes(self, position: Codes, n_classes: int) -> Self:
-        """The same scatter among ``n_classes`` classes, that of class k now at ``position[k]``."""
+        """Renumber the classes: class k becomes class ``position[k]`` of ``n_classes``."""
 
     def is_finite(self) -> bool:
-        """Whether no sum overflowed or met a NaN."""
-
-
-def segments(bounds: Codes) -> Iterator[tuple[int, slice]]:
-    """Each class that has rows, and where they are."""
-    for k, (low, high) in enumerate(pairwise(bounds)):
-        if low < high:
-            yield k, slice(low, high)
+        """Whether no sum overflowed or contains NaN."""
 
 
 def spread_out(array: Float, position: Codes, n_classes: int) -> Float:
-    """Entries k of the first axis moved to ``position[k]`` among ``n_classes``; zero elsewhere."""
+    """Move entry k of the first axis to ``position[k]`` of ``n_classes``; the others are zero."""
     wide = np.zeros((n_classes, *array.shape[1:]))
     wide[position] = array
     return wide
 
 
 def gram(Z: Rows) -> Float:
-    """Z'Z in the precision of Z, handed on in float64. NumPy computes half of it and mirrors."""
+    """Z'Z computed in the precision of Z (NumPy computes one triangle and mirrors it), returned in float64."""
     product = Z.T @ Z
     return np.asarray(to_dense(product), dtype=np.float64)
 
 
 def squared_sums(Z: Rows) -> Float:
-    """The diagonal of Z'Z."""
+    """Diagonal of Z'Z."""
     if is_sparse(Z):
         return bincount(Z.indices, np.square(Z.data), Z.shape[1])
     return np.asarray(np.einsum("nm,nm->m", Z, Z), dtype=np.float64)
@@ -88,33 +79,27 @@ class PooledScatter:
 
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> PooledScatter:
-        """One product for the whole block."""
         return cls(gram(Z))
 
     def merge(self, other: PooledScatter, shift: Float) -> PooledScatter:
-        """Rank-K update."""
         return PooledScatter(self.matrix + other.matrix + shift.T @ shift)
 
     def combined(self, factor: Float) -> Float:
-        """factor S_W; the classes are no longer apart, so they share one factor."""
+        """factor S_W; the factor must be the same for all classes, which are no longer separate."""
         if factor.min() != factor.max():
-            raise TypeError("a pooled scatter cannot weigh classes differently; use ClassScatter")
+            raise TypeError("a pooled scatter cannot weight classes differently; use ClassScatter")
         return float(factor[0]) * self.matrix
 
     def plus(self, k: int, matrix: Float) -> PooledScatter:
-        """With a matrix (M, M) added for class k."""
         return PooledScatter(self.matrix + matrix)
 
     def on_classes(self, position: Codes, n_classes: int) -> PooledScatter:
-        """Classes move, numbers do not."""
-        return self  # the classes are no longer apart
+        return self  # the classes are no longer separate
 
     def is_finite(self) -> bool:
-        """No NaN, no overflow."""
         return bool(np.isfinite(self.matrix).all())
 
     def without(self, shift: Float) -> PooledScatter:
-        """Rank-K downdate."""
         return PooledScatter(self.matrix - shift.T @ shift)
 
 
@@ -126,32 +111,26 @@ class ClassScatter:
 
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> ClassScatter:
-        """One product per class: together as many operations as the pooled one."""
         K, M = len(bounds) - 1, Z.shape[1]
         matrices = np.zeros((K, M, M))
-        for k, rows in segments(bounds):
-            matrices[k] = gram(Z[rows])
+        for k, (start, stop) in enumerate(pairwise(bounds)):
+            matrices[k] = gram(Z[start:stop])
         return cls(matrices)
 
     def merge(self, other: ClassScatter, shift: Float) -> ClassScatter:
-        """Rank-one update of each."""
         return ClassScatter(self.matrices + other.matrices + _outer(shift))
 
     def plus(self, k: int, matrix: Float) -> ClassScatter:
-        """With a matrix (M, M) added for class k."""
         position = np.array([k])
         return ClassScatter(self.matrices + spread_out(matrix[None], position, len(self.matrices)))
 
     def on_classes(self, position: Codes, n_classes: int) -> ClassScatter:
-        """Classes move, numbers do not."""
         return ClassScatter(spread_out(self.matrices, position, n_classes))
 
     def is_finite(self) -> bool:
-        """No NaN, no overflow."""
         return bool(np.isfinite(self.matrices).all())
 
     def without(self, shift: Float) -> ClassScatter:
-        """Rank-one downdate of each."""
         return ClassScatter(self.matrices - _outer(shift))
 
     def combined(self, factor: Float) -> Float:
@@ -171,31 +150,25 @@ class DiagonalScatter:
 
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> DiagonalScatter:
-        """One read of the rows, no product."""
         squares = np.zeros((len(bounds) - 1, Z.shape[1]))
-        for k, rows in segments(bounds):
-            squares[k] = squared_sums(Z[rows])
+        for k, (start, stop) in enumerate(pairwise(bounds)):
+            squares[k] = squared_sums(Z[start:stop])
         return cls(squares)
 
     def merge(self, other: DiagonalScatter, shift: Float) -> DiagonalScatter:
-        """Squares add."""
         return DiagonalScatter(self.squares + other.squares + shift**2)
 
     def plus(self, k: int, matrix: Float) -> DiagonalScatter:
-        """With a matrix (M, M) added for class k."""
         squares = np.diag(matrix)[None]
         return DiagonalScatter(self.squares + spread_out(squares, np.array([k]), len(self.squares)))
 
     def on_classes(self, position: Codes, n_classes: int) -> DiagonalScatter:
-        """Classes move, numbers do not."""
         return DiagonalScatter(spread_out(self.squares, position, n_classes))
 
     def is_finite(self) -> bool:
-        """No NaN, no overflow."""
         return bool(np.isfinite(self.squares).all())
 
     def without(self, shift: Float) -> DiagonalScatter:
-        """Squares subtract."""
         return DiagonalScatter(self.squares - shift**2)
 
 
@@ -203,8 +176,8 @@ class DiagonalScatter:
 class FactoredScatter:
     """Rows F (r, M) with F'F = S_W, and the class each row belongs to.
 
-    For N < M the centred rows are themselves the smallest exact record of their scatter. Should a class
-    gather more than 2M rows after all, a QR factorisation brings them back to M.
+    For N < M the centred rows are the smallest exact representation of their scatter. If a class has more than 2M
+    rows, a QR factorisation reduces them to M.
     """
 
     rows: Float
@@ -212,12 +185,11 @@ class FactoredScatter:
 
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> FactoredScatter:
-        """The rows as they are."""
         owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         return cls(np.asarray(to_dense(Z), dtype=np.float64), owner)
 
     def merge(self, other: FactoredScatter, shift: Float) -> FactoredScatter:
-        """Stack, and compress the classes whose stack has grown tall."""
+        """Stack the rows, and compress them if there are many."""
         moved = np.flatnonzero(np.any(shift != 0, axis=1))
         stacked = FactoredScatter(
             np.concatenate([self.rows, other.rows, shift[moved]]),
@@ -226,38 +198,34 @@ class FactoredScatter:
         return stacked.compressed() if len(stacked.owner) > 2 * shift.size else stacked
 
     def plus(self, k: int, matrix: Float) -> FactoredScatter:
-        """With a matrix (M, M) added for class k."""
         L = linalg.cholesky(matrix, lower=True)
         owner = np.full(len(L), k)
         return FactoredScatter(np.concatenate([self.rows, L.T]), np.concatenate([self.owner, owner]))
 
     def on_classes(self, position: Codes, n_classes: int) -> FactoredScatter:
-        """Classes move, numbers do not."""
         return FactoredScatter(self.rows, position[self.owner])
 
     def is_finite(self) -> bool:
-        """No NaN, no overflow."""
         return bool(np.isfinite(self.rows).all())
 
     def without(self, shift: Float) -> FactoredScatter:
-        """Not defined: rows cannot be taken out of a stack, so blocks for it are centred first."""
         raise TypeError("FactoredScatter is built from centred rows only")
 
     def compressed(self) -> FactoredScatter:
-        """At most M rows per class, with the same scatter."""
+        """Return at most M rows per class, with the same scatter."""
         M = self.rows.shape[1]
         parts = [linalg.qr(self.of_class(k), mode="r")[0][:M] for k in np.unique(self.owner)]
         owner = np.repeat(np.unique(self.owner), [len(part) for part in parts])
         return FactoredScatter(np.concatenate(parts), owner)
 
     def dense(self, kind: type[Scatter], n_classes: int) -> Scatter:
-        """The same scatter as another kind, M x M after all."""
+        """The same scatter in another representation."""
         order = np.argsort(self.owner, kind="stable")
         bounds = np.searchsorted(self.owner[order], np.arange(n_classes + 1))
         return kind.of(self.rows[order], bounds)
 
     def of_class(self, k: int) -> Float:
-        """The rows of class k."""
+        """Rows of class k."""
         return np.compress(self.owner == k, self.rows, axis=0)
 
     def combined(self, factor: Float) -> Float:

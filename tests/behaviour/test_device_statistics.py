@@ -1,4 +1,4 @@
-"""Sums over rows on a device are those of the host; a CPU takes the same path, so that these tests need no GPU."""
+"""Sums over rows on a device equal those on the host. Tensors on a CPU take the same path, so no GPU is needed."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,16 +9,27 @@ from numpy.testing import assert_allclose
 
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.rows import as_source
-from separatrix.stats import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter, class_moments
-from separatrix.stats.extent import extent
-from separatrix.stats.objective import Design, largest_share, least_lead, value_grad, value_grad_hess
-from separatrix.stats.sample import collect_sample, representative_sample
+from separatrix.stats import (
+    ClassScatter,
+    Design,
+    DiagonalScatter,
+    FactoredScatter,
+    PooledScatter,
+    class_moments,
+    collect_sample,
+    extent,
+    largest_share,
+    least_lead,
+    representative_sample,
+    value_grad,
+    value_grad_hess,
+)
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from separatrix.rows.device import OnDevice  # noqa: E402
 from separatrix.rows.tensors import DeviceVector  # noqa: E402
-from separatrix.stats.device import LIKELIHOODS  # noqa: E402
+from separatrix.stats.device import DERIVATIVES  # noqa: E402
 
 N, M = 6000, 3
 
@@ -36,7 +47,7 @@ def sources(request, rng):
 
 @pytest.mark.parametrize("likelihood", [Logit(), Probit(), Softmax(3), LabelNoise(0.1)], ids=lambda x: type(x).__name__)
 @pytest.mark.parametrize("subtract", [False, True])
-def test_the_objective_is_that_of_the_host(sources, likelihood, subtract, rng):
+def test_the_objective_equals_that_of_the_host(sources, likelihood, subtract, rng):
     host, device = sources
     if likelihood.n_outputs == 1:
         t = host.t % 2
@@ -53,17 +64,17 @@ def test_the_objective_is_that_of_the_host(sources, likelihood, subtract, rng):
         assert_allclose(device.reduce(statistic).value, host.reduce(statistic).value, rtol=1e-9)
 
 
-def test_likelihoods_of_the_device_are_right_in_the_tails():
+def test_likelihoods_on_the_device_are_accurate_in_the_tails():
     a = np.array([-1e9, -1e5, -40.0, -3.0, 0.0, 2.0, 40.0, 1e5])
     for likelihood in (Logit(), Probit()):
         for t in (np.zeros(8, dtype=int), np.ones(8, dtype=int), np.full(8, 0.25)):
-            found = LIKELIHOODS[type(likelihood)](torch.as_tensor(a), torch.as_tensor(t))
+            found = DERIVATIVES[type(likelihood)](torch.as_tensor(a), torch.as_tensor(t))
             for mine, theirs in zip(found, likelihood.derivatives(a, t), strict=True):
                 assert_allclose(mine, theirs, rtol=1e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize("scatter", [PooledScatter, ClassScatter, DiagonalScatter, FactoredScatter])
-def test_moments_are_those_of_the_host(sources, scatter):
+def test_moments_equal_those_of_the_host(sources, scatter):
     host, device = (source.reduce(partial(class_moments, n_classes=3, scatter=scatter)) for source in sources)
     assert_allclose(device.count, host.count, rtol=1e-12)
     assert_allclose(device.mean, host.mean, rtol=1e-12, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Products on tensor cores agree with sums in float64, on CUDA or under Triton's interpreter."""
+"""Triton kernels agree with sums in float64, on CUDA or under Triton's interpreter."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ DEVICE = device()
 import torch  # noqa: E402
 
 from separatrix.rows.tensors import DeviceRows, DeviceVector  # noqa: E402
-from separatrix.stats import _triton_gram  # noqa: E402
+from separatrix.stats import _triton  # noqa: E402
 from separatrix.stats import device as stats_device  # noqa: E402
 
 # The interpreter takes its time: rows for a few stretches, columns for one group, two, and three.
@@ -24,10 +24,11 @@ K = 3
 @pytest.fixture(autouse=True)
 def interpreted(monkeypatch):
     if DEVICE == "cpu":
-        monkeypatch.setattr(_triton_gram, "range", plain_range, raising=False)
-        monkeypatch.setattr(_triton_gram, "processors", lambda X: 6)
-        monkeypatch.setattr(_triton_gram, "WIDTH", 64)
-        monkeypatch.setattr(_triton_gram, "TILINGS", {_triton_gram.generation(torch.empty(0)): (32, 1)})
+        monkeypatch.setattr(_triton, "range", plain_range, raising=False)
+        monkeypatch.setattr(_triton, "processors", lambda X: 6)
+        monkeypatch.setattr(_triton, "PROGRAMS_PER_PROCESSOR", 1)
+        monkeypatch.setattr(_triton, "GRAM_COLUMNS", 64)
+        monkeypatch.setattr(_triton, "GRAM_TILINGS", {_triton.generation(torch.empty(0)): (32, 1)})
 
 
 @pytest.fixture(params=SHAPES, ids=str)
@@ -50,10 +51,10 @@ def test_products_of_two_bfloat16_are_nearly_those_of_float32(problem):
     c = torch.linspace(0.3, 0.7, X.shape[1], device=DEVICE)
     Z = (X - c).double()
     expected = np.asarray((Z.T @ (Z * weight[:, None])).cpu())
-    found = _triton_gram.split_gram(X, c, weight, 64)
+    found = _triton.split_gram(X, c, weight, 64)
     assert torch.equal(found, found.T)
     assert relative(found, expected) < 1e-5
-    rough = _triton_gram.split_gram(X, c, weight, 64, rough=True)
+    rough = _triton.split_gram(X, c, weight, 64, rough=True)
     assert 1e-5 < relative(rough, expected) < 5e-3
 
 
@@ -61,7 +62,7 @@ def test_moments_of_one_read(problem):
     X, t, _ = problem
     c = torch.linspace(0.3, 0.7, X.shape[1], device=DEVICE)
     Z = (X - c).double()
-    sums, found = _triton_gram.split_moments(X, c, t, K, 64)
+    sums, found = _triton.split_moments(X, c, t, K, 64)
     expected = np.asarray((Z.T @ Z).cpu())
     assert relative(found, expected) < 1e-5
     own = torch.stack([(t == k).double() @ Z for k in range(K)]).cpu()
@@ -69,26 +70,26 @@ def test_moments_of_one_read(problem):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_number_that_is_none_shows_in_its_column(value):
+def test_nan_and_infinity_show_in_their_column(value):
     X = torch.randn(100, 20, device=DEVICE)
     X[70, 3] = value
     t = torch.arange(100, device=DEVICE) % 2
     with np.errstate(invalid="ignore"):  # of the interpreter
-        _, found = _triton_gram.split_moments(X, torch.zeros(20, device=DEVICE), t, 2, 64)
+        _, found = _triton.split_moments(X, torch.zeros(20, device=DEVICE), t, 2, 64)
     assert (~torch.isfinite(found.diagonal())).nonzero().ravel().tolist() == [3]
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_scatter_of_a_class_is_the_same_by_weights_as_of_a_copy(monkeypatch, problem, is_weighted):
+def test_the_scatter_of_a_class_is_the_same_by_weights_and_by_a_copy(monkeypatch, problem, is_weighted):
     X, t, weight = problem
     rows, codes = DeviceRows(X), DeviceVector((t == 0).long())  # of class 0 two thirds, and of class 1 the rest
     share = np.asarray(weight.cpu()) if is_weighted else None
     mean = np.full(X.shape[1], 0.4)
     Z = np.asarray(X.cpu(), dtype=float) - np.float32(0.4)
-    monkeypatch.setattr(stats_device, "_takes_kernels", lambda rows: True)
+    monkeypatch.setattr(stats_device, "has_kernels", lambda rows: True)
     for k in (0, 1):
         w = (np.asarray(codes) == k) * (1.0 if share is None else share)
-        found = stats_device.scatter_of_class(rows, mean, codes, share, k)
+        found = stats_device.class_gram(rows, mean, codes, share, k)
         assert relative(torch.as_tensor(found), (Z * w[:, None]).T @ Z) < 1e-5
 
 
@@ -100,7 +101,7 @@ def test_no_nan_is_lost(rough):
     X = np.random.default_rng(0).normal(size=(100, 20)).astype(np.float32)
     X.view(np.uint32)[70, 3] = NAN_THAT_WRAPS
     with np.errstate(invalid="ignore"):  # of the interpreter
-        found = _triton_gram.split_gram(
+        found = _triton.split_gram(
             torch.as_tensor(X, device=DEVICE), torch.zeros(20, device=DEVICE), None, 64, rough=rough
         )
     assert (~torch.isfinite(found.diagonal())).nonzero().ravel().tolist() == [3]
@@ -110,7 +111,46 @@ def test_no_nan_is_lost(rough):
 def test_every_tile_has_one_owner(groups):
     """Outside the table, and on no other tile, two programs may write the same."""
     owned = []
-    for pairs, with_own, with_cross in _triton_gram._launches(groups, torch.device(DEVICE)):
+    for pairs, with_own, with_cross in _triton._launches(groups, torch.device(DEVICE)):
         owned += [(i, i) for i, _ in pairs.tolist() if with_own]
         owned += [(i, j) for i, j in pairs.tolist() if with_cross and j < groups]
     assert sorted(owned) == sorted(product(range(groups), repeat=2))
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_a_pass_of_logistic_regression(problem, is_weighted):
+    X, t, weight = problem
+    t, weight = t % 2, weight if is_weighted else None
+    w, c = torch.linspace(-1, 1, X.shape[1], device=DEVICE), torch.full((X.shape[1],), 0.4, device=DEVICE)
+    found, bend = _triton.logit_pass(X, w, c, 0.3, (t, weight, None), with_curvature=True)
+    totals, sums = found[:3], found[3:].view(2, -1)
+    Z = X.double() - 0.4
+    p = torch.sigmoid(Z @ w.double() + 0.3)
+    share = torch.ones_like(p) if weight is None else weight
+    log_p = torch.where(t == 1, p.log(), (1 - p).log())
+    assert_allclose(
+        totals.cpu(), [float((share * each).sum()) for each in (log_p, t - p, p * (1 - p))], rtol=1e-5, atol=1e-2
+    )
+    size = float(len(X)) ** 0.5
+    assert_allclose(sums[0].cpu(), ((share * (t - p)) @ Z).cpu(), atol=1e-5 * size, rtol=1e-5)
+    assert_allclose(sums[1].cpu(), ((share * p * (1 - p)) @ Z).cpu(), atol=1e-5 * size, rtol=1e-5)
+    assert_allclose(bend.cpu(), (share * p * (1 - p)).cpu(), atol=1e-6)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_sums_over_classes(problem, squared):
+    X, t, weight = problem
+    centre = torch.randn(K, X.shape[1], device=DEVICE)
+    sums = _triton.class_sums(X, centre, t, weight, squared=squared)
+    Z = (X - centre[t]).double()
+    Z = Z**2 if squared else Z
+    expected = torch.stack([((t == k) * weight) @ Z for k in range(K)])
+    assert_allclose(sums.cpu(), expected.cpu(), rtol=1e-5, atol=1e-5 * float(len(X)) ** 0.5)
+
+
+def test_extents(problem):
+    X, _, _ = problem
+    low, high, squared = _triton.extent_pass(X)
+    assert torch.equal(low, X.amin(dim=0))
+    assert torch.equal(high, X.amax(dim=0))
+    assert_allclose(float(squared), float((X**2).sum(dim=1).max()), rtol=1e-6)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from separatrix.rows import Block, as_source
-from separatrix.stats.sample import collect_sample, draw
+from separatrix.rows import as_source
+from separatrix.stats import collect_sample, drawn_numbers
 
 
 def rows_of(sample):
@@ -13,17 +13,17 @@ def rows_of(sample):
 
 @pytest.mark.parametrize("n", [1, 7, 100, 12_345])
 @pytest.mark.parametrize("rows", [1, 10, 1000, 100_000])
-def test_about_as_many_rows_as_asked_for(n, rows):
+def test_about_as_many_rows_as_requested_are_drawn(n, rows):
     drawn = collect_sample(as_source(np.arange(n, dtype=np.float64)[:, None]), rows)
     if rows >= n:
         np.testing.assert_array_equal(rows_of(drawn), np.arange(n))
     else:
-        # one out of each stretch of n // rows, which is up to twice as many as there need be
+        # one out of every n // rows, at most twice as many as requested
         assert rows - 1 <= drawn.n_rows <= 2 * rows + 1
         assert len(np.unique(rows_of(drawn))) == drawn.n_rows
 
 
-def test_one_row_from_each_stretch():
+def test_one_row_is_drawn_from_each_stratum():
     drawn = rows_of(collect_sample(as_source(np.arange(1000.0)[:, None]), 50))
     np.testing.assert_array_equal(drawn // 20, np.arange(50))
 
@@ -35,7 +35,7 @@ def test_the_same_rows_give_the_same_sample():
     np.testing.assert_array_equal(first.t, second.t)
 
 
-def test_rows_keep_what_belongs_to_them_and_stand_for_all():
+def test_rows_keep_their_targets_and_their_weights_are_scaled():
     n = 4000
     t, weight = np.arange(n) % 3, 1.0 + np.arange(n) % 2
     source = as_source(np.arange(n, dtype=np.float64)[:, None], t, weight)
@@ -48,7 +48,7 @@ def test_rows_keep_what_belongs_to_them_and_stand_for_all():
     assert drawn.weight.sum() == pytest.approx(weight.sum(), rel=0.05)
 
 
-def test_without_weights_the_drawn_rows_weigh_as_much_as_all():
+def test_without_weights_the_drawn_rows_have_the_weight_of_all_rows():
     drawn = collect_sample(as_source(np.zeros((999, 1)), np.zeros(999, dtype=int)), 100)
     assert drawn.weight.sum() == pytest.approx(999)
     assert len(np.unique(drawn.weight)) == 1
@@ -62,8 +62,8 @@ def test_sparse_rows_stay_sparse():
 
 
 @pytest.mark.parametrize("period", [2, 16, 50, 64, 100])
-def test_a_periodic_table_does_not_mislead(period):
-    """Every row's place in its period is equally likely, whatever the stretch is (a chi-squared test)."""
+def test_a_periodic_table_is_sampled_fairly(period):
+    """Every position within the period is equally likely (a chi-squared test)."""
     n = 100_000
     place = (np.arange(n) % period).astype(np.float64)
     for rows in (n // 16, n // 50):
@@ -71,12 +71,9 @@ def test_a_periodic_table_does_not_mislead(period):
         assert stats.chisquare(np.bincount(drawn, minlength=period)).pvalue > 1e-4
 
 
-def test_a_short_stretch_at_the_end_is_drawn_as_often_as_its_share():
-    """The last of 11 rows in stretches of 10 is there in one draw out of ten, like every other."""
-    X = np.zeros((11, 1))
+def test_a_row_of_a_short_last_stratum_is_drawn_as_often_as_any_other():
+    """The last of 11 rows in strata of 10 is drawn once in ten times, like every other row."""
     seen = np.zeros(11)
     for first in range(4000):
-        block = Block(X, None, None, range(first, first + 11))
-        for part in draw(block, 10).parts:
-            seen[np.asarray(part.row) - first] += 1
+        seen[drawn_numbers(first, first + 11, 10) - first] += 1
     np.testing.assert_allclose(seen / 4000, 0.1, atol=0.025)

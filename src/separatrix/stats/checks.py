@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts and ranges of the rows, and the checks that explain why a sum is not finite.
+
+`Tally` is an array of counts, `Extent` the range of each column and the length of the longest row. `require_finite`
+and `require_squares` take another pass over the rows, so they run only after a sum overflowed or became NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix._array import Array, Codes, Float, bincount, device_aware, is_sparse
+from separatrix.exceptions import DataError
+from separatrix.rows import Block, DeviceRows, Source, ThroughBasis
+from separatrix.stats.device import extents
+
+MAX_COLUMNS_NAMED = 8  # in an error message
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """An array of counts; ``+`` adds them."""
+
+    count: Array
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.count + other.count)
+
+
+def confusion(block: Block, predicted: Codes, n_classes: int) -> Tally:
+    """Weight of rows by (true class, predicted class), (K, K)."""
+    cell = block.codes * n_classes + predicted
+    return Tally(bincount(cell, block.weight, n_classes**2).reshape(n_classes, n_classes))
+
+
+def nonfinite(block: Block) -> Tally:
+    """Number of NaN and infinite values per column."""
+    return Tally(block.nonfinite())
+
+
+def infinite(block: Block) -> Tally:
+    """Number of infinite values per column; NaN is not counted."""
+    return Tally(block.nonfinite() - block.missing())
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Range ``low`` to ``high`` of each column (M,), and the length ``radius`` of the longest row, max_n |x_n|.
+
+    ``+`` takes the minimum and the maximum; NaN stays NaN.
+    """
+
+    low: Float
+    high: Float
+    radius: float
+
+    def __add__(self, other: Extent) -> Extent:
+        return Extent(
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            float(np.maximum(self.radius, other.radius)),
+        )
+
+
+@device_aware
+def extent(block: Block) -> Extent:
+    """Extent of one block."""
+    X = block.X
+    if isinstance(X, DeviceRows):
+        return Extent(*extents(X))
+    low, high = X.min(axis=0), X.max(axis=0)
+    if is_sparse(X):
+        low, high = low.toarray(), high.toarray()
+        squared = np.asarray(X.multiply(X).sum(axis=1))
+    else:
+        squared = np.einsum("nm,nm->n", X, X)
+    return Extent(low.astype(np.float64), high.astype(np.float64), float(np.sqrt(squared.max())))
+
+
+def require_finite(source: Source, *, allow_nan: bool = False) -> None:
+    """Raise if any value is NaN or infinite, naming the columns and counts; ``allow_nan`` ignores NaN.
+
+    For rows seen through a basis, X is checked first; if X is finite, the basis functions overflow.
+    """
+    if isinstance(source, ThroughBasis):
+        require_finite(source.raw, allow_nan=allow_nan)
+    count = source.reduce(infinite if allow_nan else nonfinite).count
+    bad = np.flatnonzero(count)
+    if len(bad) == 0:
+        return
+    named = _named(source, bad, [f"{count[d]} of {source.n_rows} rows" for d in bad])
+    if isinstance(source, ThroughBasis):
+        raise DataError(
+            f"The basis overflows or is undefined: {named} are NaN or infinite, although X is finite. "
+            "Scale the columns of X to unit variance first (for example with sklearn.preprocessing.StandardScaler), "
+            "or choose another basis."
+        )
+    column = '"' + source.columns[bad[0]].replace('"', '""') + '"'
+    condition = f"{column} IS NULL OR NOT isinf({column})" if allow_nan else f"isfinite({column})"
+    raise DataError(
+        f"Input X contains {'infinity' if allow_nan else 'NaN or infinity'} in {named}. Drop those rows "
+        f"(for a scan, with where={condition!r}), or impute them (for example with sklearn.impute.SimpleImputer)."
+    )
+
+
+def require_squares(source: Source) -> None:
+    """Raise if sums of squares overflow although every value is finite, naming the columns."""
+    with np.errstate(over="ignore"):
+        reach = source.reduce(extent)
+    largest = np.maximum(np.abs(reach.low), np.abs(reach.high))
+    for dtype, where, remedy in (
+        (np.float64, "", "Divide those columns by a constant first."),
+        (np.float32, " in float32", "Convert the table to float64."),
+    ):
+        bad = np.flatnonzero(largest > np.sqrt(float(np.finfo(dtype).max) / source.n_rows) / 2)
+        if len(bad):
+            named = _named(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
+            raise DataError(f"Values too large to square{where}: {named}. {remedy}")
+
+
+def _named(source: Source, columns: Codes, remarks: list[str]) -> str:
+    names = [f"column {source.columns[d]!r} ({remark})" for d, remark in zip(columns, remarks, strict=True)]
+    more = len(names) - MAX_COLUMNS_NAMED
+    return ", ".join(names[:MAX_COLUMNS_NAMED]) + (f" and {more} more columns" if more > 0 else "")

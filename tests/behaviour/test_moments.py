@@ -1,0 +1,189 @@
+"""Moments of classes and columns equal plain sums, however the rows are stored; errors name the columns."""
+
+from functools import reduce
+from itertools import pairwise
+from operator import add
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.metrics import confusion_matrix
+
+from problems import blobs
+from separatrix.exceptions import DataError
+from separatrix.rows import Block, as_source
+from separatrix.scanning import scan
+from separatrix.stats import (
+    ClassScatter,
+    DiagonalScatter,
+    FactoredScatter,
+    PooledScatter,
+    class_moments,
+    collect_moments,
+    column_moments,
+    confusion,
+    extent,
+    require_finite,
+    require_squares,
+)
+
+BOUNDS = np.array([0, 4, 4, 10])  # three classes, the middle one without rows
+Z = np.random.default_rng(0).normal(size=(10, 3))
+STORES = {"dense": np.asarray, "csr": sparse.csr_array}
+
+
+def test_total_scatter_is_within_plus_between():
+    """PRML (4.45)."""
+    X, y = blobs(90)
+    moments = collect_moments(as_source(X, y), 3, PooledScatter)
+    B = moments.between
+    S_T = np.cov(X.T, ddof=0) * 90
+    assert_allclose(moments.scatter.matrix + B.T @ B, S_T, rtol=1e-9)
+    assert_allclose(moments.grand_mean, X.mean(axis=0), rtol=1e-12)
+    assert moments.total == 90
+
+
+def test_fewer_rows_than_columns_are_kept_as_rows():
+    X, y = np.random.default_rng(0).normal(size=(6, 50)), np.arange(6) % 2
+    moments = collect_moments(as_source(X, y), 2, ClassScatter)
+    assert isinstance(moments.scatter, FactoredScatter)
+    assert moments.scatter.rows.shape == (6, 50)
+
+
+def test_an_empty_block_is_the_identity():
+    X, y = blobs(30)
+    whole = class_moments(Block(X, y, None, range(30)), 3, ClassScatter)
+    empty = class_moments(Block(X[:0], y[:0], None, range(0)), 3, ClassScatter)
+    for both in (whole + empty, empty + whole):
+        assert np.array_equal(both.count, whole.count)
+        assert np.array_equal(both.mean, whole.mean)
+        assert np.array_equal(both.scatter.matrices, whole.scatter.matrices)
+
+
+def test_columns_whose_squares_overflow_are_named():
+    X, y = blobs(30)
+    X[4, 2] = 1e200
+    with pytest.raises(DataError, match=r"too large to square: column 'x2' \(up to 1e\+200\)"):
+        collect_moments(as_source(X, y), 3, PooledScatter)
+
+
+def test_the_four_kinds_of_scatter_agree():
+    classes = ClassScatter.of(Z, BOUNDS)
+    assert_allclose(PooledScatter.of(Z, BOUNDS).matrix, classes.matrices.sum(axis=0), rtol=1e-12)
+    assert_allclose(DiagonalScatter.of(Z, BOUNDS).squares, np.einsum("kmm->km", classes.matrices), rtol=1e-12)
+    factored = FactoredScatter.of(Z, BOUNDS)
+    factor, w = np.array([0.5, 9.0, 2.0]), np.array([1.0, -2.0, 0.3])
+    F = factored.combined(factor)
+    assert_allclose(F.T @ F, classes.combined(factor), rtol=1e-12)
+    assert_allclose(factored.spread(w), classes.spread(w), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [PooledScatter, ClassScatter, DiagonalScatter, FactoredScatter])
+def test_a_scatter_with_nan_is_not_finite(kind):
+    bad = Z.copy()
+    bad[1, 1] = np.nan
+    assert kind.of(Z, BOUNDS).is_finite()
+    assert not kind.of(bad, BOUNDS).is_finite()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+def test_compiled_moments_of_a_large_block_equal_the_sum_of_small_blocks(dtype, order, weighted, offset, rng):
+    n = 12_000
+    X = np.asarray(offset + rng.normal(size=(n, 5)), dtype=dtype, order=order)
+    X[:, 4] = offset  # a constant column has squares of exactly zero
+    block = Block(X, rng.integers(4, size=n) % 3, rng.choice([0.0, 0.5, 2.0], n) if weighted else None, range(n))
+    compiled = class_moments(block, 4, DiagonalScatter)  # class 3 has no rows
+    spans = (np.arange(start, start + 3000) for start in range(0, n, 3000))
+    plain = reduce(add, (class_moments(block.take(rows), 4, DiagonalScatter) for rows in spans))
+    # The plain code subtracts in the precision of the rows, the compiled code in float64.
+    tol = {"rtol": 2e-5, "atol": 2e-6} if dtype == "float32" else {"rtol": 1e-9, "atol": 1e-12}
+    assert_allclose(compiled.count, plain.count)
+    assert_allclose(compiled.mean, plain.mean, **tol)
+    assert_allclose(compiled.scatter.squares, plain.scatter.squares, **tol)
+    assert (compiled.scatter.squares[:, 4] == 0).all()
+
+
+def columns_of(rng, n, offset=0.0):
+    X = rng.normal(size=(n, 4)) * (rng.random((n, 4)) < 0.2)
+    X[:, 0] = offset + rng.normal(size=n)
+    X[:, 3] = 0.0
+    return X
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e7])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [300, 120_000])
+def test_column_moments_equal_those_of_dense_rows(store, offset, weighted, n, rng):
+    X = columns_of(rng, n, offset)
+    weight = rng.random(n) * (rng.random(n) < 0.8) if weighted else None
+    w = np.ones(n) if weight is None else weight
+    parts = [
+        column_moments(Block(STORES[store](X[a:b]), None, None if weight is None else weight[a:b], range(a, b)))
+        for a, b in pairwise([0, 90, 90, 200, n])
+    ]
+    found = reduce(add, parts)
+    mean = np.average(X - X[0], axis=0, weights=w) + X[0]
+    assert found.total == pytest.approx(w.sum())
+    assert_allclose(found.mean[0], mean, rtol=1e-14, atol=1e-14)
+    assert_allclose(found.scatter.squares[0], w @ (X - mean) ** 2, rtol=1e-9, atol=1e-25)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("n", [300, 60_000])
+def test_a_value_that_is_not_finite_affects_only_its_column(bad, store, n, rng):
+    X = columns_of(rng, n)
+    X[7, 1] = bad
+    found = column_moments(Block(STORES[store](X), None, None, range(n)))
+    np.testing.assert_array_equal(np.isfinite(found.scatter.squares[0]), [True, False, True, True])
+
+
+def test_sparse_float32_rows_are_summed_in_double_precision(rng):
+    X = (1e5 + rng.normal(size=(300, 2))).astype(np.float32)
+    found = column_moments(Block(sparse.csr_array(X), None, None, range(300)))
+    assert_allclose(found.mean[0], X.astype(float).mean(axis=0), rtol=1e-14)
+    assert_allclose(found.scatter.squares[0], 300 * X.astype(float).var(axis=0), rtol=1e-10)
+
+
+def test_the_extent_of_dense_and_sparse_rows(rng):
+    X = np.where(rng.random((40, 3)) < 0.3, rng.normal(size=(40, 3)), 0.0)
+    for rows in (X, sparse.csr_array(X), X.astype(np.float32)):
+        reach = extent(Block(rows, None, None, range(40)))
+        assert_allclose(reach.low, X.min(axis=0), rtol=1e-6)
+        assert_allclose(reach.high, X.max(axis=0), rtol=1e-6)
+        assert_allclose(reach.radius, np.linalg.norm(X, axis=1).max(), rtol=1e-6)
+
+
+def test_the_confusion_matrix_equals_that_of_scikit_learn(rng):
+    t, guess, weight = rng.integers(3, size=50), rng.integers(3, size=50), rng.random(50)
+    block = Block(np.zeros((50, 1)), t, weight, range(50))
+    assert_allclose(confusion(block, guess, 3).count, confusion_matrix(t, guess, sample_weight=weight))
+
+
+def test_an_error_names_at_most_eight_columns():
+    X = np.zeros((10, 12))
+    require_finite(as_source(X))
+    require_squares(as_source(X))
+    X[2:5] = np.nan
+    with pytest.raises(DataError, match=r"'x0' \(3 of 10 rows\), .*'x7' .* and 4 more columns"):
+        require_finite(as_source(X))
+
+
+@pytest.mark.parametrize(("allow_nan", "n_kept"), [(False, 6), (True, 8)])
+def test_the_suggested_condition_drops_exactly_the_rows_that_are_refused(allow_nan, n_kept):
+    pa, _ = pytest.importorskip("pyarrow"), pytest.importorskip("duckdb")
+    table = pa.table({'a "b"': [1.0, 2.0, np.inf, np.nan, None, -np.inf, 3.0, 4.0, 5.0, 6.0]})
+
+    def source(where):
+        return scan(table, where=where).open_rows(None).rows()
+
+    with pytest.raises(DataError, match="where='") as raised:
+        require_finite(source(None), allow_nan=allow_nan)
+    kept = source(str(raised.value).split("where='")[1].split("'), or")[0])
+    require_finite(kept, allow_nan=allow_nan)
+    assert kept.n_rows == n_kept

@@ -1,0 +1,357 @@
+"""The objective and its products agree with plain sums over rows, for every way to store the rows."""
+
+from functools import reduce
+from itertools import pairwise
+from operator import add
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, sparse
+
+from separatrix import LogisticRegression
+from separatrix.likelihoods import Logit, Softmax
+from separatrix.rows import Block, as_source
+from separatrix.solvers import survey
+from separatrix.stats import Design, dots, largest_share, value_grad, value_grad_hess
+
+N, M = 60, 3
+COPIES = [1, 300]  # copies of the rows: 300 make a block large enough for the compiled loops
+STORES = {"dense": np.asarray, "fortran": np.asfortranarray, "csr": sparse.csr_array}
+
+
+def block_of(X, t, rng, *, weighted, moved):
+    weight = rng.integers(0, 3, size=len(t)).astype(np.float64) if weighted else None
+    offset = rng.normal(size=len(t)) if moved else None
+    return Block(X, t, weight, range(len(t)), offset)
+
+
+def repeated(block, copies, store):
+    """The same rows several times, in another storage: sums are ``copies`` times as large."""
+    every = np.tile(np.arange(len(block)), copies)
+    taken = block.take(every)
+    return Block(store(taken.X), taken.t, taken.weight, range(len(every)), taken.offset)
+
+
+def targets(n_outputs, soft, rng, n=N):
+    if soft:
+        shares = rng.dirichlet(np.ones(max(n_outputs, 2)), size=n)
+        return shares[:, 0].copy() if n_outputs == 1 else shares
+    return rng.integers(max(n_outputs, 2), size=n)
+
+
+def likelihood_of(n_outputs):
+    return Logit() if n_outputs == 1 else Softmax(n_outputs)
+
+
+def plain(block, theta, design):
+    """Value, gradient and Hessian by loops over rows, with x - c taken in full."""
+    X = np.asarray(block.X.toarray() if sparse.issparse(block.X) else block.X, dtype=np.float64) - design.origin
+    Phi = np.column_stack([X, np.ones(len(X))]) if design.bias else X
+    C, P = theta.shape
+    value, grad, hess = 0.0, np.zeros((C, P)), np.zeros((C * P, C * P))
+    for n, phi in enumerate(Phi):
+        weight = 1.0 if block.weight is None else block.weight[n]
+        a = theta @ phi + (0.0 if block.offset is None else block.offset[n])
+        if C == 1:
+            T, p, log_norm = np.array([block.t[n]], dtype=float), 1 / (1 + np.exp(-a)), np.logaddexp(0, a[0])
+            R = np.array([[p[0] * (1 - p[0])]])
+        else:
+            T = block.t[n] if block.t.ndim == 2 else np.eye(C)[block.t[n]]
+            log_norm = np.log(np.exp(a).sum())
+            p = np.exp(a - log_norm)
+            R = np.diag(p) - np.outer(p, p)
+        value -= weight * (T @ a - log_norm)
+        grad += weight * np.outer(p - T, phi)
+        hess += weight * np.kron(R, np.outer(phi, phi))
+    return value, grad, hess
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("subtract", [False, True])
+@pytest.mark.parametrize("copies", COPIES)
+def test_value_gradient_and_hessian_are_sums_over_rows(store, n_outputs, soft, bias, subtract, copies, rng):
+    X = 1.0 + rng.normal(size=(N, M))
+    X[rng.random(X.shape) < 0.3] = 0.0
+    rows = block_of(X, targets(n_outputs, soft, rng), rng, weighted=soft, moved=bias)
+    block = repeated(rows, copies, STORES[store])
+    design = Design(X.mean(axis=0) if bias else np.zeros(M), bias, subtract)
+    theta = rng.normal(size=(n_outputs, M + bias))
+    value, grad, hess = plain(rows, theta, design)
+    found = value_grad_hess(block, theta, likelihood_of(n_outputs), design)
+    np.testing.assert_allclose(found.value / copies, value, rtol=1e-12)
+    np.testing.assert_allclose(found.grad / copies, grad, atol=1e-12 * N)
+    np.testing.assert_allclose(found.hess / copies, hess, atol=1e-12 * N)
+    less = value_grad(block, theta, likelihood_of(n_outputs), design)
+    assert less.value == found.value
+    np.testing.assert_array_equal(less.grad, found.grad)
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("copies", COPIES)
+def test_float32_rows_lose_no_more_than_single_precision(store, n_outputs, copies, rng):
+    X = (30.0 + rng.normal(size=(N, M))).astype(np.float32)
+    rows = block_of(X, targets(n_outputs, False, rng), rng, weighted=True, moved=True)
+    design = Design(np.full(M, 30.0), bias=True, subtract=True)
+    theta = rng.normal(size=(n_outputs, M + 1))
+    value, grad, hess = plain(rows, theta, design)
+    found = value_grad_hess(repeated(rows, copies, STORES[store]), theta, likelihood_of(n_outputs), design)
+    tolerance = 1e-6 if store != "csr" else 3e-5  # sparse rows are not shifted: they are 30 standard deviations from 0
+    assert found.grad.dtype == found.hess.dtype == np.float64
+    np.testing.assert_allclose(found.value / copies, value, rtol=tolerance)
+    np.testing.assert_allclose(found.grad / copies, grad, atol=tolerance * N)
+    np.testing.assert_allclose(found.hess / copies, hess, atol=30 * tolerance * N)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("copies", COPIES)
+def test_a_hessian_in_single_precision_leaves_value_and_gradient_exact(n_outputs, copies, rng):
+    X = 1e3 + rng.normal(size=(N, M))
+    rows = block_of(X, targets(n_outputs, False, rng), rng, weighted=True, moved=False)
+    block, design = repeated(rows, copies, np.asarray), Design(np.full(M, 1e3), bias=True)
+    theta = rng.normal(size=(n_outputs, M + 1))
+    double, single = (
+        value_grad_hess(block, theta, likelihood_of(n_outputs), design, single=is_single) for is_single in (False, True)
+    )
+    assert single.value == double.value
+    np.testing.assert_array_equal(single.grad, double.grad)
+    np.testing.assert_allclose(single.hess, double.hess, atol=1e-6 * N * copies)
+    assert not np.array_equal(single.hess, double.hess)
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [1e18, 1e-28])
+def test_a_hessian_in_single_precision_does_not_depend_on_the_units_of_columns(copies, n_outputs, dtype, size, rng):
+    X, units = rng.normal(size=(N, M)), np.array([size, 1.0, 1 / size])
+    rows = block_of(X, targets(n_outputs, False, rng), rng, weighted=False, moved=False)
+    theta = rng.normal(size=(n_outputs, M + 1))
+    design = Design(np.full(M, 0.5), bias=True, spread=np.ones(M))
+    scaled = Design(0.5 * units, bias=True, spread=units)
+    expected = value_grad_hess(rows, theta, likelihood_of(n_outputs), design).hess
+    block = repeated(rows, copies, lambda X: (X * units).astype(dtype))
+    with np.errstate(over="raise", under="ignore"):
+        at = theta / np.append(units, 1.0)
+        found = value_grad_hess(block, at, likelihood_of(n_outputs), scaled, single=True).hess
+    every = np.tile(np.append(units, 1.0), n_outputs)
+    np.testing.assert_allclose(found / copies / every / every[:, None], expected, atol=2e-6 * N)
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e200])
+def test_a_hessian_in_single_precision_allows_weights_of_any_size(weight, rng):
+    X, t, theta = rng.normal(size=(N, M)), targets(1, False, rng), rng.normal(size=(1, M + 1))
+    design = Design(np.zeros(M), bias=True)
+    expected = value_grad_hess(Block(X, t, None, range(N)), theta, Logit(), design).hess
+    heavy = Block(X, t, np.full(N, weight), range(N))
+    found = value_grad_hess(heavy, theta, Logit(), design, single=True).hess
+    np.testing.assert_allclose(found / weight, expected, atol=1e-6 * N)
+    none = value_grad_hess(Block(X, t, np.zeros(N), range(N)), theta, Logit(), design, single=True).hess
+    np.testing.assert_array_equal(none, 0.0)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("soft", [False, True])
+def test_gradient_and_hessian_are_derivatives(n_outputs, soft, rng):
+    block = block_of(rng.normal(size=(N, M)), targets(n_outputs, soft, rng), rng, weighted=True, moved=True)
+    design, likelihood = Design(np.full(M, 0.1), bias=True), likelihood_of(n_outputs)
+    theta = rng.normal(size=(n_outputs, M + 1))
+    here = value_grad_hess(block, theta, likelihood, design)
+
+    def at(flat):
+        return value_grad(block, flat.reshape(theta.shape), likelihood, design)
+
+    by_differences = optimize.approx_fprime(theta.ravel(), lambda flat: at(flat).value, 1e-7)
+    np.testing.assert_allclose(here.grad.ravel(), by_differences, atol=1e-4)
+    jacobian = optimize.approx_fprime(theta.ravel(), lambda flat: at(flat).grad.ravel(), 1e-7)
+    np.testing.assert_allclose(here.hess, jacobian, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_a_hessian_has_no_curvature_along_what_all_classes_share(n_outputs, rng):
+    block = block_of(rng.normal(size=(N, M)), targets(n_outputs, False, rng), rng, weighted=False, moved=False)
+    theta = rng.normal(size=(n_outputs, M + 1))
+    hess = value_grad_hess(block, theta, likelihood_of(n_outputs), Design(np.zeros(M), bias=True)).hess
+    assert np.linalg.eigvalsh(hess)[0] > -1e-12 * N
+    along = hess @ np.tile(rng.normal(size=M + 1), n_outputs)
+    assert (np.abs(along).max() < 1e-12 * N) == (n_outputs > 1)
+
+
+def test_an_offset_of_ten_million_standard_deviations_costs_no_digits_of_dense_rows(rng):
+    Z = np.round(rng.normal(size=(N, M)), 2)
+    t = targets(1, False, rng)
+    theta = rng.normal(size=(1, M + 1))
+    near, far = (
+        value_grad_hess(
+            Block(Z * 1e-2 + origin, t, None, range(N)), theta * 100, Logit(), Design(np.full(M, origin), True, True)
+        )
+        for origin in (0.0, 1e5)
+    )
+    np.testing.assert_allclose(far.value, near.value, rtol=1e-7)  # the rows themselves are rounded to 1e-11
+    np.testing.assert_allclose(far.grad, near.grad, atol=1e-7)
+    np.testing.assert_allclose(far.hess, near.hess, atol=1e-7)
+
+
+def test_a_constant_column_of_sparse_rows_has_a_hessian_of_zero_and_not_of_rounding(rng):
+    X = sparse.csr_array(np.column_stack([rng.normal(size=N), np.full(N, 3.7)]))
+    block = Block(X, targets(1, False, rng), None, range(N))
+    design = Design(np.asarray(X.mean(axis=0)).ravel(), bias=True)
+    hess = value_grad_hess(block, np.array([[0.3, 0.0, 0.1]]), Logit(), design).hess
+    assert not hess[1].any()
+    assert not hess[:, 1].any()
+    assert hess[0, 0] > 0
+
+
+def test_weights_and_bias_in_user_units_and_back(rng):
+    theta = rng.normal(size=(3, M + 1))
+    design = Design(rng.normal(size=M), bias=True)
+    coef, intercept = design.in_user_units(theta)
+    x = rng.normal(size=M)
+    np.testing.assert_allclose(coef @ x + intercept, theta @ np.append(x - design.origin, 1.0))
+    np.testing.assert_allclose(design.of_user_units(coef, intercept), theta)
+    without = Design(np.zeros(M), bias=False)
+    coef, intercept = without.in_user_units(theta[:, :M])
+    np.testing.assert_array_equal(without.of_user_units(coef, intercept), theta[:, :M])
+    assert not intercept.any()
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("distance", [1e6, 1e8])
+def test_sparse_rows_far_from_zero_keep_their_digits(copies, n_outputs, distance, rng):
+    D = 4
+    Z = np.round(rng.normal(size=(N, D)), 2) * (rng.random((N, D)) < [1.0, 0.1, 0.5, 1.0])
+    far = Z + np.array([distance, 0.0, 0.0, -distance])
+    t, theta = targets(n_outputs, False, rng), rng.normal(size=(n_outputs, D + 1))
+    dense = Block(Z, t, None, range(N))
+    csr = repeated(Block(far, t, None, range(N)), copies, sparse.csr_array)
+    spread, origin = Z.std(axis=0), np.array([distance, 0.0, 0.3, -distance])
+    near = Design(origin - [distance, 0.0, 0.0, -distance], bias=True)
+    moved = Design(origin, bias=True, spread=spread)
+    np.testing.assert_array_equal(moved.far(), [distance, 0.0, 0.0, -distance])
+    expected = value_grad_hess(dense, theta, likelihood_of(n_outputs), near)
+    found = value_grad_hess(csr, theta, likelihood_of(n_outputs), moved)
+    rounding = 1e-15 * distance
+    np.testing.assert_allclose(found.value / copies, expected.value, rtol=10 * rounding)
+    np.testing.assert_allclose(found.grad / copies, expected.grad, atol=10 * rounding * N)
+    np.testing.assert_allclose(found.hess / copies, expected.hess, atol=10 * rounding * N)
+    np.testing.assert_array_equal(value_grad(csr, theta, likelihood_of(n_outputs), moved).grad, found.grad)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e7, 1e9])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_sparse_column_far_from_zero_is_no_constant(offset, alpha, rng):
+    X = np.round(rng.normal(size=(500, 5)), 3)
+    t = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
+    X[:, 0] += offset
+    dense = LogisticRegression(alpha).fit(X, t)
+    csr = LogisticRegression(alpha).fit(sparse.csr_array(X), t)
+    assert csr.coef_[0, 0] > 0.3
+    np.testing.assert_allclose(csr.coef_, dense.coef_, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("store", [np.asarray, np.float32, sparse.csr_array], ids=["dense", "float32", "csr"])
+@pytest.mark.parametrize("level", [3.7, 1e9])
+def test_constant_columns_have_a_hessian_of_exactly_zero(store, level, rng):
+    X = store(np.column_stack([rng.normal(size=N), np.full(N, level), np.zeros(N)]))
+    units = survey(as_source(X), fit_intercept=True)
+    np.testing.assert_array_equal(units.spread > 0, [True, False, False])
+    block = Block(X, targets(1, False, rng), None, range(N))
+    hess = value_grad_hess(
+        block, rng.normal(size=(1, 4)) * [1, 0, 0, 1], Logit(), units.design(fit_intercept=True)
+    ).hess
+    np.testing.assert_array_equal(hess.any(axis=0), [True, False, False, True])
+
+
+@pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, sparse.csr_array], ids=["rows", "columns", "csr"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n", [200, 13_000])
+def test_predictions_from_float32_rows_are_computed_in_double_precision(store, n_classes, n, rng):
+    X = (1e5 + rng.normal(size=(n, 4))).astype(np.float32)
+    t = ((X - 1e5) @ rng.normal(size=(4, n_classes)) + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+    model = LogisticRegression(0.1).fit(X, t)
+    expected = X.astype(np.float64) @ model.coef_.T + model.intercept_
+    found = model.decision_function(store(X))
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(store(X)), model.predict_proba(X.astype(np.float64)), atol=1e-9)
+
+
+@pytest.mark.parametrize("store", [*STORES, "float32"])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("copies", COPIES)
+def test_products_equal_those_with_the_regressors_written_out(store, bias, copies, rng):
+    X = np.round(rng.normal(size=(N, M)) * (rng.random((N, M)) < 0.6), 2).astype(np.float32).astype(np.float64)
+    X = np.tile(X, (copies, 1))
+    design = Design(rng.normal(size=M) if bias else np.zeros(M), bias, spread=X.std(axis=0) if bias else None)
+    Phi, n = np.column_stack([X - design.origin, np.ones((len(X), int(bias)))]), len(X)
+    block = Block({**STORES, "float32": np.float32}[store](X), None, None, range(n), offset=rng.normal(size=n))
+    np.testing.assert_allclose(design.regressors(block.X), Phi, atol=1e-6)
+    for C in (1, 3):
+        theta, slope = rng.normal(size=(C, design.width)), np.squeeze(rng.normal(size=(n, C)))
+        a = design.activate(block, theta).reshape(n, C)
+        np.testing.assert_allclose(a, Phi @ theta.T + block.offset[:, None], atol=1e-12)
+        np.testing.assert_allclose(design.collect(block, slope), np.atleast_2d(slope.T) @ Phi, atol=1e-11 * copies)
+    for weight in (rng.random(n), rng.normal(size=n)):
+        exact = (Phi.T * weight) @ Phi
+        tolerance = 1e-4 if store == "float32" else 1e-11
+        np.testing.assert_allclose(design.gram(block, weight), exact, atol=tolerance * copies)
+        np.testing.assert_allclose(design.gram(block, weight, single=True), exact, atol=1e-4 * copies)
+    np.testing.assert_allclose(dots(block.X, theta[0, :M]), X @ theta[0, :M], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_the_largest_share_is_that_of_a_row_with_weight(n_outputs, rng):
+    """Of the logit, |curvature V φ̃ / slope|; of K classes, the spread of V φ̃, a bound."""
+    X = rng.normal(size=(N, M))
+    theta, V = rng.normal(size=(2, n_outputs, M + 1))
+    weight = (rng.random(N) < 0.5).astype(np.float64)
+    t, offset = targets(n_outputs, False, rng), rng.normal(size=N)
+    block = Block(X, t, weight, range(N), offset=offset)
+    Phi = np.column_stack([X - 0.5, np.ones(N)])
+    A = Phi @ V.T
+    reach = np.ptp(A, axis=1)
+    if n_outputs == 1:
+        p = 1 / (1 + np.exp(-(Phi @ theta[0] + offset)))
+        reach = np.abs(p * (1 - p) * A[:, 0] / (t - p))
+    likelihood, design = Logit() if n_outputs == 1 else Softmax(3), Design(np.full(M, 0.5), bias=True)
+    found = largest_share(block, theta, V, likelihood, design)
+    np.testing.assert_allclose(found.value, reach[weight > 0].max())
+    without = largest_share(block.take(weight == 0), theta, V, likelihood, design)
+    assert (found + without).value == found.value
+
+
+@st.composite
+def partitions(draw):
+    """A number of rows, and where to cut them into blocks; some may be empty."""
+    n = draw(st.integers(1, 40))
+    cuts = sorted(draw(st.lists(st.integers(0, n), max_size=6)))
+    return n, [0, *cuts, n]
+
+
+@settings(max_examples=40)
+@given(
+    partition=partitions(),
+    n_outputs=st.sampled_from([1, 3]),
+    store=st.sampled_from(sorted(STORES)),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_any_partition_of_the_rows_gives_the_same_sums(partition, n_outputs, store, seed):
+    rng = np.random.default_rng(seed)
+    n, cuts = partition
+    X = rng.normal(size=(n, M)) * 10.0 ** rng.integers(-2, 3, size=M)
+    whole = block_of(STORES[store](X), targets(n_outputs, False, rng, n), rng, weighted=True, moved=True)
+    design, likelihood = Design(rng.normal(size=M), bias=True), likelihood_of(n_outputs)
+    theta = rng.normal(size=(n_outputs, M + 1))
+    parts = [whole.take(np.arange(low, high)) for low, high in pairwise(cuts)]
+    together = reduce(add, (value_grad_hess(part, theta, likelihood, design) for part in parts))
+    alone = value_grad_hess(whole, theta, likelihood, design)
+    scale = np.abs(alone.hess).max() + 1.0
+    np.testing.assert_allclose(together.value, alone.value, rtol=1e-12)
+    np.testing.assert_allclose(together.grad, alone.grad, atol=1e-12 * scale)
+    np.testing.assert_allclose(together.hess, alone.hess, atol=1e-12 * scale)
