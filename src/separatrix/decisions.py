@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From probabilities to decisions.                                                              PRML §1.5
 
-Deciding C_j where C_k is true costs L_kj. The best decision at x is the one of least expected cost,
+Deciding C_j if C_k is true costs L_kj. The best decision at x is the one of least expected cost,
 
     R_j(x) = Σ_k L_kj p(C_k | x)                                                                    (1.81)
 
-Under 0-1 loss, L_kj = 1 - I_kj, that is the most probable class. Not to decide is a decision too:
+Under 0-1 loss, L_kj = 1 - I_kj, this is the most probable class. A row can also be rejected, in one of two ways:
 
     a last column of L    L_k,K+1 is the cost of rejecting a row of class C_k
-    a threshold θ         reject where max_k p(C_k | x) <= θ                                      (§1.5.3)
+    a threshold θ         reject if max_k p(C_k | x) <= θ                                         (§1.5.3)
 
-Under 0-1 loss the two are one: R_j = 1 - p(C_j | x), so a threshold θ is a rejection that costs 1 - θ.
+Under 0-1 loss the two are equivalent: R_j = 1 - p(C_j | x), so a threshold θ is a rejection that costs 1 - θ.
 Throughout, classes have the codes 0 .. K-1 and reject has the code K.
 """
 
@@ -59,11 +59,11 @@ def expected_cost(P: Any, costs: Any) -> Float:
 
 
 def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
-    """The decision of least expected cost for every row, as a code; K stands for reject.
+    """The decision of least expected cost for every row, as a code; K means reject.
 
-    code_n = argmin_j Σ_k P_nk L_kj,   or K where max_k P_nk <= θ                           (1.81, §1.5.3)
+    code_n = argmin_j Σ_k P_nk L_kj,   or K if max_k P_nk <= θ                              (1.81, §1.5.3)
 
-    Equal costs are settled in favour of rejecting, then of the class that comes first.
+    Ties go to rejecting first, then to the first class.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
         L: rows are true classes, columns are decisions; a last column, if any, is the cost of rejecting.
         By default every mistake costs 1.
     reject : float in [0, 1], optional
-        θ. Rows whose largest probability does not exceed it are rejected; below 1/K that is none of them.
+        θ. Rows whose largest probability does not exceed it are rejected; below 1/K no row is rejected.
 
     Returns
     -------
@@ -92,50 +92,56 @@ def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
     P = _check_probabilities(P)
     K = P.shape[1]
     L, theta = _check_rule("decide", costs, reject, K)
-    codes: Codes = P.argmax(axis=1) if L is None else _least(P @ L, K)
+    if L is None:
+        codes: Codes = P.argmax(axis=1)
+    else:
+        R = P @ L  # (1.81)
+        codes = R[:, :K].argmin(axis=1)
+        if L.shape[1] > K:
+            codes[R[:, K] <= R[:, :K].min(axis=1)] = K
     if theta is not None:
         codes[P.max(axis=1) <= theta] = K
     return codes
 
 
 class DecisionRule(AbstractWrapper):
-    """A probabilistic classifier that decides by cost, and may decline to decide.
+    """Decide by expected cost, with an option to reject.
 
     predict(x) = argmin_j Σ_k L_kj p(C_k | x),   or the reject label                        (1.81, §1.5.3)
 
-    The probabilities are those of the wrapped classifier, untouched. Costs act at prediction alone: they can
-    be changed after fitting, with ``set_params``.
+    The probabilities of the wrapped classifier are not changed. Costs are used at prediction only, so they can be
+    changed after fitting with ``set_params``.
 
     Parameters
     ----------
     estimator : classifier with ``predict_proba``
-        Where p(C_k | x) comes from.
+        Provides p(C_k | x).
     costs : array-like of shape (K, K) or (K, K + 1), or mapping {(true, predicted): cost}, optional
-        L, in the order of ``classes_``; a last column is the cost of rejecting. In a mapping, a pair of
-        labels left out costs 0 where both agree and 1 where they differ, and the reject label may stand
-        second, with every true class or with none.
+        L, in the order of ``classes_``; a last column is the cost of rejecting. In a mapping, a missing pair of
+        labels costs 0 if both are equal and 1 otherwise; the reject label may be the second of a pair, for all true
+        classes or for none.
     reject : float in [0, 1], optional
-        θ: reject where no class has a probability above it.
+        θ: reject if no class has a probability above it.
     reject_label : label, optional
-        What ``predict`` says of a rejected row: -1 for numeric classes and "reject" for others by default.
+        The prediction for a rejected row; by default -1 for numeric classes and "reject" for others.
     prefit : bool, default False
-        Whether ``estimator`` is fitted already and is to be used as it is; ``fit`` is then not needed. Where
-        the rule is cloned (as in cross-validation), wrap ``sklearn.frozen.FrozenEstimator(model)`` instead.
+        Whether ``estimator`` is already fitted; ``fit`` is then not needed. If the rule is cloned (as in
+        cross-validation), wrap ``sklearn.frozen.FrozenEstimator(model)`` instead.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
         Class labels; never the reject label.
     estimator_ : classifier
-        The fitted clone of ``estimator``; absent where ``prefit`` is true.
+        The fitted clone of ``estimator``; absent if ``prefit`` is true.
     n_features_in_ : int
-        Number of columns, as the wrapped classifier counts them.
+        Number of columns, as counted by the wrapped classifier.
     feature_names_in_ : ndarray of str
-        Names of the columns, where the wrapped classifier was given any.
+        Names of the columns, if the wrapped classifier has them.
 
     Examples
     --------
-    A missed illness costs a thousand needless treatments:
+    A missed illness costs as much as a thousand unnecessary treatments:
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["well", "well", "ill", "ill"]
@@ -163,7 +169,7 @@ class DecisionRule(AbstractWrapper):
         self.prefit = prefit
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DecisionRule:
-        """Fit a clone of the wrapped classifier, unless it is fitted already; check costs against classes.
+        """Fit a clone of the wrapped classifier unless it is already fitted, and check the costs.
 
         Parameters
         ----------
@@ -172,7 +178,7 @@ class DecisionRule(AbstractWrapper):
         y : array-like of shape (N,)
             Labels.
         sample_weight : array-like of shape (N,), optional
-            Weights, for a wrapped classifier that takes them.
+            Weights, if the wrapped classifier accepts them.
 
         Returns
         -------
@@ -193,14 +199,14 @@ class DecisionRule(AbstractWrapper):
         return np.asarray(labels[decide(self.predict_proba(X), costs=L, reject=self.reject)])
 
     def predict_proba(self, X: Any) -> Array:
-        """p(C_k | x), as the wrapped classifier gives it, (N, K)."""
+        """p(C_k | x) of the wrapped classifier, (N, K)."""
         return np.asarray(self._fitted().predict_proba(X))
 
     def expected_cost(self, X: Any) -> Float:
-        """Expected cost of deciding for each class and, last, of rejecting where that has a cost.
+        """Expected cost of deciding for each class and, last, of rejecting if rejecting has a cost.
 
-        (N, K) or (N, K + 1). Without ``costs`` a mistake costs 1 and a rejection 1 - θ, θ = ``reject``. A
-        threshold beside ``costs`` rejects for a reason that is not a cost, and has no column.
+        (N, K) or (N, K + 1). Without ``costs`` a mistake costs 1 and a rejection 1 - θ, θ = ``reject``. A threshold
+        used together with ``costs`` is not a cost, and has no column.
         """
         L, _ = self._rule()
         K = len(self.classes_)
@@ -226,8 +232,8 @@ class DecisionRule(AbstractWrapper):
         _require_probabilities(self.estimator)
         check_is_fitted(
             self.estimator,
-            msg="DecisionRule(prefit=True) needs a fitted estimator and this %(name)s is not fitted: "
-            "fit it first, or leave prefit out.",
+            msg="DecisionRule(prefit=True) needs a fitted estimator, but this %(name)s is not fitted: "
+            "fit it first, or remove prefit.",
         )
         return self.estimator
 
@@ -241,14 +247,6 @@ class DecisionRule(AbstractWrapper):
         return L, labels_with_reject(classes, self.reject_label) if may_reject else classes
 
 
-def _least(R: Float, K: int) -> Codes:
-    """The code of the least expected cost; equal costs reject."""
-    codes: Codes = R[:, :K].argmin(axis=1)
-    if R.shape[1] > K:
-        codes[R[:, K] <= R[:, :K].min(axis=1)] = K
-    return codes
-
-
 def _tabulate(costs: Mapping[Any, Any], classes: Array, reject_label: Any) -> Float:
     """{(true, predicted): cost} as a matrix."""
     codes = {label: k for k, label in enumerate(classes.tolist())}
@@ -258,30 +256,30 @@ def _tabulate(costs: Mapping[Any, Any], classes: Array, reject_label: Any) -> Fl
         try:
             true, predicted = pair
         except (TypeError, ValueError):
-            raise DataError(f"costs has the key {pair!r}; each key is a pair (true, predicted).") from None
+            raise DataError(f"costs has the key {pair!r}, but each key must be a pair (true, predicted).") from None
         if true not in codes or not (predicted in codes or predicted == reject_label):
             raise DataError(
                 f"costs has the key {pair!r}, but the classes are {listed(list(codes))}"
-                f" and the reject label, which may stand second, is {reject_label!r}."
+                f" and the reject label, allowed as the second label, is {reject_label!r}."
             )
         L[codes[true], codes.get(predicted, K)] = cost
     unpriced = [label for label, k in codes.items() if np.isnan(L[k, K])]
     if 0 < len(unpriced) < K:
         raise DataError(
-            f"costs says what rejecting costs for some classes but not for {listed(unpriced)}. "
+            f"costs has a cost of rejecting for some classes but not for {listed(unpriced)}. "
             f"Give (class, {reject_label!r}) for every class, or for none."
         )
     return L[:, :K] if unpriced else L
 
 
 def _check_rule(owner: str, costs: Any, reject: Any, K: int) -> tuple[Float | None, float | None]:
-    """L and θ, each None where it is not given."""
+    """L and θ; None if not given."""
     L = None if costs is None else _check_costs(costs, K)
     theta = None if reject is None else check_number(owner, "reject", reject, low=0, high=1)
     if L is not None and theta is not None and L.shape[1] > K:
         raise ValueError(
-            f"{owner}: reject={theta:g} and costs of shape {L.shape}, whose last column is the cost of "
-            "rejecting, are two rules for one decision. Give one of them."
+            f"{owner}: reject={theta:g} and the cost of rejecting in the last column of costs (shape {L.shape}) are "
+            "two rules for the same decision. Give only one of them."
         )
     return L, theta
 
@@ -297,8 +295,7 @@ def _check_costs(costs: Any, K: int) -> Float:
     if len(bad):
         k, j = bad[0].tolist()
         raise DataError(
-            f"costs[{k}, {j}] is {L[k, j]}, and costs must be finite. "
-            "For a decision that must not be taken use a large number."
+            f"costs[{k}, {j}] is {L[k, j]}, but costs must be finite. Use a large number to rule out a decision."
         )
     return L
 
@@ -307,8 +304,8 @@ def _check_probabilities(probabilities: Any) -> Float:
     P: Float = np.asarray(probabilities, dtype=np.float64)
     if P.ndim != 2:
         raise DataError(
-            f"P has shape {P.shape}; it must be (N, K), with a column for each of the K classes. "
-            "For the probability p of the second of two classes, give np.column_stack([1 - p, p])."
+            f"P has shape {P.shape}; it must be (N, K), with one column per class. "
+            "For the probability p of the second of two classes, pass np.column_stack([1 - p, p])."
         )
     require_probabilities(P)
     return P
@@ -317,7 +314,7 @@ def _check_probabilities(probabilities: Any) -> Float:
 def _require_probabilities(estimator: Any) -> None:
     if getattr(estimator, "predict_proba", None) is None:
         raise TypeError(
-            f"DecisionRule weighs costs by probability, but {type(estimator).__name__} has no predict_proba. "
+            f"DecisionRule needs probabilities, but {type(estimator).__name__} has no predict_proba. "
             "Use a generative, discriminative or Bayesian model, or wrap this one in "
             "sklearn.calibration.CalibratedClassifierCV."
         )

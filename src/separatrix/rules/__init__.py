@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prediction rules: x -> class, without a probability model (PRML §4.1)."""
+"""Prediction rules: x -> class, without a probability model (PRML §4.1).
+
+`least_squares`, `fisher` and `perceptron` hold one model each; `_online` is the compiled loop of the perceptron.
+"""
 
 from separatrix.rules.fisher import FisherDiscriminant
 from separatrix.rules.least_squares import LeastSquaresClassifier

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The inner loop of the perceptron, compiled. ``perceptron_rows.py_func`` is the same loop in plain Python.
 
-A row costs one dot product and is read once, so an epoch runs at the speed of memory. Import this file
-only where it is used: it pulls in Numba.
+A row takes one dot product and is read once, so an epoch runs at memory speed. This module imports Numba, so import it
+inside the functions that use it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from numba.extending import overload
 
 from separatrix._array import Array, Codes, Float, Rows, is_sparse
 
-__all__ = ["Csr", "OnlineState", "perceptron_rows", "start", "storage"]
-
-# Sums may be reordered (that is what makes the loop fast), but NaN and infinity keep their meaning.
-SUMS = {"reassoc", "contract", "nsz"}
+# Sums may be reordered, which makes the loop fast; NaN and infinity are handled as usual.
+FASTMATH = {"reassoc", "contract", "nsz"}
 
 
 class Csr(NamedTuple):
@@ -30,12 +28,12 @@ class Csr(NamedTuple):
 
 
 class OnlineState(NamedTuple):
-    """What one row hands to the next. The arrays are updated in place.
+    """State of the online algorithm. The arrays are updated in place.
 
     ``w`` (C, M) and ``w0`` (C,): C = 1 for two classes, K otherwise. ``late`` and ``late0`` hold
     Σ clock · update, so that the average of all weights so far is w - late / clock. ``pocket`` and
-    ``pocket0`` are the weights that survived the longest run of rows. ``clock``: rows seen, current run,
-    longest run.
+    ``pocket0`` are the weights with the longest run of rows without a mistake. ``clock``: number of rows so far,
+    current run, longest run.
     """
 
     w: Float
@@ -54,7 +52,7 @@ def start(n_outputs: int, width: int) -> OnlineState:
 
 
 def storage(X: Rows) -> Any:
-    """Rows as the compiled loop takes them: C-ordered, or the three arrays of a CSR matrix."""
+    """Rows in the form of the compiled loop: C-ordered, or the three arrays of a CSR matrix."""
     return Csr(X.data, X.indices, X.indptr) if is_sparse(X) else np.ascontiguousarray(X)
 
 
@@ -75,7 +73,7 @@ def row_add(rows: Any, n: int, factor: float, w: Float) -> None:
         w += factor * rows[n]
 
 
-@overload(row_dot, jit_options={"fastmath": SUMS})
+@overload(row_dot, jit_options={"fastmath": FASTMATH})
 def _compiled_row_dot(rows: Any, n: Any, w: Any) -> Any:
     def dense(rows: Any, n: Any, w: Any) -> Any:
         a = 0.0
@@ -92,7 +90,7 @@ def _compiled_row_dot(rows: Any, n: Any, w: Any) -> Any:
     return dense if isinstance(rows, types.Array) else csr
 
 
-@overload(row_add, jit_options={"fastmath": SUMS})
+@overload(row_add, jit_options={"fastmath": FASTMATH})
 def _compiled_row_add(rows: Any, n: Any, factor: Any, w: Any) -> Any:
     def dense(rows: Any, n: Any, factor: Any, w: Any) -> Any:
         for m in range(w.shape[0]):
@@ -107,15 +105,15 @@ def _compiled_row_add(rows: Any, n: Any, factor: Any, w: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def perceptron_rows(rows: Any, t: Codes, step: Float, bias: float, state: OnlineState) -> int:
-    """Show each row once; return the number of mistakes, or -1 if an activation was not finite.
+    """Process each row once; return the number of mistakes, or -1 if an activation is not finite.
 
     Two classes (C = 1): a row is a mistake if s w'φ <= 0 with s = ±1, and then w += step s φ   (PRML 4.55).
-    K classes: a mistake if some other class scores as high as the right one; the right one gains
-    step φ, the highest other one loses it. ``step[n]`` is the learning rate times the row's weight; rows
+    K classes: a mistake if another class scores at least as high as the true one; the true class gains
+    step φ, the highest other class loses it. ``step[n]`` is the learning rate times the row's weight; rows
     with step 0 are skipped. ``bias`` is φ_0: 1, or 0 for a model without w0.
     """
-    # One long function on purpose: helpers that take the state count references to its arrays at every call, and an
-    # epoch over rows of 50 numbers then takes five times as long.
+    # One long function on purpose: helpers that take the state would count references to its arrays at every call,
+    # which makes an epoch over 50 columns five times slower.
     w, w0, late, late0, pocket, pocket0, clock = state
     mistakes = 0
     for n in range(t.shape[0]):

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fisher's linear discriminant.                                                          PRML §4.1.4, §4.1.6
 
-Project onto the directions along which class means lie far apart and classes are narrow:
+Project onto the directions that maximise the distance of the class means relative to the spread within classes:
 
     J(w) = w' S_B w / w' S_W w                                                                  (4.26)
 
 Two classes: w ∝ S_W⁻¹ (m_1 - m_0)  (4.30). K classes: with √N_k (m_k - m) the rows of B, S_B = B'B, and the
-stationary w of J are S_W⁻¹ B' u / √λ for the eigenvectors u of the small K x K matrix B S_W⁻¹ B'. They are
-at most K - 1, and no M x M eigenproblem is solved.
+stationary w of J are S_W⁻¹ B' u / √λ for the eigenvectors u of the small K x K matrix B S_W⁻¹ B'. There are
+at most K - 1 of them, and no M x M eigenproblem is solved.
 
-S_W is here the within-class *covariance*, in one of the two conventions in use:
+S_W denotes the within-class *covariance*, in one of two common conventions:
 
     "pooled"   Σ_k S_k / N               PRML (4.28), divided by N
-    "mean"     Σ_k (S_k / N_k) / K       each class counts alike, however many rows it has
+    "mean"     Σ_k (S_k / N_k) / K       each class has the same weight, whatever its number of rows
 
 One pass.
 """
@@ -35,9 +35,7 @@ from separatrix.exceptions import CollinearError, DataError
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, ClassScatter, FactoredScatter, PooledScatter, collect_moments
 
-__all__ = ["Fisher", "FisherDiscriminant", "fit_fisher"]
-
-Moments = ClassMoments[Any]  # of PooledScatter, ClassScatter or FactoredScatter
+Moments = ClassMoments[Any]  # with PooledScatter, ClassScatter or FactoredScatter
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Fisher:
 def fit_fisher(
     moments: Moments, *, convention: str = "pooled", shrinkage: float = 0.0, columns: tuple[str, ...] = ()
 ) -> Fisher:
-    """The stationary directions of (4.26), best first; for two classes pointing from class 0 to class 1."""
+    """The stationary directions of (4.26), best first, oriented so that the last class lies above class 0."""
     N, K = moments.total, len(moments.count)
     B = moments.between
     factor = np.full(K, 1 / N) if convention == "pooled" else 1 / (K * moments.count)
@@ -60,7 +58,8 @@ def fit_fisher(
     best = np.argsort(values)[::-1][: min(K - 1, len(SB))]
     kept = best[values[best] > np.finfo(float).eps * K * max(values.max(), np.finfo(float).tiny)]
     V = SB @ U[:, kept] / np.sqrt(values[kept])
-    return Fisher(V * _orientation(V, moments), values[kept] / N)
+    sign = np.sign((moments.mean[-1] - moments.mean[0]) @ V)  # eigenvectors have no sign of their own
+    return Fisher(V * np.where(sign == 0, 1.0, sign), values[kept] / N)
 
 
 def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]) -> Float:
@@ -70,11 +69,15 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
     variance = np.einsum("rm,rm->m", S, S) if factored else np.diag(S)
     constant = moments.is_constant(variance)
     _require_spread(moments, constant, columns)
-    # Shrinkage cannot give a constant column a variance: it gets weight zero. Without, it is an error.
+    # Shrinkage does not give a constant column a variance: its weight is zero. Without shrinkage it is an error.
     live = ~constant if shrinkage > 0 else np.ones(len(B), dtype=bool)
     answer = np.zeros_like(B)
     if factored:
-        _require_rows(moments, len(columns), shrinkage)
+        if shrinkage == 0:
+            raise CollinearError(
+                f"S_W is singular: {len(moments.scatter.rows)} rows cannot determine a covariance of {len(columns)} "
+                "columns. Set shrinkage (for example 0.1), or use fewer columns."
+            )
         with blas_for(S.size * len(S)):
             answer[live] = solve_factored(np.sqrt(1 - shrinkage) * S[:, live], B[live], shrinkage * variance[live])
         return answer
@@ -85,40 +88,24 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
     except SingularError as singular:
         names = tuple(name for name, alive in zip(columns, live, strict=True) if alive)
         raise CollinearError(
-            f"S_W is singular: {singular.describe(names)}. Drop those columns, or set shrinkage (say 0.1)."
+            f"S_W is singular: {singular.describe(names)}. Drop those columns, or set shrinkage (for example 0.1)."
         ) from None
     return answer
 
 
-def _require_rows(moments: Moments, n_columns: int, shrinkage: float) -> None:
-    if shrinkage == 0:
-        raise CollinearError(
-            f"S_W is singular: {len(moments.scatter.rows)} rows cannot determine a covariance of {n_columns} "
-            "columns. Set shrinkage (say 0.1), or use fewer columns."
-        )
-
-
 def _require_spread(moments: Moments, constant: Array, columns: tuple[str, ...]) -> None:
-    """A column that is constant within every class but differs between them has infinite J."""
+    """Raise if a column is constant within every class but differs between classes: J is infinite."""
     spread = moments.mean.max(axis=0) - moments.mean.min(axis=0)
     rounding = 1e-12 * np.abs(moments.mean).max(axis=0)
     perfect = np.flatnonzero(constant & (spread > rounding))
     if len(perfect) and moments.total <= len(moments.count):
-        raise DataError(
-            "Every class has one row, so there is no spread within classes to compare with. Give more rows."
-        )
+        raise DataError("Every class has one row, so the spread within classes is undefined. Provide more rows.")
     if len(perfect):
         names = ", ".join(repr(columns[j]) for j in perfect[:8])
         raise DataError(
             f"Column {names} is constant within every class and differs between classes, so it alone "
             "separates them and J(w) is infinite. Use that column as the rule, or drop it."
         )
-
-
-def _orientation(V: Float, moments: Moments) -> Float:
-    """A sign for each direction: class 0 to the left of the last class, so that equal runs look alike."""
-    sign = np.sign((moments.mean[-1] - moments.mean[0]) @ V)
-    return np.where(sign == 0, 1.0, sign)
 
 
 def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:
@@ -128,43 +115,37 @@ def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Floa
     """
     if len(moments.count) == 2:
         w = V @ (V.T @ (moments.mean[1] - moments.mean[0]))  # (4.30)
-        w0 = mean_threshold(w, moments) if threshold == "mean" else normal_threshold(w, moments)
+        w0 = -w @ moments.grand_mean if threshold == "mean" else normal_threshold(w, moments)  # (4.36)
         return w[None], np.array([w0])
-    centres = (moments.mean - moments.grand_mean) @ V  # class means where S_W = I
+    centres = (moments.mean - moments.grand_mean) @ V  # class means in coordinates in which S_W = I
     W = centres @ V.T
     w0 = -0.5 * np.einsum("kq,kq->k", centres, centres) - W @ moments.grand_mean
     return W, w0 + (np.log(moments.count / moments.total) if threshold == "normal" else 0.0)
-
-
-def mean_threshold(w: Float, moments: Moments) -> float:
-    """w0 = -w'm: the boundary passes through the mean of all rows (4.36)."""
-    return float(-w @ moments.grand_mean)
 
 
 def normal_threshold(w: Float, moments: Moments) -> float:
     """w0 at which the two classes, as normals along w with their priors, are equally likely.
 
     ln π_0 N(z | μ_0, s_0²) = ln π_1 N(z | μ_1, s_1²) is quadratic in z. The root nearest to the midpoint of the means
-    is taken; where one class wins everywhere along the line there is none, and the point where the other comes closest
-    serves.
+    is used. If one class is more likely everywhere there is no root, and the point where the two come closest is used.
     """
     mu, s2 = moments.mean @ w, moments.scatter.spread(w) / moments.count
-    if not (s2 > 0).all():  # a class of one row has no spread: it borrows the other's
+    if not (s2 > 0).all():  # a class of one row has no spread: use that of the other class
         s2 = np.full(2, max(s2.max(), np.finfo(float).tiny))
     middle = mu.mean()
-    mu = mu - middle  # roots are sought near zero, at any offset of the data
+    mu = mu - middle  # the roots are then near zero, at any offset of the data
     log_pi = np.log(moments.count / moments.total)
     c = np.array([-0.5 / s2, mu / s2, log_pi - 0.5 * np.log(s2) - 0.5 * mu**2 / s2])  # ln π_k N(z | μ_k, s_k²)
-    roots = np.roots(c[:, 1] - c[:, 0]).real  # of a complex pair, the point where the two come closest
+    roots = np.roots(c[:, 1] - c[:, 0]).real  # the real part of a complex pair is the point where the two come closest
     return float(-middle - (roots[np.abs(roots).argmin()] if len(roots) else 0.0))
 
 
 class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, LinearClassifier):
     """Fisher's linear discriminant: a classifier, and a projection onto at most K - 1 directions.
 
-    The directions maximise J(w) = w' S_B w / w' S_W w (PRML 4.26). Two classes are told apart by a threshold
-    along the one direction; K classes by the nearest class mean in the space of the directions, where S_W is
-    the identity.
+    The directions maximise J(w) = w' S_B w / w' S_W w (PRML 4.26). Two classes are separated by a threshold along
+    the only direction; K classes by the nearest class mean in the space of the directions, in which S_W is the
+    identity.
 
     Parameters
     ----------
@@ -176,11 +157,11 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         S_W as Σ_k S_k / N (PRML 4.28), or as the mean of the class covariances S_k / N_k.
     threshold : {"mean", "normal"}, default "mean"
         Two classes: the boundary through the mean of all rows, w0 = -w'm, or where the two normals fitted
-        along w, with their priors, cross; choose "normal" where classes differ much in size. K classes: the nearest
+        along w, with their priors, cross; choose "normal" if the classes differ much in size. K classes: the nearest
         class mean, to which "normal" adds ln π_k.
     shrinkage : float in [0, 1], default 0
-        (1 - shrinkage) S_W + shrinkage diag S_W: towards uncorrelated columns, in any units.
-        Needed where there are fewer rows than columns.
+        (1 - shrinkage) S_W + shrinkage diag S_W: towards uncorrelated columns, independent of units.
+        Needed if there are fewer rows than columns.
 
     Attributes
     ----------

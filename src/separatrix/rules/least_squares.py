@@ -7,9 +7,9 @@ Centring removes w0, and everything left is a class moment (N_k, m_k, S_T = S_W 
 
     (S_T + alpha I) w_k = N_k (m_k - m),     w_k0 = N_k / N - w_k' m                    (4.16)
 
-One pass. The outputs sum to one for every x (PRML exercise 4.2), yet they are not probabilities: they leave
-[0, 1], rows far on the right side of the boundary pull it towards them as outliers do, and with K > 2 a class
-that lies between two others can lose everywhere ("masking").
+One pass. The outputs sum to one for every x (PRML exercise 4.2), but they are not probabilities: they can lie outside
+[0, 1], correctly classified rows far from the boundary pull it towards them as outliers do, and with K > 2 a class that
+lies between two others may never be predicted ("masking").
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from separatrix.estimator import LinearClassifier, require_two_classes, unchange
 from separatrix.exceptions import CollinearWarning
 from separatrix.solvers import Solution, Status
 from separatrix.stats import ClassMoments, FactoredScatter, PooledScatter, collect_moments
-
-__all__ = ["LeastSquares", "LeastSquaresClassifier", "fit_least_squares"]
 
 
 @dataclass(frozen=True)
@@ -74,8 +72,8 @@ def _solve(moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, colu
         return solve_positive_definite(A, B)
     except SingularError as singular:
         warnings.warn(
-            f"Collinear columns: {singular.describe(columns)}. Predictions are unaffected, but coefficients "
-            "are not unique: the shortest ones (in standard-deviation units) are returned. "
+            f"Collinear columns: {singular.describe(columns)}. Predictions are unaffected, but the coefficients "
+            "are not unique: those of minimum norm (in standard-deviation units) are returned. "
             "Drop those columns, or set alpha > 0.",
             CollinearWarning,
             stacklevel=4,
@@ -84,7 +82,7 @@ def _solve(moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, colu
 
 
 class LeastSquaresClassifier(LinearClassifier):
-    """Linear regression on class indicators: fast, closed form, one pass; not probabilities.
+    """Linear regression on class indicators: closed form, one pass, no probabilities.
 
     y(x) = W φ(x) + w0 minimises ½ Σ_n weight_n |y(x_n) - t_n|² + ½ alpha |W|², with t_n the 1-of-K code of
     the label (PRML §4.1.3). For two classes the decision function is y_1(x) - y_0(x), which is the
@@ -97,7 +95,7 @@ class LeastSquaresClassifier(LinearClassifier):
     alpha : float, default 0
         Precision of a Gaussian prior on each weight (not on w0); the ridge penalty.
     fit_intercept : bool, default True
-        Whether there is a w0.
+        Whether to fit w0.
     targets : {"one-of-K", "fisher"}, default "one-of-K"
         "fisher" (two classes) codes ``classes_[1]`` as N/N_1 and ``classes_[0]`` as -N/N_0. Then w is
         Fisher's direction and w0 = -w'm (PRML §4.1.5).
@@ -148,16 +146,16 @@ class LeastSquaresClassifier(LinearClassifier):
         return self
 
     def _target_code(self, classes: Array, count: Float) -> Float:
-        """How the K indicator regressions combine into what `decision_function` returns."""
+        """The matrix that combines the K indicator regressions into the values of `decision_function`."""
         if self.targets == "fisher":
-            what = f"{type(self).__name__}(targets='fisher')"
-            require_two_classes(what, classes, "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne.")
+            model = f"{type(self).__name__}(targets='fisher')"
+            require_two_classes(model, classes, "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne.")
             scale: Float = count.sum() / count
             return np.array([[-1.0, 1.0]]) * scale
         return np.array([[-1.0, 1.0]]) if len(classes) == 2 else np.eye(len(classes))
 
     def outputs(self, X: Any) -> Array:
-        """y(x), shape (N, K): one regression per class indicator. Rows sum to one if there is a w0."""
+        """y(x), shape (N, K): one regression per class indicator. Rows sum to one if w0 is fitted."""
         check_is_fitted(self)
         W, w0 = self.solution_.value.W, self.solution_.value.w0
         return self._map_rows(X, lambda Phi: Phi @ W.T.astype(Phi.dtype, copy=False) + w0)

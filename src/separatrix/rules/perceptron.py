@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The perceptron.                                                                          PRML §4.1.7
 
-Rows are shown one after another; a row on the wrong side (or on the boundary) moves the boundary:
+Rows are processed one after another; a row on the wrong side (or on the boundary) moves the boundary:
 
     if  t_n w'φ_n <= 0:   w <- w + η t_n φ_n,        t_n = ±1                            (4.55)
 
-until an epoch passes without a mistake. If some unit vector u separates the rows with margin
-γ = min_n t_n u'φ_n > 0, and R = max_n |φ_n|, there are at most (R/γ)² mistakes (Novikoff 1962), whatever the
-order and the dimension. If none does, it never stops by itself: it stops at its limit and says so. Then the
-last weights mean little, and one keeps
+until an epoch has no mistake. If a unit vector u separates the rows with margin γ = min_n t_n u'φ_n > 0, and
+R = max_n |φ_n|, there are at most (R/γ)² mistakes (Novikoff 1962), for any order and dimension. If no vector separates
+the rows, the algorithm does not converge: it stops at its limit with a warning. The last weights then mean little, and
+better ones are
 
     "average"   the mean of the weights after every row (Freund & Schapire 1999)
-    "pocket"    the weights that got the longest run of rows right (Gallant 1990), replaced from one epoch to
+    "pocket"    the weights with the longest run of correct rows (Gallant 1990), replaced from one epoch to
                 the next only by weights that make fewer mistakes on all rows
 
-K classes: one w_k each; on a mistake the right class gains η φ_n and its strongest rival loses it.
+K classes: one w_k each; on a mistake the true class gains η φ_n and the highest other class loses it.
 
 One pass per epoch, in order (``fold``); "pocket" adds one (``reduce``) per epoch with a new candidate.
 """
@@ -35,10 +35,8 @@ from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status, separability
 from separatrix.stats import confusion, extent, require_finite
 
-__all__ = ["Perceptron", "PerceptronOptions", "Update", "Weights", "fit_perceptron"]
-
-FAR = 10  # a column whose middle is this many ranges away from zero makes the radius R its offset
-PROOF_SIZE = 100_000  # numbers in the table up to which a failure is explained by a linear program
+MAX_CENTRE_IN_RANGES = 5  # if a column's centre is farther from zero, its offset dominates the radius R
+MAX_CELLS_FOR_PROOF = 100_000  # rows x columns up to which a linear program decides separability
 
 
 class Weights(NamedTuple):
@@ -49,7 +47,7 @@ class Weights(NamedTuple):
 
 
 class Update(NamedTuple):
-    """One mistake: when, on which row, and the weights after it."""
+    """One mistake: its epoch, its row, and the weights after it."""
 
     epoch: int
     row: int
@@ -59,7 +57,7 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class PerceptronOptions:
-    """How to run: see `Perceptron`."""
+    """Options of `fit_perceptron`; see `Perceptron`."""
 
     learning_rate: float = 1.0
     fit_intercept: bool = True
@@ -71,14 +69,14 @@ class PerceptronOptions:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Weights, and the mistakes made on the way to them, epoch by epoch."""
+    """Weights, and the number of mistakes in each epoch."""
 
     weights: Weights
     per_epoch: tuple[int, ...]
 
 
 def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -> Solution[Mistakes]:
-    """Epochs until one has no mistake, or ``max_epochs``."""
+    """Run epochs until one has no mistake, or ``max_epochs``."""
     from separatrix.rules._online import start
 
     state = start(1 if n_classes == 2 else n_classes, len(source.columns))
@@ -98,7 +96,7 @@ def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -
 
 
 class _Run:
-    """One fit in progress: what it reads, how many passes it took, and its trace."""
+    """A fit in progress: its source, number of passes and trace."""
 
     def __init__(self, source: Source, n_classes: int, options: PerceptronOptions) -> None:
         self.source, self.n_classes, self.options = source, n_classes, options
@@ -106,7 +104,7 @@ class _Run:
         self.updates: list[Update] = []
 
     def epoch(self, state: Any, number: int) -> int:
-        """Show every row once; return the number of mistakes."""
+        """Process every row once; return the number of mistakes."""
         self.passes += 1
 
         def step(mistakes: int, block: Block) -> int:
@@ -115,7 +113,7 @@ class _Run:
         return self.source.fold(step, 0, self.options.rng)
 
     def better(self, pocket: tuple[float, Weights] | None, candidate: Weights) -> tuple[float, Weights]:
-        """The ratchet: a new candidate replaces the old one only if it errs less on all rows."""
+        """The ratchet: a candidate replaces the pocket only if it makes fewer mistakes on all rows."""
         if pocket is not None and all(map(np.array_equal, pocket[1], candidate)):
             return pocket
         self.passes += 1
@@ -125,7 +123,7 @@ class _Run:
         return (errors, candidate) if pocket is None or errors < pocket[0] else pocket
 
     def kept(self, state: Any, separated: bool, pocket: tuple[float, Weights] | None) -> Weights:
-        """The weights that were asked for; those that separate the rows are the last ones."""
+        """The requested weights; if the rows are separated, the pocket is the last weights."""
         if self.options.keep == "average":
             return Weights(state.w - state.late / state.clock[0], state.w0 - state.late0 / state.clock[0])
         if self.options.keep == "pocket" and not separated and pocket is not None:
@@ -140,11 +138,11 @@ class _Run:
         mistakes = perceptron_rows(storage(block.X), block.codes, self.options.learning_rate * step, bias, state)
         if mistakes < 0:
             require_finite(self.source)
-            raise OverflowError("The weights overflowed. Lower learning_rate, or rescale the columns.")
+            raise OverflowError("The weights overflowed. Decrease learning_rate, or standardise the columns.")
         return int(mistakes)
 
     def _traced(self, block: Block, state: Any, number: int) -> int:
-        """The same, a row at a time, keeping the weights after each mistake."""
+        """Process one row at a time, and record the weights after each mistake."""
         mistakes = 0
         for n in range(len(block)):
             weight = None if block.weight is None else block.weight[n : n + 1]
@@ -156,36 +154,36 @@ class _Run:
 
 
 def predicted(X: Rows, weights: Weights) -> Codes:
-    """Class codes under the rule."""
+    """Predicted class codes."""
     a = X @ weights.W.T + weights.w0
     return np.asarray(a[:, 0] > 0 if a.shape[1] == 1 else a.argmax(axis=1), dtype=np.intp)
 
 
 class Perceptron(LinearClassifier):
-    """Rosenblatt's perceptron, for two or K classes: learns from mistakes alone, one row at a time.
+    """Rosenblatt's perceptron, for two or K classes: updates the weights after each mistake, one row at a time.
 
-    On separable rows it stops once an epoch has no mistake, after at most (R/γ)² mistakes (Novikoff). On
-    others it stops at ``max_epochs`` with a `NotSeparableWarning`.
+    On separable data it stops when an epoch has no mistake, after at most (R/γ)² mistakes (Novikoff). Otherwise it
+    stops at ``max_epochs`` with a `NotSeparableWarning`.
 
     Parameters
     ----------
     basis : basis function or transformer, optional
         φ; see `separatrix.basis`.
     fit_intercept : bool, default True
-        Whether φ_0 = 1 is there.
+        Whether to include φ_0 = 1.
     learning_rate : float, default 1
-        η. Starting from zero it scales the weights and changes no prediction.
+        η. Because the weights start at zero, it scales them and changes no prediction.
     max_epochs : int, default 100
-        The limit on epochs.
+        Maximum number of epochs.
     weights : {"last", "average", "pocket"}, default "last"
-        Which weights to keep where no epoch is free of mistakes: those after the last row, their mean over
-        all rows shown (also where the last weights separate), or those that erred least.
+        Weights to use if no epoch is free of mistakes: the last ones, their mean over all rows (also if the last
+        weights separate the classes), or the ones with the fewest mistakes.
     shuffle : bool, default False
-        Show the rows in a fresh random order in every epoch: blocks in random order, and rows within a block.
+        Process the rows in a new random order in every epoch: blocks in random order, and rows within a block.
     rng : None, int or numpy Generator, default None
         For ``shuffle``; None is a fixed seed, so that equal calls give equal models.
     trace : bool, default False
-        Keep the weights after every mistake in ``solution_.trace``, for an animation. A Python loop: for
+        Record the weights after every mistake in ``solution_.trace``, for an animation. This is a Python loop, for
         small data.
 
     Attributes
@@ -232,7 +230,7 @@ class Perceptron(LinearClassifier):
         self.trace = trace
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
-        """Show the rows, epoch after epoch, until none is a mistake."""
+        """Process the rows, epoch after epoch, until none is a mistake."""
         check_positive("Perceptron", "learning_rate", self.learning_rate)
         check_count("Perceptron", "max_epochs", self.max_epochs)
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
@@ -244,8 +242,8 @@ class Perceptron(LinearClassifier):
             self.mistakes_per_epoch_ = solution.value.per_epoch
             self.n_mistakes_ = sum(self.mistakes_per_epoch_)
             if solution.status is Status.MAX_STEPS:
-                said = _not_separated(solution, source, len(classes), self._options())
-                warnings.warn(said, NotSeparableWarning, stacklevel=2)
+                message = _not_separated(solution, source, len(classes), self._options())
+                warnings.warn(message, NotSeparableWarning, stacklevel=2)
             self._keep(solution, training.counted.passes)
         return self
 
@@ -255,36 +253,37 @@ class Perceptron(LinearClassifier):
 
 
 def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int, options: PerceptronOptions) -> str:
-    """What to tell the user when the limit was reached; on small data, after deciding by linear program."""
+    """The warning at the limit of epochs; on small data, separability is decided by a linear program."""
     last, fewest = solution.value.per_epoch[-1], min(solution.value.per_epoch)
     made = (
         f"The perceptron made {last} mistakes in the last of its {solution.steps} epochs (at best {fewest} "
         f"of {source.n_rows} rows)"
     )
-    if solution.steps == 1:  # one epoch is a step on the way, and not worth another look at the rows
-        return f"{made}. Raise max_epochs, or see is_separable."
-    if source.n_rows * len(source.columns) > PROOF_SIZE:
-        found = "the classes, as it seems, cannot be separated by a hyperplane (is_separable decides)"
+    if solution.steps == 1:  # a single epoch is not worth another pass
+        return f"{made}. Increase max_epochs, or check is_separable."
+    if source.n_rows * len(source.columns) > MAX_CELLS_FOR_PROOF:
+        found = "the classes are probably not linearly separable (is_separable decides)"
     elif (status := separability(source, n_classes, fit_intercept=options.fit_intercept).status) == "complete":
-        return f"{made}, yet the classes can be separated. Raise max_epochs.{_far_from_zero(source)}"
+        return f"{made}, but the classes are linearly separable. Increase max_epochs.{_far_from_zero(source)}"
     elif status == "unknown":
-        found = "whether a hyperplane separates the classes is lost in rounding, as columns are nearly collinear"
+        found = "separability cannot be decided, because columns are nearly collinear"
     else:
-        found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
-    better = ", or keep better weights with weights='average' or 'pocket'" if options.keep == "last" else ""
+        found = "the classes are not linearly separable (decided by a linear program)"
+    better = ", or weights='average' or 'pocket'" if options.keep == "last" else ""
     return (
-        f"{made}: {found}. Use a model for classes that overlap, such as FisherDiscriminant, or a richer "
+        f"{made}: {found}. Use a model for overlapping classes, such as FisherDiscriminant, or a richer "
         f"basis={better}.{_far_from_zero(source)}"
     )
 
 
 def _far_from_zero(source: Source) -> str:
-    """A hint where R is large for no good reason: mistakes grow with (R/γ)²."""
+    """A hint if the radius R is dominated by an offset: the number of mistakes grows with (R/γ)²."""
     reach = source.reduce(extent)
-    far = np.flatnonzero(np.abs(reach.high + reach.low) > FAR * (reach.high - reach.low))
+    centre = 0.5 * np.abs(reach.high + reach.low)
+    far = np.flatnonzero(centre > MAX_CENTRE_IN_RANGES * (reach.high - reach.low))
     if not len(far):
         return ""
     return (
-        f" Columns far from zero, such as {source.columns[far[0]]!r}, hold it back: standardise them first, with "
+        f" Columns far from zero, such as {source.columns[far[0]]!r}, slow down convergence: standardise them with "
         "make_pipeline(StandardScaler(), Perceptron())."
     )

@@ -6,7 +6,7 @@ import pytest
 import separatrix as sx
 from problems import blobs
 from separatrix.onnx.combined import couple
-from separatrix.reductions import coupling
+from separatrix.reductions import couple as coupled
 
 X, Y = blobs(120, n_classes=3, distance=1.0)
 WORDS = np.array(["ash", "birch", "cedar"])
@@ -35,7 +35,7 @@ def test_reductions_of_two_classes(kind, agree):
 def test_coupling_of_pairs(K, evaluate):
     r = np.random.default_rng(0).random((50, K * (K - 1) // 2))
     r[:3] = np.round(r[:3])  # also where a pair is certain
-    np.testing.assert_allclose(evaluate(lambda p: couple(p, K), r), coupling.couple(r, K), atol=1e-11)
+    np.testing.assert_allclose(evaluate(lambda p: couple(p, K), r), coupled(r, K), atol=1e-11)
 
 
 @pytest.mark.parametrize(

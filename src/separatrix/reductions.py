@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""K classes from binary classifiers: one-vs-rest, one-vs-one, and their ambiguous regions.                PRML §4.1.2
+
+**One-vs-rest** fits K classifiers, each for one class against all others. Classifier k claims x for C_k if y_k(x) > 0.
+Rows claimed by no class, or by several, are ambiguous: the green region of figure 4.2, left. They are resolved as a
+joint machine (4.9) would,
+
+    predict(x) = argmax_k y_k(x)
+
+although the y_k were fitted separately and need not be on the same scale. Everywhere else the only positive value is
+the largest.
+
+**One-vs-one** fits a classifier for every pair of classes, and these vote: y_ij(x) > 0 for C_j, otherwise for C_i.
+Rows with several classes of most votes are ambiguous: figure 4.2, right. They are resolved by the sum of the values
+for each class,
+
+    v_k = votes for C_k,   s_k = Σ_{i<k} y_ik - Σ_{j>k} y_kj
+    predict(x) = argmax_k  v_k + s_k / (3 (1 + |s_k|))
+
+in which the second term lies in (-1/3, 1/3), so it decides between equal votes and never against a majority.
+
+**Pairwise coupling** computes K class probabilities from those of every pair (Wu, Lin & Weng 2004). Given
+r_ij = p(C_i | C_i or C_j, x), the second method of "Probability estimates for multi-class classification by pairwise
+coupling" (JMLR 5, 975-1005) takes the p that comes nearest to r_ji p_i = r_ij p_j for all pairs:
+
+    minimise  Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)²  = 2 p'Qp   subject to  Σ_i p_i = 1,  p >= 0
+    Q_ii = Σ_{j≠i} r_ji²,   Q_ij = -r_ji r_ij
+
+The solution has Qp = c1 with c = p'Qp >= 0, and p >= 0 follows (their theorem 2). Adding 11'p = 1 to both sides,
+(Q + 11') p = (1 + c) 1: one positive definite K x K system per row, and a division by the sum.
+
+Q + 11' is positive definite for any r: v'(Q + 11')v = 0 needs r_ji v_i = r_ij v_j for every pair and Σ v_i = 0, so two
+v of opposite sign, so r_ij = r_ji = 0 for those two; but r_ij + r_ji = 1.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from separatrix._arguments import check_option
+from separatrix._array import Array, Codes, Float
+from separatrix.exceptions import DataError
+from separatrix.meta import AbstractWrapper, fit_arguments, labels_with_reject
+from separatrix.rows import (
+    RowStore,
+    as_table,
+    check_weight,
+    encode_labels,
+    is_dask,
+    numbers_beside,
+    require_classes,
+    rows_alone,
+)
+
+__all__ = ["AbstractReduction", "OneVsOne", "OneVsRest", "couple", "pairs", "sides", "take_rows"]
+
+ENTRIES_PER_BATCH = 2**18  # of the K x K systems solved together: 2 MB of float64
+
+
+class Problem(NamedTuple):
+    """One binary problem: its labels, and the numbers of its rows (None: all rows)."""
+
+    labels: Array
+    rows: Codes | None = None
+
+
+def has_probabilities(reduction: AbstractReduction) -> bool:
+    """Whether the wrapped classifier, fitted or not, has ``predict_proba``."""
+    model = vars(reduction).get("estimators_", [reduction.estimator])[0]
+    return getattr(model, "predict_proba", None) is not None
+
+
+class AbstractReduction(AbstractWrapper):
+    """Base class of `OneVsRest` and `OneVsOne`: fitting, prediction and scikit-learn's contract.
+
+    A subclass defines the binary problems, how their values y(x) claim classes, which claims are ambiguous, and how
+    values and probabilities are combined.
+    """
+
+    classes_: Array
+    estimators_: list[Any]
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        ambiguous: str = "resolve",
+        reject_label: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.ambiguous = ambiguous
+        self.reject_label = reject_label
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def _problems(self, classes: Array, codes: Codes) -> Iterator[Problem]:
+        """The binary problems, for three classes or more; each is created when it is fitted."""
+
+    @abstractmethod
+    def _claims(self, Y: Float) -> Codes:
+        """Claims (N, K) from the values Y of the binary discriminants, one column each."""
+
+    @abstractmethod
+    def _disputed(self, claims: Codes) -> Array:
+        """Whether claims alone leave a row ambiguous, (N,)."""
+
+    @abstractmethod
+    def _strength(self, Y: Float) -> Float:
+        """Decision values (N, K) that agree with unambiguous claims."""
+
+    @abstractmethod
+    def _combine(self, P: Float) -> Float:
+        """Class probabilities (N, K) from the probabilities of the second class of each binary problem."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit a clone of the wrapped classifier to each binary problem; for two classes, one clone to ``y`` itself.
+
+        Parameters
+        ----------
+        X : table that the wrapped classifier accepts
+            Rows.
+        y : array-like of shape (N,)
+            Labels of two or more classes; optional for a scan with a target column.
+        sample_weight : array-like of shape (N,), optional
+            Weights, if the wrapped classifier accepts them.
+
+        Returns
+        -------
+        self
+            This object.
+        """
+        check_option(type(self).__name__, "ambiguous", self.ambiguous, ("resolve", "reject"))
+        if all(getattr(self.estimator, name, None) is None for name in ("decision_function", "predict_proba")):
+            raise TypeError(
+                f"{type(self.estimator).__name__} has neither decision_function nor predict_proba, so its results for "
+                "several classes cannot be compared. Wrap a classifier that has one of them."
+            )
+        y, sample_weight = numbers_beside(X, y, sample_weight)
+        classes, codes = encode_labels(y)
+        require_classes(classes)
+        X, codes = (rows_alone(X), codes) if isinstance(X, RowStore) else indexable(as_table(X), codes)
+        arguments = fit_arguments(self, check_weight(sample_weight, len(codes)))
+        if self.ambiguous == "reject" and len(classes) > 2:
+            labels_with_reject(classes, self.reject_label)
+        problems = self._problems(classes, codes) if len(classes) > 2 else iter([Problem(classes[codes])])
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_problem)(clone(self.estimator), X, problem, arguments) for problem in problems
+        )
+        self.classes_ = classes
+        return self
+
+    def decision_function(self, X: Any) -> Float:
+        """Strength of the claim of each class, (N, K), largest for the class that ``predict`` resolves to.
+
+        For two classes, the decision values (N,) of the wrapped classifier.
+        """
+        Y = self._discriminants(X)
+        return self._strength(Y) if len(self.classes_) > 2 else Y[:, 0]
+
+    def claims(self, X: Any) -> Codes:
+        """Number of binary classifiers that claim each row for each class, (N, K)."""
+        Y = self._discriminants(X)
+        if len(self.classes_) > 2:
+            return self._claims(Y)
+        return np.column_stack([Y <= 0, Y > 0]).astype(np.intp)
+
+    def is_ambiguous(self, X: Any) -> Array:
+        """Whether each row lies in the ambiguous region of PRML §4.1.2, (N,); always False for two classes."""
+        return self._disputed(self.claims(X))
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row. Ambiguous rows get the class of the largest decision value, or the reject label."""
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return np.asarray(self.estimators_[0].predict(X))
+        Y = self._discriminants(X)
+        codes = self._strength(Y).argmax(axis=1)
+        if self.ambiguous == "resolve":
+            return np.asarray(self.classes_[codes])
+        codes[self._disputed(self._claims(Y))] = len(self.classes_)
+        return np.asarray(labels_with_reject(self.classes_, self.reject_label)[codes])
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Float:
+        """p(C_k | x) from the probabilities of the binary classifiers, (N, K)."""
+        check_is_fitted(self)
+        X = as_table(X)
+        P = [np.asarray(model.predict_proba(X), dtype=np.float64) for model in self.estimators_]
+        return self._combine(np.column_stack([p[:, 1] for p in P])) if len(self.classes_) > 2 else P[0]
+
+    def _discriminants(self, X: Any) -> Float:
+        """y(x) of each binary classifier, one column each: its decision values, or 2 p(C_1 | x) - 1."""
+        check_is_fitted(self)
+        X = as_table(X)
+
+        def discriminant(model: Any) -> Float:
+            if getattr(model, "decision_function", None) is not None:
+                return np.asarray(column_or_1d(model.decision_function(X)), dtype=np.float64)
+            return 2 * np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1] - 1
+
+        return np.column_stack([discriminant(model) for model in self.estimators_])
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self.estimators_[0]
+
+
+def _fit_problem(model: Any, X: Any, problem: Problem, arguments: dict[str, Any]) -> Any:
+    if problem.rows is None:
+        return model.fit(X, problem.labels, **arguments)
+    if isinstance(X, RowStore):
+        raise DataError(
+            "OneVsOne selects the rows of two classes, but a scan cannot select rows by number. Use OneVsRest, or a "
+            "multiclass model such as LogisticRegression."
+        )
+    arguments = {name: take_rows(value, problem.rows) for name, value in arguments.items()}
+    return model.fit(take_rows(X, problem.rows), problem.labels, **arguments)
+
+
+def take_rows(X: Any, rows: Codes) -> Any:
+    """Rows of an array, CSR matrix, data frame, Arrow table or list by number, without converting the table."""
+    if is_dask(X) and not isinstance(X.shape[0], int):
+        raise DataError(
+            "Rows cannot be selected by number, because the length of this Dask collection is unknown. Use "
+            "X.to_dask_array(lengths=True), X.compute_chunk_sizes(), or OneVsRest."
+        )
+    if nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_into_series(X):
+        return nw.from_native(X, eager_only=True, allow_series=True)[rows].to_native()
+    return [X[n] for n in rows] if isinstance(X, Sequence) else X[rows]
+
+
+class OneVsRest(AbstractReduction):
+    """K classes from K binary classifiers, one class against the rest.
+
+    predict(x) = argmax_k y_k(x);   x is ambiguous unless exactly one y_k(x) > 0                   PRML §4.1.2
+
+    y_k is the decision value of the classifier of class k, or 2 p - 1 if it only has probabilities.
+    ``predict_proba`` divides the K probabilities by their sum. With two classes there is one classifier, and every
+    method returns its result.
+
+    Parameters
+    ----------
+    estimator : classifier with ``decision_function`` or ``predict_proba``
+        Cloned for each class and fitted to labels 1 (the class) and 0 (the rest). To use costs or a reject threshold
+        on probabilities, wrap the reduction in `DecisionRule`, not the estimator.
+    ambiguous : {"resolve", "reject"}, default "resolve"
+        Whether ``predict`` gives an ambiguous row the class of the largest decision value, or the reject label.
+    reject_label : label, optional
+        By default -1 for numeric classes and "reject" for others.
+    n_jobs : int, optional
+        Number of classifiers fitted in parallel, as in joblib; 1 by default.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Class labels.
+    estimators_ : list of K classifiers
+        In the order of ``classes_``; a single one for two classes.
+    n_features_in_ : int
+        Number of columns, as counted by the wrapped classifier.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if the wrapped classifier has them.
+
+    Examples
+    --------
+    Three classes at the corners of a triangle; no class claims its centre:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.5, 0.9]], ["left", "right", "top"]
+    >>> model = OneVsRest(LogisticRegression(C=100)).fit(X, y)
+    >>> centre = [[0.45, 0.3]]
+    >>> model.claims(centre), model.is_ambiguous(centre), model.predict(centre)
+    (array([[0, 0, 0]]), array([ True]), array(['left'], dtype='<U5'))
+    >>> model.set_params(ambiguous="reject").predict(centre)
+    array(['reject'], dtype='<U6')
+    """
+
+    def _problems(self, classes: Array, codes: Codes) -> Iterator[Problem]:
+        return (Problem((codes == k).astype(np.intp)) for k in range(len(classes)))
+
+    def _claims(self, Y: Float) -> Codes:
+        return (Y > 0).astype(np.intp)
+
+    def _disputed(self, claims: Codes) -> Array:
+        return np.asarray(claims.sum(axis=1) != 1)
+
+    def _strength(self, Y: Float) -> Float:
+        return Y
+
+    def _combine(self, P: Float) -> Float:
+        """p_k / Σ_j p_j; 1/K each if every classifier gives probability zero."""
+        total = P.sum(axis=1, keepdims=True)
+        uniform = np.full_like(P, 1 / P.shape[1])
+        return np.asarray(np.divide(P, total, out=uniform, where=total > 0))
+
+
+class OneVsOne(AbstractReduction):
+    """K classes from K(K-1)/2 binary classifiers, one for each pair of classes.
+
+    predict(x) = the class with most votes;   x is ambiguous if several classes have most votes    PRML §4.1.2
+
+    y_ij is the decision value of the classifier of the pair, or 2 p - 1 if it only has probabilities.
+    ``predict_proba`` couples the probabilities of the pairs (Wu, Lin & Weng 2004, second method); its largest entry
+    may differ from the winner of the vote. With two classes there is one classifier, and every method returns its
+    result.
+
+    Parameters
+    ----------
+    estimator : classifier with ``decision_function`` or ``predict_proba``
+        Cloned for each pair and fitted to the rows of the pair with their labels. To use costs or a reject threshold
+        on probabilities, wrap the reduction in `DecisionRule`, not the estimator.
+    ambiguous, reject_label, n_jobs
+        As in `OneVsRest`.
+
+    Attributes
+    ----------
+    estimators_ : list of K(K-1)/2 classifiers
+        For the pairs (0, 1), (0, 2), ..., (K-2, K-1) of classes.
+    classes_, n_features_in_, feature_names_in_
+        As in `OneVsRest`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.5, 0.9]], ["left", "right", "top"]
+    >>> model = OneVsOne(LogisticRegression(C=100)).fit(X, y)
+    >>> model.claims([[0.1, 0.0], [0.9, 0.0]])
+    array([[2, 1, 0],
+           [1, 2, 0]])
+    >>> model.predict([[0.1, 0.0], [0.9, 0.0]])
+    array(['left', 'right'], dtype='<U5')
+    """
+
+    def _problems(self, classes: Array, codes: Codes) -> Iterator[Problem]:
+        if get_tags(self.estimator).input_tags.pairwise:
+            raise DataError(
+                f"{type(self.estimator).__name__} needs similarities to all training rows, but a pair of classes has "
+                "only some of them. Use OneVsRest, or let the classifier compute its own kernel."
+            )
+        rows = [np.flatnonzero(codes == k) for k in range(len(classes))]
+        for i, j in pairs(len(classes)):
+            both = np.sort(np.concatenate([rows[i], rows[j]]))  # in the order of the table, as in other fits
+            yield Problem(classes[codes[both]], both)
+
+    def _claims(self, Y: Float) -> Codes:
+        K = len(self.classes_)
+        by_default = np.arange(K)[::-1]  # C_k is first in K-1-k pairs, and wins them unless the value is positive
+        return by_default + ((Y > 0) @ sides(K)).astype(np.intp)
+
+    def _disputed(self, claims: Codes) -> Array:
+        return np.asarray((claims == claims.max(axis=1, keepdims=True)).sum(axis=1) > 1)
+
+    def _strength(self, Y: Float) -> Float:
+        s = Y @ sides(len(self.classes_))
+        return np.asarray(self._claims(Y) + s / (3 * (1 + np.abs(s))))
+
+    def _combine(self, P: Float) -> Float:
+        return couple(P, len(self.classes_))
+
+
+def pairs(K: int) -> list[tuple[int, int]]:
+    """(0, 1), (0, 2), ..., (K-2, K-1): the pairs of K classes, in the order used throughout."""
+    return [(i, j) for i in range(K) for j in range(i + 1, K)]
+
+
+def sides(K: int) -> Float:
+    """(K(K-1)/2, K): the sign of a positive value for the classes of a pair, -1 for the first, +1 for the second."""
+    i, j = np.transpose(pairs(K))
+    return np.asarray(np.eye(K)[j] - np.eye(K)[i])
+
+
+def couple(r: Float, K: int) -> Float:
+    """p (N, K) from r (N, K(K-1)/2), whose column for the pair (i, j) is the probability of j against i."""
+    i, j = np.transpose(pairs(K))
+    p = np.empty((len(r), K))
+    step = max(1, ENTRIES_PER_BATCH // K**2)
+    for start in range(0, len(r), step):
+        part = r[start : start + step]
+        R = np.zeros((len(part), K, K))
+        R[:, j, i], R[:, i, j] = part, 1 - part
+        Q = -R * R.transpose(0, 2, 1)
+        Q[:, range(K), range(K)] = np.square(R).sum(axis=1)
+        p[start : start + step] = np.linalg.solve(Q + 1.0, np.ones((len(part), K, 1)))[..., 0]
+    p = np.maximum(p, 0.0)  # p >= 0 up to rounding
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
