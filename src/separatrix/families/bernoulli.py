@@ -112,7 +112,7 @@ class Bernoulli(Family[Sums]):
         """Zeros and ones only."""
         bad = ~(np.isnan(x) | (x == 0) | (x == 1))
         remedy = "Recode the column as 0 and 1, or use another family for it."
-        reject(bad, x, columns, want="a Bernoulli column holds only 0 and 1", remedy=remedy)
+        reject(bad, x, columns, want="a Bernoulli column must contain only 0 and 1", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:

@@ -128,7 +128,7 @@ class Beta(Family[LogMoments]):
             ~(np.isnan(x) | ((x > 0) & (x < 1))),
             x,
             columns,
-            want="a beta column holds values strictly between 0 and 1",
+            want="a beta column must contain values strictly between 0 and 1",
             remedy=remedy,
         )
 

@@ -137,7 +137,7 @@ class Categorical(Family[LevelCounts]):
         with np.errstate(invalid="ignore"):
             bad = ~(np.isnan(x) | ((x >= 0) & (x == np.floor(x)) & np.isfinite(x)))
         remedy = "Code the categories as 0, 1, 2, ... (sklearn.preprocessing.OrdinalEncoder)."
-        reject(bad, x, columns, want="category codes are whole numbers from 0", remedy=remedy)
+        reject(bad, x, columns, want="category codes must be whole numbers from 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LevelCounts:

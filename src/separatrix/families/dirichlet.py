@@ -249,7 +249,7 @@ class Dirichlet(Family[LogMoments]):
         """Positive, and each row sums to one."""
         reject_missing(x, columns, remedy="The columns are parts of a whole: drop those rows, or use another family.")
         remedy = "Replace zeros by a small fraction, or use another family."
-        reject(~((x > 0) & (x < 1)), x, columns, want="fractions lie strictly between 0 and 1", remedy=remedy)
+        reject(~((x > 0) & (x < 1)), x, columns, want="fractions must lie strictly between 0 and 1", remedy=remedy)
         off = np.flatnonzero(np.abs(x.sum(axis=1) - 1) > MAX_SUM_ERROR)
         if len(off):
             raise DataError(

@@ -93,7 +93,7 @@ class Exponential(Family[Sums]):
         """Zero or positive."""
         bad = ~(np.isnan(x) | ((x >= 0) & np.isfinite(x)))
         remedy = "Correct the value, or use another family for it (normal)."
-        reject(bad, x, columns, want="amounts are finite and not negative", remedy=remedy)
+        reject(bad, x, columns, want="amounts must be finite and not negative", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:

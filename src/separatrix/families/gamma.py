@@ -132,7 +132,7 @@ class Gamma(Family[LogMoments]):
         """Positive."""
         bad = ~(np.isnan(x) | ((x > 0) & np.isfinite(x)))
         remedy = "Use another family for it (normal; exponential if zeros are real), or mark the value missing."
-        reject(bad, x, columns, want="a gamma column holds finite values above 0", remedy=remedy)
+        reject(bad, x, columns, want="a gamma column must contain finite values above 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:

@@ -133,7 +133,7 @@ class Multinomial(Family[Sums]):
         with np.errstate(invalid="ignore"):
             bad = ~((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
         remedy = "Count whole occurrences, or use another family for it."
-        reject(bad, x, columns, want="counts are whole numbers from 0", remedy=remedy)
+        reject(bad, x, columns, want="counts must be whole numbers from 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:

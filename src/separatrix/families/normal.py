@@ -124,7 +124,7 @@ class Normal(Family[Moments]):
     def check_support(x: Array, columns: Sequence[str]) -> None:
         """Finite."""
         remedy = "Correct the value, or mark it missing (NaN)."
-        reject(np.isinf(x), x, columns, want="numbers are finite", remedy=remedy)
+        reject(np.isinf(x), x, columns, want="numbers must be finite", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Moments:

@@ -103,7 +103,7 @@ class Poisson(Family[Sums]):
     def check_support(x: Array, columns: Sequence[str]) -> None:
         """Whole numbers from zero."""
         remedy = "Correct the value, or use another family for it (normal, or gamma for positive amounts)."
-        reject(~(np.isnan(x) | _is_count(x)), x, columns, want="counts are whole numbers from 0", remedy=remedy)
+        reject(~(np.isnan(x) | _is_count(x)), x, columns, want="counts must be whole numbers from 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:

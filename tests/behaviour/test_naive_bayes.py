@@ -1,4 +1,5 @@
-"""Naive Bayes: which families, in how many passes, and the linear form of the textbook."""
+# SPDX-License-Identifier: BSD-3-Clause
+"""Naive Bayes: families given or chosen, text columns, missing values, EM, and the exponent on the likelihood."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,11 @@ from separatrix.exceptions import DataError
 from separatrix.generative import NaiveBayes
 
 RNG = np.random.default_rng(8)
+
+
 t = RNG.integers(0, 2, 200)
+
+
 B = (RNG.random((200, 4)) < np.array([[0.2, 0.5, 0.7, 0.4], [0.6, 0.5, 0.1, 0.9]])[t]).astype(float)
 
 
@@ -38,7 +43,7 @@ def test_mixed_linear_families_have_a_linear_form():
     np.testing.assert_allclose(X @ model.coef_[0] + model.intercept_[0], joint[:, 1] - joint[:, 0], atol=1e-10)
 
 
-def test_no_linear_form_says_why():
+def test_a_missing_linear_form_is_explained():
     X = np.column_stack([B[:, 0], RNG.normal(t, 1)])
     frame = pd.DataFrame(X, columns=["member", "age"])
     model = NaiveBayes({"age": "normal"}).fit(frame, t)
@@ -63,7 +68,7 @@ def test_closed_form_by_hand_for_mixed_columns():
     np.testing.assert_allclose(model.decision_function(X), joint[1] - joint[0], atol=1e-10)
 
 
-def test_predictive_densities_are_the_known_ones():
+def test_predictive_densities_agree_with_scipy():
     X = np.column_stack([RNG.poisson(2 + t), RNG.exponential(1 + t)]).astype(float)
     model = NaiveBayes({0: "poisson", 1: "exponential"}, estimate="predictive").fit(X, t)
     for k in (0, 1):
@@ -75,11 +80,6 @@ def test_predictive_densities_are_the_known_ones():
         assert model._log_likelihood(np.array([[3.0, 1.5]]))[0, k] == pytest.approx(log_p, rel=1e-10)
 
 
-def test_far_out_log_probabilities_keep_their_digits():
-    model = NaiveBayes("normal", estimate="ml").fit(np.r_[-1.0, 1.0, 9.0, 11.0][:, None], [0, 0, 1, 1])
-    np.testing.assert_allclose(model.predict_log_proba([[-1e6]]), [[0.0, -0.5 * ((1e6 + 10) ** 2 - 1e12)]], rtol=1e-9)
-
-
 def test_named_families_take_one_pass_and_auto_takes_two():
     assert NaiveBayes("normal").fit(B, t).n_passes_ == 1
     assert NaiveBayes(dict.fromkeys(range(4), "bernoulli")).fit(B, t).n_passes_ == 1
@@ -88,7 +88,7 @@ def test_named_families_take_one_pass_and_auto_takes_two():
     assert NaiveBayes("auto").fit(text, t).n_passes_ == 1
 
 
-def test_auto_says_what_it_chose_and_why():
+def test_the_report_lists_families_and_reasons():
     frame = pd.DataFrame(
         {
             "member": B[:, 0] > 0,
@@ -109,35 +109,18 @@ def test_auto_says_what_it_chose_and_why():
     assert named.report().splitlines()[2].endswith("given")
 
 
-def test_families_are_fixed_by_the_first_rows():
+def test_the_first_rows_determine_the_families():
     model = NaiveBayes().partial_fit(B[:100], t[:100])
     model.partial_fit(B[100:], t[100:])
     np.testing.assert_allclose(model.predict_proba(B), NaiveBayes().fit(B, t).predict_proba(B), rtol=1e-12)
-    with pytest.raises(DataError, match="Column 'x0' holds 5 where only 0 and 1 are possible"):
+    with pytest.raises(DataError, match="Column 'x0' contains 5"):
         model.partial_fit(B + 5 * (np.arange(4) == 0), t)
 
 
-def test_refitting_forgets():
-    model = NaiveBayes().fit(B, t)
-    assert model.fit(RNG.normal(size=(200, 4)), t).families_ == ("normal",) * 4
-
-
-def test_models_that_disagree_about_a_family_do_not_merge():
+def test_models_with_different_families_cannot_be_merged():
     one, two = NaiveBayes().fit(B, t), NaiveBayes().fit(B + 0.5 * RNG.normal(size=B.shape), t)
     with pytest.raises(DataError, match="Column 0 is bernoulli in one part and normal in the other.*Name the family"):
         one.merge(two)
-
-
-def test_sampled_data_recover_the_parameters():
-    X = np.column_stack([RNG.poisson(2 + t), RNG.normal(t, 1 + t), RNG.gamma(3, 1 + t)])
-    families = {0: "poisson", 1: "normal", 2: "gamma"}
-    model = NaiveBayes(families).fit(X, t)
-    drawn, labels = model.sample(20_000, rng=3)
-    again = NaiveBayes(families).fit(drawn, labels)
-    for family, density in model.densities_.items():
-        error = np.sqrt(density.variance / again.class_count_[:, None])
-        assert (np.abs(again.densities_[family].mean - density.mean) < 4 * error).all()
-    np.testing.assert_allclose(again.priors_, model.priors_, atol=4 * np.sqrt(0.25 / 20_000))
 
 
 @pytest.mark.parametrize(
@@ -146,20 +129,18 @@ def test_sampled_data_recover_the_parameters():
         ("gaussian", "families='gaussian'\\): choose one of 'auto', 'bernoulli'"),
         ("multinomial", "'multinomial' describes a whole row, not a column. Use ExponentialFamilyClassifier"),
         ({"x0": "poison"}, "families='poison'\\): choose one of"),
-        ({"agee": "normal"}, "names column 'agee', which is not in the table. Its columns are 'x0', 'x1', 'x2', 'x3'"),
+        ({"agee": "normal"}, "names column 'agee', which is not in the table.*'x0', 'x1', 'x2', 'x3'"),
         ({4: "normal"}, "names column 4, which is not in the table"),
         (3, "families=3\\): choose one of"),
     ],
 )
-def test_wrong_families_are_named(families, message):
+def test_invalid_families_are_named(families, message):
     with pytest.raises(ValueError, match=message):
         NaiveBayes(families).fit(B, t)
 
 
 # -- an exponent on the likelihood -------------------------------------------------------------------------------------
-
-
-def test_the_linear_form_is_that_of_the_tempered_likelihood():
+def test_the_linear_form_includes_the_exponent():
     for temper in (0.3, True):
         for labels in (t, t + (B[:, 0] > 0)):  # two classes, three classes
             plain = NaiveBayes("bernoulli").fit(B, labels)
@@ -175,7 +156,7 @@ def test_the_linear_form_is_that_of_the_tempered_likelihood():
             np.testing.assert_allclose(expected, a - np.logaddexp.reduce(a, axis=1)[:, None], atol=1e-12)
 
 
-def test_rows_with_gaps_are_tempered_too():
+def test_rows_with_missing_values_are_tempered_too():
     model = NaiveBayes("bernoulli", temper=0.3).fit(B, t)
     holed = B.copy()
     holed[:, 1] = np.nan
@@ -183,7 +164,7 @@ def test_rows_with_gaps_are_tempered_too():
     np.testing.assert_allclose(model.predict_proba(holed), rest.predict_proba(B[:, [0, 2, 3]]), atol=1e-12)
 
 
-def test_equal_priors_keep_the_labels_and_two_classes_their_order():
+def test_tempering_keeps_the_ranking_and_with_equal_priors_the_labels():
     X = RNG.normal(t[:, None], 1 + t[:, None], (200, 3))
     plain, mild = (NaiveBayes("normal", priors=[0.5, 0.5], temper=temper).fit(X, t) for temper in (False, 0.2))
     np.testing.assert_array_equal(plain.predict(X), mild.predict(X))
@@ -193,7 +174,7 @@ def test_equal_priors_keep_the_labels_and_two_classes_their_order():
     assert (unequal.predict(X) != plain.predict(X)).any()
 
 
-def test_densities_know_nothing_of_the_exponent():
+def test_densities_and_samples_do_not_use_the_exponent():
     plain, model = NaiveBayes("bernoulli").fit(B, t), NaiveBayes("bernoulli", temper=True).fit(B, t)
     assert plain.temperature_ == 1.0 != model.temperature_
     np.testing.assert_array_equal(model.log_density(B), plain.log_density(B))
@@ -207,7 +188,7 @@ def test_passes_for_the_exponent_are_counted():
     assert NaiveBayes("normal", temper=0.5).fit(B, t).n_passes_ == 1
 
 
-def test_an_exponent_that_is_given_works_in_pieces_and_one_to_be_found_does_not():
+def test_a_given_exponent_allows_partial_fits_and_a_fitted_one_does_not():
     whole = NaiveBayes("bernoulli", temper=0.4).fit(B, t)
     pieces = NaiveBayes("bernoulli", temper=0.4).partial_fit(B[:90], t[:90]).partial_fit(B[90:], t[90:])
     halves = [NaiveBayes("bernoulli", temper=0.4).fit(B[rows], t[rows]) for rows in (slice(90), slice(90, 200))]
@@ -228,19 +209,19 @@ def test_an_exponent_that_is_given_works_in_pieces_and_one_to_be_found_does_not(
 
 
 @pytest.mark.parametrize("temper", [0, -1.0, np.nan, np.inf, "yes", None])
-def test_a_wrong_exponent_is_named(temper):
+def test_an_invalid_exponent_is_named(temper):
     with pytest.raises(ValueError, match="temper must be False, True or a finite number greater than 0"):
         NaiveBayes(temper=temper).fit(B, t)
 
 
 IN_PIECES = dict.fromkeys(
     ["check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_estimators_partial_fit_n_features"],
-    "the check calls partial_fit, but an exponent fitted to all rows cannot be updated from some: an error by design",
+    "the check calls partial_fit, which needs a given exponent: an error by design",
 )
 
 
 def checks():
-    """Of the tempered model: the plain one is among the estimators of the contract."""
+    """Checks of the tempered model; the plain model is part of the contract tests."""
     for instance, check in estimator_checks_generator(NaiveBayes(temper=True), legacy=True):
         name = getattr(check, "func", check).__name__
         reason = IN_PIECES.get(name)

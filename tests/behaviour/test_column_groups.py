@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statistics of column groups: they add, for dense, sparse and unlabelled rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse, stats
+
+from separatrix.families import FAMILIES, Moments
+from separatrix.generative.densities import GroupedDensity, density_of
+from separatrix.generative.family_classifier import Parameters, expected_facts
+from separatrix.rows import UNLABELLED, Block
+from separatrix.stats import Group, group_statistics
+from separatrix.stats.groups import COUNT_FAMILIES
+
+NAMES = ("height", "visits", "weight", "kind")
+
+
+RNG = np.random.default_rng(5)
+
+
+X = np.column_stack(
+    [RNG.normal(5, 1, 60), RNG.poisson(2.0, 60), RNG.normal(-3, 2, 60), RNG.choice([-1.0, 10.0, 20.0], 60)]
+)
+
+
+t = RNG.integers(0, 3, 60)
+
+
+GROUPS = (Group("categorical", (3,)), Group("normal", (0, 2)), Group("poisson", (1,)))
+
+
+def facts_of(rows, weight=None):
+    block = Block(X[rows], t[rows], None if weight is None else weight[rows], np.arange(60)[rows])
+    return group_statistics(block, GROUPS, 3, NAMES).of_classes(slice(3))
+
+
+def close(a, b):
+    assert a.groups == b.groups
+    np.testing.assert_allclose(a.count, b.count)
+    for ours, theirs in zip(a.parts, b.parts, strict=True):
+        for one, two in zip(arrays(ours), arrays(theirs), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
+
+
+def arrays(part):
+    return [part.counts, *part.values] if "values" in dir(part) else part.arrays
+
+
+def test_parts_add_to_the_whole():
+    close(facts_of(slice(0, 20)) + facts_of(slice(20, 60)), facts_of(slice(None)))
+
+
+def test_weights_are_repetitions():
+    weight = RNG.integers(0, 4, 60)
+    repeated = np.repeat(np.arange(60), weight)
+    close(facts_of(slice(None), weight.astype(float)), facts_of(repeated))
+
+
+def test_normal_columns_with_and_without_missing_values_agree():
+    block = Block(X[:, [0, 2]], t, None, range(60))
+    (part,) = group_statistics(block, (Group("normal", (0, 1)),), 3, NAMES).of_classes(slice(3)).parts
+    other = Moments.of(X[:, [0, 2]], np.eye(3)[t])
+    for ours, theirs in zip(part.arrays, other.arrays, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    holed = X[:, [0, 2]].copy()
+    holed[::7, 0] = np.nan
+    (part,) = (
+        group_statistics(Block(holed, t, None, range(60)), (Group("normal", (0, 1)),), 3, NAMES)
+        .of_classes(slice(3))
+        .parts
+    )
+    np.testing.assert_allclose(part.mean[1, 0], np.nanmean(holed[t == 1, 0]))
+    assert part.count[:, 0].sum() == np.isfinite(holed[:, 0]).sum()
+
+
+def test_classes_move_and_columns_split():
+    facts = facts_of(slice(None))
+    moved = facts.on_classes(np.array([2, 0, 3]), 5)
+    close(moved.of_classes([2, 0, 3]), facts)
+    assert moved.count[[1, 4]].tolist() == [0, 0]
+    weights = facts.of_columns(lambda family, d: (family, d) in {("normal", 2), ("poisson", 1)})
+    assert weights.groups == (Group("normal", (2,)), Group("poisson", (1,)))
+    np.testing.assert_allclose(weights.parts[0].mean[:, 0], facts.parts[1].mean[:, 1])
+    assert facts.families == ("normal", "poisson", "normal", "categorical")
+
+
+def test_the_density_is_the_product_over_columns():
+    facts = facts_of(slice(None))
+    densities = tuple(density_of(g.family, p, "ml") for g, p in zip(facts.groups, facts.parts, strict=True))
+    whole = GroupedDensity(GROUPS, densities)
+    normal, poisson = densities[1], densities[2]
+    x = X[0]
+    for k in range(3):
+        mine = X[t == k]
+        expected = (
+            FAMILIES["normal"](mine[:, 0].mean(), mine[:, 0].std()).log_density(x[0])
+            + FAMILIES["normal"](mine[:, 2].mean(), mine[:, 2].std()).log_density(x[2])
+            + FAMILIES["poisson"](mine[:, 1].mean()).log_density(x[1])
+            + np.log((mine[:, 3] == x[3]).mean())
+        )
+        assert whole.log_density(X[:1], NAMES)[0, k] == pytest.approx(float(expected), rel=1e-11)
+    np.testing.assert_allclose(whole.log_density(sparse.csr_array(X), NAMES), whole.log_density(X, NAMES), rtol=1e-11)
+    drawn = whole.draw(1, 4000, np.random.default_rng(0))
+    assert abs(drawn[:, 1].mean() - poisson.rate[1, 0]) < 4 * np.sqrt(poisson.rate[1, 0] / 4000)
+    assert abs(drawn[:, 2].mean() - normal.mean[1, 1]) < 4 * normal.sd[1, 1] / np.sqrt(4000)
+    assert set(drawn[:, 3]) <= {-1.0, 10.0, 20.0}
+
+
+def test_adjacent_columns_are_not_copied():
+    assert np.shares_memory(Group("normal", (1, 2)).of(X), X)
+    assert Group("normal", (0, 1, 2, 3)).of(X) is X
+
+
+SPARSE_COUNTS_RNG = np.random.default_rng(1)
+
+
+ROWS = {
+    "bernoulli": (SPARSE_COUNTS_RNG.random((30, 5)) < 0.3).astype(float),
+    "poisson": SPARSE_COUNTS_RNG.poisson(0.7, (30, 5)).astype(float),
+    "exponential": SPARSE_COUNTS_RNG.exponential(1.0, (30, 5)) * (SPARSE_COUNTS_RNG.random((30, 5)) < 0.5),
+    "multinomial": SPARSE_COUNTS_RNG.poisson(0.7, (30, 5)).astype(float),
+}
+
+
+R = SPARSE_COUNTS_RNG.random((30, 3))
+
+
+@pytest.mark.parametrize("family", COUNT_FAMILIES)
+def test_sparse_sums_and_densities_equal_dense_ones(family):
+    dense = FAMILIES[family].facts(ROWS[family], R)
+    few = Group(family, tuple(range(5))).facts(sparse.csr_array(ROWS[family]), R)
+    for ours, theirs in zip(few.arrays, dense.arrays, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-13)
+    density = FAMILIES[family].ml(dense)
+    np.testing.assert_allclose(
+        Group(family, tuple(range(5))).log_density(density, sparse.csr_array(ROWS[family])),
+        density.log_density_sum(ROWS[family]),
+        rtol=1e-11,
+    )
+
+
+def test_an_outcome_without_observations_is_impossible():
+    x = np.array([[0.0, 1.0], [0.0, 2.0]])
+    density = FAMILIES["poisson"].ml(FAMILIES["poisson"].facts(x, np.ones((2, 1))))
+    assert Group("poisson", (0, 1)).log_density(density, sparse.csr_array([[1.0, 0.0]])).tolist() == [[-np.inf]]
+
+
+RATES, PI = np.array([[1.0], [6.0]]), np.array([0.3, 0.7])
+
+
+GROUP = Group("poisson", (0,))
+
+
+DENSITY = GroupedDensity((GROUP,), (FAMILIES["poisson"](RATES),))
+
+
+AT = Parameters(DENSITY, np.log(PI), 0.0, ("visits",))
+
+
+x, family_facts_t = np.array([0.0, 1.0, 4.0, 9.0, 3.0]), np.array([0, UNLABELLED, 1, UNLABELLED, UNLABELLED])
+
+
+WEIGHT = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
+
+
+def block(rows=slice(None), weight=WEIGHT):
+    return Block(x[rows, None], family_facts_t[rows], None if weight is None else weight[rows], range(len(x[rows])))
+
+
+def test_unlabelled_rows_are_an_extra_class():
+    facts = group_statistics(block(), (GROUP,), 2, ("visits",))
+    assert_allclose(facts.count, [1.0, 1.0, 2.5])
+
+
+def test_an_unlabelled_row_is_weighted_by_its_responsibilities():
+    joint = PI * stats.poisson.pmf(x[:, None], RATES[:, 0])
+    share = np.where(
+        family_facts_t[:, None] == UNLABELLED,
+        joint / joint.sum(axis=1, keepdims=True),
+        np.eye(2)[np.maximum(family_facts_t, 0)],
+    )
+    found = expected_facts(block(), AT)
+    assert_allclose(found.facts.count, WEIGHT @ share, rtol=1e-12)
+    assert found.weight == WEIGHT.sum()
+    own = joint[np.arange(5), np.maximum(family_facts_t, 0)]
+    seen = np.where(family_facts_t == UNLABELLED, joint.sum(axis=1), own)
+    assert found.log_likelihood == pytest.approx(WEIGHT @ np.log(seen), rel=1e-12)
+
+
+def test_a_row_impossible_under_every_class_is_weighted_by_the_priors():
+    impossible = GroupedDensity((Group("bernoulli", (0,)),), (FAMILIES["bernoulli"](np.full((2, 1), -np.inf)),))
+    one = Block(np.ones((1, 1)), np.array([UNLABELLED]), None, range(1))
+    found = expected_facts(one, Parameters(impossible, np.log(PI), 0.0, ("seen",)))
+    assert_allclose(found.facts.count, PI, rtol=1e-12)
+    assert found.log_likelihood == -np.inf

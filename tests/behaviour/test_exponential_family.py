@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One family for all columns: linear separators, shared scales, priors, and samples."""
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse, stats
+
+from separatrix.exceptions import DataError
+from separatrix.families import (
+    FAMILIES,
+    Bernoulli,
+    Exponential,
+    Gamma,
+    Multinomial,
+    MultivariateNormal,
+    NormalKnownVariance,
+    Poisson,
+    ValueCounts,
+)
+from separatrix.generative import ExponentialFamilyClassifier, LinearDiscriminantAnalysis, NaiveBayes
+from separatrix.generative.densities import GroupedDensity, affine_form, density_of, log_marginal, log_prior, prior_of
+from separatrix.stats import Group
+
+RNG = np.random.default_rng(11)
+
+
+N = 240
+
+
+t = RNG.integers(0, 2, N)
+
+
+ROWS = {
+    "normal": RNG.normal(5 + t[:, None], 2, (N, 3)),
+    "bernoulli": (RNG.random((N, 3)) < 0.3 + 0.3 * t[:, None]).astype(float),
+    "poisson": RNG.poisson(2 + 2 * t[:, None], (N, 3)).astype(float),
+    "exponential": RNG.exponential(1 + t[:, None], (N, 3)),
+    "gamma": RNG.gamma(3.0, 1 + t[:, None], (N, 3)),
+    "beta": RNG.beta(2 + t[:, None], 3, (N, 3)),
+    "categorical": RNG.integers(0, 3 + t[:, None], (N, 3)).astype(float),
+    "multinomial": np.array([RNG.multinomial(8, [0.2, 0.3, 0.5] if k else [0.5, 0.3, 0.2]) for k in t], float),
+    "dirichlet": np.array([RNG.dirichlet([2, 3, 5] if k else [5, 3, 2]) for k in t]),
+    "multivariate_normal": RNG.normal(5 + t[:, None], 2, (N, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.5], [0, 0, 1]]),
+    "normal_known_variance": RNG.normal(5 + t[:, None], 2, (N, 3)),
+}
+
+
+LINEAR = ["normal", "bernoulli", "poisson", "exponential", "gamma", "multinomial", "multivariate_normal"]
+
+
+@pytest.mark.parametrize("estimate", ["map", "ml"])
+@pytest.mark.parametrize("family", LINEAR)
+def test_log_odds_are_the_linear_form(family, estimate):
+    """PRML (4.85): σ(w'x + w0) is p(C_1 | x), from densities computed without it."""
+    X = ROWS[family]
+    model = ExponentialFamilyClassifier(family, estimate=estimate).fit(X, t)
+    a = X @ model.coef_[0] + model.intercept_[0]
+    joint = model._log_joint(X)
+    np.testing.assert_allclose(a, joint[:, 1] - joint[:, 0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), a, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-a)), atol=1e-12)
+
+
+def test_the_normal_separator_is_the_textbook_one():
+    """λ/s = μ/σ², ln g = -μ²/2σ²."""
+    X = ROWS["normal"]
+    model = ExponentialFamilyClassifier("normal", estimate="ml").fit(X, t)
+    mu = np.array([X[t == k].mean(0) for k in (0, 1)])
+    variance = sum(((X[t == k] - mu[k]) ** 2).sum(0) for k in (0, 1)) / N
+    np.testing.assert_allclose(model.coef_[0], (mu[1] - mu[0]) / variance, rtol=1e-10)
+    bias = (-(mu[1] ** 2) / 2 / variance + mu[0] ** 2 / 2 / variance).sum() + np.log((t == 1).sum() / (t == 0).sum())
+    assert model.intercept_[0] == pytest.approx(bias, rel=1e-9)
+
+
+def test_shared_gamma_maximises_the_likelihood():
+    x = ROWS["gamma"][:, :1]
+    density = ExponentialFamilyClassifier("gamma", estimate="ml").fit(x, t).densities_["gamma"]
+
+    def cost(theta):
+        a, b = np.exp(theta[0]), np.exp(theta[1:])[t]
+        return -stats.gamma.logpdf(x[:, 0], a, scale=1 / b).sum()
+
+    best = optimize.minimize(cost, np.zeros(3), tol=1e-10)
+    np.testing.assert_allclose(density.shape[:, 0], np.exp(best.x[0]), rtol=1e-4)
+    np.testing.assert_allclose(density.rate[:, 0], np.exp(best.x[1:]), rtol=1e-4)
+
+
+def test_shared_multivariate_normal_is_linear_discriminant_analysis():
+    X = ROWS["multivariate_normal"]
+    model = ExponentialFamilyClassifier("multivariate_normal", estimate="ml").fit(X, t)
+    np.testing.assert_allclose(
+        model.predict_proba(X), LinearDiscriminantAnalysis().fit(X, t).predict_proba(X), atol=1e-10
+    )
+
+
+def test_separate_scales_have_no_linear_form():
+    for family in ("normal", "gamma", "multivariate_normal"):
+        model = ExponentialFamilyClassifier(family, shared_scale=False).fit(ROWS[family], t)
+        with pytest.raises(AttributeError, match="no linear form: the log-odds are not linear in column 'x0'"):
+            _ = model.coef_
+
+
+@pytest.mark.parametrize("family", sorted(set(ROWS) - {"multinomial", "dirichlet", "multivariate_normal"}))
+def test_with_separate_scales_it_equals_naive_bayes(family):
+    X = ROWS[family]
+    one = ExponentialFamilyClassifier(family, shared_scale=False).fit(X, t)
+    np.testing.assert_allclose(one.predict_log_proba(X), NaiveBayes(family).fit(X, t).predict_log_proba(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimate", ["map", "ml", "predictive"])
+@pytest.mark.parametrize("family", ["poisson", "normal", "exponential", "multinomial", "multivariate_normal"])
+def test_probabilities_are_bayes_theorem_on_the_densities(family, estimate):
+    X = ROWS[family][:20]
+    model = ExponentialFamilyClassifier(family, shared_scale=False, estimate=estimate, priors=[0.3, 0.7]).fit(
+        ROWS[family], t
+    )
+    density = next(iter(model.densities_.values()))
+    joint = density.log_density_sum(X) + np.log([0.3, 0.7])
+    np.testing.assert_allclose(model.log_density(X), np.logaddexp(*joint.T), rtol=1e-10)
+    np.testing.assert_allclose(model.predict_log_proba(X), joint - np.logaddexp(*joint.T)[:, None], atol=1e-9)
+
+
+@pytest.mark.parametrize("family", sorted(ROWS))
+def test_a_model_fitted_to_samples_recovers_the_means(family):
+    model = ExponentialFamilyClassifier(family, shared_scale=False).fit(ROWS[family], t)
+    X, y = model.sample(6000, rng=0)
+    again = ExponentialFamilyClassifier(family, shared_scale=False).fit(X, y)
+    first, second = next(iter(model.densities_.values())), next(iter(again.densities_.values()))
+    if family == "categorical":
+        first, second = first.by_code, second.by_code
+    error = 5 * np.sqrt(np.abs(spread(first)) / 3000) + 0.01 * np.abs(first.mean) / 10
+    assert (np.abs(first.mean - second.mean) < error).all()
+
+
+def spread(density):
+    variance = density.variance
+    return np.diagonal(variance, axis1=-2, axis2=-1) if variance.ndim > density.mean.ndim else variance
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "exponential", "multinomial", "normal"])
+def test_sparse_rows_give_the_same_model(family):
+    X = ROWS[family] * (RNG.random((N, 3)) < 0.5)
+    dense = ExponentialFamilyClassifier(family).fit(X, t)
+    few = ExponentialFamilyClassifier(family).fit(sparse.csr_array(X), t)
+    np.testing.assert_allclose(few.predict_log_proba(sparse.csr_array(X)), dense.predict_log_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(few.log_density(sparse.csr_array(X)), dense.log_density(X), rtol=1e-9)
+
+
+def test_invalid_arguments_are_named():
+    for kwargs, message in [
+        ({"family": "gaussian"}, "family='gaussian'\\): choose one of 'bernoulli', 'categorical'"),
+        ({"estimate": "mle"}, "estimate='mle'\\): choose one of 'ml', 'map', 'predictive'"),
+        ({"pseudo_count": 0}, "pseudo_count=0\\): pseudo_count must be a finite number greater than 0"),
+        ({"family": "gamma", "estimate": "predictive"}, "the predictive has no closed form"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ExponentialFamilyClassifier(**kwargs).fit(ROWS["gamma"], t)
+
+
+def test_a_vector_family_refuses_missing_values():
+    X = ROWS["multinomial"].copy()
+    X[3, 1] = np.nan
+    with pytest.raises(DataError, match="Column 'x1' has 1 missing values"):
+        ExponentialFamilyClassifier("multinomial").fit(X, t)
+
+
+CONJUGATE_RNG = np.random.default_rng(3)
+
+
+CONJUGATE_ROWS = {
+    "bernoulli": CONJUGATE_RNG.integers(0, 2, (40, 2)).astype(float),
+    "categorical": CONJUGATE_RNG.integers(0, 4, (40, 2)).astype(float),
+    "multinomial": CONJUGATE_RNG.integers(0, 6, (40, 3)).astype(float),
+    "poisson": CONJUGATE_RNG.poisson(3.0, (40, 2)).astype(float),
+    "exponential": CONJUGATE_RNG.exponential(2.0, (40, 2)),
+    "gamma": CONJUGATE_RNG.gamma(3.0, 2.0, (40, 2)),
+    "beta": CONJUGATE_RNG.beta(2.0, 3.0, (40, 2)),
+    "dirichlet": CONJUGATE_RNG.dirichlet([2.0, 3.0, 4.0], 40),
+    "normal": CONJUGATE_RNG.normal(5.0, 2.0, (40, 2)),
+    "normal_known_variance": CONJUGATE_RNG.normal(5.0, 2.0, (40, 2)),
+    "multivariate_normal": CONJUGATE_RNG.normal(5.0, 2.0, (40, 3)),
+}
+
+
+R = np.eye(2)[CONJUGATE_RNG.integers(0, 2, 40)]
+
+
+def facts_of(family):
+    return (
+        ValueCounts.of(CONJUGATE_ROWS[family], R)
+        if family == "categorical"
+        else FAMILIES[family].facts(CONJUGATE_ROWS[family], R)
+    )
+
+
+@pytest.mark.parametrize("family", CONJUGATE_ROWS)
+def test_a_weak_prior_gives_maximum_likelihood_and_a_strong_one_equal_classes(family):
+    facts, x = facts_of(family), CONJUGATE_ROWS[family][:5]
+    ml = density_of(family, facts, "ml").log_density_sum(x)
+    almost = density_of(family, facts, "map", prior_of(family, facts, 1e-9)).log_density_sum(x)
+    np.testing.assert_allclose(almost, ml, rtol=1e-6, atol=1e-6)
+    stubborn = density_of(family, facts, "map", prior_of(family, facts, 1e9)).log_density_sum(x)
+    np.testing.assert_allclose(stubborn[:, 0], stubborn[:, 1], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "bernoulli",
+        "categorical",
+        "multinomial",
+        "poisson",
+        "exponential",
+        "gamma",
+        "beta",
+        "dirichlet",
+        "normal",
+        "multivariate_normal",
+    ],
+)
+def test_the_mode_maximises_likelihood_plus_log_prior(family):
+    """What EM's M step must do, checked against distributions nearby."""
+    x, facts = CONJUGATE_ROWS[family], facts_of(family)
+    prior = prior_of(family, facts, 2.5)
+    mode = density_of(family, facts, "map", prior)
+
+    def objective(density):
+        return float((R * density.log_density_sum(x)).sum()) + log_prior(prior, density)
+
+    best = objective(mode)
+    for seed in range(4):
+        for step in (1e-2, -1e-2):
+            other = perturbed(family, facts, step, np.random.default_rng(seed))
+            assert objective(other) < best
+
+
+def perturbed(family, facts, step, rng):
+    """A distribution near the mode: that of facts whose responsibilities were jittered."""
+    jitter = np.clip(R + step * rng.normal(size=R.shape), 1e-6, None)
+    prior = prior_of(family, facts, 2.5)
+    new = (
+        ValueCounts.of(CONJUGATE_ROWS[family], jitter)
+        if family == "categorical"
+        else FAMILIES[family].facts(CONJUGATE_ROWS[family], jitter)
+    )
+    return density_of(family, new, "map", prior)
+
+
+def test_log_prior_differences_are_those_of_the_density_over_natural_parameters():
+    """For Poisson: p(η) ∝ exp(a η - b e^η), integrated and normalised numerically."""
+    from scipy import integrate
+
+    facts = facts_of("poisson")
+    prior = prior_of("poisson", facts, 2.0)
+    a, b = prior.shape[0, 0], prior.rate[0, 0]
+    Z = integrate.quad(lambda eta: np.exp(a * eta - b * np.exp(eta)), -20, 10)[0]
+    one, two = (FAMILIES["poisson"](np.full((1, 1), rate)) for rate in (2.0, 5.0))
+    single = type(prior)(a, b)
+    exact = [a * np.log(r) - b * r - np.log(Z) for r in (2.0, 5.0)]
+    assert log_prior(single, one) - log_prior(single, two) == pytest.approx(exact[0] - exact[1], rel=1e-12)
+
+
+def test_the_marginal_likelihood_of_categories_is_polyas():
+    facts = ValueCounts.of(np.array([[5.0], [9.0], [5.0]]), np.ones((3, 1)))
+    assert log_marginal("categorical", facts)[0, 0] == pytest.approx(np.log(1 / 2 * 1 / 3 * 2 / 4))
+
+
+def test_the_known_variance_includes_the_prior():
+    """σ² minimises the penalised sum of squares: (Σ S_k + c var)/(N + c)."""
+    facts = facts_of("normal_known_variance")
+    prior = prior_of("normal_known_variance", facts, 4.0)
+    x = CONJUGATE_ROWS["normal_known_variance"]
+    within = sum(((x[R[:, k] == 1] - x[R[:, k] == 1].mean(0)) ** 2).sum(0) for k in range(2))
+    np.testing.assert_allclose(prior.sd[0] ** 2, (within + 4 * x.var(axis=0)) / 44, rtol=1e-12)
+    check = optimize.minimize_scalar(lambda v: 44 * np.log(v) + (within[0] + 4 * x[:, 0].var()) / v, bounds=(0.1, 50))
+    assert prior.sd[0, 0] ** 2 == pytest.approx(check.x, rel=1e-4)
+
+
+AFFINE_RNG = np.random.default_rng(2)
+
+
+AFFINE_LINEAR = {
+    "bernoulli": (Bernoulli(AFFINE_RNG.normal(size=(3, 2))), AFFINE_RNG.integers(0, 2, (6, 2)).astype(float)),
+    "poisson": (Poisson(AFFINE_RNG.gamma(2, 1, (3, 2))), AFFINE_RNG.poisson(2.0, (6, 2)).astype(float)),
+    "exponential": (Exponential(AFFINE_RNG.gamma(2, 1, (3, 2))), AFFINE_RNG.exponential(1, (6, 2))),
+    "multinomial": (
+        Multinomial.of_mean_u(AFFINE_RNG.gamma(2, 1, (3, 2))),
+        AFFINE_RNG.poisson(3.0, (6, 2)).astype(float),
+    ),
+    "gamma": (Gamma([[1.5, 3.0]], AFFINE_RNG.gamma(2, 1, (3, 2))), AFFINE_RNG.exponential(1, (6, 2))),
+    "normal_known_variance": (
+        NormalKnownVariance(AFFINE_RNG.normal(1e3, 1, (3, 2)), [[1.0, 2.0]]),
+        AFFINE_RNG.normal(1e3, 2, (6, 2)),
+    ),
+    "multivariate_normal": (
+        MultivariateNormal(AFFINE_RNG.normal(size=(3, 2)), np.array([[[2.0, 0.5], [0.5, 1.0]]])),
+        AFFINE_RNG.normal(size=(6, 2)),
+    ),
+}
+
+
+def test_the_linear_forms_of_groups_add():
+    both = GroupedDensity(
+        (Group("bernoulli", (1, 3)), Group("poisson", (0, 2))),
+        (AFFINE_LINEAR["bernoulli"][0], AFFINE_LINEAR["poisson"][0]),
+    )
+    X = np.zeros((6, 4))
+    X[:, [1, 3]], X[:, [0, 2]] = AFFINE_LINEAR["bernoulli"][1], AFFINE_LINEAR["poisson"][1]
+    exact = both.log_density(X, "abcd")
+    np.testing.assert_allclose(np.diff(affine_form(both).scores(X), axis=1), np.diff(exact, axis=1), rtol=1e-10)

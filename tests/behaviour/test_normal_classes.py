@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Normal classes: densities, covariances, missing values, unlabelled rows and the three estimates."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse, stats
+from scipy.stats import multivariate_normal, multivariate_t
+
+import separatrix as sx
+from problems import blobs
+from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError
+from separatrix.generative._kernels import sweep_patterns
+from separatrix.generative.covariance import DenseCovariance, FactoredCovariance, NormalClasses, condition, patterns
+from separatrix.generative.em import Expectation, expected_moments, maximise_expectation
+from separatrix.rows import Block, as_source
+from separatrix.stats import ClassScatter, Tally
+
+MODELS = [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis]
+
+
+both_models = pytest.mark.parametrize("model", MODELS)
+
+
+def with_missing_values(X, share=0.2, seed=0):
+    incomplete = X.copy()
+    incomplete[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return incomplete
+
+
+def observed_log_likelihood(model, X, y):
+    """ln p(y, x_seen), from the definition."""
+    total = 0.0
+    covariances = np.broadcast_to(model.covariance_, (len(model.classes_), *model.covariance_.shape[-2:]))
+    for k in range(len(model.classes_)):
+        part = condition(X[y == k], model.means_[k], covariances[k])
+        total += (-0.5 * (part.n_seen * np.log(2 * np.pi) + part.log_det + part.squared_distance)).sum()
+        total += (y == k).sum() * np.log(model.priors_[k])
+    return total
+
+
+@both_models
+def test_em_never_lowers_the_likelihood_and_ends_at_a_maximum(model, rng):
+    X, y = blobs(200, n_classes=2)
+    incomplete = with_missing_values(X)
+    fitted = model().fit(incomplete, y)
+    assert (np.diff(fitted.solution_.trace) >= -1e-9 * abs(fitted.solution_.trace[0])).all()
+    best = observed_log_likelihood(fitted, incomplete, y)
+    assert best == pytest.approx(fitted.solution_.trace[-1], rel=1e-6)
+    for _ in range(20):  # no nearby parameters are more likely
+        moved = model().fit(incomplete, y)
+        moved.means_ = moved.means_ + 0.05 * rng.normal(size=moved.means_.shape)
+        assert observed_log_likelihood(moved, incomplete, y) < best
+
+
+@both_models
+def test_em_uses_incomplete_rows_better_than_deletion(model):
+    """Averaged over seeds, means from 20 % incomplete are nearer the truth than means of complete rows alone."""
+    by_em, by_deletion = [], []
+    for seed in range(10):
+        X, y = blobs(300, n_features=6, n_classes=2, seed=seed)
+        truth = model().fit(X, y).means_
+        incomplete = with_missing_values(X, seed=seed)
+        whole = ~np.isnan(incomplete).any(axis=1)
+        by_em.append(np.square(model().fit(incomplete, y).means_ - truth).mean())
+        by_deletion.append(
+            np.square(np.stack([incomplete[whole & (y == k)].mean(axis=0) for k in (0, 1)]) - truth).mean()
+        )
+    assert np.mean(by_em) < 0.5 * np.mean(by_deletion)
+
+
+@both_models
+def test_unlabelled_rows_help_if_the_model_is_correct(model):
+    gain = []
+    for seed in range(15):
+        X, y = blobs(600, n_features=4, n_classes=2, seed=seed, distance=1.2)
+        marked = np.where(np.arange(600) < 40, y, -1)
+        test = slice(300, 600)
+        with_all = model(unlabelled=-1).fit(X[:300], marked[:300])
+        with_few = model().fit(X[:40], y[:40])
+        score = [m.predict_log_proba(X[test])[np.arange(300), y[test]].mean() for m in (with_all, with_few)]
+        gain.append(score[0] - score[1])
+        assert (np.diff(with_all.solution_.trace) >= -1e-9 * abs(with_all.solution_.trace[0])).all()
+    assert np.mean(gain) > 0
+
+
+@both_models
+@pytest.mark.parametrize("marker", [-1, "missing"])
+def test_unlabelled_rows_can_be_marked_by_a_value_or_as_missing(model, marker):
+    X, y = blobs(100, n_classes=2)
+    labels = np.where(np.arange(100) < 60, y, -1)
+    if marker == "missing":
+        labels = np.where(labels < 0, np.nan, labels)
+    fitted = model(unlabelled=marker).fit(X, labels)
+    assert fitted.classes_.tolist() == [0, 1]
+    assert fitted.class_count_.sum() == pytest.approx(100)
+    with pytest.raises(DataError, match="Not one of 40 rows has a label"):
+        model(unlabelled=marker).fit(X[60:], labels[60:])
+
+
+@both_models
+def test_missing_values_need_all_rows_at_once(model):
+    X, y = blobs(100, n_classes=2)
+    with pytest.raises(DataError, match="EM needs all rows"):
+        model().partial_fit(with_missing_values(X), y)
+    with pytest.raises(DataError, match="fitted by EM"):
+        model().fit(with_missing_values(X), y).merge(model().fit(X, y))
+
+
+@both_models
+def test_a_column_or_a_class_without_values_is_named(model):
+    X, y = blobs(100, n_classes=2)
+    X[:, 2] = np.nan
+    with pytest.raises(DataError, match="Column 'x2' has no value in any class"):
+        model().fit(X, y)
+    X, y = blobs(100, n_classes=2)
+    X[y == 1, 2] = np.nan
+    with pytest.raises(DataError, match="Column 'x2' has no value in class 1"):
+        model().fit(X, y)
+
+
+def test_the_predictive_is_the_student_t_of_the_conjugate_posterior():
+    """Against SciPy: p(x | data) = ∫ N(x | μ, Σ) p(μ, Σ | data), by averaging over posterior draws."""
+    X, y = blobs(24, n_features=2, n_classes=2)
+    model = sx.QuadraticDiscriminantAnalysis(estimate="predictive").fit(X, y)
+    pooled = sum(np.var(X[y == k], axis=0) * (y == k).sum() for k in (0, 1)) / 24
+    for k in (0, 1):
+        Xk = X[y == k]
+        points = Xk[:5]
+        N, S = len(Xk), np.cov(Xk.T, ddof=0) * len(Xk)
+        Sigmas = stats.invwishart(1 + 3 + N - 1, np.diag(pooled) + S).rvs(20_000, random_state=k)
+        L = np.linalg.cholesky(Sigmas)
+        z = np.random.default_rng(k).normal(size=(20_000, 2, 1))
+        mu = Xk.mean(axis=0) + (L @ z)[:, :, 0] / np.sqrt(N)
+        far = np.linalg.solve(L, (points - mu[:, None]).swapaxes(1, 2))  # N(x | μ, Σ) of every draw at every point
+        log_det = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+        density = np.exp(-0.5 * (far**2).sum(axis=1) - log_det[:, None]).sum(axis=0) / (2 * np.pi)
+        got = np.exp(model.predict_log_proba(points)[:, k] + model.log_density(points)) / model.priors_[k]
+        assert_allclose(got, density / 20_000, rtol=0.05)
+
+
+def test_the_map_is_the_mode_of_the_posterior_over_precisions(rng):
+    X, y = blobs(30, n_features=2, n_classes=2)
+    model = sx.QuadraticDiscriminantAnalysis(estimate="map").fit(X, y)
+    pooled = np.diag(sum(np.var(X[y == k], axis=0) * (y == k).sum() for k in (0, 1)) / 30)
+    Xk, precision = X[y == 1], np.linalg.inv(model.covariance_[1])
+
+    def log_posterior(Lambda):  # Σ ~ IW(D, 1 + M + 1) is Λ = Σ⁻¹ ~ W(D⁻¹, 1 + M + 1)
+        likelihood = stats.multivariate_normal(Xk.mean(axis=0), np.linalg.inv(Lambda)).logpdf(Xk).sum()
+        return likelihood + stats.wishart(1 + 3, np.linalg.inv(pooled)).logpdf(Lambda)
+
+    best = log_posterior(precision)
+    for _ in range(50):
+        E = 0.02 * rng.normal(size=(2, 2)) * np.sqrt(np.outer(np.diag(precision), np.diag(precision)))
+        assert log_posterior(precision + E + E.T) < best
+
+
+@both_models
+def test_em_maximises_over_the_covariance_too(model, rng):
+    X, y = blobs(150, n_classes=2)
+    incomplete = with_missing_values(X)
+    fitted = model().fit(incomplete, y)
+    best = observed_log_likelihood(fitted, incomplete, y)
+
+    class Moved:
+        classes_, priors_, means_ = fitted.classes_, fitted.priors_, fitted.means_
+        covariance_ = None
+
+    for _ in range(20):
+        unit = np.sqrt(np.einsum("...mm->...m", fitted.covariance_))
+        E = 0.003 * rng.normal(size=fitted.covariance_.shape) * unit[..., :, None] * unit[..., None, :]
+        Moved.covariance_ = fitted.covariance_ + E + np.swapaxes(E, -1, -2)
+        assert observed_log_likelihood(Moved, incomplete, y) < best
+
+
+@both_models
+def test_the_scale_of_weights_does_not_change_em(model):
+    X, y = blobs(150, n_classes=2)
+    incomplete = with_missing_values(X)
+    fits = [model().fit(incomplete, y, np.full(150, scale)) for scale in (1e-6, 1.0, 1e6)]
+    assert_allclose(fits[0].covariance_, fits[1].covariance_, rtol=1e-6)
+    assert_allclose(fits[2].covariance_, fits[1].covariance_, rtol=1e-6)
+
+
+@both_models
+def test_a_class_given_probability_zero_does_not_stop_em(model):
+    X, y = blobs(150, n_classes=2)
+    fitted = model(priors=[0.0, 1.0]).fit(with_missing_values(X), y)
+    assert np.isfinite(fitted.solution_.trace).all()
+    assert (fitted.predict(X) == 1).all()
+
+
+@both_models
+def test_missing_values_of_sparse_rows_are_marginalised(model):
+    X, y = blobs(100, n_classes=2)
+    row = X[:3].copy()
+    row[:, 0] = np.nan
+    fitted = model().fit(X, y)
+    assert_allclose(fitted.predict_proba(sparse.csr_array(row)), fitted.predict_proba(row), rtol=1e-9)
+
+
+@both_models
+def test_missing_values_with_more_columns_than_rows(model, rng):
+    X, y = rng.normal(size=(30, 80)), np.arange(30) % 2
+    fitted = model(shrinkage=0.3).fit(X, y)
+    row = X[:4].copy()
+    row[:, 5] = np.nan
+    full = model(shrinkage=0.3)
+    for rows in np.array_split(np.arange(30), 2):
+        full.partial_fit(X[rows], y[rows])
+    assert_allclose(fitted.predict_log_proba(row), full.predict_log_proba(row), rtol=1e-6, atol=1e-8)
+
+
+@both_models
+def test_collinear_constant_and_few_rows_are_named(model):
+    X, y = blobs(100, n_classes=2)
+    with pytest.raises(CollinearError, match=r"'x(0|4)' is a multiple of 'x(0|4)'.*shrinkage"):
+        model().fit(np.column_stack([X, 3 * X[:, 0]]), y)
+    with pytest.raises(CollinearError, match="Constant within every class: column 'x4'"):
+        model().fit(np.column_stack([X, np.full(100, 1e7)]), y)
+    with pytest.raises(CollinearError, match="3 rows cannot determine the covariance of 4 columns"):
+        model().fit(X[:3], [0, 1, 0])
+    assert model(shrinkage=0.2).fit(X[:3], [0, 1, 0]).predict_proba(X).shape == (100, 2)
+
+
+def test_qda_names_the_class_with_too_few_rows():
+    X, _ = blobs(100, n_classes=2)
+    labels = np.array(["many", "few"])[(np.arange(100) >= 97).astype(int)]
+    with pytest.raises(CollinearError, match="class 'few' is singular.*The class has 3 rows for 4 columns"):
+        sx.QuadraticDiscriminantAnalysis().fit(X, labels)
+    assert sx.QuadraticDiscriminantAnalysis(shrinkage="evidence").fit(X, labels).score(X, labels) > 0.9
+
+
+@both_models
+def test_a_class_of_one_row(model):
+    X, _ = blobs(60, n_classes=2)
+    labels = np.where(np.arange(60) == 5, 1, 0)
+    fitted = model(shrinkage=0.3).fit(X, labels)
+    assert_allclose(fitted.means_[1], X[5])
+    assert np.isfinite(fitted.predict_log_proba(X)).all()
+
+
+@both_models
+def test_ledoit_wolf_needs_complete_rows_at_once(model):
+    X, y = blobs(60, n_classes=2)
+    with pytest.raises(DataError, match="second time"):
+        model(shrinkage="ledoit-wolf").partial_fit(X, y)
+    with pytest.raises(DataError, match="complete, labelled rows"):
+        model(shrinkage="ledoit-wolf").fit(with_missing_values(X), y)
+
+
+@both_models
+def test_invalid_arguments_are_named(model):
+    X, y = blobs(60, n_classes=2)
+    for arguments, message in [
+        ({"shrinkage": "best"}, "'ledoit-wolf', 'evidence', or a number"),
+        ({"shrinkage": -0.1}, "between 0 and 1"),
+        ({"estimate": "bayes"}, "'ml', 'map', 'predictive'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model(**arguments).fit(X, y)
+
+
+M = 4
+
+
+@pytest.fixture
+def problem(rng):
+    A = rng.normal(size=(M, M)) * np.array([1e-3, 1.0, 1e3, 1.0])[:, None]
+    mean = rng.normal(size=M)
+    X = rng.multivariate_normal(mean, A @ A.T, size=60)
+    X[rng.random(X.shape) < 0.4] = np.nan
+    return X, mean, A @ A.T
+
+
+def test_the_marginal_is_the_density_of_the_observed_columns(problem):
+    X, mean, Sigma = problem
+    part = condition(X, mean, Sigma)
+    log_density = -0.5 * (part.n_seen * np.log(2 * np.pi) + part.log_det + part.squared_distance)
+    for x, got in zip(X, log_density, strict=True):
+        o = ~np.isnan(x)
+        unit = np.sqrt(np.diag(Sigma))[o]  # SciPy's own test of rank knows no units
+        C = Sigma[np.ix_(o, o)] / np.outer(unit, unit)
+        want = multivariate_normal(mean[o] / unit, C).logpdf(x[o] / unit) - np.log(unit).sum() if o.any() else 0.0
+        assert got == pytest.approx(want, rel=1e-9, abs=1e-9)
+
+
+def test_expected_rows_and_covariances_are_the_conditional_ones(problem, rng):
+    X, mean, Sigma = problem
+    weight = rng.random(len(X))
+    done = condition(X, mean, Sigma, weight)
+    total = np.zeros((M, M))
+    for x, w, filled in zip(X, weight, done.X, strict=True):
+        o, h = ~np.isnan(x), np.isnan(x)
+        gain = np.linalg.solve(Sigma[np.ix_(o, o)], Sigma[np.ix_(o, h)]).T  # PRML (2.81)
+        assert_allclose(filled[h], mean[h] + gain @ (x[o] - mean[o]), rtol=1e-7, atol=1e-9)
+        assert_allclose(filled[o], x[o])
+        total[np.ix_(h, h)] += w * (Sigma[np.ix_(h, h)] - gain @ Sigma[np.ix_(o, h)])  # (2.82)
+    assert_allclose(done.covariance, total, rtol=1e-6, atol=1e-7 * np.abs(total).max())
+
+
+def correlation(rng, size):
+    A = rng.normal(size=(size, 2 * size))
+    S = A @ A.T
+    return S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
+
+
+def test_the_compiled_loop_over_patterns_equals_plain_python(rng):
+    n, M = 40, 6
+    seen = rng.random((n, M)) < 0.7
+    seen[3] = False  # a row of which nothing is known
+    Z, C, weight = np.where(seen, rng.normal(size=(n, M)), 0.0), correlation(rng, M), rng.random(n)
+    order, is_new = patterns(seen)
+    answers = []
+    for sweep in (sweep_patterns, sweep_patterns.py_func):
+        out = [np.zeros((n, M)), np.zeros(n), np.zeros(n), np.zeros((M, M))]
+        sweep(Z, seen, order, is_new, weight, C, *out)
+        answers.append(out)
+    for compiled, plain in zip(*answers, strict=True):
+        assert_allclose(compiled, plain, rtol=1e-9, atol=1e-12)
+    total = np.zeros((M, M))
+    for w, o in zip(weight, seen, strict=True):
+        total[np.ix_(o, o)] += w * np.linalg.inv(C[np.ix_(o, o)])
+    assert_allclose(answers[0][3], total, rtol=1e-8, atol=1e-10)
+
+
+COVARIANCE_M = 6
+
+
+def both(rng):
+    """The same matrix in its two forms, in awkward units."""
+    units = np.geomspace(1e-5, 1e5, COVARIANCE_M)
+    F, ridge = rng.normal(size=(3, COVARIANCE_M)) * units, (0.5 + rng.random(COVARIANCE_M)) * units**2
+    return DenseCovariance(F.T @ F + np.diag(ridge)), FactoredCovariance(F, ridge), units
+
+
+def test_both_covariances_agree_with_the_dense_matrix(rng):
+    dense, factored, units = both(rng)
+    B, X, mean = (
+        rng.normal(size=(COVARIANCE_M, 2)),
+        rng.normal(size=(7, COVARIANCE_M)) * units,
+        rng.normal(size=COVARIANCE_M) * units,
+    )
+    C = dense.matrix / np.outer(units, units)
+    log_det = np.linalg.slogdet(C)[1] + 2 * np.log(units).sum()
+    solution = np.linalg.solve(C, B / units[:, None]) / units[:, None]
+    Z = (X - mean) / units
+    squared = np.einsum("nm,nm->n", Z, np.linalg.solve(C, Z.T).T)
+    for covariance in (dense, factored):
+        assert covariance.log_det == pytest.approx(log_det, rel=1e-10)
+        assert_allclose(covariance.solve(B), solution, rtol=1e-8)
+        assert_allclose(covariance.squared_distance(X, mean), squared, rtol=1e-8)
+        assert_allclose(covariance.squared_distance(sparse.csr_array(X), mean), squared, rtol=1e-8)
+        assert_allclose(covariance.matrix, dense.matrix, rtol=1e-10)
+
+
+def test_draws_have_the_covariance(rng):
+    for covariance in both(rng)[:2]:
+        draws = covariance.draw(20_000, rng)
+        white = draws @ DenseCovariance(covariance.matrix).whitener
+        assert stats.kstest(np.einsum("nm,nm->n", white, white), stats.chi2(COVARIANCE_M).cdf).pvalue > 1e-3
+        assert_allclose(np.cov(white.T), np.eye(COVARIANCE_M), atol=0.05)
+
+
+@pytest.fixture
+def normal_classes_problem(rng):
+    A = rng.normal(size=(2, 3, 3))
+    return rng.normal(size=(2, 3)), A @ A.transpose(0, 2, 1) + np.eye(3), rng.normal(size=(20, 3))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_densities_agree_with_scipy(normal_classes_problem, shared):
+    mean, Sigma, X = normal_classes_problem
+    covariances = tuple(map(DenseCovariance, Sigma[:1] if shared else Sigma))
+    S = Sigma[[0, 0]] if shared else Sigma
+    normal = NormalClasses(mean, covariances, np.full(2, np.inf), np.ones(2))
+    student = NormalClasses(mean, covariances, np.array([3.0, 8.0]), np.array([1.5, 2.0]))
+    for k in (0, 1):
+        assert_allclose(normal.log_density(X)[:, k], multivariate_normal(mean[k], S[k]).logpdf(X), rtol=1e-9)
+        t = multivariate_t(mean[k], student.widening[k] * S[k], df=student.freedom[k])
+        assert_allclose(student.log_density(X)[:, k], t.logpdf(X), rtol=1e-9)
+
+
+def test_missing_values_of_a_student_t_are_marginalised(normal_classes_problem):
+    mean, Sigma, X = normal_classes_problem
+    student = NormalClasses(mean, tuple(map(DenseCovariance, Sigma)), np.full(2, 4.0), np.full(2, 1.5))
+    X = X.copy()
+    X[:, 1] = np.nan
+    t = multivariate_t(mean[0, [0, 2]], 1.5 * Sigma[0][np.ix_([0, 2], [0, 2])], df=4.0)
+    assert_allclose(student.log_density(X)[:, 0], t.logpdf(X[:, [0, 2]]), rtol=1e-9)
+
+
+def test_draws_of_a_student_t_have_its_covariance(normal_classes_problem, rng):
+    mean, Sigma, _ = normal_classes_problem
+    student = NormalClasses(mean, tuple(map(DenseCovariance, Sigma)), np.full(2, 12.0), np.full(2, 1.5))
+    draws = student.draw(1, 100_000, rng)
+    assert_allclose(np.cov(draws.T), 12 / 10 * 1.5 * Sigma[1], rtol=0.1, atol=0.1)
+    assert_allclose(draws.mean(axis=0), mean[1], atol=0.05)
+
+
+def block(X, t):
+    return Block(X, np.asarray(t), None, range(len(X)))
+
+
+def test_expected_moments_agree_with_random_completions(rng):
+    """Gaps drawn from their conditional distribution, labels from their posterior: the average is the expectation."""
+    mean, Sigma = np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([[1.0, 0.6], [0.6, 1.0]])
+    classes = NormalClasses(mean, (DenseCovariance(Sigma),), np.full(2, np.inf), np.ones(2))
+    X, t = np.array([[1.0, np.nan], [0.5, 0.2]]), np.array([1, -1])
+    found = expected_moments(block(X, t), (classes, np.log([0.5, 0.5])), ClassScatter).facts
+    joint = classes.log_density(X[1:])[0]
+    p = np.exp(joint - np.logaddexp(*joint))
+    assert_allclose(found.count, [p[0], 1 + p[1]], rtol=1e-9)
+    draws = mean[1, 1] + 0.6 * (1.0 - mean[1, 0]) + np.sqrt(1 - 0.36) * rng.normal(size=200_000)
+    rows = np.column_stack([np.ones_like(draws), draws])
+    second = rows.T @ rows / len(draws) + p[1] * np.outer(X[1], X[1])
+    m = found.mean[1]
+    assert_allclose(found.scatter.matrices[1] + found.count[1] * np.outer(m, m), second, rtol=0.02)
+
+
+def halve(block, parameters):
+    """A toy E step: facts move half the way to 1 in one pass, the likelihood rises accordingly."""
+    target = parameters + (1 - parameters) / 2
+    return Expectation(Tally(np.array([target * len(block) / 10])), -((1 - target) ** 2) * len(block) / 10)
+
+
+def test_em_warns_at_its_limit_of_steps():
+    source = as_source(np.zeros((10, 1)), np.zeros(10, dtype=int))
+    with pytest.warns(ConvergenceWarning, match="still increased by"):
+        maximise_expectation(source, Tally(np.zeros(1)), halve, lambda facts: float(facts.count.sum()), max_steps=3)
