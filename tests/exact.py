@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.bayesian.posterior.approximation import laplace
+from separatrix.bayesian.posterior import laplace
 from separatrix.likelihoods import LabelNoise, Logit, Probit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source

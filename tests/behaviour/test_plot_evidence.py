@@ -4,7 +4,7 @@ import pytest
 from matplotlib.contour import QuadContourSet
 
 import separatrix as sx
-from separatrix.bayesian.evidence.surface import EvidenceSurface
+from separatrix.bayesian.surface import EvidenceSurface
 from separatrix.exceptions import DataError
 from separatrix.plots.evidence import edges_of
 

@@ -10,7 +10,7 @@ from scipy import special
 
 import separatrix as sx
 from problems import STORAGES
-from separatrix.bayesian.posterior.approximation import laplace
+from separatrix.bayesian.posterior import laplace
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.rows import as_source
 from separatrix.solvers import Auto, pose

@@ -222,9 +222,9 @@ def _one_thread():
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch):
     """The same weights are drawn wherever rows are: a few draws show as much as thousands."""
-    monkeypatch.setattr(inference, "K_DRAWS", 256)
+    monkeypatch.setattr(inference, "PARETO_DRAWS", 256)
     monkeypatch.setattr(inference, "importance", partial(inference.importance, n=1024))
-    monkeypatch.setattr(bayesian, "N_DRAWS", 200)
+    monkeypatch.setattr(bayesian, "N_INTERVAL_DRAWS", 200)
 
 
 def made(name, settings):

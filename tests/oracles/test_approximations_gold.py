@@ -14,12 +14,12 @@ import pytest
 from scipy import stats
 
 from oracles.gold import PROBLEMS, Gold, load
-from separatrix.bayesian.diagnostics import choose, pareto_k, skewness, third_order
-from separatrix.bayesian.ep.fixed_point import expectation_propagation
-from separatrix.bayesian.posterior.approximation import Approximation, laplace
+from separatrix.bayesian.ep import expectation_propagation
+from separatrix.bayesian.inference import choose, pareto_k, skewness, third_order
+from separatrix.bayesian.posterior import Approximation, laplace
 from separatrix.bayesian.predictive import logit_normal, probit_normal, softmax_normal
-from separatrix.bayesian.sampling.importance import importance
-from separatrix.bayesian.variational.two_classes import variational
+from separatrix.bayesian.sampling import importance
+from separatrix.bayesian.variational import variational
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source

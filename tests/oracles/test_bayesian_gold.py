@@ -124,7 +124,7 @@ def test_pareto_k_passes_a_good_case_and_flags_a_bad_one(seed):
     assert fitted(load("one_weight"), "ep", rng=seed).pareto_k_ < 0.5
     x, y = np.append(np.ones(5), np.zeros(40))[:, None], np.append(np.ones(5), np.tile([0, 1], 20))
     model = sx.BayesianLogisticRegression(sx.Gaussian(100.0), standardize=False, fit_intercept=False, rng=seed)
-    with pytest.warns(ApproximationWarning, match="far from the Gaussian that stands for it") as caught:
+    with pytest.warns(ApproximationWarning, match="far from its Gaussian approximation") as caught:
         bad = model.set_params(approximation="laplace").fit(x, y)
     assert bad.pareto_k_ > 0.7
     assert str(caught[0].message) in str(bad.summary())

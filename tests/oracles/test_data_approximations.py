@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from separatrix.bayesian.diagnostics import choose, skewness
-from separatrix.bayesian.ep.fixed_point import expectation_propagation
-from separatrix.bayesian.posterior.approximation import laplace
+from separatrix.bayesian.ep import expectation_propagation
+from separatrix.bayesian.inference import choose, skewness
+from separatrix.bayesian.posterior import laplace
 from separatrix.bayesian.predictive import logit_normal
-from separatrix.bayesian.variational.two_classes import variational
+from separatrix.bayesian.variational import variational
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source

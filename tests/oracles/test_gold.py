@@ -9,7 +9,7 @@ from scipy import integrate, special, stats
 
 import oracles.gold
 from oracles.gold import FOLDER, PROBLEMS, load, make
-from separatrix.bayesian.sampling.pareto import pareto_smooth
+from separatrix.bayesian.sampling import pareto_smooth
 
 SMALL = ["one_weight", "weight_and_bias"]
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from separatrix.bayesian.logistic_normal import log_averages, softplus_variance
 from separatrix.bayesian.predictive import expected_logit, logit_normal, logit_normal_log_odds
-from separatrix.bayesian.predictive.logistic_normal import log_averages, softplus_variance
 
 # Narrow, ordinary, wide; the peak of e^a N(a) left of zero, at zero (m = s²) and none; near and beyond the table.
 CASES = [

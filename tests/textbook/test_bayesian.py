@@ -123,7 +123,7 @@ def test_section_4_5_narrow_radial_functions_overfit_and_evidence_repairs_it():
     wide = sx.Gaussian(30.0)
     best = sx.LogisticRegression(prior=wide, basis=basis).fit(X, t)
     model = sx.BayesianLogisticRegression(wide, standardize=False, basis=basis, approximation="laplace")
-    with pytest.warns(ApproximationWarning, match="far from the Gaussian"):
+    with pytest.warns(ApproximationWarning, match="far from its Gaussian"):
         model.fit(X, t)
     average = held_out(model)
     assert held_out(best) < average

@@ -8,11 +8,10 @@ from numpy.testing import assert_allclose
 from scipy import integrate, special
 
 from separatrix.basis import RBF, Polynomial, fit_basis
-from separatrix.bayesian.evidence.fitter import FitLaplace
-from separatrix.bayesian.evidence.gradient import effective_parameters
-from separatrix.bayesian.evidence.surface import evidence_surface
-from separatrix.bayesian.tuning.outer import tune_choice, tune_outer
-from separatrix.bayesian.tuning.scales import profile_scale, tune_scales
+from separatrix.bayesian.evidence import FitLaplace, effective_parameters
+from separatrix.bayesian.surface import evidence_surface
+from separatrix.bayesian.tune_model import tune_choice, tune_outer
+from separatrix.bayesian.tuning import profile_scale, tune_scales
 from separatrix.likelihoods import LabelNoise, Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import ThroughBasis, as_source

@@ -1,37 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Distributions over models: p(w | data), what it predicts, and how probable the data are under it.  PRML §4.4, §4.5
+"""Distributions over models: p(w | data), its predictions, and the evidence p(data).          PRML §4.4, §4.5
 
-Beside the book, in its order; each folder imports only from those above it in this list, but for `laplace`, which
-stands alone:
+In the order of the book; a file imports only from files above it in this list:
 
-    laplace/        §4.4          a Gaussian at the mode of any density
-    posterior/      §4.5.1        a Gaussian over the weights, whole or as much of it as fits
-    predictive/     §4.5.2        its average over models: probabilities
-    ep/             §10.7         better Gaussians, for where Laplace's is poor: moments matched row by row,
-    variational/    §10.1, §10.6  the nearest in KL(q || p),
-    sampling/       §11.1.4       and weighted draws, which need not be Gaussian at all
-    evidence/       §4.4.1, §3.5  ln p(data), and how it changes with the prior
-    tuning/         §3.5          the prior that makes the data most probable
-
-and beside or on top of them
-
-    joint           p(data | w) p(w), from the words that a user has for them
-    diagnostics     whether Laplace's Gaussian will do, and what to take instead
-    inference       from an objective to a posterior: mode, Gaussian, diagnosis, repair, with the prior tuned on the way
-    logistic        the classifier
-    tune_model      a number that the evidence chooses, such as the width of basis functions
+    laplace           §4.4          a Gaussian at the mode of any density
+    posterior         §4.5.1        a Gaussian over the weights, with its full covariance or the parts that fit
+    weights                         the same Gaussian in the user's units, and the table of intervals
+    logistic_normal   §4.5.2        the sigmoid averaged over a Gaussian: exact sums and a fast table (`_kernels`)
+    predictive        §4.5.2        probabilities and intervals, averaged over the posterior
+    ep                §10.7         better Gaussians if Laplace's is poor: expectation propagation,
+    variational       §10.1, §10.6  the nearest in KL(q || p),
+    sampling          §11.1.4       and weighted draws, which need not be Gaussian
+    evidence          §4.4.1, §3.5  ln p(data) as a function of the prior
+    tuning            §3.5          the prior that makes the data most probable
+    surface                         the evidence over a grid of widths and scales
+    inference                       from an objective to a posterior: mode, Gaussian, diagnosis, repair
+    logistic                        the classifier
+    tune_model                      hyperparameters chosen by evidence, such as the width of basis functions
 """
 
-from separatrix.bayesian.evidence.surface import EvidenceSurface, evidence_surface
 from separatrix.bayesian.laplace import LaplaceApproximation, LaplaceError, laplace_approximation
 from separatrix.bayesian.logistic import BayesianLogisticRegression
-from separatrix.bayesian.posterior.approximation import Approximation
-from separatrix.bayesian.posterior.by_class import ByClassApproximation
-from separatrix.bayesian.posterior.diagonal import DiagonalApproximation
-from separatrix.bayesian.posterior.dual import DualApproximation
-from separatrix.bayesian.posterior.weights import WeightPosterior, WeightSummary, interval_tails
+from separatrix.bayesian.posterior import (
+    Approximation,
+    ByClassApproximation,
+    DiagonalApproximation,
+    DualApproximation,
+)
+from separatrix.bayesian.surface import EvidenceSurface, evidence_surface
 from separatrix.bayesian.tune_model import TunedModel, tune_model
-from separatrix.bayesian.tuning.report import Limit
+from separatrix.bayesian.tuning import Limit
+from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails
 
 __all__ = [
     "Approximation",

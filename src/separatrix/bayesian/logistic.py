@@ -6,13 +6,15 @@
     predictive   p(C_1 | x, D) = ∫ σ(a) N(a | mean'φ̃, φ̃'A⁻¹φ̃) da                                 (4.151)
     evidence     p(D) = ∫ p(D | w) p(w) dw                                                         (4.136)
 
-for two classes (logit, probit, or logit seen through noisy labels) and for K (softmax, joint over all classes). The
-Gaussian is Laplace's at the mode, or a better one where that is poor: see `diagnostics`.
+for two classes (logit, probit, or logit with noisy labels) and for K (softmax, joint over all classes). The Gaussian is
+Laplace's at the mode, or a better one if that is poor: see `inference`.
+
+The prior must be proper in every direction: under a flat prior p(D) is zero, and models cannot be compared (§4.4.1).
 """
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,21 +25,31 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.evidence.hyper import rescaled
+from separatrix.bayesian.evidence import rescaled
 from separatrix.bayesian.inference import METHODS, Inference, Options, infer
-from separatrix.bayesian.joint import LIKELIHOODS, likelihood_of, proper_prior, require_proper
-from separatrix.bayesian.posterior.approximation import Activations
-from separatrix.bayesian.posterior.structure import STRUCTURES
-from separatrix.bayesian.posterior.weights import WeightPosterior, WeightSummary, interval_tails, summarise
-from separatrix.bayesian.predictive.integral import RULES, class_probabilities, probabilities_and_errors
-from separatrix.bayesian.predictive.interval import N_DRAWS, interval_of_classes, interval_of_two
-from separatrix.estimator import LinearClassifier, Training, unchanged_on_error
+from separatrix.bayesian.posterior import STRUCTURES, Activations, weight_names
+from separatrix.bayesian.predictive import (
+    N_INTERVAL_DRAWS,
+    RULES,
+    class_intervals,
+    class_probabilities,
+    probabilities_and_errors,
+    two_class_interval,
+)
+from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise
+from separatrix.estimator import LinearClassifier, Training, require_two_classes, unchanged_on_error
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
-from separatrix.priors import Gaussian, Penalty
+from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
+from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import labels_of
 from separatrix.solvers import Posterior, pose
 
-__all__ = ["ActivationDistribution", "BayesianLogisticRegression"]
+LIKELIHOODS = ("logit", "probit", "label_noise")
+INTERCEPT_SCALE = 10.0  # by default: the class frequencies of any table are within two standard deviations
+NO_EVIDENCE = (
+    "under a flat prior the evidence of any data is zero, and its logarithm minus infinity. Give a Gaussian with "
+    "finite scales, or use LogisticRegression(alpha=0) for a point estimate."
+)
 
 
 class ActivationDistribution(NamedTuple):
@@ -51,30 +63,30 @@ class BayesianLogisticRegression(LinearClassifier):
     """Logistic or softmax regression with a posterior over its weights.
 
     p(w | D) ∝ p(D | w) N(w | m0, S0) is approximated by a Gaussian, predictions are averaged over it, and the evidence
-    p(D) judges the prior, the basis and the model (PRML §4.4, §4.5).
+    p(D) compares priors, bases and models (PRML §4.4, §4.5).
 
     Parameters
     ----------
     prior : Gaussian, default Gaussian(scale=1.0)
-        On the weights: isotropic, one scale for each column, or a full covariance. Where it leaves the bias free, the
-        bias gets a scale of 10.
+        On the weights: isotropic, one scale for each column, or a full covariance. If it is flat for the intercept, the
+        intercept gets a scale of 10.
     likelihood : {"logit", "probit", "label_noise"}, default "logit"
         With more than two classes, "logit" is the softmax, and the others are not defined.
     noise : float, default 0.05
-        Share of wrong labels, for "label_noise".
+        Fraction of wrong labels, for "label_noise".
     standardize : bool, default True
-        Whether the prior is on weights per standard deviation of each column, and on the bias at the mean; else it is
-        on the weights of the columns as they are, and on the bias at x = 0.
+        If True, the prior is on weights per standard deviation of each column, and on the intercept at the mean; if
+        False, on the weights of the columns in their units, and on the intercept at x = 0.
     tune : {"evidence", None}, default None
-        "evidence" maximises p(D) over the scales of the prior: one for all columns, or as ``groups`` says.
+        "evidence" maximises p(D) over the scales of the prior: one for all columns, or one per group.
     groups : "columns" or sequence of M labels, optional
-        Columns that share a scale when tuned. "columns" gives each its own: automatic relevance determination.
+        Columns that share a scale in tuning. "columns" gives each its own: automatic relevance determination.
     approximation : {"auto", "laplace", "variational", "ep", "importance"}, default "auto"
-        How the Gaussian is found; "auto" takes Laplace's where that is good and repairs it where not.
+        Method that finds the Gaussian; "auto" uses Laplace's if that is good and repairs it otherwise.
     predictive : {"exact", "qmc", "probit", "map"}, default "exact"
-        How probabilities are averaged over the posterior.
+        Rule that averages probabilities over the posterior.
     structure : {"full", "by class", "dual", "diagonal"}, optional
-        How much of the covariance is kept; chosen by size where not stated.
+        Parts of the covariance that are kept; by default chosen by size.
     basis, fit_intercept, tol : as in `LogisticRegression`
     rng : int or numpy.random.Generator, optional
         For random draws in diagnostics and importance sampling.
@@ -85,13 +97,13 @@ class BayesianLogisticRegression(LinearClassifier):
     coef_, intercept_ : its mean
     log_evidence_ : ln p(D), the sum of ``log_likelihood_`` and ``occam_factor_`` (a logarithm)
     bic_, aic_ : at the posterior mean; smaller is better
-    effective_parameters_ : how many directions of the weights the data determine
-    prior_ : the prior that was used, tuned
-    pareto_k_ : how far the posterior is from its approximation: below 0.5 good, above 0.7 poor; NaN where not asked
-    approximation_ : which approximation was used
-    tuning_ : scales, evidence and gradient along the way, and which scales ran to a limit; None where not tuned
-    draws_ : weighted draws of the weights that predictions average over; with approximation="importance" alone
-    notes_ : sentences on what to know of the fit, also warned of and at the end of ``summary()``
+    effective_parameters_ : number of directions of the weights that the data determine
+    prior_ : the prior that was used, after tuning
+    pareto_k_ : distance of the posterior from its approximation: below 0.5 good, above 0.7 poor; NaN if not computed
+    approximation_ : name of the approximation that was used
+    tuning_ : scales, evidence and gradient of each step, and the scales that reached a limit; None if not tuned
+    draws_ : weighted draws of the weights that predictions average over; only with approximation="importance"
+    notes_ : notes on the fit, which are also warnings and the last lines of ``summary()``
     classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
 
     Examples
@@ -137,32 +149,31 @@ class BayesianLogisticRegression(LinearClassifier):
         self.rng = rng
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesianLogisticRegression:
-        """Find the posterior, and tune the prior if asked to."""
+        """Compute the posterior, and tune the prior if requested."""
         self._check_arguments()
         with unchanged_on_error(self):
             training = self._open_training(X, y, sample_weight, soft=True)
-            self._learn(training, self._prior())
+            self._infer(training, self._prior())
         return self
 
-    def _learns_in_batches(self) -> bool:
-        """Raise where there is no `partial_fit`."""
+    def _has_partial_fit(self) -> bool:
         if self.tune is not None:
             raise AttributeError(
-                "partial_fit learns batch after batch under one prior, and tuning needs all rows at once. Set "
-                "tune=None, or fit all rows."
+                "partial_fit keeps one prior for all batches, and tuning needs all rows at once. Set tune=None, or fit "
+                "all rows."
             )
         return True
 
-    @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(_has_partial_fit)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> BayesianLogisticRegression:
-        """Yesterday's posterior is today's prior: learn from a batch, and keep what was known.
+        """Update the posterior with a batch: the posterior of the earlier batches is its prior.
 
-        Near the fit of all rows together, as near as posteriors are to Gaussians. The first call needs ``classes``
-        where its rows do not show all of them. ``log_evidence_`` is that of all batches, ``log_likelihood_``,
-        ``occam_factor_``, ``bic_`` and ``aic_`` are those of the last one. Batches keep the prior they began with, per
-        standard deviation of the first one, so that tuning belongs to `fit`.
+        The result is close to a fit of all rows together, up to the Gaussian approximation. The first call needs
+        ``classes`` if its rows do not contain all of them. ``log_evidence_`` is that of all batches;
+        ``log_likelihood_``, ``occam_factor_``, ``bic_`` and ``aic_`` are those of the last batch. The prior is per
+        standard deviation of the first batch and cannot be tuned.
         """
         self._check_arguments()
         first = "posterior_" not in vars(self)
@@ -170,8 +181,8 @@ class BayesianLogisticRegression(LinearClassifier):
         if not first:
             if known is not None and not np.array_equal(known, np.sort(self.classes_)):
                 raise DataError(
-                    f"partial_fit(classes={classes!r}): the first batch named other classes, {self.classes_.tolist()}. "
-                    "Give all classes with the first batch; later ones need not name them."
+                    f"partial_fit(classes={classes!r}): the first batch had other classes, {self.classes_.tolist()}. "
+                    "Give all classes with the first batch; later ones need none."
                 )
             known = self.classes_
         with unchanged_on_error(self):
@@ -179,48 +190,70 @@ class BayesianLogisticRegression(LinearClassifier):
                 X, y, sample_weight, soft=True, reset=first, known=known, least_classes=1 if known is not None else 2
             )
             earlier = 0.0 if first else self.log_evidence_
-            self._learn(training, self._prior() if first else self.posterior_.as_prior())
+            self._infer(training, self._prior() if first else self.posterior_.as_prior())
             self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
         return self
 
-    def _learn(self, training: Training, prior: Gaussian | Penalty) -> None:
+    def _infer(self, training: Training, prior: Gaussian | Penalty) -> None:
+        options = Options(
+            self.approximation, self.structure, self.tune is not None, self.groups, self.tol, generator(self.rng)
+        )
         with single_thread_blas():
-            found = infer(self._pose(training, prior), self._options())
+            found = infer(self._pose(training, prior), options)
         self._keep_findings(found, prior, training)
 
     def _pose(self, training: Training, prior: Gaussian | Penalty) -> Posterior:
-        """p(D, w), which is to be approximated as a function of w."""
+        """p(D, w) as a function of w."""
         objective = pose(
             training.source,
-            likelihood_of(self.likelihood, self.noise, training.classes),
+            self._likelihood(training.classes),
             prior,
             fit_intercept=self.fit_intercept,
-            standardize=self.standardize and isinstance(prior, Gaussian),  # a posterior is in units of its own
+            standardize=self.standardize and isinstance(prior, Gaussian),  # a posterior has its own units
         )
-        require_proper(objective)
+        flat = np.flatnonzero(objective.prior.free)
+        if len(flat):
+            raise DataError(f"The prior of {weight_names(objective)[flat[0]]!r} has an infinite scale: {NO_EVIDENCE}")
         return objective
+
+    def _likelihood(self, classes: Array) -> ClassLikelihood:
+        if self.likelihood == "logit":
+            return Softmax(len(classes)) if len(classes) > 2 else Logit()
+        remedy = "Use likelihood='logit', or OneVsRest or OneVsOne."
+        require_two_classes(f"likelihood={self.likelihood!r}", classes, remedy)
+        return Probit() if self.likelihood == "probit" else LabelNoise(self.noise)
+
+    def _prior(self) -> Gaussian:
+        """The prior, with a finite scale for the intercept."""
+        prior = Gaussian() if self.prior is None else self.prior
+        name = type(self).__name__
+        if isinstance(prior, Flat):
+            raise DataError(f"{name}(prior={prior!r}): {NO_EVIDENCE}")
+        if not isinstance(prior, Gaussian):
+            raise ValueError(f"{name}(prior={prior!r}): give Gaussian(...), or None for Gaussian(1.0).")
+        return prior if np.isfinite(prior.intercept_scale) else replace(prior, intercept_scale=INTERCEPT_SCALE)
 
     def _keep_findings(self, found: Inference, prior: Gaussian | Penalty, training: Training) -> None:
         objective, approximation = found.objective, found.approximation
         design = objective.design
         names = (*training.source.columns, "intercept")[: design.width]
-        self.likelihood_ = likelihood_of(self.likelihood, self.noise, training.classes)
+        self.likelihood_ = self._likelihood(training.classes)
         self.posterior_ = WeightPosterior(approximation, design, names)
         self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
         self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
         self.effective_parameters_ = found.effective_parameters
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
-        self._rule = found.rule  # where averages would mislead; None else
+        self._rule = found.rule  # None unless averages would mislead
         self.tuning_, self.notes_ = found.tuning, found.notes
-        if isinstance(prior, Gaussian):  # batches after the first keep the prior that the first began with
+        if isinstance(prior, Gaussian):  # later batches keep the prior of the first
             self.prior_ = rescaled(prior, found.factors)
         n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
         self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
         self._keep(found.solution, training.counted.passes)
-        for doubt in found.doubts:
-            warn(doubt, ApproximationWarning)
+        for warning in found.warnings:
+            warn(warning, ApproximationWarning)
         if not found.solution.is_converged:
             warn(
                 f"{type(self).__name__}: the search for the mode {found.solution.status.value} ({self.n_steps_}). "
@@ -229,51 +262,58 @@ class BayesianLogisticRegression(LinearClassifier):
             )
 
     def predict_proba(self, X: Any) -> Array:
-        """p(C_k | x, D), shape (N, K): averaged over the posterior."""
+        """Return p(C_k | x, D), shape (N, K), averaged over the posterior."""
         return self._map_rows(X, self._probabilities)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """ln p(C_k | x, D)."""
-        with np.errstate(divide="ignore"):  # a probability that underflows has no logarithm
+        """Return ln p(C_k | x, D)."""
+        with np.errstate(divide="ignore"):  # a probability that underflows to zero
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
+        """Return the most probable class of each row."""
         P = self.predict_proba(X)
         return labels_of(self.classes_, P.argmax(axis=1))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
-        """Lower and upper bound of a credible interval for each probability.
+        """Return lower and upper bound of a credible interval for each probability.
 
-        For two classes that of ``classes_[1]``, shape (N, 2): the interval of the activation, through σ. For K classes
-        those of all, shape (N, K, 2): quantiles over draws from the posterior.
+        For two classes the interval of ``classes_[1]``, shape (N, 2): the interval of the activation, mapped through σ.
+        For K classes the intervals of all, shape (N, K, 2): quantiles over draws from the posterior.
         """
         check_is_fitted(self)
         tails = interval_tails("predict_interval", level)
         if len(self.coef_) == 1:
             z = special.ndtri(tails)
-            return self._map_rows(X, lambda Phi: interval_of_two(self.likelihood_, self._activations(Phi), z))
-        draws = self.posterior_.approximation.sample(N_DRAWS, generator(self.rng))
+            return self._map_rows(X, lambda Phi: two_class_interval(self.likelihood_, self._activations(Phi), z))
+        draws = self.posterior_.approximation.sample(N_INTERVAL_DRAWS, generator(self.rng))
         theta = np.ascontiguousarray(np.moveaxis(draws, 0, 2))
-        padded = self.posterior_.design.regressors
-        return self._map_rows(X, lambda Phi: interval_of_classes(self.likelihood_, padded(Phi), theta, tails))
+        regressors = self.posterior_.design.regressors
+        return self._map_rows(X, lambda Phi: class_intervals(self.likelihood_, regressors(Phi), theta, tails))
 
     def decision_distribution(self, X: Any) -> ActivationDistribution:
-        """Mean and variance of the activation of each row, over the posterior."""
-        return ActivationDistribution(*np.moveaxis(self._map_rows(X, self._mean_and_variance), 1, 0))
+        """Return mean and variance of the activation of each row, over the posterior."""
+
+        def moments(Phi: Rows) -> Array:
+            a = self._activations(Phi)
+            return np.stack([a.mean, a.variance], axis=1)
+
+        return ActivationDistribution(*np.moveaxis(self._map_rows(X, moments), 1, 0))
 
     def predict_with_error(self, X: Any, n: int = 4096) -> tuple[Array, Array]:
-        """Probabilities by the most exact rule, and the standard error that numerical integration leaves in each."""
+        """Return probabilities by the most exact rule, and the standard errors of the numerical integration."""
         check_is_fitted(self)
-        P, error = np.moveaxis(self._map_rows(X, partial(self._with_error, n=n)), 1, 0)
+
+        def with_error(Phi: Rows) -> Array:
+            return np.stack(probabilities_and_errors(self.likelihood_, self._activations(Phi), n), axis=1)
+
+        P, error = np.moveaxis(self._map_rows(X, with_error), 1, 0)
         return P, error
 
     def summary(self, level: float = 0.95) -> WeightSummary:
-        """Each weight with its standard deviation, credible interval and probability of sign, in the user's units."""
+        """Return the mean, standard deviation, credible interval and probability of sign of each weight."""
         check_is_fitted(self)
         return summarise(self.posterior_, tuple(map(str, self.classes_)), level, self.notes_)
-
-    # -- rows ----------------------------------------------------------------------------------------------------
 
     def _activations(self, Phi: Rows) -> Activations:
         return self.posterior_.approximation.activations(Phi, self.posterior_.design)
@@ -284,16 +324,6 @@ class BayesianLogisticRegression(LinearClassifier):
             p[~self._activations(Phi).is_finite] = np.nan
             return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
         return class_probabilities(self.likelihood_, self._activations(Phi), self._rule or self.predictive)
-
-    def _with_error(self, Phi: Rows, n: int) -> Array:
-        return np.stack(probabilities_and_errors(self.likelihood_, self._activations(Phi), n), axis=1)
-
-    def _mean_and_variance(self, Phi: Rows) -> Array:
-        a = self._activations(Phi)
-        variance = a.cov if a.mean.ndim == a.cov.ndim else np.diagonal(a.cov, axis1=1, axis2=2)
-        return np.stack([a.mean, variance], axis=1)
-
-    # -- arguments -----------------------------------------------------------------------------------------------
 
     def _check_arguments(self) -> None:
         name = type(self).__name__
@@ -308,20 +338,12 @@ class BayesianLogisticRegression(LinearClassifier):
             check_option(name, "tune", self.tune, ("evidence",), otherwise=", or None")
         elif self.groups is not None:
             raise ValueError(
-                f"{name}(groups={self.groups!r}): groups say which columns share a scale when scales are tuned. Set "
+                f"{name}(groups={self.groups!r}): groups are the columns that share a scale in tuning. Set "
                 "tune='evidence' as well, or groups=None."
             )
 
     def __sklearn_tags__(self) -> Any:
-        """Two classes, unless the softmax takes over."""
+        """Declare that only the logit supports more than two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.likelihood == "logit"
         return tags
-
-    def _prior(self) -> Gaussian:
-        return proper_prior(type(self).__name__, self.prior)
-
-    def _options(self) -> Options:
-        return Options(
-            self.approximation, self.structure, self.tune is not None, self.groups, self.tol, generator(self.rng)
-        )

@@ -1,34 +1,73 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A number that the evidence chooses, whatever it means: width, degree, rate of wrong labels.         PRML §3.4, §4.4
+"""Hyperparameters chosen by evidence, other than scales: width, degree, rate of wrong labels.         PRML §3.4, §4.4
 
     x* = argmax_x max_s ln p(D | x, s)
 
-The user says how a model depends on x. Each x is judged by Laplace's evidence alone: of the prior as it is, or, for a
-model with ``tune="evidence"``, at the best of its scales, which takes one decomposition (`rotation`) and a few fits in
-as many dimensions as the rows have. Only the best model is then fitted as a user would: approximation, diagnosis,
-groups and all.
+The user gives a function from x to a model. Each x is compared by Laplace's evidence alone: under the given prior, or,
+for a model with ``tune="evidence"``, with the best of its scales, which takes one decomposition (`evidence.rotate`) and
+a few fits in at most as many dimensions as there are rows. Only the best model is then fitted with its approximation,
+diagnosis and groups.
+
+Each x is a new design or a new likelihood, and has its own scales to tune. So the profile is first evaluated at a few
+points between the bounds, because it may have several maxima. The highest is then refined by parabolas through its
+three best points, until neither the next parabola nor the cubic through one more point promises ``tol`` nats. The
+bounds themselves, where fits are most expensive, are tried only if the search leads there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from separatrix.bayesian.evidence.fitter import FitLaplace
+import numpy as np
+
+from separatrix._arguments import check_count
+from separatrix.bayesian.evidence import FitLaplace
 from separatrix.bayesian.logistic import BayesianLogisticRegression
-from separatrix.bayesian.tuning.outer import Judged, OuterTuned, Trial, tune_choice, tune_outer
-from separatrix.bayesian.tuning.scales import profile_scale
+from separatrix.bayesian.tuning import profile_scale
 
-__all__ = ["TunedModel", "tune_model"]
+GAIN_TOL = 0.1  # nats that are not worth another x
+SCALE_TOL = 0.03  # nats, of the scale at each x: enough to compare two of them
+MIN_SIDE = 0.1  # of a bracket's side: distance from a known point that is too short
+CLOSED_BRACKET = 1e-3  # of the range
+GOLDEN_SECTION, MAX_ASYMMETRY = 0.38, 4.0  # of a bracket
+N_CUBIC_POINTS = 65  # at which a cubic is evaluated
+MIN_REFINEMENTS = 1  # fits after the coarse grid, before a parabola may end the search
 
-TOL = 0.1  # gain in nats that is not worth another x
-SCALE_TOL = 0.03  # and of a scale, at each x: no more than the comparison of two needs
+
+class WithEvidence(Protocol):
+    """A fit with a log evidence."""
+
+    @property
+    def log_evidence(self) -> float:
+        """ln p(D | x, η*(x))."""
+
+
+Result = TypeVar("Result", bound=WithEvidence)
+Known = tuple[float, float]  # u and the log evidence there
+
+
+class Trial(NamedTuple):
+    """A value that was tried, and its log evidence."""
+
+    value: Any
+    log_evidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class OuterTuned(Generic[Result]):
+    """The best value, its fit, all trials in order, and whether the best is at an end of the range."""
+
+    value: Any
+    result: Result
+    tried: tuple[Trial, ...]
+    at_boundary: bool
 
 
 @dataclass(frozen=True, eq=False)
 class TunedModel:
-    """What `tune_model` found.
+    """Result of `tune_model`.
 
     Attributes
     ----------
@@ -38,7 +77,7 @@ class TunedModel:
     tried : tuple of Trial
         Every value with its log evidence, in the order in which they were tried.
     at_boundary : bool
-        Whether the best is the end of the bounds, or the last of the values: there may be better ones beyond.
+        Whether the best is a bound, or the last of the values: there may be better ones beyond.
     """
 
     model: BayesianLogisticRegression
@@ -57,27 +96,27 @@ def tune_model(
     log: bool = True,
     sample_weight: Any = None,
 ) -> TunedModel:
-    """Fit the model of highest evidence among those that differ in one thing.
+    """Fit the model of highest evidence among models that differ in one hyperparameter.
 
-    x* = argmax_x ln p(D | x), with the scale of the prior at its best for each x where the model has it tuned
+    x* = argmax_x ln p(D | x), with the best scale of the prior for each x if the model tunes it
 
     Parameters
     ----------
     make_model : callable
-        From x to a model that is not fitted: ``lambda width: BayesianLogisticRegression(basis=RBF(width=width),
+        Returns an unfitted model for x: ``lambda width: BayesianLogisticRegression(basis=RBF(width=width),
         tune="evidence")``. All must be models of the same labels and the same rows.
     X : array-like or data frame
         The rows.
     y : array-like
         Their labels.
     bounds : (low, high), optional
-        Search between two numbers: a few values from end to end, then parabolas about the best.
+        Search between two numbers: a coarse grid, then parabolas about the best.
     values : iterable, optional
-        Or try each of these: degrees of a polynomial, bases, likelihoods.
+        Alternatively, try each of these: degrees of a polynomial, bases, likelihoods.
     log : bool, default True
         Whether to search between the bounds on a logarithmic scale.
     sample_weight : array-like of shape (N,), optional
-        How often each row counts.
+        Weight of each row.
 
     Returns
     -------
@@ -86,7 +125,7 @@ def tune_model(
     Raises
     ------
     TypeError
-        Where ``make_model`` returns something else than a `BayesianLogisticRegression`.
+        If ``make_model`` does not return a `BayesianLogisticRegression`.
     ValueError
         Unless exactly one of ``bounds`` and ``values`` is given.
 
@@ -105,36 +144,144 @@ def tune_model(
     if (bounds is None) == (values is None):
         raise ValueError("tune_model needs either bounds=(low, high) or values=[...], and not both.")
 
-    def judge(value: Any, _: Judged | None) -> Judged:
-        return _judged(_checked(make_model(value)), X, y, sample_weight)
+    def evaluate(value: Any, _: WithEvidence | None) -> WithEvidence:
+        model = make_model(value)
+        if not isinstance(model, BayesianLogisticRegression):
+            raise TypeError(
+                f"tune_model: make_model returned {model!r}; it must return an unfitted BayesianLogisticRegression."
+            )
+        model._check_arguments()
+        objective = model._pose(model._open_training(X, y, sample_weight, soft=True), model._prior())
+        if model.tune is None:
+            return FitLaplace(model.tol).fit(objective, None)
+        return profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL)
 
-    found: OuterTuned[Judged] = (
-        tune_choice(judge, values) if values is not None else tune_outer(judge, *_pair(bounds), log=log, tol=TOL)
-    )
+    if values is not None:
+        found = tune_choice(evaluate, values)
+    else:
+        try:
+            low, high = map(float, bounds)  # type: ignore[arg-type]  # checked by the attempt
+        except (TypeError, ValueError):
+            raise ValueError(f"tune_model(bounds={bounds!r}) must be two numbers (low, high).") from None
+        found = tune_outer(evaluate, low, high, log=log, tol=GAIN_TOL)
     model = make_model(found.value).fit(X, y, sample_weight)
     return TunedModel(model, found.value, found.tried, found.at_boundary)
 
 
-def _judged(model: BayesianLogisticRegression, X: Any, y: Any, sample_weight: Any) -> Judged:
-    """The evidence of a model that nobody may ever ask for anything else."""
-    model._check_arguments()
-    objective = model._pose(model._open_training(X, y, sample_weight, soft=True), model._prior())
-    if model.tune is None:
-        return FitLaplace(model.tol).fit(objective, None)
-    return profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL)
+def tune_choice(fit: Callable[[Any, Result | None], Result], values: Iterable[Any]) -> OuterTuned[Result]:
+    """Return the value of highest evidence; each is fitted.
+
+    ``fit`` gets a value and the fit of the previous value. The last value counts as a boundary: more might be better.
+    """
+    fits: list[tuple[Any, Result]] = []
+    for value in values:
+        fits.append((value, fit(value, fits[-1][1] if fits else None)))
+    if not fits:
+        raise ValueError("tune_choice(values=[]): give at least one value.")
+    best = max(range(len(fits)), key=lambda i: fits[i][1].log_evidence)
+    tried = tuple(Trial(value, result.log_evidence) for value, result in fits)
+    return OuterTuned(*fits[best], tried, best == len(fits) - 1 > 0)
 
 
-def _checked(model: Any) -> BayesianLogisticRegression:
-    if not isinstance(model, BayesianLogisticRegression):
-        raise TypeError(
-            f"tune_model: make_model returned {model!r}; it must return a BayesianLogisticRegression, not fitted."
-        )
-    return model
+def tune_outer(
+    fit: Callable[[float, Result | None], Result],
+    low: float,
+    high: float,
+    *,
+    log: bool = True,
+    coarse: int = 4,
+    tol: float = 0.01,
+    max_fits: int = 20,
+) -> OuterTuned[Result]:
+    """Maximise the evidence over one number between bounds.
+
+    Parameters
+    ----------
+    fit : callable
+        Returns a fit, anything with ``log_evidence``, for x and the fit at the nearest x so far (None at first).
+    low, high : float
+        The bounds.
+    log : bool
+        Whether to search in ln x.
+    coarse : int
+        Points of the coarse grid, at least 3.
+    tol : float
+        Gain in nats that is not worth a fit.
+    max_fits : int
+        Largest number of fits.
+
+    Examples
+    --------
+    >>> from collections import namedtuple
+    >>> Fit = namedtuple("Fit", "log_evidence")
+    >>> best = tune_outer(lambda x, near: Fit(-(x - 2.0) ** 2), 0.1, 100.0, tol=1e-4)
+    >>> round(best.value, 1), best.at_boundary
+    (2.0, False)
+    """
+    check_count("tune_outer", "coarse", coarse, least=3)
+    if not low < high or (log and not low > 0):
+        raise ValueError(f"tune_outer(low={low!r}, high={high!r}): need low < high, and 0 < low with log=True.")
+    there, back = (np.log, np.exp) if log else (float, float)
+    fits: dict[float, Result] = {}
+
+    def visit(u: float) -> None:
+        near = min(fits, key=lambda v: abs(v - u), default=None)
+        fits[u] = fit(float(back(u)), None if near is None else fits[near])
+
+    ends = float(there(low)), float(there(high))
+    step = (ends[1] - ends[0]) / coarse
+    for i in range(coarse):
+        visit(ends[0] + (i + 0.5) * step)
+    while len(fits) < max_fits:
+        known = {v: result.log_evidence for v, result in fits.items()}
+        u = _next_point(known, ends, tol if len(fits) >= coarse + MIN_REFINEMENTS else 0.0)
+        if u is None:
+            break
+        visit(u)
+    best = max(fits, key=lambda v: fits[v].log_evidence)
+    tried = tuple(Trial(float(back(v)), result.log_evidence) for v, result in fits.items())
+    return OuterTuned(float(back(best)), fits[best], tried, best in ends)
 
 
-def _pair(bounds: Any) -> tuple[float, float]:
-    try:
-        low, high = bounds
-        return float(low), float(high)
-    except (TypeError, ValueError):
-        raise ValueError(f"tune_model(bounds={bounds!r}) must be two numbers (low, high).") from None
+def _next_point(known: dict[float, float], ends: tuple[float, float], tol: float) -> float | None:
+    """The next point, or None if no gain of ``tol`` is expected."""
+    order = sorted(known)
+    i = max(range(len(order)), key=lambda j: known[order[j]])
+    closed = CLOSED_BRACKET * (ends[1] - ends[0])
+    if 0 < i < len(order) - 1:
+        beyond = [order[j] for j in (i - 2, i + 2) if 0 <= j < len(order)]
+        witness = min(beyond, key=lambda u: abs(u - order[i]), default=None)
+        a, b, c = ((u, known[u]) for u in order[i - 1 : i + 2])
+        return _refine(a, b, c, None if witness is None else (witness, known[witness]), tol=tol, closed=closed)
+    end, neighbour = (ends[0], order[1]) if i == 0 else (ends[1], order[-2])
+    if order[i] != end:
+        return end
+    return None if abs(neighbour - end) < closed else 0.5 * (end + neighbour)
+
+
+def _refine(a: Known, b: Known, c: Known, witness: Known | None, *, tol: float, closed: float) -> float | None:
+    """The top of the parabola through three points, b the highest; a point in the longer side if it is much longer.
+
+    A profile that is steep on one side only may put the top of the parabola on b by chance. So before the search ends,
+    the cubic through a fourth point, the ``witness``, must promise nothing either.
+    """
+    left, right = b[0] - a[0], c[0] - b[0]
+    if left + right < 2 * closed:
+        return None
+    if max(left, right) > MAX_ASYMMETRY * min(left, right):  # a parabola through such points is unreliable
+        return b[0] + GOLDEN_SECTION * right if right > left else b[0] - GOLDEN_SECTION * left
+    falls = (b[1] - a[1]) / left, (b[1] - c[1]) / right
+    bend = sum(falls) / (left + right)
+    slope = falls[0] - bend * left  # f(b + s) = f(b) + slope s - bend s²
+    low, high = (MIN_SIDE - 1) * left, (1 - MIN_SIDE) * right
+    if bend <= 0:
+        return None
+    top = float(np.clip(0.5 * slope / bend, low, high))
+    if slope * slope >= 4 * bend * tol and abs(top) >= closed:  # else the top is at b, which is known
+        return b[0] + top
+    if witness is None:
+        return None
+    s, w = np.linspace(low, high, N_CUBIC_POINTS), witness[0] - b[0]
+    third = (witness[1] - b[1] - slope * w + bend * w * w) / ((w + left) * w * (w - right))
+    rise = slope * s - bend * s * s + third * (s + left) * s * (s - right)
+    return float(b[0] + s[rise.argmax()]) if rise.max() > tol else None

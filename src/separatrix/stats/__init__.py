@@ -23,6 +23,7 @@ from separatrix.stats.objective import (
     ValueGradHess,
     largest_share,
     least_lead,
+    log_det_slope,
     value_grad,
     value_grad_hess,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "label_weights",
     "largest_share",
     "least_lead",
+    "log_det_slope",
     "nonfinite",
     "representative_sample",
     "require_finite",

@@ -107,6 +107,30 @@ class Design:
         """φ̃ of some rows, (n, P), dense."""
         return self._scaled(to_dense(X), np.ones(X.shape[0]), None, np.empty((X.shape[0], self.width)))
 
+    def row_variance(self, X: Rows, R: Float) -> Float:
+        """|R'φ̃_n|² of each row, (n,): the variance of its activation if R R' is the covariance of θ."""
+        if isinstance(X, DeviceRows):
+            top = R[: len(self.origin)]
+            return X.row_squares(top, (R[-1] if self.bias else 0.0) - self.origin @ top)
+        Z = self.regressors(X) @ R
+        return np.asarray(np.einsum("ni,ni->n", Z, Z))
+
+    def squares_dot(self, X: Rows, V: Float) -> Float:
+        """Σ_p v_kp φ̃_np² of each row, (n, C), for V (C, P). Sparse rows stay sparse."""
+        if not is_sparse(X):
+            return np.asarray(self.regressors(X) ** 2 @ V.T)
+        c, W = self.origin, V[:, : len(self.origin)]
+        constant = W @ c**2 + (V[:, -1] if self.bias else 0.0)
+        return np.asarray(X.multiply(X) @ W.T - X @ (2 * c * W).T + constant)
+
+    def collect_squares(self, X: Rows, weight: Array) -> Float:
+        """Σ_n weight_nk φ̃_np², (C, P), for weights (n, C). Sparse rows stay sparse."""
+        if not is_sparse(X):
+            return np.asarray(weight.T @ self.regressors(X) ** 2)
+        c, total = self.origin, weight.sum(axis=0)[:, None]
+        squares = (X.multiply(X).T @ weight).T - 2 * c * (X.T @ weight).T + total * c**2
+        return np.column_stack([squares, total]) if self.bias else np.asarray(squares)
+
     def in_user_units(self, theta: Float) -> tuple[Float, Float]:
         """Weights and bias of a(x) = coef x + intercept."""
         coef = theta[:, : len(self.origin)]

@@ -24,6 +24,8 @@ from separatrix.rows import CHUNK, Block, DeviceRows
 from separatrix.stats.design import Design
 from separatrix.stats.device import DERIVATIVES, gram_with_bias, has_kernels
 
+MAX_SPREAD_NUMBERS = 2_000_000  # held at once for the spread of the activations of several outputs
+
 
 @dataclass(frozen=True, slots=True)
 class Grad:
@@ -133,6 +135,39 @@ def least_lead(block: Block, theta: Float, design: Design) -> Largest:
     own = np.take_along_axis(A, rows.codes[:, None], axis=1)[:, 0]
     np.put_along_axis(A, rows.codes[:, None], -np.inf, axis=1)
     return Largest(float((A.max(axis=1) - own).max(initial=-np.inf)))
+
+
+@device_aware
+def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, design: Design) -> Grad:
+    """∂ ln |A|/∂θ of the Hessian A of -ln p, (C, P), on one block; ``root`` is R with A⁻¹ = R R'.
+
+    Σ_n weight_n ∂ tr(V_n C_n)/∂a ⊗ φ̃_n, with V_n = cov a_n under A⁻¹ and C_n = -∂² ln p/∂a∂a': one row is a third
+    derivative of ln p times a variance.
+    """
+    a, t, C = design.activate(block, theta), block.targets, len(theta)
+    if C == 1:
+        change = likelihood.skew(a, t) * design.row_variance(block.X, root)
+        return Grad(design.collect(block, _weighted(change, block.weight)))
+    P, change = design.width, np.empty_like(a)
+    step = max(1, MAX_SPREAD_NUMBERS // (C * len(root)))
+    for start in range(0, len(a), step):
+        rows = slice(start, start + step)
+        Phi = design.regressors(block.X[rows])
+        spread = np.zeros((len(Phi), C, len(root)))
+        for k in range(C):  # R is upper triangular: class k does not depend on the columns of the classes before it
+            spread[:, k, k * P :] = Phi @ root[k * P : (k + 1) * P, k * P :]
+        V = np.matmul(spread, spread.transpose(0, 2, 1))
+        curvature = likelihood.derivatives(a[rows], t[rows]).curvature
+        change[rows] = _categorical_change(curvature.p, V)
+        if curvature.q is not None:
+            change[rows] -= _categorical_change(curvature.q, V)
+    return Grad(design.collect(block, _weighted(change, block.weight)))
+
+
+def _categorical_change(p: Array, V: Float) -> Float:
+    """∂/∂a of tr V (diag p - p p') with ∂p/∂a = diag p - p p': for h = diag V - 2 V p, it is p (h - p'h)."""
+    h = np.diagonal(V, axis1=1, axis2=2) - 2 * np.matmul(V, p[:, :, None])[:, :, 0]
+    return np.asarray(p * (h - np.einsum("nk,nk->n", p, h)[:, None]))
 
 
 def _weighted(values: Any, weight: Any) -> Any:

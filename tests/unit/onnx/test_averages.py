@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import special
 
+from separatrix.bayesian.logistic_normal import soften as exact_soften
 from separatrix.bayesian.predictive import logit_normal
-from separatrix.bayesian.predictive.logistic_normal import soften as exact_soften
 from separatrix.onnx.averages import logistic_mean, mixture, normal_cdf, soften
 
 A = np.linspace(-60.0, 60.0, 4001)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from separatrix.bayesian.predictive import softmax as library
+from separatrix.bayesian import predictive as library
 from separatrix.onnx.softmax import softmax_normal, softmax_probit_rule
 
 

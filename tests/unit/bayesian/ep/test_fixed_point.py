@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
-from separatrix.bayesian.ep.fixed_point import expectation_propagation
-from separatrix.bayesian.ep.tilted import tilted
+from separatrix.bayesian.ep import expectation_propagation, tilted
 from separatrix.likelihoods import Logit, Softmax
 
 

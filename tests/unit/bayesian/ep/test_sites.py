@@ -7,9 +7,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from exact import LIKELIHOODS, at_the_mode, posed, two_weights
-from separatrix.bayesian.ep.fixed_point import expectation_propagation
-from separatrix.bayesian.ep.sites import Sites, cavities, first_sites, mixed, posterior_of, sweep
-from separatrix.bayesian.ep.tilted import tilted
+from separatrix.bayesian.ep import (
+    Sites,
+    cavities,
+    expectation_propagation,
+    first_sites,
+    mixed,
+    posterior_of,
+    sweep,
+    tilted,
+)
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)

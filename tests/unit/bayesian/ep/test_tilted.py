@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from separatrix.bayesian.ep.tilted import Tilted, sigmoid_derivatives, tilted
+from separatrix.bayesian.ep import Tilted, sigmoid_derivatives, tilted
 from separatrix.bayesian.predictive import logit_normal_log_odds
 from separatrix.likelihoods import LabelNoise, Logit, Probit
 

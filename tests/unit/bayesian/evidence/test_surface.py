@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 
 from problems import blobs
 from separatrix.basis import RBF, Polynomial, fit_basis
-from separatrix.bayesian.evidence.fitter import FitLaplace
-from separatrix.bayesian.evidence.surface import evidence_surface
+from separatrix.bayesian.evidence import FitLaplace
+from separatrix.bayesian.surface import evidence_surface
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Softmax
 from separatrix.priors import Gaussian

@@ -7,10 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from problems import blobs
-from separatrix.bayesian.evidence.fitter import FitLaplace
-from separatrix.bayesian.evidence.gradient import laplace_slope
-from separatrix.bayesian.evidence.hyper import hyper
-from separatrix.bayesian.evidence.surrogate import Parabola, Surrogate
+from separatrix.bayesian.evidence import FitLaplace, prior_scales, laplace_slope
+from separatrix.bayesian.tuning import Parabola, Surrogate
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
@@ -41,7 +39,7 @@ def test_evidence_of_a_parabola_is_a_gaussian_integral(n_classes):
     objective = posed(n_classes)
     found = FitLaplace(1e-11).fit(objective, None)
     parabola = Parabola.of(found, objective.prior)
-    over = hyper(objective, "columns")
+    over = prior_scales(objective, "columns")
     prior = over.prior(np.array([0.5, -1.0, 0.2, 0.0]))
     H, Lambda, d = parabola.curvature, prior.matrix(), (found.mean - prior.mean).ravel()
     g = objective.prior.matrix() @ d
@@ -54,7 +52,7 @@ def test_evidence_of_a_parabola_is_a_gaussian_integral(n_classes):
 @pytest.mark.parametrize("groups", [None, "columns"])
 def test_a_surrogate_has_the_value_and_the_gradients_it_was_told(groups):
     objective = posed(n=60)
-    over = hyper(objective, groups)
+    over = prior_scales(objective, groups)
 
     def at(eta):
         here = replace(objective, prior=over.prior(eta))
@@ -76,7 +74,7 @@ def test_a_surrogate_has_the_value_and_the_gradients_it_was_told(groups):
 @pytest.mark.parametrize("groups", [None, ["a", "a", "b", "b"]])
 def test_the_maximum_is_where_a_fine_grid_has_it(groups):
     objective = posed(scale=3.0)
-    over = hyper(objective, groups)
+    over = prior_scales(objective, groups)
     found = FitLaplace(1e-11).fit(objective, None)
     eta = np.zeros(over.size)
     surrogate = Surrogate(over, eta, found, over.gradient(eta, laplace_slope(objective, found)))
@@ -93,5 +91,5 @@ def test_where_the_parabola_has_no_posterior_the_surrogate_is_hopeless():
     objective = posed()
     found = FitLaplace().fit(objective, None)
     saddle = Parabola(found.mean, -np.eye(5), objective.prior, 0.0)
-    weak = hyper(objective).prior(np.array([50.0]))
+    weak = prior_scales(objective).prior(np.array([50.0]))
     assert saddle.under(weak).log_evidence == -np.inf

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, special, stats
 
-from separatrix.bayesian.laplace.density import laplace_approximation
+from separatrix.bayesian.laplace import laplace_approximation
 
 
 def gaussian(rng, D, spread=1.0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.bayesian.laplace.differences import Surface
+from separatrix.bayesian.laplace import Surface
 
 
 def f(x):

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, special, stats
 
-from separatrix.bayesian.posterior.approximation import Activations
-from separatrix.bayesian.predictive.integral import RULES, class_probabilities, probabilities_and_errors
+from separatrix.bayesian.posterior import Activations
+from separatrix.bayesian.predictive import RULES, class_probabilities, probabilities_and_errors
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
 
 MEAN = np.array([-3.0, -0.4, 0.0, 1.0, 6.0])

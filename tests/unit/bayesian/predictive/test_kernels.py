@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.bayesian.predictive._kernels import look_up
+from separatrix.bayesian._kernels import look_up
 
 POWERS = [(i, j) for i in range(6, -1, -1) for j in range(7 - i)]
 

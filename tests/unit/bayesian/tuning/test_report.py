@@ -2,7 +2,7 @@
 
 import pytest
 
-from separatrix.bayesian.tuning.report import Boundary, Limit, TuningStatus
+from separatrix.bayesian.tuning import Boundary, Limit, TuningStatus
 
 
 @pytest.mark.parametrize("limit", Limit)

@@ -5,10 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from problems import blobs
-from separatrix.bayesian.evidence.fitter import FitLaplace
-from separatrix.bayesian.evidence.hyper import hyper
-from separatrix.bayesian.tuning.report import TuningStatus
-from separatrix.bayesian.tuning.search import Search
+from separatrix.bayesian.evidence import FitLaplace, prior_scales
+from separatrix.bayesian.tuning import Search, TuningStatus
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit
 from separatrix.priors import Gaussian
@@ -23,7 +21,7 @@ def posed(scale=1.0, likelihood=None):
 
 
 def search(objective, groups=None, fitter=None, tol=1e-6):
-    over = hyper(objective, groups)
+    over = prior_scales(objective, groups)
     return Search(objective, over, fitter or FitLaplace(1e-10), bounds=over.bounds(objective), tol=tol)
 
 

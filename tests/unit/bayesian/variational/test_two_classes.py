@@ -5,10 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize
 
-import separatrix.bayesian.variational.two_classes as module
+import separatrix.bayesian.variational as module
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
-from separatrix.bayesian.variational.ascent import Bound
-from separatrix.bayesian.variational.two_classes import variational
+from separatrix.bayesian.variational import Bound, variational
 from separatrix.likelihoods import Softmax
 from separatrix.solvers.factor import factorise
 

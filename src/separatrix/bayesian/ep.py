@@ -1,0 +1,644 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Expectation propagation: a posterior as the prior times one Gaussian factor for each row.         PRML §10.7
+
+    q(θ) ∝ p(θ) Π_n s_n(a_n)^weight_n,       s_n(a) = exp(ν_n a - ½ τ_n a²),       a_n = θ φ̃_n + offset_n
+
+Laplace takes the slope and curvature of each ln p(t_n | a_n) at the mode. If a column is rarely non-zero or the classes
+nearly separate, the posterior is skewed and its mass lies elsewhere. Expectation propagation chooses τ_n and ν_n, the
+*sites*, so that q has the mean and the variance of a_n that the likelihood of row n gives together with the other
+factors. The precision and the shift of q are sums over rows, and linear in the sites:
+
+    A = Λ + Σ_n weight_n τ_n φ̃_n φ̃_n',       A mean = Λ m0 + Σ_n weight_n (ν_n - τ_n offset_n) φ̃_n
+
+The factor of a row is removed from q, which leaves its *cavity*; the likelihood takes its place; and the site becomes
+the one that reproduces the moments of a_n under this *tilted* density. A row of weight k is k equal sites, of which one
+is removed; a row of weight w < 1 is one site of p^w. All rows at once, in one pass: a *sweep*, which costs two Newton
+steps.
+
+Far from the fixed point sweeps are damped. Near it, where the map is nearly linear, the next sites are a combination of
+the last few results, the one with the smallest residual in the linear approximation (Anderson 1965). Sites, precision
+and shift are linear in that combination, so it costs no pass. A combination that increases the residual is undone.
+
+At the fixed point
+
+    ln p(D) ≈ ln ∫ p(θ) Π_n s_n^weight_n dθ + Σ_n weight_n (ln Z_n - ln ∫ cavity_n s_n da)
+
+Its means are accurate. Its variances and its evidence miss the joint effect of the skewness of several rows, which
+`correct` adds. For two classes, one activation per row. It is the best of the Gaussians for a skewed posterior, and
+its evidence can be tuned.
+
+Minka (2001); Rasmussen & Williams (2006), §3.6, with a linear model for the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, special
+
+from separatrix._arguments import check_count, check_positive
+from separatrix._array import Array, Codes, Float
+from separatrix._special import LOG_SQRT_2PI
+from separatrix._threads import single_thread_blas
+from separatrix.bayesian.logistic_normal import sigmoid_derivatives
+from separatrix.bayesian.posterior import Approximation
+from separatrix.likelihoods import LabelNoise, Likelihood, Logit, Probit
+from separatrix.rows import Block
+from separatrix.solvers import Factor, Posterior, factorise
+
+# The fixed point
+N_MIXED = 5  # results that are combined
+NEAR_IN_STD = 0.5  # change of the mean by a sweep, below which results are combined
+MAX_GROWTH = 2.0  # of that change near the fixed point
+FIRST_STEP, MIN_STEP = 0.8, 1 / 64  # fractions of a full update
+STEP_SHRINK, STEP_GROWTH = 0.6, 1.1  # factors of that fraction if sweeps oscillate and if they settle
+MIN_CAVITY = 1e-10  # fraction of a row's precision that must remain; with less its site is kept
+
+# Tilted moments by quadrature
+N_TILTED_NODES = 40
+N_TILTED_ROUNDS = 6  # of locating the tilted density, each from the moments of the round before
+
+# The correction for third cumulants
+MAX_CUMULANT_FLOPS = 2e10  # one or two seconds
+MAX_CUMULANT_NUMBERS = 2.5e7  # that may be held at once
+MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance beyond which its series is useless
+
+
+def expectation_propagation(
+    objective: Posterior, start: Approximation, *, tol: float = 1e-3, max_sweeps: int = 100, corrected: bool = True
+) -> Approximation:
+    """Return the fixed point of expectation propagation, for a likelihood of one activation.
+
+    Parameters
+    ----------
+    objective : Posterior
+        Rows, likelihood and prior.
+    start : Approximation
+        Only its mean is used; `laplace` is the best start.
+    tol : float, default 1e-3
+        Largest change in the last sweep: of the mean in posterior standard deviations, of the precision relatively.
+    max_sweeps : int, default 100
+        Sweeps after which the result is returned with ``is_converged`` false.
+    corrected : bool, default True
+        Whether variances and evidence are corrected for third cumulants, if that is affordable.
+
+    Returns
+    -------
+    Approximation
+        Named "ep". ``steps`` is the number of sweeps.
+
+    Examples
+    --------
+    Three rows of one class: only the prior bounds the weight, and the mean is far from the mode.
+
+    >>> from separatrix.bayesian.posterior import laplace
+    >>> from separatrix.rows import as_source
+    >>> from separatrix.likelihoods import Logit
+    >>> from separatrix.priors import Gaussian
+    >>> from separatrix.solvers import Newton, pose
+    >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([1, 1, 1]))
+    >>> objective = pose(source, Logit(), Gaussian(scale=2.0), fit_intercept=False)
+    >>> mode = laplace(objective, Newton().minimise(objective, np.zeros((1, 1))).value)
+    >>> found = expectation_propagation(objective, mode)
+    >>> mode.mean.round(2), found.mean.round(2), found.std.round(2), found.is_converged
+    (array([[1.41]]), array([[1.98]]), array([[1.23]]), True)
+    """
+    check_positive("expectation_propagation", "tol", tol)
+    check_count("expectation_propagation", "max_sweeps", max_sweeps)
+    if objective.shape[0] != 1:
+        raise ValueError(
+            f"expectation_propagation needs one activation per row, and {objective.likelihood} has "
+            f'{objective.shape[0]}; use "laplace" or "importance".'
+        )
+    sites = first_sites(objective, start.mean[0])
+    q = posterior_of(sites, objective)
+    if q is None:  # the mean is no mode of a likelihood that is not log-concave: start at the prior
+        sites = mixed([sites], np.zeros(1))
+        q = posterior_of(sites, objective)
+    if q is None:
+        raise ValueError("expectation_propagation: there is no proper Gaussian to start from; fit the mode first.")
+    run = _Run(objective, (_Iterate(sites, q, sweep(objective, sites, q)),))
+    while not run.is_converged(tol) and run.sweeps < max_sweeps:
+        moved = run.step()
+        if moved is None:
+            break
+        run = moved
+    q, result, prior = run.here.q, run.here.result, objective.prior
+    mean, is_converged = q.mean[None, :], run.is_converged(tol)
+    occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
+    log_evidence = result.log_ratio + occam
+    found = Approximation(
+        mean, q.factor, result.log_likelihood, log_evidence, "ep", run.sweeps, is_converged=is_converged
+    )
+    return correct(objective, found, run.here.sites, q) if corrected and is_converged else found
+
+
+# -- the iteration -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Iterate:
+    """Sites, their posterior q, and the result of a sweep from them."""
+
+    sites: Sites
+    q: Normal
+    result: Sweep
+
+    @cached_property
+    def update(self) -> Sites:
+        """Sites after the sweep."""
+        return self.result.sites
+
+    @cached_property
+    def distance(self) -> float:
+        """Size of the update in units of q: of the mean in standard deviations, of the precision relatively."""
+        root = self.q.factor.root
+        change = self.update.precision - self.sites.precision
+        pull = self.update.shift - self.sites.shift - change @ self.q.mean
+        return float(max(np.linalg.norm(root.T @ pull), np.linalg.norm(root.T @ change @ root)))
+
+    def damped(self, fraction: float) -> Sites:
+        """Sites a fraction of the way to their update."""
+        return mixed([self.sites, self.update], np.array([1 - fraction, fraction]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """The last few iterates, the latest last, and the fraction of an update that a step takes."""
+
+    objective: Posterior
+    past: tuple[_Iterate, ...]
+    fraction: float = FIRST_STEP
+    sweeps: int = 1
+
+    @property
+    def here(self) -> _Iterate:
+        """The latest iterate."""
+        return self.past[-1]
+
+    def is_converged(self, tol: float) -> bool:
+        """Whether a sweep over all rows no longer changes q."""
+        return self.here.result.skipped == 0 and self.here.distance <= tol
+
+    def step(self) -> _Run | None:
+        """Return the run after one more sweep, or None if no step gives a posterior or every row was skipped."""
+        if self.here.distance == 0:
+            return None
+        near = self.here.distance < NEAR_IN_STD
+        trial = _combined(self.past) if near and len(self.past) > 1 else self.here.damped(self.fraction)
+        q, fraction = posterior_of(trial, self.objective), self.fraction
+        while q is None:
+            fraction *= STEP_SHRINK
+            if fraction < MIN_STEP:
+                return None
+            trial = self.here.damped(fraction)
+            q = posterior_of(trial, self.objective)
+        there = _Iterate(trial, q, sweep(self.objective, trial, q))
+        moved = replace(self, sweeps=self.sweeps + 1)
+        growth = there.distance / self.here.distance
+        if near and growth > MAX_GROWTH and fraction > MIN_STEP:
+            return replace(moved, past=self.past[-1:], fraction=fraction * STEP_SHRINK)
+        fraction = min(fraction * STEP_GROWTH, FIRST_STEP) if growth < 1 else max(fraction * STEP_SHRINK, MIN_STEP)
+        return replace(moved, past=(*self.past, there)[-N_MIXED - 1 :], fraction=fraction)
+
+
+def _combined(past: tuple[_Iterate, ...]) -> Sites:
+    """A damped step from the affine combination of iterates, Σ_i c_i = 1, with the smallest linearised residual."""
+    residuals = np.stack([np.concatenate([p.update.tau - p.sites.tau, p.update.nu - p.sites.nu]) for p in past], axis=1)
+    # A residual counts relative to its site or to a typical one, and a row of weight k as k rows.
+    last, tiny = past[-1].update, np.finfo(float).tiny
+    total = last.weight.sum() + tiny
+    sizes = [np.abs(part) + last.weight @ np.abs(part) / total + tiny for part in (last.tau, last.nu)]
+    residuals *= np.concatenate([np.sqrt(last.weight) / size for size in sizes])[:, None]
+    with single_thread_blas():
+        change = linalg.lstsq(np.diff(residuals, axis=1), residuals[:, -1], cond=1e-7)[0]
+    c = np.zeros(len(past))
+    c[-1] = 1.0
+    c[1:] -= change
+    c[:-1] += change
+    points = [p.sites for p in past] + [p.update for p in past]
+    return mixed(points, np.concatenate([(1 - FIRST_STEP) * c, FIRST_STEP * c]))
+
+
+# -- sites and sweeps --------------------------------------------------------------------------------------------
+
+
+class Normal(NamedTuple):
+    """N(θ | mean, A⁻¹): mean (P,) and A factorised."""
+
+    mean: Float
+    factor: Factor
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sites:
+    """τ and ν (N,), their sums in the precision (P, P) and the shift (P,), and the weights of the rows (N,)."""
+
+    tau: Float
+    nu: Float
+    precision: Float
+    shift: Float
+    weight: Float
+
+
+def mixed(points: Sequence[Sites], coefficients: Float) -> Sites:
+    """Return Σ_i c_i point_i, for the sites and for their sums, which are linear in the sites."""
+
+    def total(parts: list[Float]) -> Float:
+        return np.asarray(sum(c * part for c, part in zip(coefficients, parts, strict=True)))
+
+    return Sites(
+        total([point.tau for point in points]),
+        total([point.nu for point in points]),
+        total([point.precision for point in points]),
+        total([point.shift for point in points]),
+        points[0].weight,
+    )
+
+
+def posterior_of(sites: Sites, objective: Posterior) -> Normal | None:
+    """Return q, or None if the precision is not positive definite."""
+    prior = objective.prior
+    A = prior.add_to(sites.precision.copy())
+    if not (np.diag(A) > 0).all():
+        return None
+    factor = factorise(A, 1, prior.free)
+    if factor.singular is not None:
+        return None
+    return Normal(factor.solve(prior.dot(prior.mean)[0] + sites.shift), factor)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sweep:
+    """Result of one pass: new sites of rows in any order, their sums, and the quality of q with the old sites.
+
+    ``log_likelihood`` is ln p(D | mean); ``log_ratio`` the part of ln p(D) that is a sum over rows; ``skipped`` the
+    number of rows whose cavity is not a density, so that their sites stay.
+    """
+
+    row: Codes
+    tau: Float
+    nu: Float
+    weight: Float
+    precision: Float
+    shift: Float
+    log_likelihood: float = 0.0
+    log_ratio: float = 0.0
+    skipped: int = 0
+
+    def __add__(self, other: Sweep) -> Sweep:
+        return Sweep(
+            np.concatenate([self.row, other.row]),
+            np.concatenate([self.tau, other.tau]),
+            np.concatenate([self.nu, other.nu]),
+            np.concatenate([self.weight, other.weight]),
+            self.precision + other.precision,
+            self.shift + other.shift,
+            self.log_likelihood + other.log_likelihood,
+            self.log_ratio + other.log_ratio,
+            self.skipped + other.skipped,
+        )
+
+    @property
+    def sites(self) -> Sites:
+        """The new sites, in the order of the rows."""
+        order = np.argsort(self.row, kind="stable")
+        return Sites(self.tau[order], self.nu[order], self.precision, self.shift, self.weight[order])
+
+
+class Cavities(NamedTuple):
+    """Mean and variance of each row's activation, under q and without the row's own site; each (n,)."""
+
+    mu: Float
+    var: Float
+    mu_out: Float
+    var_out: Float
+    left: Float  # var / var_out, and defined if both are zero: a row of zeros without a bias
+    power: Float  # of the likelihood that replaces the removed site
+    is_density: Array  # if False, mu_out and var_out are those of q
+
+
+def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cavities:
+    """Return the cavity of every row of a block."""
+    tau, nu = sites.tau[_span(block)], sites.nu[_span(block)]
+    mu = objective.design.activate(block, q.mean[None, :])
+    var = objective.design.row_variance(block.X, q.factor.root)
+    power = np.ones(len(block)) if block.weight is None else np.where(block.weight > 0, np.minimum(block.weight, 1), 1)
+    left = 1.0 - power * tau * var  # fraction of the precision that remains
+    is_density = left > MIN_CAVITY
+    left = np.where(is_density, left, 1.0)
+    mu_out = np.where(is_density, mu - power * var * (nu - tau * mu) / left, mu)
+    return Cavities(mu, var, mu_out, var / left, left, power, is_density)
+
+
+def sweep(objective: Posterior, sites: Sites, q: Normal) -> Sweep:
+    """Update every site, given the others as they are: one pass."""
+    return objective.source.reduce(partial(_sweep, sites=sites, q=q, objective=objective))
+
+
+def _sweep(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
+    out = cavities(block, sites, q, objective)
+    found = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power)
+    left = 1.0 - out.var_out * found.curvature  # variance of the tilted density relative to the cavity
+    is_valid = out.is_density & (left > 0)
+    left = np.where(is_valid, left, 1.0)
+    tau = np.where(is_valid, found.curvature / left / out.power, sites.tau[_span(block)])
+    slope = found.slope + found.curvature * out.mu_out
+    nu = np.where(is_valid, slope / left / out.power, sites.nu[_span(block)])
+    log_p = objective.likelihood.derivatives(out.mu, block.codes).log_p
+    # ln s_n(mu) + (ln Z_n - ln ∫ cavity s_n)/power, in which s_n(mu) cancels: cavity s_n is q times that integral.
+    moved = (out.mu - out.mu_out) ** 2
+    away = np.divide(moved, out.var_out, out=np.zeros_like(moved), where=out.var_out > 0)
+    log_ratio = (found.log_z - 0.5 * np.log(out.left) + 0.5 * away) / out.power
+    updated = _with_sums(block, tau, nu, objective)
+    return replace(
+        updated,
+        log_likelihood=float(updated.weight @ log_p),
+        log_ratio=float(updated.weight @ log_ratio),
+        skipped=int(((~is_valid) & (updated.weight > 0)).sum()),
+    )
+
+
+def first_sites(objective: Posterior, mean: Float) -> Sites:
+    """Return sites that make q the Laplace approximation if the mean (P,) is the mode: τ the curvature."""
+    return objective.source.reduce(partial(_first_sites, mean=mean, objective=objective)).sites
+
+
+def _first_sites(block: Block, mean: Float, objective: Posterior) -> Sweep:
+    a = objective.design.activate(block, mean[None, :])
+    _, slope, tau = objective.likelihood.derivatives(a, block.codes)
+    return _with_sums(block, tau, slope + tau * a, objective)
+
+
+def _with_sums(block: Block, tau: Float, nu: Float, objective: Posterior) -> Sweep:
+    """Sites with Σ weight τ φ̃ φ̃' and Σ weight (ν - τ offset) φ̃."""
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    pull = nu if block.offset is None else nu - tau * block.offset
+    precision = objective.design.gram(block, weight * tau)
+    shift = objective.design.collect(block, weight * pull)[0]
+    return Sweep(np.asarray(block.row), tau, nu, weight, precision, shift)
+
+
+def _span(block: Block) -> slice | Codes:
+    """Index of the rows of a block in an array of all rows."""
+    return slice(block.row.start, block.row.stop) if isinstance(block.row, range) else block.row
+
+
+# -- the tilted density of one row -------------------------------------------------------------------------------
+
+
+class Tilted(NamedTuple):
+    """ln Z, its slope, and minus its second and third derivatives in the mean of the Gaussian; each (n,)."""
+
+    log_z: Float
+    slope: Float
+    curvature: Float
+    skew: Float
+
+
+def tilted(likelihood: Likelihood, mu: Float, var: Float, t: Array, *, power: Float | None = None) -> Tilted:
+    """Return ln Z = ln ∫ p(t | a)^power N(a | mu, var) da and its derivatives in mu, for each row.
+
+    The derivatives of ln Z are the cumulants of the tilted density p̂(a) = p(t | a) N(a | mu, v) / Z, because the
+    Gaussian is an exponential family in mu/v:
+
+        mean  mu + v (ln Z)',       variance  v + v² (ln Z)'',       third cumulant  v³ (ln Z)'''
+
+    So ln Z is a log likelihood of mu, with slope, curvature and skew signed as in `likelihoods`.
+
+        probit        Z = Φ(mu / √(1 + v)), the probit likelihood in other units                        PRML (4.152)
+        logit         the alternating sums of `logistic_normal`: exact to rounding for every mu and v
+        label noise   ε + (1 - ε_0 - ε_1) E[σ]: linear in the same sums                                 PRML (4.117)
+        soft targets  σ(a)^t σ(-a)^(1-t) = σ(a) e^-(1-t)a, which shifts the mean of the Gaussian by -(1-t) v
+        otherwise     Gauss-Hermite quadrature about the mean of p̂, in units of its standard deviation
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With one activation per row.
+    mu, var : arrays of shape (n,)
+        Mean and variance of the activations; var above zero.
+    t : array of shape (n,)
+        Codes 0 and 1, or probabilities of 1.
+    power : array of shape (n,), optional
+        In (0, 1]; 1 by default.
+
+    Examples
+    --------
+    >>> t, one = np.array([1, 1]), np.ones(2)
+    >>> [part.round(6) for part in tilted(Probit(), 0 * one, np.array([1e-12, 3.0]), t)][:2]
+    [array([-0.693147, -0.693147]), array([0.797885, 0.398942])]
+    """
+    hard = t.dtype.kind != "f" or np.isin(t, (0.0, 1.0))
+    closed = np.broadcast_to(hard | isinstance(likelihood, Logit), t.shape)
+    if not isinstance(likelihood, Logit | Probit | LabelNoise):
+        closed = np.zeros(t.shape, dtype=bool)
+    elif power is not None:
+        closed = closed & (power == 1.0)
+    if closed.all():
+        return _closed_form(likelihood, mu, var, t)
+    found = np.empty((4, len(mu)))
+    rest = ~closed
+    found[:, rest] = _by_quadrature(likelihood, mu[rest], var[rest], t[rest], 1.0 if power is None else power[rest])
+    if closed.any():
+        found[:, closed] = _closed_form(likelihood, mu[closed], var[closed], t[closed])
+    return Tilted(*found)
+
+
+def _closed_form(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Tilted:
+    if isinstance(likelihood, Probit):
+        unit = np.sqrt(1.0 + var)
+        log_z, slope, curvature = likelihood.derivatives(mu / unit, t)
+        return Tilted(log_z, slope / unit, curvature / unit**2, likelihood.skew(mu / unit, t) / unit**3)
+    sign = np.where(t > 0.5, 1.0, -1.0)
+    m = sign * mu  # the margin
+    if isinstance(likelihood, LabelNoise):
+        eps0, eps1 = likelihood.rates
+        log_z, slope, curvature, skew = _noisy_sigmoid(m, var, np.where(t > 0.5, eps0, eps1), 1.0 - eps0 - eps1)
+    else:
+        other = np.where(t > 0.5, 1.0 - t, t * 1.0)  # the part of a soft target on the other side
+        log_z, slope, curvature, skew = _noisy_sigmoid(m - other * var, var, np.zeros_like(m), 1.0)
+        log_z, slope = log_z + other * (0.5 * other * var - m), slope - other
+    return Tilted(log_z, sign * slope, curvature, sign * skew)
+
+
+def _noisy_sigmoid(m: Float, var: Float, floor: Float, contrast: float) -> Tilted:
+    """ln E[floor + contrast σ(a)] over a ~ N(m, var)."""
+    log_q, log_c, c1, c2 = sigmoid_derivatives(np.abs(m), np.sqrt(var))
+    with np.errstate(divide="ignore"):  # without noise, ln 0 adds nothing
+        low = np.logaddexp(np.log(floor), np.log(contrast) + log_q)
+    top = floor + contrast
+    high = np.log(top) + np.log1p(-contrast / top * np.exp(log_q))
+    log_z = np.where(m < 0, low, high)
+    first = contrast * np.exp(log_c - log_z)  # E[σ'] / Z
+    second, third = np.where(m < 0, c1, -c1) * first, c2 * first
+    return Tilted(log_z, first, first**2 - second, 3 * first * second - third - 2 * first**3)
+
+
+def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, power: Float | float) -> Tilted:
+    """Gauss-Hermite quadrature about the tilted density, which a few rounds locate from the Gaussian's moments."""
+    x, log_w = _hermite_nodes()
+    mean, s, width = mu, np.sqrt(var), np.sqrt(var)
+    for _ in range(N_TILTED_ROUNDS):
+        a = mean + x[:, None] * s
+        log_p = np.stack([likelihood.derivatives(at, t).log_p for at in a])
+        # The integrand relative to the Gaussian of the nodes.
+        log_f = log_w[:, None] + power * log_p + 0.5 * (x[:, None] ** 2 - ((a - mu) / width) ** 2) + np.log(s / width)
+        log_z = special.logsumexp(log_f, axis=0)
+        density = np.exp(log_f - log_z)
+        mean = np.einsum("in,in->n", density, a)
+        away = a - mean
+        variance, third = (np.einsum("in,in->n", density, away**j) for j in (2, 3))
+        s = np.sqrt(variance)
+    return Tilted(log_z, (mean - mu) / var, (var - variance) / var**2, -third / var**3)
+
+
+@cache
+def _hermite_nodes() -> tuple[Float, Float]:
+    """Nodes for the standard normal and the logarithms of their weights."""
+    x, w = special.roots_hermitenorm(N_TILTED_NODES)
+    return x, np.log(w) - LOG_SQRT_2PI
+
+
+# -- the correction for third cumulants of pairs of rows ---------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PairSums:
+    """Σ_{n,m} u_n u_m (ψ_n'ψ_m)³, and Σ_{n,m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m' (P, P), over pairs or single rows."""
+
+    cubes: float
+    squares: Float
+
+    def __add__(self, other: PairSums) -> PairSums:
+        return PairSums(self.cubes + other.cubes, self.squares + other.squares)
+
+    def __sub__(self, other: PairSums) -> PairSums:
+        return PairSums(self.cubes - other.cubes, self.squares - other.squares)
+
+
+def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) -> Approximation:
+    """Return an approximation with variances and evidence corrected for third cumulants, if that is affordable.
+
+    At the fixed point each tilted density has the mean and variance of q, and differs from it from the third cumulant
+    κ_n on. In coordinates in which q is standard normal, θ = mean + R z and ψ_n = R'φ̃_n, the exact posterior is
+
+        p(θ | D) ∝ q(θ) Π_n (1 + κ_n/(3! var_n³) He_3(ψ_n'z) + ...),      He_3 Hermite's polynomial scaled by var_n
+
+    A single He_3 has no mean, variance or normaliser under q, which is why expectation propagation is accurate. A
+    product of two has. With u_n = κ_n/var_n³ and the tensor T = Σ_n u_n ψ_n ⊗ ψ_n ⊗ ψ_n, to second order,
+
+        ln p(D)      rises by     1/12 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)³          = 1/12 (|T|² - Σ_n u_n² var_n³)
+        Cov[z] - I   is           1/2 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m'  = 1/2 (T:T - Σ_n u_n² var_n² ψ_n ψ_n')
+
+    The evidence is that of Opper, Paquet & Winther (2013). The Gaussian that predicts is not changed: the added
+    variance lies in the long tail of the skewed posterior, where probabilities are near 0 or 1, and a symmetric
+    Gaussian that wide would put half of it on the wrong side.
+    """
+    if not is_affordable(objective.source.n_rows, objective.design.width):
+        return ep
+    pairs = pair_sums(objective, sites, q)
+    with single_thread_blas():
+        values, vectors = linalg.eigh(0.5 * pairs.squares)
+    if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
+        return ep
+    # A = (DL)(DL)' and R = (DL)^-T, so that the precision of θ is (DL) Cov[z]⁻¹ (DL)'.
+    outer = (q.factor.scale[:, None] * np.tril(q.factor.L)) @ vectors
+    factor = factorise((outer / (1.0 + values)) @ outer.T, 1, objective.prior.free)
+    return replace(ep, moments=factor, log_evidence=ep.log_evidence + pairs.cubes / 12)
+
+
+def is_affordable(N: int, P: int) -> bool:
+    """Whether the sums over pairs are, either by the tensor or row by row."""
+    return _tensor_fits(N, P) or _pairs_fit(N, P)
+
+
+def _tensor_fits(N: int, P: int) -> bool:
+    return P**3 <= MAX_CUMULANT_NUMBERS and 0.67 * N * P**3 <= MAX_CUMULANT_FLOPS
+
+
+def _pairs_fit(N: int, P: int) -> bool:
+    return N * P <= MAX_CUMULANT_NUMBERS and 4.0 * N**2 * P <= MAX_CUMULANT_FLOPS
+
+
+def pair_sums(objective: Posterior, sites: Sites, q: Normal) -> PairSums:
+    """Return the sums over pairs: over rows with P³ numbers, 2/3 N P³ flops, or over pairs of rows, 4 N² P flops."""
+    N, P = objective.source.n_rows, objective.design.width
+    by_tensor = _tensor_fits(N, P) and (0.67 * P**2 <= 4 * N or not _pairs_fit(N, P))
+    statistic = _tensor if by_tensor else _gather
+    return objective.source.reduce(partial(statistic, sites=sites, q=q, objective=objective)).pairs()
+
+
+def _skewness(block: Block, sites: Sites, q: Normal, objective: Posterior) -> tuple[Float, Float, Float, PairSums]:
+    """ψ (n, P), u (n,), the number of sites of each row, and the terms n = m of the sums, which are not pairs."""
+    out = cavities(block, sites, q, objective)
+    third = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power).skew
+    u = -third / out.left**3
+    count = np.ones(len(u)) if block.weight is None else block.weight / out.power
+    psi = objective.design.regressors(block.X) @ q.factor.root
+    var = np.einsum("np,np->n", psi, psi)
+    own = count * u**2 * var**2
+    return psi, u, count, PairSums(float(own @ var), (psi * own[:, None]).T @ psi)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Tensor:
+    """T_ijk for j, k ≥ i; zero elsewhere."""
+
+    T: Float
+    own: PairSums
+
+    def __add__(self, other: _Tensor) -> _Tensor:
+        return _Tensor(self.T + other.T, self.own + other.own)
+
+    def pairs(self) -> PairSums:
+        T = self.T.copy()
+        for i in range(len(T)):
+            T[i:, i, i:] = T[i:, i:, i] = T[i, i:, i:]
+        flat = T.reshape(len(T), -1)
+        square = flat @ flat.T
+        return PairSums(float(np.trace(square)), square) - self.own
+
+
+def _tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Tensor:
+    psi, u, count, own = _skewness(block, sites, q, objective)
+    P = psi.shape[1]
+    T = np.zeros((P, P, P))
+    for i in range(P):
+        rest = psi[:, i:]
+        T[i, i:, i:] = (rest * (count * u * psi[:, i])[:, None]).T @ rest
+    return _Tensor(T, own)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Gathered:
+    """ψ and count · u of every row."""
+
+    psi: Float
+    weight: Float
+    own: PairSums
+
+    def __add__(self, other: _Gathered) -> _Gathered:
+        return _Gathered(
+            np.concatenate([self.psi, other.psi]), np.concatenate([self.weight, other.weight]), self.own + other.own
+        )
+
+    def pairs(self) -> PairSums:
+        N, P = self.psi.shape
+        total = PairSums(0.0, np.zeros((P, P)))
+        step = max(1, int(MAX_CUMULANT_NUMBERS / 4) // N)
+        for start in range(0, N, step):
+            rows = slice(start, start + step)
+            S = self.psi[rows] @ self.psi.T
+            S2 = S**2 * np.outer(self.weight[rows], self.weight)
+            total += PairSums(float(np.vdot(S2, S)), self.psi[rows].T @ (S2 @ self.psi))
+        return total - self.own
+
+
+def _gather(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Gathered:
+    psi, u, count, own = _skewness(block, sites, q, objective)
+    return _Gathered(psi, count * u, own)

@@ -1,0 +1,503 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Laplace approximation of any density: a Gaussian at its mode.                       PRML §4.4
+
+    f(x) = ln of a density, up to a constant;      x* its mode,      A = -∇∇ f(x*)
+    q(x) = N(x | x*, A⁻¹)                                                                (4.134)
+    ln Z = ln ∫ e^f(x) dx ≈ f(x*) + (D/2) ln 2π - ½ ln |A|                               (4.135)
+
+The search works in coordinates y, x = x_0 + T y, in which the curvature is near one in every direction. T starts as the
+step in each variable over which f changes by about one. After each evaluation it is rotated and stretched until ∇∇f is
+diagonal with entries ±1. Then
+
+- a Newton step, with every curvature taken as positive, is the gradient itself, and one length bounds the step in all
+  directions (saddle-free Newton: Dauphin et al. 2014); the step is halved until f rises;
+- finite differences have one natural step for all variables, a fraction of a standard deviation. At the mode they are
+  extrapolated to step zero (Richardson), so ln Z is accurate to about 1e-9 without derivatives from the user;
+- every tolerance is free of units: the mode is found when the gradient is 1e-8 per standard deviation.
+
+Finally the result is checked: half a standard deviation away along each axis, f must be lower than at the mode.
+
+The posterior of a classifier is a density too, but its mode comes from `solvers` and its Hessian from a pass over the
+rows: see `posterior`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+
+from separatrix._arguments import check_count, generator
+from separatrix._array import Float
+from separatrix._special import LOG_SQRT_2PI
+from separatrix._threads import single_thread_blas
+
+EPS = float(np.finfo(np.float64).eps)
+
+# Finite differences, in units of y
+DIFFERENCE_STEP = 0.125
+POLISH_STEP, POLISH_LEVELS, POLISH_TOL = 0.25, 5, 1e-10
+MAX_STEP_SHRINKS = 30
+MAX_UNIT = 1e12  # of a variable, relative to its size: beyond, f does not depend on it
+
+# The search for the mode
+GRADIENT_TOL = 1e-8  # per standard deviation: ln Z is then accurate to 1e-16
+NEAR_MODE_IN_STD = 0.05  # closer to the mode, derivatives are polished
+MAX_NEWTON_STEPS, MAX_HALVINGS, ARMIJO_SHARE = 200, 40, 1e-4
+MAX_STRETCH = 10.0  # of the coordinates, from one step to the next
+MAX_FAILED_STEPS = 6  # in a row, each on a scale ten times finer
+MAX_DISTANCE = 1e8  # from x0, in units of x0
+FLAT_CURVATURE = 1e-6  # in coordinates in which the curvature of a Gaussian is one
+MIN_DROP, MAX_DROP = 0.0125, 1e3  # of f over half a standard deviation; a Gaussian drops by 1/8
+
+
+class LaplaceError(ValueError):
+    """No Gaussian can be put here; the message says what was found instead, and where."""
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceApproximation:
+    """The Gaussian N(x | mode, precision⁻¹), and ln Z of the density that it approximates.
+
+    For a density of one number, ``mode``, ``std``, ``precision`` and ``covariance`` are numbers as well.
+
+    Attributes
+    ----------
+    mode : ndarray of shape (D,), or float
+        x*.
+    factor : ndarray of shape (D, D)
+        Cholesky factor L of the precision, A = L L'.
+    log_z : float
+        The estimate of ln ∫ e^f(x) dx.
+    log_density_at_mode : float
+        f(x*).
+    n_evaluations : int
+        Calls of the log density, and of its gradient and Hessian if they were given.
+    """
+
+    mode: Any
+    factor: Float
+    log_z: float
+    log_density_at_mode: float
+    n_evaluations: int
+
+    @property
+    def precision(self) -> Any:
+        """A = -∇∇ f(x*)."""
+        return self._as_given(self.factor @ self.factor.T)
+
+    @property
+    def covariance(self) -> Any:
+        """A⁻¹; the variance if x is one number."""
+        root = self._root
+        return self._as_given(root @ root.T)
+
+    @property
+    def std(self) -> Any:
+        """Square roots of the diagonal of A⁻¹."""
+        std = np.sqrt((self._root**2).sum(axis=1))
+        return float(std[0]) if self._is_number else std
+
+    def log_density(self, x: ArrayLike) -> Any:
+        """Return ln N(x | mode, A⁻¹) for points (..., D); for a density of one number, x has any shape."""
+        points = np.asarray(x, dtype=np.float64)
+        away = (points[..., None] if self._is_number else points) - self.mode
+        whitened = away @ self.factor
+        log_scale = np.log(np.diag(self.factor)).sum() - len(self.factor) * LOG_SQRT_2PI
+        return log_scale - 0.5 * (whitened**2).sum(axis=-1)  # (4.134)
+
+    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Float:
+        """Return ``n`` draws: (n, D), or (n,) for a density of one number."""
+        count = check_count("sample", "n", n, least=0)
+        z = generator(rng).standard_normal((count, len(self.factor)))
+        x = self.mode + z @ self._root.T
+        return np.asarray(x[:, 0] if self._is_number else x)
+
+    @property
+    def _root(self) -> Float:
+        """L'⁻¹, whose product with its transpose is A⁻¹."""
+        with single_thread_blas():
+            return np.asarray(linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True, trans="T"))
+
+    @property
+    def _is_number(self) -> bool:
+        return isinstance(self.mode, float)
+
+    def _as_given(self, matrix: Float) -> Any:
+        return float(matrix[0, 0]) if self._is_number else matrix
+
+
+def laplace_approximation(
+    log_density: Callable[[Any], float],
+    x0: ArrayLike,
+    *,
+    gradient: Callable[[Any], ArrayLike] | None = None,
+    hessian: Callable[[Any], ArrayLike] | None = None,
+) -> LaplaceApproximation:
+    """Put a Gaussian at the mode of a density of one variable or many.
+
+    q(x) = N(x | x*, A⁻¹) with x* the mode and A = -∇∇ ln p(x*), and ln Z = ln p(x*) + (D/2) ln 2π - ½ ln |A|.
+
+    Parameters
+    ----------
+    log_density : callable
+        f, the logarithm of a density up to a constant. It is called with a float or a vector, as ``x0`` is. It may
+        return minus infinity (or NaN) outside the support.
+    x0 : float or array of shape (D,)
+        Start of the search; the mode found is the one uphill from here.
+    gradient, hessian : callables, optional
+        Derivatives of f. A missing derivative is computed by finite differences: D² + D + 1 evaluations per step, or
+        2 D gradients.
+
+    Returns
+    -------
+    LaplaceApproximation
+
+    Raises
+    ------
+    LaplaceError
+        If f is not finite at ``x0``, the point found is not a maximum, f is flat in some direction, or f is unbounded.
+
+    Examples
+    --------
+    A Gaussian times a sigmoid (PRML figure 4.14):
+
+    >>> import numpy as np
+    >>> from separatrix import laplace_approximation
+    >>> q = laplace_approximation(lambda z: -z**2 / 2 - np.logaddexp(0, -20 * z - 4), 0.0)
+    >>> round(q.mode, 4), round(q.std, 4), round(q.log_z, 4)
+    (0.0775, 0.627, 0.4453)
+    """
+    start = np.asarray(x0, dtype=np.float64)
+    if start.ndim > 1 or start.size == 0 or not np.isfinite(start).all():
+        raise LaplaceError(f"laplace_approximation: x0 must be a finite number or a vector of them, and is {x0!r}.")
+    surface = Surface(log_density, is_number=start.ndim == 0, gradient=gradient, hessian=hessian)
+    found = climb(surface, np.atleast_1d(start))
+    require_a_peak(surface, found)
+    log_z = found.value + len(found.x) * LOG_SQRT_2PI - float(np.log(np.diag(found.factor)).sum())  # (4.135)
+    mode = float(found.x[0]) if start.ndim == 0 else found.x
+    return LaplaceApproximation(mode, found.factor, log_z, found.value, surface.n_evaluations)
+
+
+# -- the search for the mode -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """State of the search: x, f(x), and coordinates T in which the gradient is ``grad`` and -∇∇f is diagonal.
+
+    ``curvature`` is that diagonal: one, or less if an axis must still be stretched.
+    """
+
+    x: Float
+    value: float
+    T: Float
+    grad: Float
+    curvature: Float
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether the gradient is zero to the precision of f."""
+        return bool(np.linalg.norm(self.grad) <= max(GRADIENT_TOL, 100 * EPS * abs(self.value)))
+
+    @property
+    def is_round(self) -> bool:
+        """Whether every curvature is one."""
+        return bool((self.curvature > 0.99).all())
+
+    @property
+    def factor(self) -> Float:
+        """Cholesky factor of A = T'⁻¹ T⁻¹, by an orthogonal triangularisation of T⁻¹: A is never formed."""
+        with single_thread_blas():
+            R = np.linalg.qr(np.linalg.inv(self.T), mode="r")
+        return np.asarray((R * np.sign(np.diag(R))[:, None]).T)
+
+
+def climb(surface: Surface, x: Float) -> Position:
+    """Return the stationary point uphill from x, in coordinates in which its curvature is one."""
+    if surface.value(x) == -np.inf:
+        raise LaplaceError(f"The log density is not finite at x0 = {_show(x)}. Start inside the support.")
+    units = surface.units(x)
+    if np.isinf(units).any():
+        raise _flat(x, np.eye(len(x))[int(np.isinf(units).argmax())])
+    start, reach = x, MAX_DISTANCE * np.maximum(units, np.maximum(np.abs(x), 1.0))
+    T, radius, polish, failures = np.diag(units), 1.0, False, 0
+    for _ in range(MAX_NEWTON_STEPS):
+        here = _straighten(surface, x, T, polish=polish, stretch=1.0 if failures else MAX_STRETCH)
+        if polish and here.is_stationary:
+            if here.is_round:
+                return here
+            _require_no_saddle(surface, here)
+        if (np.abs(here.x - start) > reach).any():
+            raise _endless(here, start, "far away from x0")
+        if (np.abs(here.T) > reach[:, None]).any():
+            require_a_peak(surface, here)
+            raise _endless(here, start, "ever more slowly")
+        polish = polish or bool(np.linalg.norm(here.grad) < NEAR_MODE_IN_STD)
+        moved = _uphill(surface, here, radius)
+        if moved is None:  # differences over a shorter distance may be more accurate
+            failures += 1
+            T, radius = here.T / MAX_STRETCH, 1.0
+            if failures > MAX_FAILED_STEPS:
+                raise LaplaceError(
+                    f"The log density does not rise along its gradient at x = {_show(here.x)}, where it is "
+                    f"{here.value:.6g}. If gradient= is given, compare it with finite differences; if the density is "
+                    "noisy or has a kink, smooth it."
+                )
+        else:
+            failures = 0
+            (x, radius), T = moved, here.T
+    raise _endless(here, start, "after the last step allowed")
+
+
+def _straighten(surface: Surface, x: Float, T: Float, *, polish: bool, stretch: float) -> Position:
+    """Evaluate f and its derivatives at x, and rotate and stretch T until -∇∇f is diagonal with entries ±1.
+
+    No axis becomes more than ``stretch`` times longer at once, so a curvature near zero is still below one afterwards.
+    """
+    value, grad, hess = (surface.polished if polish else surface.local)(x, T)
+    if not (np.isfinite(grad).all() and np.isfinite(hess).all()):
+        raise LaplaceError(
+            f"The log density has no finite derivatives at x = {_show(x)}, where it is {value:.6g}: x may be at the "
+            "edge of the support. Use coordinates without an edge (the logarithm of a positive number)."
+        )
+    with single_thread_blas():
+        curvature, V = np.linalg.eigh(-hess)
+    size = np.maximum(np.abs(curvature), stretch**-2)
+    turn = V / np.sqrt(size)
+    return Position(x, value, T @ turn, turn.T @ grad, curvature / size)
+
+
+def _uphill(surface: Surface, here: Position, radius: float) -> tuple[Float, float] | None:
+    """Return the next x and the next radius, or None if f does not rise. The step is the gradient."""
+    length = float(np.linalg.norm(here.grad))
+    step = here.grad * min(1.0, radius / max(length, 1e-300))
+    # At the mode, the difference of two values of f is rounding error.
+    slack = (
+        8 * EPS * (1 + abs(here.value)) if here.is_stationary or (here.is_round and length < NEAR_MODE_IN_STD) else 0
+    )
+    for halved in range(MAX_HALVINGS):
+        x = here.x + here.T @ step
+        gain = surface.value(x) - here.value
+        if gain + slack > ARMIJO_SHARE * float(here.grad @ step):
+            grown = 4 * radius if length > radius else radius
+            return x, max(float(np.linalg.norm(step)), 0.25) if halved else grown
+        step = step / 2
+    return None
+
+
+def _require_no_saddle(surface: Surface, here: Position) -> None:
+    """Raise if a curvature at a stationary point is negative, or zero at a peak; otherwise its axis is stretched."""
+    lowest = int(here.curvature.argmin())
+    axis = here.T[:, lowest]
+    if here.curvature[lowest] < -FLAT_CURVATURE:
+        kind = "a minimum" if (here.curvature < -FLAT_CURVATURE).all() else "a saddle"
+        raise LaplaceError(
+            f"The stationary point x = {_show(here.x)} is {kind} and not a maximum: the log density curves upwards "
+            f"along {_direction(axis)}. Start at another x0, off to one side in that direction."
+        )
+    if here.curvature[lowest] < FLAT_CURVATURE and _drops(surface, here, axis).min() > MIN_DROP:
+        raise _flat(here.x, axis)
+
+
+def require_a_peak(surface: Surface, here: Position) -> None:
+    """Raise unless f is lower half a standard deviation away on both sides of each axis (by 1/8 for a Gaussian)."""
+    for axis in here.T.T:
+        drops = _drops(surface, here, axis)
+        if drops.max() < MIN_DROP or drops.min() > MAX_DROP:
+            raise _flat(here.x, axis)
+        if drops.min() < MIN_DROP:
+            raise LaplaceError(
+                f"At x = {_show(here.x)} the gradient vanishes, but the log density does not fall along "
+                f"{_direction(axis if drops[0] < drops[1] else -axis)} as its curvature predicts (by "
+                f"{drops.min():.2g}, not by 0.125): the mode lies at infinity in that direction, or this is a ripple "
+                "on a higher slope. Add a prior, or start at another x0."
+            )
+
+
+def _drops(surface: Surface, here: Position, axis: Float) -> Float:
+    """Decrease of f over half of an axis, forwards and backwards."""
+    return np.array([here.value - surface.value(here.x + side * axis) for side in (0.5, -0.5)])
+
+
+def _flat(x: Float, axis: Float) -> LaplaceError:
+    return LaplaceError(
+        f"The log density is flat at x = {_show(x)} along {_direction(axis)}: its curvature there is zero, and the "
+        "Gaussian would be infinitely wide. Remove that direction, or add a prior on it."
+    )
+
+
+def _endless(here: Position, start: Float, how: str) -> LaplaceError:
+    return LaplaceError(
+        f"The log density still rises, {how}: from x0 = {_show(start)} the search came to x = {_show(here.x)}, where "
+        f"it is {here.value:.6g}, along {_direction(here.x - start)}. The mode lies at infinity, or the density cannot "
+        "be normalised. Add a prior, or start nearer to a mode."
+    )
+
+
+def _show(x: Float) -> str:
+    if len(x) == 1:
+        return f"{x[0]:.6g}"
+    return "(" + ", ".join(f"{v:.6g}" for v in x[:6]) + (", ...)" if len(x) > 6 else ")")
+
+
+def _direction(axis: Float) -> str:
+    """Name a direction by its largest components."""
+    if len(axis) == 1:
+        return "+x" if axis[0] > 0 else "-x"
+    unit = axis / np.linalg.norm(axis)
+    large = [i for i in np.argsort(-np.abs(unit))[:4] if abs(unit[i]) > 0.01]
+    return " ".join(f"{unit[i]:+.2g} x[{i}]" for i in large)
+
+
+# -- derivatives, given or by finite differences -------------------------------------------------------------------
+
+
+class LocalDerivatives(NamedTuple):
+    """f, ∇f (D,) and ∇∇f (D, D) at a point, in coordinates y."""
+
+    value: float
+    grad: Float
+    hess: Float
+
+
+class Surface:
+    """A function f with its first two derivatives, given or by finite differences, and the number of evaluations.
+
+    In coordinates y, x + T y, with e_i the axes and h the step,
+
+        g_i  = (f(h e_i) - f(-h e_i)) / 2h
+        H_ii = (f(h e_i) - 2 f(0) + f(-h e_i)) / h²
+        H_ij = (f(h e_i + h e_j) + f(-h e_i - h e_j) - f(h e_i) - f(-h e_i) - f(h e_j) - f(-h e_j) + 2 f(0)) / 2h²
+
+    which takes D² + D + 1 evaluations. All errors are series in h², so halving h and extrapolating to h = 0 removes one
+    power after the other (Richardson). The caller chooses T so that f changes by about one over a unit of y. One h then
+    suits every function and every unit of x, and both truncation and rounding errors are small.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Any], float],
+        *,
+        is_number: bool,
+        gradient: Callable[[Any], ArrayLike] | None = None,
+        hessian: Callable[[Any], ArrayLike] | None = None,
+    ) -> None:
+        self.n_evaluations = 0
+        self._function, self._gradient, self._hessian = function, gradient, hessian
+        self._is_number = is_number
+
+    def value(self, x: Float) -> float:
+        """Return f(x), or minus infinity if f is not finite."""
+        value = float(self._call("log_density", self._function, x, ()))
+        return value if np.isfinite(value) else -np.inf
+
+    def units(self, x: Float) -> Float:
+        """Return a step of each variable that changes f by about one, well above rounding; infinite if none does."""
+        here = self.value(x)
+        min_change = max(0.1, 1e4 * EPS * abs(here))
+        return np.array([self._unit(x, axis, here, min_change) for axis in np.eye(len(x))])
+
+    def _unit(self, x: Float, axis: Float, here: float, min_change: float) -> float:
+        """Multiply a step by four, or divide it, until f changes enough and not too much."""
+        size = max(float(np.abs(x @ axis)), 1.0)
+        h, grown = 1e-3 * size, False
+        for _ in range(200):
+            change = np.abs(np.array([self.value(x + h * axis), self.value(x - h * axis)]) - here).max()
+            if change > 20 * min_change:  # infinite if f is not finite
+                h /= 4
+                if grown:
+                    return h
+            elif change < min_change:
+                h *= 4
+                grown = True
+                if h > MAX_UNIT * size:
+                    return np.inf
+            else:
+                return h
+        return h
+
+    def local(self, x: Float, T: Float) -> LocalDerivatives:
+        """Return f and its derivatives at x; finite differences are accurate to about 1 %."""
+        return self._where_finite(x, T, self.value(x), DIFFERENCE_STEP)[0]
+
+    def polished(self, x: Float, T: Float) -> LocalDerivatives:
+        """Return f and its derivatives at x, with finite differences extrapolated to step zero."""
+        value = self.value(x)
+        first, h = self._where_finite(x, T, value, POLISH_STEP)
+        if self._gradient is not None and self._hessian is not None:
+            return first
+        rows, best, error = [first], first, np.inf
+        for level in range(1, POLISH_LEVELS):
+            extrapolated = [self._at_step(x, T, value, h * 0.5**level)]
+            for power, coarse in enumerate(rows, start=1):  # the error falls by 4^power from coarse to fine
+                _, grad, hess = extrapolated[-1]
+                grad = grad + (grad - coarse.grad) / (4.0**power - 1)
+                hess = hess + (hess - coarse.hess) / (4.0**power - 1)
+                extrapolated.append(LocalDerivatives(value, grad, hess))
+            change = max(_distance(extrapolated[-1], rows[-1]), _distance(extrapolated[-1], extrapolated[-2]))
+            if change < error:
+                best, error = extrapolated[-1], change
+            if error < POLISH_TOL or change > 10 * error:
+                break
+            rows = extrapolated
+        return best
+
+    def _where_finite(self, x: Float, T: Float, value: float, h: float) -> tuple[LocalDerivatives, float]:
+        """Return derivatives and the step they were taken at, which is shorter if f is not finite that far out."""
+        for _ in range(MAX_STEP_SHRINKS):
+            found = self._at_step(x, T, value, h)
+            if np.isfinite(found.grad).all() and np.isfinite(found.hess).all():
+                break
+            h /= 4
+        return found, h
+
+    def _at_step(self, x: Float, T: Float, value: float, h: float) -> LocalDerivatives:
+        D = len(x)
+        if self._gradient is None:
+            grad, hess = self._from_values(x, T, value, h)
+        else:
+            grad, hess = self._slope(x, T), np.empty((D, D))
+            if self._hessian is None:  # by central differences of the gradient: 2 D evaluations
+                rows = [(self._slope(x + h * t, T) - self._slope(x - h * t, T)) / (2 * h) for t in T.T]
+                hess = np.asarray(np.add(rows, np.transpose(rows)) / 2)
+        if self._hessian is not None:
+            full = self._call("hessian", self._hessian, x, (D, D))
+            hess = T.T @ ((full + full.T) / 2) @ T
+        return LocalDerivatives(value, grad, hess)
+
+    def _slope(self, x: Float, T: Float) -> Float:
+        assert self._gradient is not None
+        return np.asarray(T.T @ self._call("gradient", self._gradient, x, (len(x),)))
+
+    def _from_values(self, x: Float, T: Float, value: float, h: float) -> tuple[Float, Float]:
+        """Return ∇f, and ∇∇f unless it is given, by central differences of f."""
+        steps = h * T.T
+        ahead = np.array([self.value(x + step) for step in steps])
+        behind = np.array([self.value(x - step) for step in steps])
+        with np.errstate(invalid="ignore"):  # infinity minus infinity: the caller checks
+            grad, both = (ahead - behind) / (2 * h), ahead + behind
+            hess = np.diag((both - 2 * value) / h**2)
+            if self._hessian is None and np.isfinite(both).all():
+                for i in range(len(x)):
+                    for j in range(i):
+                        corner = self.value(x + steps[i] + steps[j]) + self.value(x - steps[i] - steps[j])
+                        hess[i, j] = hess[j, i] = (corner - both[i] - both[j] + 2 * value) / (2 * h**2)
+        return grad, hess
+
+    def _call(self, name: str, function: Callable[[Any], ArrayLike], x: Float, shape: tuple[int, ...]) -> Float:
+        """Call a function of the user at x; a number stands for a vector or matrix of one entry."""
+        self.n_evaluations += 1
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            found = np.asarray(function(float(x[0]) if self._is_number else x.copy()), dtype=np.float64)
+        if found.size != np.prod(shape) or not (found.shape == shape or found.size == 1):
+            raise ValueError(f"{name}(x) must have shape {shape} for x of shape {x.shape}, and has {found.shape}.")
+        return found.reshape(shape)
+
+
+def _distance(a: LocalDerivatives, b: LocalDerivatives) -> float:
+    return float(max(np.abs(a.grad - b.grad).max(), np.abs(a.hess - b.hess).max()))

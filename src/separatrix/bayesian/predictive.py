@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The predictive distribution: the likelihood averaged over the activation a ~ N(mu_a, var_a).      PRML §4.5.2
+
+    p(C_1 | x, data) = ∫ σ(a) N(a | mu_a, var_a) da                                                  (4.149 - 4.151)
+
+A Gaussian posterior N(w | m, S) makes the activation of each row Gaussian, mu_a = m'φ and var_a = φ'Sφ, so the integral
+over all weights becomes an integral over one variable, or over K of them. The rules that a user can choose:
+
+"exact"     two classes: the integral to 1e-10. K classes: moment matching, accurate to about 1e-3, and to 1e-2 if
+            activations vary by several units
+"qmc"       K classes by quasi-Monte Carlo; for two classes the same as "exact"
+"probit"    MacKay's rule σ(κ mu), κ = (1 + π var/8)^-½, and its analogue for K classes              (4.153)
+"map"       no integral: the probability at the mean activation
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from separatrix._arguments import check_count, generator
+from separatrix._array import Array, Float
+from separatrix._threads import single_thread_blas
+from separatrix.bayesian.logistic_normal import blocks, fast_log_averages, log_odds, log_odds_size, shrinkage, soften
+from separatrix.bayesian.posterior import Activations
+from separatrix.likelihoods import ClassLikelihood, Derivatives, Probit
+
+RULES = ("exact", "qmc", "probit", "map")
+MAX_BLOCK_NUMBERS = 2**18  # floating-point numbers in the temporaries of one block of rows
+MAX_INTERVAL_NUMBERS = 2**20  # probabilities held at a time for intervals of K classes: 8 MB
+N_INTERVAL_DRAWS = 2000  # draws of the weights for intervals of K classes
+NEGATIVE_VARIANCE_TOL = 1e-9  # relative size of a negative variance that rounding explains
+
+
+# -- which integral, for which likelihood ------------------------------------------------------------------------
+
+
+def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float:
+    """Return p(C_k) of each row, (n, K); NaN for rows without a finite activation."""
+    known = a.is_finite
+    if not known.all():
+        P = np.full((len(known), 2 if a.mean.ndim == 1 else a.mean.shape[1]), np.nan)
+        P[known] = class_probabilities(likelihood, a.take(known), rule)
+        return P
+    if a.mean.ndim == 1:
+        up, down = (_positive_probability(likelihood, sign * a.mean, a.cov, rule) for sign in (1.0, -1.0))
+        return np.column_stack([down, up])
+    if rule == "map":
+        return np.asarray(likelihood.probability(a.mean))
+    if rule == "probit":
+        return softmax_probit_rule(a.mean, a.variance)
+    return softmax_normal(a.mean, a.cov) if rule == "exact" else softmax_normal_qmc(a.mean, a.cov).probability
+
+
+def _positive_probability(likelihood: ClassLikelihood, mean: Float, var: Float, rule: str) -> Float:
+    if rule == "map":
+        return np.asarray(likelihood.probability(mean))
+    if isinstance(likelihood, Probit):
+        return probit_normal(mean, var)
+    return logit_probit_rule(mean, var) if rule == "probit" else logit_normal(mean, var)
+
+
+def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int) -> tuple[Float, Float]:
+    """Return probabilities by the most exact rule, and their standard errors; NaN without a finite activation."""
+    if a.mean.ndim == 1:
+        P = class_probabilities(likelihood, a, "exact")
+        return P, np.zeros_like(P)
+    known = a.is_finite
+    P, error = np.full((2, *a.mean.shape), np.nan)
+    P[known], error[known] = softmax_normal_qmc(a.mean[known], a.cov[known], n=n)
+    return P, error
+
+
+# -- credible intervals of probabilities -------------------------------------------------------------------------
+
+
+def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) -> Array:
+    """Return p(C_1) at the quantiles ``z`` of a standard normal, (n, 2).
+
+    The probability increases with the activation, so quantiles of a ~ N(mu_a, var_a) map to those of p, exactly.
+    """
+    bounds = a.mean[:, None] + np.sqrt(a.cov)[:, None] * z
+    return np.asarray(likelihood.probability(bounds.ravel()).reshape(bounds.shape))
+
+
+def class_intervals(likelihood: ClassLikelihood, Phi: Array, theta: Float, tails: Float) -> Array:
+    """Return quantiles of each p(C_k) over draws θ (K, P, S) of the weights, (n, K, 2), for rows φ̃ (n, P)."""
+    K, _, S = theta.shape
+    step = max(1, MAX_INTERVAL_NUMBERS // (K * S))
+    place = tails * (S - 1)
+    low = np.floor(place).astype(np.intp)
+    high = np.minimum(low + 1, S - 1)
+    bounds = np.empty((len(Phi), K, 2))
+    for start in range(0, len(Phi), step):
+        A = Phi[start : start + step] @ theta  # (K, n, S)
+        P = likelihood.probability(A.reshape(K, -1).T).T.reshape(A.shape)
+        P.partition(np.concatenate([low, high]), axis=-1)  # several times faster than numpy.quantile
+        quantiles = P[..., low] + (place - low) * (P[..., high] - P[..., low])
+        bounds[start : start + step] = np.moveaxis(quantiles, 0, 1)
+    return bounds
+
+
+# -- two classes -------------------------------------------------------------------------------------------------
+
+
+def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
+    """Return p = ∫ σ(a) N(a | mu, var) da, with an absolute error below 1e-10.                PRML (4.151)
+
+    Small probabilities have a small relative error too: 1e-8 down to p = 1e-15, and 1e-5 down to underflow.
+    p(mu) + p(-mu) = 1 and p(0) = ½ hold exactly. It costs about twice as much as `logit_probit_rule`.
+
+    Examples
+    --------
+    >>> logit_normal([0.0, 2.0, 2.0], [9.0, 0.0, 9.0]).round(8)
+    array([0.5       , 0.88079708, 0.71742399])
+    """
+    mu, var, shape = _flat_moments("logit_normal", mu, var)
+    p = np.empty_like(mu)
+    for rows in blocks(len(mu)):
+        e = log_odds_size(np.abs(mu[rows]), var[rows])
+        np.exp(np.negative(e, out=e), out=e)
+        e /= 1.0 + e  # the smaller of p and 1 - p
+        np.subtract(1.0, e, out=p[rows])
+        np.copyto(p[rows], e, where=mu[rows] < 0)
+    return p.reshape(shape)
+
+
+def logit_normal_log_odds(mu: ArrayLike, var: ArrayLike) -> Float:
+    """Return ln p - ln(1 - p) for the p of `logit_normal`.
+
+    It has the sign of mu, is never further from zero than mu, and stays finite if p rounds to 0 or 1.
+
+    Examples
+    --------
+    >>> logit_normal_log_odds([-2.0, 100.0], [9.0, 9.0]).round(5)
+    array([-0.93172, 95.5    ])
+    """
+    mu, var, shape = _flat_moments("logit_normal_log_odds", mu, var)
+    return log_odds(mu, var).reshape(shape)
+
+
+def logit_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
+    """Return σ(κ mu) with κ = (1 + π var/8)^-½, which replaces σ(a) by Φ(a √(π/8)).           PRML (4.153)
+
+    Its error is up to 0.02.
+
+    Examples
+    --------
+    >>> logit_probit_rule([0.0, 2.0, 2.0], [9.0, 0.0, 9.0]).round(4)
+    array([0.5   , 0.8808, 0.7189])
+    """
+    mu, var, shape = _flat_moments("logit_probit_rule", mu, var)
+    return np.asarray(special.expit(shrinkage(var) * mu)).reshape(shape)
+
+
+def probit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
+    """Return ∫ Φ(a) N(a | mu, var) da = Φ(mu / √(1 + var)), exactly.                          PRML (4.152)
+
+    Examples
+    --------
+    >>> probit_normal([0.0, 2.0], [9.0, 3.0]).round(6)
+    array([0.5     , 0.841345])
+    """
+    mu, var, shape = _flat_moments("probit_normal", mu, var)
+    return np.asarray(special.ndtr(mu / np.sqrt(1.0 + var))).reshape(shape)
+
+
+def expected_logit(mu: ArrayLike, var: ArrayLike, t: ArrayLike) -> Derivatives:
+    """Return E[ln p(t | a)], E[t - σ(a)] and E[σ(a) σ(-a)] over a ~ N(mu, var), with relative errors near 1e-8.
+
+    The slope and the curvature are the first and (negated) second derivative of E[ln p] in mu, and by Price's theorem
+    the derivative of E[ln p] in var is minus half of the curvature. ``t`` is 0 or 1, or the probability of 1.
+
+    Examples
+    --------
+    >>> [x.round(6) for x in expected_logit([2.0], [9.0], [1])]
+    [array([-0.617524]), array([0.282576]), array([0.097071])]
+    """
+    mu, var, shape = _flat_moments("expected_logit", mu, var)
+    t = np.broadcast_to(np.asarray(t, dtype=np.float64), shape).ravel()
+    log_p, slope, curvature = found = np.empty((3, len(mu)))
+    for rows in blocks(len(mu)):
+        mean, target, m = mu[rows], t[rows], np.abs(mu[rows])
+        q, f, c = (np.exp(log_average) for log_average in fast_log_averages(m, var[rows]))
+        # From the averages of the smaller side: nothing is subtracted from one if t is 0 or 1.
+        up, down = np.where(mean > 0, 1.0 - q, q), np.where(mean > 0, q, 1.0 - q)  # E[σ(a)], E[σ(-a)]
+        log_p[rows] = -f - (target * np.where(mean < 0, m, 0.0) + (1.0 - target) * np.where(mean > 0, m, 0.0))
+        slope[rows] = target * down - (1.0 - target) * up
+        curvature[rows] = c
+    return Derivatives(*found.reshape(3, *shape))
+
+
+def _flat_moments(owner: str, mu: ArrayLike, var: ArrayLike) -> tuple[Float, Float, tuple[int, ...]]:
+    """mu and var as flat float64 arrays of one length, and their common shape."""
+    means, spread = np.broadcast_arrays(np.asarray(mu, dtype=np.float64), np.asarray(var, dtype=np.float64))
+    flat, variance = np.ascontiguousarray(means).ravel(), np.ascontiguousarray(spread).ravel()
+    _require(owner, "mu", flat, np.isfinite(flat), "finite")
+    _require(owner, "var", variance, (variance >= 0) & (variance < np.inf), "finite and not negative")
+    return flat, variance, means.shape
+
+
+def _require(owner: str, name: str, values: Float, is_valid: Array, must: str) -> None:
+    """Raise an error that names the first invalid row."""
+    if not is_valid.all():
+        at = tuple(int(i) for i in np.argwhere(~is_valid)[0])
+        raise ValueError(f"{owner}: {name} is {values[at]} in row {at[0]}; it must be {must}.")
+
+
+# -- K classes, by moment matching -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SoftMaximum:
+    """ln Σ_j e^a_j over some classes, as a Gaussian: mean and variance (n,).
+
+    ``weight`` (n, K) are the fractions of the classes in it, and ``cov`` (n, K) its covariances with all activations.
+    """
+
+    mean: Float
+    var: Float
+    weight: Float
+    cov: Float
+
+    def covariance(self, other: SoftMaximum) -> Float:
+        """Covariance with another soft maximum, (n,)."""
+        return np.asarray(np.einsum("nk,nk->n", self.weight, other.cov))
+
+    def merge(self, other: SoftMaximum) -> SoftMaximum:
+        """ln(e^a + e^b), from the one with the larger mean."""
+        a, b = self, other
+        swap = b.mean > a.mean
+        high, low = np.where(swap, b.mean, a.mean), np.where(swap, a.mean, b.mean)
+        high_var, shared = np.where(swap, b.var, a.var), a.covariance(b)
+        rho, rise, spread = soften(low - high, np.maximum(a.var + b.var - 2 * shared, 0.0))
+        var = np.maximum(high_var + 2 * rho * (shared - high_var) + spread, 0.0)
+        of_b = np.where(swap, 1.0 - rho, rho)[:, None]
+        weight, cov = (1 - of_b) * a.weight + of_b * b.weight, (1 - of_b) * a.cov + of_b * b.cov
+        return SoftMaximum(high + rise, var, weight, cov)
+
+
+def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
+    """Return p_k = ∫ softmax_k(a) N(a | mu, Sigma) da by moment matching; (n, K), rows sum to one.
+
+    p_k = E[σ(a_k - r_k)] with r_k = ln Σ_{j≠k} e^a_j. For two classes r_k is the other activation and the integral is
+    known (`logit_normal`). For more, r_k is built from pairs, ln(e^a + e^b) = a + ln(1 + e^d), d = b - a, whose moments
+    under a Gaussian are known as well: with ρ = E[σ(d)],
+
+        mean            E[a] + E[ln(1 + e^d)]
+        variance        V[a] + 2 ρ C[a, d] + V[ln(1 + e^d)]
+        covariances     C[ln(e^a + e^b), c] = (1 - ρ) C[a, c] + ρ C[b, c]                       (Stein's lemma)
+
+    all exact for Gaussian a, b, c; the result is then approximated by a Gaussian. This is Clark's (1961) treatment of
+    the maximum of random variables, with a soft maximum. The sums over all classes but one come from sums over the
+    first few and the last few, so that K classes take 3K pairs.
+
+    It uses the whole covariance, does not change if one random number is added to all activations, and is exact for
+    K = 2 and for Sigma = 0. For K = 3 to 10 and means as far apart as the standard deviations, its average error is
+    1e-4 for variances near one and independent activations, 1e-3 for correlated ones, and 0.01 for variances near 100;
+    the largest errors are ten times that. `softmax_probit_rule` is ten times less accurate; `softmax_normal_qmc`
+    converges to the integral.
+
+    Parameters
+    ----------
+    mu : array of shape (n, K)
+        Means of the activations.
+    cov : array of shape (n, K, K)
+        Their covariances.
+
+    Examples
+    --------
+    >>> softmax_normal([[1.0, 0.0, 0.0]], [4.0 * np.eye(3)]).round(4)
+    array([[0.4577, 0.2711, 0.2711]])
+    """
+    mean, Sigmas = _class_moments("softmax_normal", mu, cov)
+    n, K = mean.shape
+    p = np.empty((n, K))
+    for rows in row_blocks(n, 4 * K * K):
+        m, Sigma = mean[rows], Sigmas[rows]
+        order = np.argsort(-m, axis=1, kind="stable")  # the result does not depend on the order of the classes
+        m = np.take_along_axis(m, order, axis=1)
+        Sigma = np.take_along_axis(np.take_along_axis(Sigma, order[:, :, None], axis=1), order[:, None, :], axis=2)
+        np.put_along_axis(p[rows], order, _one_against_rest(m, Sigma, rows.start), axis=1)
+    return p
+
+
+def _one_against_rest(mu: Float, Sigma: Float, first: int) -> Float:
+    """p (n, K): each class against the soft maximum of the others."""
+    K = mu.shape[1]
+    single = [SoftMaximum(mu[:, k], Sigma[:, k, k], np.tile(np.eye(K)[k], (len(mu), 1)), Sigma[:, k]) for k in range(K)]
+    before, after = [single[0]], [single[-1]]
+    for k in range(1, K - 1):
+        before.append(before[-1].merge(single[k]))
+        after.append(single[K - 1 - k].merge(after[-1]))
+    others = [after[-1], *(before[k - 1].merge(after[K - 2 - k]) for k in range(1, K - 1)), before[-1]]
+    p = np.empty_like(mu)
+    for k, (one, rest) in enumerate(zip(single, others, strict=True)):
+        var = np.asarray(one.var + rest.var - 2 * one.covariance(rest))
+        wrong = np.flatnonzero(~(var >= -NEGATIVE_VARIANCE_TOL * np.abs(one.var + rest.var)))
+        if len(wrong):
+            raise ValueError(
+                f"softmax_normal: cov of row {first + wrong[0]} is not a covariance: a difference of activations would "
+                f"have the variance {var[wrong[0]]:.3g}."
+            )
+        p[:, k] = special.expit(log_odds(one.mean - rest.mean, np.maximum(var, 0.0)))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def softmax_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
+    """Return p_k ∝ e^(κ_k mu_k), κ_k = (1 + π var_k/8)^-½: each activation is shrunk separately.
+
+    It ignores covariances, and adding a constant to all activations changes it.
+
+    Examples
+    --------
+    >>> softmax_probit_rule([[1.0, 0.0, 0.0]], [[4.0, 4.0, 4.0]]).round(4)
+    array([[0.4826, 0.2587, 0.2587]])
+    """
+    means = _class_means("softmax_probit_rule", mu)
+    spread = np.broadcast_to(np.asarray(var, dtype=np.float64), means.shape)
+    _require("softmax_probit_rule", "var", spread, (spread >= 0) & (spread < np.inf), "finite and not negative")
+    return np.asarray(special.softmax(shrinkage(spread) * means, axis=1))
+
+
+def row_blocks(n: int, numbers_per_row: int) -> list[slice]:
+    """Slices of n rows whose temporaries stay small."""
+    step = max(1, MAX_BLOCK_NUMBERS // numbers_per_row)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _class_means(owner: str, mu: ArrayLike) -> Float:
+    means = np.asarray(mu, dtype=np.float64)
+    if means.ndim != 2 or means.shape[1] < 2:
+        raise ValueError(
+            f"{owner}: mu has shape {means.shape}; it must be (n, K), one column for each of K ≥ 2 classes."
+        )
+    _require(owner, "mu", means, np.isfinite(means), "finite")
+    return means
+
+
+def _class_moments(owner: str, mu: ArrayLike, cov: ArrayLike) -> tuple[Float, Float]:
+    """Means (n, K) and symmetric covariances (n, K, K)."""
+    means, Sigma = _class_means(owner, mu), np.asarray(cov, dtype=np.float64)
+    n, K = means.shape
+    if Sigma.shape != (n, K, K):
+        raise ValueError(
+            f"{owner}: cov has shape {Sigma.shape}; for mu of shape {means.shape} it must be ({n}, {K}, {K})."
+        )
+    _require(owner, "cov", Sigma, np.isfinite(Sigma), "finite")
+    return means, (Sigma + Sigma.transpose(0, 2, 1)) / 2
+
+
+# -- K classes, by quasi-Monte Carlo -----------------------------------------------------------------------------
+
+
+class Estimate(NamedTuple):
+    """Probabilities (n, K) and their standard errors (n, K)."""
+
+    probability: Float
+    standard_error: Float
+
+
+def softmax_normal_qmc(
+    mu: ArrayLike,
+    cov: ArrayLike,
+    *,
+    n: int = 256,
+    n_replicates: int = 8,
+    rng: int | np.random.Generator | None = None,
+) -> Estimate:
+    """Return p = ∫ softmax(a) N(a | mu, Sigma) da by quasi-Monte Carlo, with a standard error.
+
+    p ≈ mean of softmax(mu + A z_i), A A' = Sigma about the mean of the classes: only differences of activations matter,
+    so the integral is over the K - 1 principal axes of the centred covariance, the widest first. The z_i are scrambled
+    Sobol' points, transformed to the normal distribution and paired with their mirror images -z_i, which integrates odd
+    functions exactly. Independent scramblings give independent results: their mean is the estimate, and their spread
+    its standard error.
+
+    Parameters
+    ----------
+    mu : array of shape (n, K)
+        Means of the activations.
+    cov : array of shape (n, K, K)
+        Their covariances.
+    n : int, default 256
+        Total number of points; each replicate has n / n_replicates, which must be a power of two.
+    n_replicates : int, default 8
+        Number of independent scramblings, at least two.
+    rng : int or Generator, optional
+        Source of the scramblings; None always gives the same.
+
+    Returns
+    -------
+    probability, standard_error : arrays of shape (n, K)
+
+    Examples
+    --------
+    >>> estimate = softmax_normal_qmc([[1.0, 0.0, 0.0]], [4.0 * np.eye(3)], n=4096)
+    >>> estimate.probability.round(3), bool(estimate.standard_error.max() < 1e-3)
+    (array([[0.458, 0.271, 0.271]]), True)
+    """
+    mean, Sigmas = _class_moments("softmax_normal_qmc", mu, cov)
+    n_rows, K = mean.shape
+    points = _replicated_points(K - 1, n, n_replicates, generator(rng))
+    p, error = np.empty((n_rows, K)), np.empty((n_rows, K))
+    for rows in row_blocks(n_rows, K * points.shape[1]):
+        axes = _principal_axes(Sigmas[rows], rows.start)
+        replicates = np.stack([_average_softmax(mean[rows], axes, z) for z in points])
+        p[rows] = replicates.mean(axis=0)
+        error[rows] = replicates.std(axis=0, ddof=1) / np.sqrt(n_replicates)
+    return Estimate(p, error)
+
+
+def _replicated_points(dimension: int, n: int, n_replicates: int, rng: np.random.Generator) -> Float:
+    """Standard normal points (replicates, points, dimension), symmetric about zero."""
+    from scipy.stats import qmc
+
+    check_count("softmax_normal_qmc", "n_replicates", n_replicates, least=2)
+    each, rest = divmod(check_count("softmax_normal_qmc", "n", n), n_replicates)
+    if rest or each < 2 or each & (each - 1):
+        near = n_replicates * 2 ** max(1, round(np.log2(max(n / n_replicates, 2.0))))
+        raise ValueError(
+            f"softmax_normal_qmc(n={n}, n_replicates={n_replicates}): n / n_replicates must be a power of two, at "
+            f"least 2, for the points to be balanced; try n={near}."
+        )
+    half = each.bit_length() - 2  # the mirror images are the other half
+    drawn = [qmc.Sobol(dimension, scramble=True, rng=rng).random_base2(half) for _ in range(n_replicates)]
+    z = special.ndtri(np.clip(np.stack(drawn), 1e-300, 1 - 1e-16))
+    return np.concatenate([z, -z], axis=1)
+
+
+def _principal_axes(Sigma: Float, first: int) -> Float:
+    """A (n, K, K-1) with A A' = the covariance about the mean of the activations, columns by decreasing length."""
+    centred = Sigma - Sigma.mean(axis=1, keepdims=True)
+    centred -= centred.mean(axis=2, keepdims=True)
+    with single_thread_blas():
+        values, vectors = np.linalg.eigh(centred)
+    wrong = np.flatnonzero(values[:, 0] < -NEGATIVE_VARIANCE_TOL * np.maximum(values[:, -1], np.finfo(float).tiny))
+    if len(wrong):
+        raise ValueError(
+            f"softmax_normal_qmc: cov of row {first + wrong[0]} is not a covariance: it has the eigenvalue "
+            f"{values[wrong[0], 0]:.3g}."
+        )
+    return np.asarray(vectors[:, :, :0:-1] * np.sqrt(np.maximum(values[:, None, :0:-1], 0.0)))
+
+
+def _average_softmax(mu: Float, axes: Float, z: Float) -> Float:
+    """Mean over the points z (m, K-1) of softmax(mu + A z), (n, K)."""
+    with single_thread_blas():
+        a = mu[:, :, None] + axes @ z.T  # (n, K, m): sums over classes then run along contiguous points
+    a -= a.max(axis=1, keepdims=True)
+    np.exp(a, out=a)
+    a /= a.sum(axis=1, keepdims=True)
+    return np.asarray(a.mean(axis=2))

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The posterior over weights in the user's units, a(x) = w'φ(x) + w0, and its table of intervals.
+
+The fit has its bias b at the mean c of the columns; w0 = b - w'c is its value at x = 0. That is a linear map T of θ, so
+the posterior stays Gaussian, with covariance T A⁻¹ T'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from separatrix._arguments import check_count, check_positive, generator
+from separatrix._array import Float
+from separatrix._output import as_frame
+from separatrix.bayesian.posterior import AnyApproximation, Approximation
+from separatrix.exceptions import DataError
+from separatrix.priors import Penalty
+from separatrix.stats import Design
+
+
+@dataclass(frozen=True, eq=False)
+class WeightPosterior:
+    """p(w | data) as a Gaussian. The weights of one class are consecutive: those of the columns, then the bias.
+
+    Attributes
+    ----------
+    mean, std : ndarray of shape (P,) for two classes, (K, P) for more
+    covariance : ndarray of shape (P, P), or (KP, KP)
+    structure : str
+        "full", or the parts of the covariance that are kept.
+    names : tuple of str
+        Names of the P weights.
+    """
+
+    approximation: AnyApproximation
+    design: Design
+    names: tuple[str, ...]
+
+    @property
+    def structure(self) -> str:
+        """Parts of the covariance that are kept."""
+        return str(self.approximation.structure)
+
+    @property
+    def mean(self) -> Float:
+        """Mean of each weight."""
+        return np.asarray(self._in_user_units(self.approximation.mean[None])[0])
+
+    @property
+    def std(self) -> Float:
+        """Standard deviation of each weight."""
+        std = self.approximation.std.copy()
+        if self.design.bias:
+            std[:, -1] = self._bias_std()
+        return std[0] if len(std) == 1 else std
+
+    def _bias_std(self) -> Float:
+        """Standard deviation of w0 = b - w'c, the activation at x = 0, (C,)."""
+        if isinstance(self.approximation, Approximation):
+            root = self.approximation.root.reshape(*self.approximation.mean.shape, -1)
+            return np.asarray(np.linalg.norm(self._map[-1] @ root, axis=1))
+        at_zero = self.approximation.activations(np.zeros((1, len(self.design.origin))), self.design)
+        return np.asarray(np.sqrt(at_zero.variance)[0])
+
+    @property
+    def covariance(self) -> Float:
+        """Covariance of all weights, class after class."""
+        T = np.kron(np.eye(len(self.approximation.mean)), self._map)
+        return np.asarray(T @ self.approximation.covariance @ T.T)
+
+    def sample(self, n: int, rng: Any = None) -> Float:
+        """Return draws of the weights, (n, P) or (n, K, P)."""
+        count = check_count("WeightPosterior.sample", "n", n)
+        return self._in_user_units(self.approximation.sample(count, generator(rng)))
+
+    def as_prior(self) -> Penalty:
+        """Return this Gaussian as the prior of the next batch.
+
+        Raises
+        ------
+        DataError
+            If the structure is not full.
+        """
+        if not isinstance(self.approximation, Approximation):
+            raise DataError(
+                f"A posterior with structure {self.structure!r} cannot be the prior of the next batch: that needs the "
+                "full covariance. Use fewer columns or basis functions, or fit all rows at once."
+            )
+        C, P = self.approximation.mean.shape
+        back = np.kron(np.eye(C), np.linalg.inv(self._map))  # exact: the inverse only changes the sign of c
+        precision = back.T @ self.approximation.factor.matrix @ back
+        return Penalty(self.mean.reshape(C, P), np.asarray(0.5 * (precision + precision.T)))
+
+    def _in_user_units(self, theta: Float) -> Float:
+        """T θ for each θ of (n, C, P)."""
+        moved = theta.copy()
+        if self.design.bias:
+            moved[..., -1] -= theta[..., :-1] @ self.design.origin
+        return moved[:, 0] if moved.shape[1] == 1 else moved
+
+    @property
+    def _map(self) -> Float:
+        """T, (P, P): the identity, except for w0 = b - w'c."""
+        T = np.eye(self.design.width)
+        if self.design.bias:
+            T[-1, :-1] = -self.design.origin
+        return T
+
+    def __repr__(self) -> str:
+        return f"WeightPosterior({len(self.names)} weights, structure={self.structure!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSummary:
+    """One line for each weight, and notes on the fit: print it, or take its columns by name."""
+
+    names: tuple[str, ...]
+    coefficient: Float
+    sd: Float
+    lower: Float
+    upper: Float
+    probability_of_sign: Float
+    level: float
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Float]:
+        """Return the columns by name."""
+        return {
+            "coefficient": self.coefficient,
+            "sd": self.sd,
+            "lower": self.lower,
+            "upper": self.upper,
+            "probability_of_sign": self.probability_of_sign,
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame, one row for each weight."""
+        return as_frame(self.to_dict(), self.names)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.names))
+        head = f"{'':{width}}  {'coefficient':>12}  {'sd':>10}  {'lower':>10}  {'upper':>10}  P(sign)"
+        columns = zip(self.names, *self.to_dict().values(), strict=True)
+        lines = [
+            f"{name:{width}}  {w:12.5g}  {sd:10.4g}  {low:10.4g}  {high:10.4g}  {sign:7.4f}"
+            for name, w, sd, low, high, sign in columns
+        ]
+        foot = f"{100 * self.level:g} % credible intervals, in the units of the columns"
+        return "\n".join([head, *lines, foot, *self.notes])
+
+
+def interval_tails(owner: str, level: float) -> Float:
+    """Return the two quantiles that enclose a central interval of probability ``level``."""
+    check_positive(owner, "level", level)
+    if level >= 1:
+        raise ValueError(f"{owner}(level={level!r}): level must be between 0 and 1, 0.95 for an interval of 95 %.")
+    return np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+
+
+def summarise(
+    posterior: WeightPosterior, classes: tuple[str, ...], level: float, notes: tuple[str, ...] = ()
+) -> WeightSummary:
+    """Return mean, standard deviation, credible interval and the probability of the sign of each weight."""
+    tails = interval_tails("summary", level)
+    mean, std = np.ravel(posterior.mean), np.ravel(posterior.std)
+    reach = special.ndtri(tails[1]) * std
+    names = posterior.names
+    if posterior.mean.ndim > 1:
+        names = tuple(f"{label}: {name}" for label in classes for name in names)
+    sign = special.ndtr(np.abs(mean) / np.where(std > 0, std, 1.0))
+    return WeightSummary(names, mean, std, mean - reach, mean + reach, sign, level, notes)
