@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.bayesian.evidence import FitLaplace, prior_scales, is_rotatable, rotate
+from separatrix.bayesian.evidence import FitLaplace, is_rotatable, prior_scales, rotate
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source

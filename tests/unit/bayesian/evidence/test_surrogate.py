@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from problems import blobs
-from separatrix.bayesian.evidence import FitLaplace, prior_scales, laplace_slope
+from separatrix.bayesian.evidence import FitLaplace, laplace_slope, prior_scales
 from separatrix.bayesian.tuning import Parabola, Surrogate
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Gaussian
