@@ -1,0 +1,573 @@
+"""Studies: candidates, splits, the choice, notes, separation, progress, and whole studies on tables with known structure."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import separatrix as sx
+from separatrix.bayesian import Limit
+from separatrix.comparison import Comparison, Evidence, Scores, Trial, compare
+from separatrix.datasets import make_mixed_types
+from separatrix.exceptions import (
+    ApproximationWarning,
+    CollinearWarning,
+    ConvergenceWarning,
+    DataError,
+    SeparationWarning,
+)
+from separatrix.io import read_about
+from separatrix.metrics import weighted_mean
+from separatrix.study import (
+    MODELS,
+    N_LATER_STAGES,
+    Note,
+    TableClassifier,
+    candidates,
+    captured,
+    compare_models,
+    conduct,
+    examine,
+    spread_rows,
+    study_of,
+)
+from separatrix.study.choice import choose
+from separatrix.study.compare import held_out_rows, open_table, sample_of
+from separatrix.study.notes import notes_on_model, notes_on_separation, notes_on_table, separation_of
+from separatrix.table import TableEncoder
+
+X, Y = make_mixed_types(600, as_frame=True, rng=0)
+TABLE = X.assign(customer=Y)
+FAST = ["prior only", "linear discriminant"]
+LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
+
+
+# -- candidates --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "left_out"),
+    [
+        ((1000, 10, 2, 5), set()),
+        ((50, 5, 2, 5), {CURVED}),  # few rows
+        ((100, 300, 2, 5), {"quadratic discriminant", CURVED}),  # fewer rows than columns
+        ((5000, 500, 2, 500), {"quadratic discriminant", CURVED}),  # very many curves
+        ((5000, 9, 2, 0), {CURVED}),  # no numbers
+        ((50_000, 60, 40, 20), {"quadratic discriminant", CURVED}),  # very many weights
+        ((9000, 3000, 2, 0), {"linear discriminant", "quadratic discriminant", CURVED}),
+    ],
+)
+def test_models_that_do_not_suit_the_size_of_a_table_are_left_out(size, left_out):
+    n_rows, n_columns, n_classes, n_numbers = size
+    found = candidates(n_rows, n_columns, n_classes, n_numbers=n_numbers, types={"zip": "categorical"})
+    assert list(found) == [name for name in MODELS if name not in left_out]
+    assert all(clone(model).types == {"zip": "categorical"} for model in found.values())
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_classes", "approximation"),
+    [(300, 10, 2, "auto"), (30_000, 100, 2, "laplace"), (550, 70, 19, "auto"), (4000, 200, 2, "auto")],
+)
+def test_the_gaussian_of_laplace_is_unchecked_only_with_many_rows_per_weight(
+    n_rows, n_columns, n_classes, approximation
+):
+    assert candidates(n_rows, n_columns, n_classes)[LOGISTIC].estimator.approximation == approximation
+
+
+def test_names_of_models_have_no_commas():
+    assert not [name for name in MODELS if "," in name]
+
+
+# -- labels and splits -------------------------------------------------------------------------------------------------
+
+SMALL = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0, 5.0], "Label": ["b", None, "a", "b", "a"]})
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_labels_are_separated_from_any_kind_of_table(library):
+    rows = open_table(library(SMALL), "Label")
+    assert rows.labels.tolist() == ["b", "a", "b", "a"]
+    assert rows.rows.tolist() == [0, 2, 3, 4]
+    assert list(rows.X["size"].to_numpy()) == [1.0, 3.0, 4.0, 5.0]
+    assert [note.topic for note in rows.notes] == ["unlabelled"]
+    ordered = pd.Categorical(["low", "high", "low"], categories=["low", "high"])
+    assert open_table(pd.DataFrame({"x": [1, 2, 3], "y": ordered}), "y").classes.tolist() == ["high", "low"]
+
+
+@pytest.mark.parametrize(
+    ("table", "target", "options", "message"),
+    [
+        (TABLE, "custommer", {}, "Did you mean 'customer'"),
+        (TABLE[["customer"]], "customer", {}, "'customer' is the only column"),
+        (TABLE.to_numpy(), "customer", {}, "ndarray"),
+        (TABLE.assign(customer=None), "customer", {}, "missing"),
+        (pd.concat([TABLE, TABLE], axis=1), "customer", {}, "same name|more than once"),
+        (TABLE.assign(customer="stays"), "customer", {}, "'customer' has 1 distinct value in 600 rows"),
+        (SMALL, "Label", {}, "at least two classes"),
+        (TABLE, "charge", {}, "looks continuous"),
+        (TABLE[["customer"]].assign(empty=None), "customer", {}, "No column"),
+        (TABLE, "customer", {"types": {"calls ": "drop"}}, "calls"),
+        (TABLE, "customer", {"types": {"contract": "number"}}, "contract"),
+        (TABLE, "customer", {"types": {"customer": "number"}}, "categorical"),
+        (TABLE, "customer", {"models": ["naive bays"]}, "Did you mean 'naive Bayes'"),
+        (TABLE, "customer", {"models": []}, "models is empty"),
+        (TABLE[:40], "customer", {"models": [CURVED]}, "does not suit a table of this size"),
+        (TABLE, "customer", {"test_share": 0.9}, "test_share"),
+        (TABLE, "customer", {"level": 1.0}, "level"),
+        (TABLE, "customer", {"models": FAST, "positive": "maybe"}, "'maybe' is not a class"),
+    ],
+)
+def test_invalid_tables_targets_and_options_are_an_error(table, target, options, message):
+    table = table.drop(index=[0, 3]) if table is SMALL else table
+    with pytest.raises(ValueError, match=message):
+        conduct(table, target, **options)
+
+
+def test_a_numeric_target_is_accepted_as_categorical():
+    table = pd.DataFrame({"price": np.arange(600.0) % 7, "rating": np.tile([1.0, 1.5, 2.0, 4.5], 150)})
+    with pytest.raises(DataError, match="looks continuous"):
+        compare_models(table, "rating", models=["prior only"])
+    found = compare_models(table, "rating", types={"rating": "categorical"}, models=["prior only"])
+    assert found.classes.tolist() == ["1", "1.5", "2", "4.5"]
+    table["minute"] = np.arange(600) % 60
+    topics = [note.topic for note in compare_models(table, "minute", models=["prior only"]).notes]
+    assert topics.count("many classes") == 1
+    sure = compare_models(table, "minute", types={"minute": "categorical"}, models=["prior only"])
+    assert "many classes" not in [note.topic for note in sure.notes]
+
+
+def test_classes_with_a_single_row_are_left_out_with_a_note():
+    found = compare_models(TABLE.assign(customer=["once", *Y[1:]]), "customer", models=["prior only"])
+    assert found.classes.tolist() == ["leaves", "stays"]
+    assert found.table.rows.tolist() == list(range(1, 600))
+    assert [note.text for note in found.notes if note.topic == "rare class"][0].startswith("Class 'once'")
+
+
+@given(
+    counts=st.lists(st.integers(2, 40), min_size=2, max_size=8),
+    fraction=st.floats(0.01, 0.5),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_every_class_has_training_rows_and_its_fraction_of_test_rows(counts, fraction, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    held = held_out_rows(codes, fraction, rng)
+    taken = np.bincount(codes[held], minlength=len(counts))
+    assert held.any()
+    assert (taken < counts).all()
+    if held.sum() > 1:
+        assert (np.abs(taken - fraction * np.array(counts)) <= 1 + 1e-9).all()
+
+
+def test_a_sample_keeps_every_class_and_has_a_note():
+    table = pd.DataFrame({"x": np.arange(1000), "y": ["rare", "rare", *["often"] * 998]})
+    some = sample_of(open_table(table, "y"), 50, np.random.default_rng(0), "Models were compared on")
+    assert (some.n_rows, some.counts.min()) == (50, 2)
+    (note,) = some.notes
+    assert note.topic == "sampled"
+    assert "a sample of 50 of 1000 rows" in note.text
+
+
+# -- the comparison ----------------------------------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_table_classifiers_compared_directly():
+    names = ["prior only", "naive Bayes", LOGISTIC, CURVED]
+    found = compare_models(TABLE[:200], "customer", models=names, test_share=0.25, types={"calls": "number"})
+    train, test = found.train, found.test
+    direct = compare(dict(found.models), train.X, train.labels, X_test=test.X, y_test=test.labels)
+    assert found.comparison.names == direct.names
+    for name in names:
+        assert_allclose(found.comparison[name].test.rows, direct[name].test.rows, atol=1e-9)
+    rows = np.sort(np.concatenate([found.comparison.train_rows, found.comparison.test_rows]))
+    assert_array_equal(rows, np.arange(200))
+    assert_array_equal(test.X["charge"].to_numpy(), TABLE["charge"].to_numpy()[found.comparison.test_rows])
+    assert not [model for model in found.models.values() if "estimator_" in vars(model)]  # nothing fitted to all rows
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("no\nway"), AttributeError("shape"), MemoryError(), ZeroDivisionError("0")]
+)
+@pytest.mark.parametrize("where", ["NaiveBayes.fit", "study.TableClassifier.configured"])
+def test_a_model_that_raises_is_a_row_with_a_reason_and_the_others_go_on(monkeypatch, error, where):
+    original = TableClassifier.configured
+
+    def fail(self, *arguments, **_):
+        if where == "NaiveBayes.fit" or isinstance(self.estimator, sx.NaiveBayes):
+            raise error
+        return original(self, *arguments)
+
+    monkeypatch.setattr(f"separatrix.{where}", fail)
+    study = conduct(TABLE, "customer", models=["naive Bayes", *FAST])
+    failure = study.comparison["naive Bayes"].failure
+    assert failure.startswith(f"{type(error).__name__}: ")
+    assert "\n" not in failure
+    assert study.choice.name == "linear discriminant"
+    assert Note("failure", f"naive Bayes failed. {failure}") in study.notes
+
+
+def test_if_every_model_fails_the_reasons_are_named(monkeypatch):
+    monkeypatch.setattr("separatrix.NaiveBayes.fit", lambda *_, **__: 1 / 0)
+    with pytest.raises(DataError, match="naive Bayes: ZeroDivisionError"):
+        compare_models(TABLE, "customer", models=["naive Bayes"])
+
+
+def test_warnings_of_a_model_carry_its_name_unless_it_is_chosen():
+    found = compare_models(TABLE, "customer", models=FAST)
+    said = {"prior only": [Note("warning", "one")], "linear discriminant": [Note("collinear", "two")]}
+    found = replace(found, warnings=said)
+    assert found.choice.name == "linear discriminant"
+    assert found.notes[-2:] == (Note("collinear", "two"), Note("other model", "prior only: one"))
+
+
+# -- the choice --------------------------------------------------------------------------------------------------------
+
+N = 400
+HARD = np.random.default_rng(0).normal(0, 0.3, N)  # rows are hard or easy for all models alike
+OWN = np.random.default_rng(1).normal(0, 0.1, (9, N))
+OWN -= OWN.mean(axis=1, keepdims=True)
+
+
+def trial(name, log_likelihood, evidence=None, place=0):
+    """A model with this mean log-likelihood; differences of two models have a standard error of about 0.007."""
+    rows = log_likelihood + HARD - HARD.mean() + OWN[place]
+    stated = Evidence(np.nan if evidence is None else evidence, 0.0, 0.0, of_labels=evidence is not None)
+    return Trial(name, object(), test=Scores(log_likelihood=weighted_mean(rows), rows=rows), evidence=stated)
+
+
+def chosen(*trials):
+    ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
+    choice = choose(Comparison(ranked, np.array([0, 1]), np.arange(1600), np.arange(N)))
+    return choice.name, " ".join(choice.reasons)
+
+
+BASE = trial("prior only", -0.60, -900.0, 1)
+
+
+def test_a_clear_winner_on_held_out_rows_is_chosen_whatever_the_evidence():
+    name, text = chosen(trial("naive Bayes", -0.30, None, 2), trial(LOGISTIC, -0.40, -500.0, 3), BASE)
+    assert name == "naive Bayes"
+    assert "the next is logistic (Bayesian), 0.1000" in text
+    assert "The evidence alone would favour logistic (Bayesian)" in text
+    assert "gains 0.3000 nats per row over the class proportions" in text
+
+
+@pytest.mark.parametrize(
+    ("evidence", "name", "said"),
+    [
+        (-520.0, LOGISTIC, "a lead of 20.0 nats over curved logistic (Bayesian)"),
+        (-498.0, LOGISTIC, "differ by 2.0 nats"),  # tied: the simpler model
+        (-490.0, CURVED, "a lead of 10.0 nats over logistic (Bayesian)"),
+    ],
+)
+def test_among_models_that_rows_do_not_distinguish_evidence_then_simplicity_decide(evidence, name, said):
+    found, text = chosen(trial(CURVED, -0.300, evidence, 2), trial(LOGISTIC, -0.301, -500.0, 3), BASE)
+    assert found == name
+    assert said in text
+    assert ("instead of curved logistic (Bayesian) costs 0.0010" in text) == (name == LOGISTIC)
+
+
+def test_models_without_evidence_are_chosen_only_if_none_near_has_one():
+    name, text = chosen(trial("naive Bayes", -0.300, None, 2), trial(LOGISTIC, -0.301, -500.0, 3))
+    assert name == LOGISTIC
+    assert "naive Bayes: no comparable evidence" in text
+    name, text = chosen(trial("naive Bayes", -0.300, None, 2), trial("linear discriminant", -0.301, None, 3))
+    assert name == "naive Bayes"
+    assert "None of these reports the evidence" in text
+
+
+def test_if_nothing_beats_the_class_proportions_they_are_chosen():
+    name, text = chosen(trial("prior only", -0.690, -280.0, 1), trial(LOGISTIC, -0.689, -281.0, 2))
+    assert name == "prior only"
+    assert "No model predicts clearly better than the class proportions" in text
+
+
+def test_failed_models_and_models_with_an_impossible_row_are_passed_over():
+    assert chosen(Trial("linear discriminant", failure="DataError: singular"), BASE)[0] == "prior only"
+    rows = trial("naive Bayes", -0.3).test.rows
+    rows[3] = -np.inf
+    impossible = Trial("naive Bayes", object(), test=Scores(log_likelihood=weighted_mean(rows), rows=rows))
+    name, text = chosen(impossible, BASE)
+    assert name == "prior only"
+    assert "No other model is within two standard errors" in text
+
+
+# -- notes -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("category", "topics"),
+    [
+        (SeparationWarning, ["separation"]),
+        (ApproximationWarning, ["approximation"]),
+        (CollinearWarning, ["collinear"]),
+        (ConvergenceWarning, ["convergence"]),
+        (sx.exceptions.NotSeparableWarning, ["convergence"]),
+        (UserWarning, ["warning"]),
+        (DeprecationWarning, []),
+        (FutureWarning, []),
+    ],
+)
+def test_warnings_become_notes_once_with_the_topic_of_their_category(category, topics):
+    with captured() as notes:
+        for _ in range(2):
+            warnings.warn("separation did not converge: collinear columns", category, stacklevel=1)
+    assert [note.topic for note in notes] == topics
+
+
+def test_notes_on_dropped_columns_missing_values_rare_classes_and_few_rows():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": [np.nan, *rng.normal(size=199)], "kind": [None, None, *rng.choice(["a", "b"], 198)]})
+    table["separation_date"] = "earth"  # a name that resembles another topic
+    encoder = TableEncoder().fit(table)
+    classes, features = np.array(["no", "yes"]), encoder.transform(table)
+    notes = list(notes_on_table(encoder.schema_, features, classes, np.array([97, 2])))
+    assert [note.topic for note in notes] == ["dropped", "missing", "imbalance", "few rows"]
+    assert str(notes[0]) == "separation_date was dropped: every value is 'earth'."
+    assert "kind (1 %), age (0.5 %)" in notes[1].text
+    assert "'yes' has 2 of 99 rows (2 %)" in notes[2].text
+    assert len(list(notes_on_table(encoder.schema_, features, classes, np.array([100, 100])))) == 2
+    prices = pd.DataFrame({"price": ["1,234", "5,678", "9,012"] * 40, "x": rng.normal(size=120)})
+    schema = TableEncoder().fit(prices).schema_
+    (note,) = notes_on_table(schema, np.zeros((120, 2)), classes, np.array([60, 60]))
+    assert note.topic == "warning"  # ambiguous, not dropped
+    assert "price" in note.text
+
+
+def test_notes_of_a_model_come_once_with_the_topic_of_their_cause():
+    flat = pd.DataFrame({"x": [-1.5, 1.5, -1.5, 1.5] * 50})
+    apart = pd.DataFrame({"x": np.r_[np.linspace(-3, -1, 30), np.linspace(1, 3, 30)]})
+    for table, labels, limit, topic in [
+        (flat, [0, 0, 1, 1] * 50, Limit.NARROW, "tuning"),
+        (apart, apart["x"] > 0, Limit.SEPARATED, "separation"),
+    ]:
+        with captured() as warned:
+            model = TableClassifier(sx.BayesianLogisticRegression(tune="evidence")).fit(table, labels)
+        assert limit in [at.limit for at in model.estimator_.tuning_.boundary]
+        notes = list(notes_on_model(model, [*warned, Note("convergence", "slow")]))
+        assert len({note.text for note in notes}) == len(notes)
+        assert topic in [note.topic for note in notes]
+        assert Note("convergence", "slow") in notes
+
+
+# -- separation --------------------------------------------------------------------------------------------------------
+
+AGES = pd.DataFrame(
+    {"age": np.random.default_rng(0).normal(size=200), "kind": np.random.default_rng(1).choice(["a", "b", "c"], 200)}
+)
+NOISY = AGES["age"] + np.random.default_rng(2).logistic(size=200) > 0
+QUASI = NOISY | (AGES["kind"] == "c")  # all rows of kind c, and others too
+
+
+def separation(labels, table=AGES, curved=False, estimator=None):
+    estimator = sx.BayesianLogisticRegression(sx.Gaussian(3.0)) if estimator is None else estimator
+    model = TableClassifier(estimator, curved=curved).fit(table, labels)
+    return separation_of(model, model.encoder_.transform(table), np.searchsorted(model.classes_, labels))
+
+
+@pytest.mark.parametrize(
+    ("labels", "status", "column"),
+    [(AGES["age"] > 0, "complete", "age"), (QUASI, "quasi-complete", "kind=c"), (NOISY, "overlapping", "")],
+)
+def test_separation_is_that_of_the_linear_program_and_names_the_columns(labels, status, column):
+    found = separation(labels)
+    features = TableEncoder().fit(AGES).transform(AGES)
+    assert found.status == sx.is_separable(features, labels).status == status
+    notes = list(notes_on_separation(found, 200))
+    assert [note.topic for note in notes] == ["separation"] * (status != "overlapping")
+    assert all(column in note.text for note in notes)
+    if status == "quasi-complete":
+        assert notes[0].text.startswith(f"{(AGES['kind'] == 'c').sum()} of 200 rows")
+
+
+def test_curves_three_classes_and_generative_models():
+    inside = np.abs(AGES["age"]) < 0.5
+    assert separation(inside).status == "overlapping"
+    curved = separation(inside, curved=True)
+    assert curved.status != "overlapping"
+    assert any(name.startswith("age from") for name in curved.columns)
+    three = np.select([AGES["age"] < -0.5, AGES["age"] < 0.5], ["low", "middle"], "high")
+    assert separation(three).status == "complete"
+    assert separation(inside, estimator=sx.LinearDiscriminantAnalysis(shrinkage=0.1)) is None
+    assert not list(notes_on_separation(None, 200))
+
+
+@pytest.mark.parametrize("status", ["overlapping", "quasi-complete"])
+def test_separation_by_one_of_five_hundred_weights(status):
+    rng = np.random.default_rng(1)
+    wide = rng.normal(size=(1600, 500))
+    wide[:, -1] = np.arange(1600) < 8
+    labels = wide[:, 0] + rng.logistic(size=1600) > 0
+    labels[:8] = True if status == "quasi-complete" else np.arange(8) % 2 == 0
+    table = pd.DataFrame(wide, columns=[f"c{d}" for d in range(500)])
+    found = separation(labels, table, estimator=sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="diagonal"))
+    assert found.status == status
+    assert found.columns == (("c499",) if status == "quasi-complete" else ())
+
+
+@pytest.mark.parametrize(("noise", "status"), [(0.0, "complete"), (1.0, "unknown")])
+def test_beyond_a_thousand_weights_only_the_fitted_weights_are_checked(noise, status):
+    rng = np.random.default_rng(2)
+    wide = rng.normal(size=(2500, 1010)) * 0.01
+    wide[:, 0] = rng.normal(size=2500)
+    labels = wide[:, 0] + noise * rng.logistic(size=2500) > 0
+    table = pd.DataFrame(wide, columns=[f"c{d}" for d in range(1010)])
+    prior = sx.Gaussian(np.r_[50.0, np.full(1009, 1e-3)])
+    estimator = sx.BayesianLogisticRegression(prior, structure="diagonal", approximation="laplace")
+    found = separation(labels, table, estimator=estimator)
+    assert found.status == status
+    (note,) = notes_on_separation(found, 2500)
+    assert note.topic == ("separation" if status == "complete" else "separation not checked")
+
+
+# -- whole studies -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def study():
+    return conduct(TABLE, "customer", name="customers", positive="leaves")
+
+
+def test_known_structure_is_found(study):
+    by_name = {c.name: c for c in study.coefficients}
+    for name, sign in [("charge", -1), ("calls", -1), ("tenure", 1), ("contract=two years", 1)]:
+        weight = by_name[name]  # in favour of "stays"
+        assert sign * weight.lower > 0 < sign * weight.upper, name
+    assert {effect.column for effect in study.effects} == set(X.columns)
+    tenure = next(effect for effect in study.effects if effect.column == "tenure")
+    assert (np.diff(tenure.mean[:, 1]) > 0).all()
+
+
+def test_the_fields_of_a_study(study):
+    assert (study.name, study.target, study.n_rows, study.positive) == ("customers", "customer", 600, "leaves")
+    assert study.classes.tolist() == ["leaves", "stays"]
+    assert study.counts.sum() == 600
+    assert (study.n_train, study.n_test, study.is_held_out, study.model.n_rows_) == (480, 120, True, 600)
+    assert study.separation == "overlapping"
+    rows, (codes, P) = study.comparison.test_rows, (study.held_out.codes, study.held_out.P)
+    assert_array_equal(study.classes[codes], Y.to_numpy()[rows])
+    assert_allclose(np.log(P[np.arange(len(P)), codes]), study.comparison[study.choice.name].test.rows)
+    assert not np.allclose(P, study.model.predict_proba(X.iloc[rows]))  # those of the model without these rows
+
+
+def test_a_saved_model_is_examined_on_other_rows(study, tmp_path):
+    path = sx.save(study.model, tmp_path / "model.sx", about=study.about)
+    assert read_about(path) == {"target": "customer", "model": study.choice.name, "positive": "leaves"}
+    other, labels = make_mixed_types(200, as_frame=True, rng=1)
+    stages = []
+    found = examine(sx.load(path), other.assign(customer=labels), "customer", progress=stages.append)
+    assert found.comparison is found.choice is found.compared is None
+    assert (found.n_train, found.n_test, found.is_held_out, found.separation) == (600, 200, None, "unknown")
+    assert_array_equal(found.held_out.P, study.model.predict_proba(other))
+    assert_array_equal(found.classes[found.held_out.codes], labels)
+    assert [c.weight for c in found.coefficients] == [c.weight for c in study.coefficients]
+    assert stages[0].text == "predicting 200 rows"
+    assert stages[-1].text.endswith(f"column {len(found.effects)} of {len(found.effects)}")
+
+
+def test_unknown_labels_and_new_values_of_examined_rows(study):
+    with pytest.raises(DataError, match="label 'dithers'.*'leaves', 'stays'"):
+        examine(study.model, TABLE.assign(customer=["dithers", *Y[1:]]), "customer")
+    one_class = TABLE[Y == "stays"].assign(contract="weekly")
+    found = examine(study.model, one_class, "customer")
+    assert found.counts.tolist() == [0, len(one_class)]
+    (note,) = [note for note in found.notes if note.topic == "new values"]
+    assert note.text.startswith("contract has values")
+
+
+def test_permuted_labels_are_noise():
+    found = conduct(TABLE.assign(customer=np.random.default_rng(3).permutation(Y)), "customer")
+    assert found.choice.name == "prior only"
+    assert found.coefficients == ()
+    assert "nothing beats the shares" in [note.topic for note in found.notes]
+
+
+def test_stages_are_reported_in_order_and_the_steps_can_be_taken_separately():
+    stages, later = [], []
+    whole = conduct(TABLE, "customer", models=FAST, seed=3, level=0.9, progress=stages.append)
+    assert list(dict.fromkeys(stage.done for stage in stages)) == list(range(3 + N_LATER_STAGES))
+    assert {stage.total for stage in stages} == {3 + N_LATER_STAGES}
+    starts = list({stage.done: stage for stage in reversed(stages)}.values())[::-1]
+    assert [stage.text for stage in starts[1:3]] == [f"{name}, 480 rows" for name in FAST]
+    assert starts[1].seconds_left > starts[2].seconds_left > 0
+    compared = compare_models(pl.from_pandas(TABLE), "customer", models=FAST, seed=3)
+    steps = study_of(compared, level=0.9, progress=later.append)
+    assert [stage.text for stage in later] == [stage.text for stage in stages if stage.done > 2]
+    assert_allclose(steps.held_out.P, whole.held_out.P)
+    assert_allclose([c.weight for c in steps.coefficients], [c.weight for c in whole.coefficients])
+    assert steps.notes == whole.notes
+    assert (steps.question.seed, steps.question.test_share, steps.level) == (3, 0.2, 0.9)
+    other = compare_models(TABLE, "customer", models=FAST, seed=4)
+    assert not np.array_equal(other.comparison.test_rows, whole.comparison.test_rows)
+
+
+def test_progress_reports_passes_rows_and_the_time_left():
+    stages = []
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(40_000, 30))).rename(columns="c{}".format)
+    wide["y"] = wide["c0"] + np.random.default_rng(1).logistic(size=40_000) > 0
+    compare_models(wide, "y", models=[LOGISTIC], progress=stages.append)
+    reading = [stage for stage in stages if "pass" in stage.text]
+    assert reading
+    assert reading[0].text.startswith(f"{LOGISTIC}, 32,000 rows: pass ")
+    assert reading[0].done == 1
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_small_tables(seed):
+    rng = np.random.default_rng(seed)
+    tiny = pd.DataFrame({"x": rng.normal(size=14), "y": list("aabbccddeeffgg")})
+    assert len(conduct(tiny, "y", models=["prior only", "naive Bayes"]).classes) == 7
+    text = pd.DataFrame({"k": rng.choice(["u", "v"], 60), "y": rng.choice(["p", "q"], 60)})
+    assert sorted(conduct(text, "y").effects[0].values.tolist()) == ["u", "v"]
+
+
+def test_fewer_rows_than_columns():
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.normal(size=(60, 80)), columns=[f"c{d}" for d in range(80)])
+    wide["y"] = wide["c0"] + wide["c1"] + rng.logistic(0, 0.2, size=60) > 0
+    found = conduct(wide, "y")
+    assert CURVED not in found.comparison.names
+    assert np.isfinite(found.held_out.P).all()
+    assert "effects" in [note.topic for note in found.notes]  # of 40 columns only
+
+
+# -- tables larger than memory -----------------------------------------------------------------------------------------
+
+
+def test_rows_are_spread_evenly_however_they_are_batched():
+    numbers = pa.table({"n": np.arange(10_000)})
+    spread = [spread_rows(numbers.to_batches(max_chunksize=size), 10_000, 500) for size in (10_000, 999, 7)]
+    assert spread[0].equals(spread[1])
+    assert spread[0].equals(spread[2])
+    found = spread[0].column("n").to_numpy()
+    assert np.array_equal(found // 20, np.arange(500))  # one of each twenty
+    assert len(np.unique(found % 20)) > 15
+    assert spread_rows(numbers.to_batches(), 10_000).num_rows == 10_000
+
+
+def test_a_study_of_a_scan_is_that_of_rows_in_memory(tmp_path):
+    import pyarrow.parquet as pq
+
+    features, y = make_mixed_types(3000, as_frame=True, rng=1)
+    table = pa.Table.from_pandas(features.assign(customer=y), preserve_index=False)
+    pq.write_table(table, tmp_path / "all.parquet", row_group_size=700)
+    compared = compare_models(table, "customer", models=["prior only", LOGISTIC])
+    rows = sx.scan(tmp_path / "all.parquet", target="customer")
+    streamed, whole = study_of(compared, everything=rows), study_of(compared)
+    assert streamed.choice.name == LOGISTIC
+    assert streamed.n_rows == whole.n_rows == 3000
+    weights = [[c.weight for c in found.coefficients] for found in (streamed, whole)]
+    assert_allclose(*weights, rtol=1e-6, atol=1e-8)
+    assert_allclose(streamed.effects[0].mean, whole.effects[0].mean, atol=1e-6)
+    assert "sampled" in [note.topic for note in streamed.notes]
+    rare = sx.scan(table.set_column(0, "charge", table["charge"]), target="contract", columns=["charge", "tenure"])
+    with pytest.raises(DataError, match="too rare"):
+        study_of(compared, everything=rare)

@@ -1,0 +1,459 @@
+"""`TableClassifier`: encoding, prior scales, curves (`Ramps`), weights (`contrasts`, `explain`), and `PriorOnly`."""
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import integrate, sparse, stats
+from scipy.special import expit, log_expit
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import check_estimator
+
+import separatrix as sx
+from separatrix.datasets import make_mixed_types
+from separatrix.exceptions import ApproximationWarning, DataError
+from separatrix.rows import watched
+from separatrix.study import PriorOnly, Ramps, TableClassifier, continuous_columns, explain
+from separatrix.study.classifier import functions_of
+from separatrix.study.ramps import knots_of
+from separatrix.table import TableEncoder
+
+TABLE, Y = make_mixed_types(300, as_frame=True, rng=0)
+THREE = np.where(Y == "leaves", "leaves", np.where(TABLE["calls"] > 1, "calls", "rests"))
+TUNED = sx.BayesianLogisticRegression(tune="evidence")
+
+
+# -- the classifier ----------------------------------------------------------------------------------------------------
+
+
+def test_it_is_the_encoder_before_the_model():
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    features = TableEncoder().fit(TABLE).transform(TABLE)
+    direct = sx.LogisticRegression().fit(features, Y)
+    assert_allclose(model.predict_proba(TABLE), direct.predict_proba(features), atol=1e-12)
+    assert_array_equal(model.predict(TABLE), direct.predict(features))
+    assert TableClassifier(LogisticRegression(max_iter=1000)).fit(TABLE, Y).predict_proba(TABLE).shape == (300, 2)
+
+
+def test_the_default_has_a_posterior_with_the_names_of_the_encoded_columns():
+    model = TableClassifier().fit(TABLE, Y)
+    assert isinstance(model.estimator_, sx.BayesianLogisticRegression)
+    assert model.summary().names == (*model.encoder_.schema_.columns, "intercept")
+    bounds, p = model.predict_interval(TABLE), model.predict_proba(TABLE)[:, 1]
+    assert ((bounds[:, 0] <= p) & (p <= bounds[:, 1])).all()
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas])
+def test_columns_are_found_by_name_in_any_library(library):
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    shuffled = library(TABLE[TABLE.columns[::-1]])
+    assert_allclose(model.predict_proba(shuffled), model.predict_proba(TABLE))
+
+
+def test_types_weights_rows_and_names():
+    weight = np.where(np.arange(300) < 200, 1.0, 0.0)
+    weighted = TableClassifier(sx.LogisticRegression(), types={"contract": "drop"}).fit(TABLE, Y, weight)
+    assert not [name for name in weighted.encoder_.schema_.columns if "contract" in name]
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    features = model.encoder_.transform(TABLE)
+    assert model.feature_names_in_.tolist() == list(TABLE.columns)
+    assert model.n_rows_ == 300
+    assert_allclose(model.spread_, features.std(axis=0))
+    assert_allclose(model.centre_, features.mean(axis=0))
+    assert (model.sources_[0], model.sources_[-1]) == ("charge", "contract")
+    assert TableClassifier(sx.LogisticRegression()).fit(features, Y).sources_[0] == "x0"
+    mixed = TableClassifier(sx.LogisticRegression(alpha=1.0, basis=sx.basis.RBF("random", n_centres=7))).fit(TABLE, Y)
+    assert mixed.sources_ == ("",) * 7
+
+
+def test_methods_that_the_model_lacks_do_not_exist():
+    with pytest.raises(NotFittedError):
+        TableClassifier().predict(TABLE)
+    point = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    for name in ("predict_interval", "decision_distribution"):
+        with pytest.raises(AttributeError):
+            getattr(point, name)
+    assert TableClassifier(TUNED).fit(TABLE, Y).decision_distribution(TABLE).mean.shape == (300,)
+    with pytest.raises(AttributeError):
+        TableClassifier(sx.Perceptron()).predict_proba  # noqa: B018
+    for estimator in (sx.QuadraticDiscriminantAnalysis(shrinkage=0.1), PriorOnly()):
+        with pytest.raises(AttributeError):
+            TableClassifier(estimator).fit(TABLE, Y).contrasts  # noqa: B018
+
+
+def test_new_categories_missing_columns_and_changed_types():
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    assert np.isfinite(model.predict_proba(TABLE.assign(contract="weekly"))).all()
+    with pytest.raises(DataError, match="'charge'"):
+        model.predict(TABLE.drop(columns="charge"))
+    with pytest.raises(DataError, match=r"'tenure' .*'long' in row 1 "):
+        model.predict(TABLE.assign(tenure="long"))
+
+
+def test_it_passes_the_checks_of_scikit_learn():
+    check_estimator(TableClassifier(sx.LogisticRegression(alpha=1.0)), on_skip=None)
+
+
+def test_a_scan_needs_no_labels_and_a_file_of_numbers_no_encoder(tmp_path):
+    model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
+    rows = sx.scan(pl.from_pandas(TABLE.assign(label=Y)), target="label")
+    assert model.score(rows) == model.score(TABLE, Y) > 0.6
+    (tmp_path / "rows.svm").write_text("0 1:1\n1 1:2\n")
+    with pytest.raises(DataError, match="only numbers.*Fit the model itself"):
+        TableClassifier().fit(sx.scan(tmp_path / "rows.svm"))
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_a_saved_model_needs_nothing_else(tmp_path, curved):
+    model = TableClassifier(TUNED, curved=curved).fit(TABLE, Y)
+    again = sx.load(sx.save(model, tmp_path / "model.sx"))
+    assert_array_equal(again.predict_proba(TABLE), model.predict_proba(TABLE))
+    assert again.encoder_.schema_.describe() == model.encoder_.schema_.describe()
+    assert again.sources_ == model.sources_
+    few = TABLE[["charge", "contract"]]
+    assert clone(again).fit(few, Y).predict_proba(few).shape == (300, 2)
+
+
+# -- priors and curves -------------------------------------------------------------------------------------------------
+
+
+def test_numbers_and_dates_may_bend_and_indicators_may_not():
+    table = pd.DataFrame(
+        {
+            "x": [np.nan, *np.random.default_rng(0).normal(size=59)],
+            "flag": [True, False] * 30,
+            "day": pd.date_range("2020-01-01", periods=60),
+            "same": [3] * 60,
+        }
+    )
+    schema = TableEncoder(types={"same": "number"}).fit(table).schema_
+    assert {schema.columns[j] for j in continuous_columns(schema)} == {"x", "day: days"}
+
+
+def test_curves_are_ramps_along_the_numbers_with_their_own_prior_scale():
+    model = TableClassifier(TUNED, curved=True).fit(TABLE, Y)
+    assert {"charge", "tenure", "calls"} <= {name.split(" from ")[0] for name in model.summary().names}
+    bent = np.array([" from " in name for name in model.summary().names[:-1]])
+    scales = model.estimator_.prior_.scale
+    assert np.ptp(scales[bent]) == 0
+    assert_allclose(np.ptp(scales[~bent] / model.spread_[~bent]), 0, atol=1e-12)
+    Phi, names = functions_of(model, model.encoder_.transform(TABLE)), model.contrasts().names
+    assert Phi.shape == (300, len(names)) == (300, model.estimator_.coef_.shape[1])
+    for level in TABLE["contract"].unique():
+        assert_array_equal(Phi[:, names.index(f"contract={level}")], TABLE["contract"] == level)
+    assert_array_equal(np.array(model.sources_) == "tenure", [name.startswith("tenure") for name in names])
+
+
+def test_levels_have_a_prior_for_the_step_from_0_to_1_and_numbers_for_a_standard_deviation():
+    model = TableClassifier().fit(TABLE, Y)
+    is_number = np.isin(model.encoder_.schema_.columns, ["charge", "tenure", "calls"])
+    per_unit = model.estimator_.prior_.scale / model.spread_
+    assert np.ptp(model.estimator_.prior_.scale[is_number]) == 0
+    assert_allclose(np.ptp(per_unit[~is_number]), 0, atol=1e-12)
+    given = TableClassifier(sx.BayesianLogisticRegression(sx.Gaussian(0.5), tune="evidence")).fit(TABLE, Y)
+    assert np.ndim(given.estimator_.prior_.scale) == 0  # a prior that was given keeps its shape
+
+
+def test_the_prior_of_a_level_does_not_depend_on_its_frequency():
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(["often"] + [f"rare {i}" for i in range(30)], [30_000 - 30 * 12] + [12] * 30)
+    table = pd.DataFrame({"x": rng.normal(size=30_000), "kind": rng.permutation(kinds)})
+    y = table["x"] + rng.logistic(size=30_000) > 0
+    estimator = sx.BayesianLogisticRegression(tune="evidence", approximation="laplace")
+    model = TableClassifier(estimator).fit(table, y)
+    names = model.encoder_.schema_.columns
+    is_level = np.array([name.startswith("kind=") for name in names])
+    fraction = np.array([(kinds == name.removeprefix("kind=")).mean() for name in names])
+    assert is_level.sum() == 31
+    assert_allclose(model.spread_[is_level], np.sqrt(fraction * (1 - fraction))[is_level])
+    per_step = (model.estimator_.prior_.scale / model.spread_)[is_level]
+    assert_allclose(per_step, per_step[0])
+
+
+def test_rare_levels_without_information_stay_small():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=1500), "place": rng.choice([f"p{i}" for i in range(60)], 1500)})
+    y = table["x"] + rng.logistic(size=1500) > 0
+    features = TableEncoder(sparse=False).fit(table).transform(table)
+    laplace = sx.BayesianLogisticRegression(tune="evidence", approximation="laplace")
+    by_unit, by_spread = TableClassifier(laplace).fit(table, y), clone(laplace).fit(features, y)
+    assert by_unit.estimator_.log_evidence_ > by_spread.log_evidence_ + 3
+    assert np.abs(by_unit.estimator_.coef_[0, 1:]).max() < np.abs(by_spread.coef_[0, 1:]).max()
+
+
+def test_a_feature_that_does_not_vary_has_a_scale_too():
+    table = TABLE.assign(fixed=[1.0] * 299 + [2.0])
+    encoder = TableEncoder().fit(table)
+    estimator, _ = TableClassifier(TUNED).configured(encoder.schema_, np.asarray(encoder.transform(table))[:299])
+    assert (estimator.prior.scale > 0).all()
+
+
+# -- ramps -------------------------------------------------------------------------------------------------------------
+
+RNG = np.random.default_rng(0)
+X = np.column_stack([RNG.normal(size=500), RNG.integers(0, 2, 500), RNG.exponential(size=500)])
+
+
+def test_a_sum_of_ramps_is_linear_interpolation_between_the_knots():
+    basis = Ramps([2], n_knots=6).fit(X)
+    knots = np.append(basis.functions_.low, basis.functions_.high[-1])
+    heights = RNG.normal(size=len(knots))
+    x = np.linspace(-1, X[:, 2].max() + 2, 200)
+    rows = np.column_stack([np.zeros(200), np.zeros(200), x])
+    curve = basis.transform(rows)[:, 2:] @ np.diff(heights) + heights[0]
+    assert_allclose(curve, np.interp(x, knots, heights), atol=1e-12)
+
+
+def test_other_columns_and_columns_of_two_values_are_unchanged():
+    basis = Ramps([1, 2], n_knots=5).fit(X)
+    assert_array_equal(basis.functions_.straight, [0, 1])
+    assert_array_equal(basis.transform(X)[:, :2], X[:, :2])
+    assert basis.get_feature_names_out()[:2].tolist() == ["x0", "x1"]
+    assert len(set(basis.get_feature_names_out())) == basis.transform(X).shape[1]
+
+
+def test_knots_are_the_ends_frequent_values_and_quantiles_of_the_rest():
+    found = knots_of(np.concatenate([np.zeros(900), np.arange(1.0, 101.0)]), 6)
+    assert (found[0], found[-1], len(found)) == (0, 100, 6)
+    assert_allclose(np.diff(found[1:]), 99 / 4, atol=1)
+    assert_array_equal(knots_of(np.array([3.0, 1.0, 2.0, 1.0]), 6), [1, 2, 3])
+    far = Ramps([0], n_knots=5).fit(np.append(RNG.normal(size=50_000), [1e6, -1e6])[:, None]).functions_
+    assert (far.low[0], far.high[-1]) == (-1e6, 1e6)  # the ends of all rows, not of a sample
+
+
+@pytest.mark.parametrize("convert", [sparse.csr_array, lambda rows: rows.astype(np.float32)])
+def test_sparse_and_single_precision_rows_give_the_same_functions(convert):
+    basis = Ramps([0, 2]).fit(X)
+    Phi = basis.transform(convert(X))
+    assert_allclose(Phi.toarray() if sparse.issparse(Phi) else Phi, basis.transform(X), atol=1e-5)
+
+
+def test_values_that_are_not_finite_are_not_clipped():
+    with pytest.raises(ValueError, match="x0"):
+        Ramps([0]).fit(X).transform(np.where(X[0, 0] == X, np.inf, X))
+    functions = Ramps([0]).fit(X).functions_
+    assert np.isnan(functions.evaluate(np.array([[np.inf, 0.0, 0.0]]))[0, 2:]).all()
+
+
+def test_a_curve_is_found_if_there_is_one():
+    x = RNG.uniform(-3, 3, size=(2000, 1))
+    p = 1 / (1 + np.exp(-2 * np.cos(2 * x[:, 0])))
+    y = RNG.random(2000) < p
+    model = sx.BayesianLogisticRegression(tune="evidence", basis=Ramps([0])).fit(x, y)
+    with pytest.warns(ApproximationWarning, match="irrelevant"):  # no line fits a cosine
+        straight = sx.BayesianLogisticRegression(tune="evidence").fit(x, y)
+    assert np.abs(model.predict_proba(x)[:, 1] - p).mean() < 0.05
+    assert model.log_evidence_ > straight.log_evidence_ + 50
+
+
+def test_frozen_ramps_are_the_same_functions_for_any_rows():
+    fitted = Ramps([0, 1, 2], n_knots=6).fit(X)
+    again = fitted.frozen().fit(X[:3] * 100)
+    assert_array_equal(again.transform(X), fitted.transform(X))
+    assert again.get_feature_names_out().tolist() == fitted.get_feature_names_out().tolist()
+    given = Ramps([0], knots=[[0.0, 1.0, 4.0]]).fit(X)
+    assert_allclose(given.transform([[2.5, 7.0, 8.0]]), [[7.0, 8.0, 1.0, 0.5]])
+
+
+def test_names_of_ramps_distinguish_their_knots():
+    names = Ramps([0]).fit(np.repeat([1.0, 1.0001, 1.0002], 3)[:, None]).get_feature_names_out(["age"])
+    assert names.tolist() == ["age from 1 to 1.0001", "age from 1.0001 to 1.0002"]
+
+
+@pytest.mark.parametrize("knots", [[[0.0, 1.0], [0.0, 1.0]], [[1.0]], [[0.0, 0.0]], [[1.0, 0.0]], [[0.0, np.nan]]])
+def test_invalid_knots_and_columns_are_an_error(knots):
+    with pytest.raises(ValueError, match="knots"):
+        Ramps([0], knots=knots).fit(X)
+    with pytest.raises(DataError, match="column 7"):
+        Ramps([7]).fit(X)
+    with pytest.raises(ValueError, match="n_knots"):
+        Ramps([0], n_knots=2).fit(X)
+
+
+def test_ramps_are_a_scikit_learn_transformer():
+    check_estimator(Ramps((0,)), on_skip=None)
+
+
+# -- weights -----------------------------------------------------------------------------------------------------------
+
+
+def fitted(labels, **options):
+    return TableClassifier(sx.BayesianLogisticRegression(approximation="laplace", **options)).fit(TABLE, labels)
+
+
+def drawn(model, n=40_000):
+    """Contrasts of draws of the weights, (n, C, M + 1), computed directly."""
+    K = len(model.estimator_.coef_)
+    W = model.estimator_.posterior_.sample(n, 0).reshape(n, K, -1)
+    W = W - W.mean(axis=1, keepdims=True) if K > 1 else W.copy()
+    names = np.array([*model.contrasts().names, "intercept"])
+    levels = np.char.startswith(names, "contract")
+    fraction = [(TABLE["contract"] == name.partition("=")[2]).mean() for name in names[levels]]
+    average = W[:, :, levels] @ np.array(fraction)
+    W[:, :, levels] -= average[:, :, None]
+    W[:, :, -1] += average
+    return W
+
+
+@pytest.mark.parametrize("labels", [Y, THREE])
+def test_mean_and_standard_deviation_of_contrasts_are_those_of_draws(labels):
+    model = fitted(labels)
+    found, draws = model.contrasts(), drawn(model)
+    assert_allclose(found.mean, draws.mean(axis=0), atol=0.03)
+    assert_allclose(found.std, draws.std(axis=0), rtol=0.03)
+    by_class = TableClassifier(sx.BayesianLogisticRegression(structure="by class")).fit(TABLE, THREE)
+    assert_allclose(by_class.contrasts().std, drawn(by_class).std(axis=0), rtol=0.15)  # from 500 draws
+
+
+def test_contrasts_of_levels_are_much_more_certain_than_raw_weights():
+    model = fitted(Y)
+    levels, raw = np.array(model.sources_) == "contract", model.estimator_.posterior_.std[:-1]
+    assert (model.contrasts().std[0, :-1][levels] < 0.5 * raw[levels]).all()  # only the prior knows the common part
+    assert_allclose(model.contrasts().std[0, :-1][~levels], raw[~levels])
+
+
+@pytest.mark.parametrize("labels", [Y, THREE])
+def test_contrasts_give_the_same_predictions(labels):
+    model = fitted(labels)
+    W, features = model.contrasts().mean, model.encoder_.transform(TABLE)
+    moved = features @ W[:, :-1].T + W[:, -1] - (features @ model.estimator_.coef_.T + model.estimator_.intercept_)
+    assert_allclose(moved - moved.mean(axis=1, keepdims=True), 0, atol=1e-10)
+    if len(W) == 1:
+        assert_allclose(moved, 0, atol=1e-10)
+
+
+def test_contrasts_summary_coefficients_and_picture_agree():
+    model = fitted(Y)
+    found, summary = model.contrasts(), model.summary(0.9)
+    assert summary.names == (*found.names, "intercept")
+    assert_allclose(summary.coefficient, found.mean[0])
+    assert_allclose(summary.lower[:-1], found.interval(0.9)[0][0])
+    display = sx.plots.CoefficientDisplay.from_estimator(model, level=0.9, most=99)
+    order = [found.names.index(name) for name in display.names]
+    assert_allclose(display.weight[0], found.weight[0, order])
+    assert_allclose(display.upper[0], found.interval(0.9)[1][0, order])
+    three = fitted(THREE)
+    weights, summary = explain(three, 0.9), three.summary(0.9)
+    kept = [j for j, name in enumerate(summary.names) if not name.endswith("intercept")]
+    assert [f"{c.label}: {c.name}" for c in weights] == [summary.names[j] for j in kept]
+    for field, column in [("weight", "coefficient"), ("lower", "lower"), ("upper", "upper")]:
+        assert_allclose([getattr(c, field) for c in weights], summary.to_dict()[column][kept])
+    assert {c.column for c in weights} == set(TABLE.columns)
+    with pytest.raises(ValueError, match="level"):
+        explain(model, 1.5)
+
+
+def test_without_a_bias_the_average_of_the_levels_is_identified():
+    model = fitted(Y, fit_intercept=False)
+    assert_allclose(model.contrasts().weight, model.estimator_.coef_)
+    assert "intercept" not in model.summary().names
+    assert_allclose(model.summary().sd, model.estimator_.posterior_.std)
+
+
+def test_models_without_a_posterior_have_weights_without_intervals():
+    model = TableClassifier(LogisticRegression(max_iter=1000)).fit(TABLE, Y)
+    found, coefficients = model.contrasts(), {c.name: c for c in explain(model)}
+    assert np.isnan(found.std).all()
+    assert np.isnan([c.lower for c in coefficients.values()]).all()
+    tenure = coefficients["tenure"]
+    assert tenure.per_spread == pytest.approx(tenure.weight * TABLE["tenure"].to_numpy().std())
+    levels = np.array(found.columns) == "contract"
+    assert abs(found.weight[0, levels] @ model.centre_[levels]) < 1e-10
+    reference = TableClassifier(LogisticRegression(max_iter=1000), drop="first").fit(TABLE, Y)
+    assert_allclose(reference.contrasts().weight, reference.estimator_.coef_)  # already relative to the first level
+    linear = TableClassifier(sx.LinearDiscriminantAnalysis(shrinkage=0.1)).fit(TABLE, THREE)
+    W = np.reshape([c.weight for c in explain(linear)], (3, -1))
+    assert_allclose(W.sum(axis=0), 0, atol=1e-10)
+    assert_allclose(W[:, :4], (linear.estimator_.coef_ - linear.estimator_.coef_.mean(axis=0))[:, :4], atol=1e-10)
+    for estimator in (PriorOnly(), sx.QuadraticDiscriminantAnalysis(shrinkage=0.1)):
+        assert explain(TableClassifier(estimator).fit(TABLE, Y)) == ()
+
+
+def test_each_rise_of_a_curve_is_a_weight_of_its_column():
+    model = TableClassifier(sx.BayesianLogisticRegression(), curved=True).fit(TABLE, Y)
+    rises = [c for c in explain(model) if c.column == "tenure"]
+    assert all(c.name.startswith("tenure from ") for c in rises)
+    assert len(rises) == 4  # five knots for 300 rows
+
+
+# -- the baseline ------------------------------------------------------------------------------------------------------
+
+COLUMN, THIRD = np.arange(60.0)[:, None], np.arange(60) % 3 == 0
+
+
+@pytest.mark.parametrize("counts", [(300, 300), (980, 20), (4994, 6), (200, 100, 50), (40,) * 10])
+def test_the_baseline_is_the_limit_of_a_logistic_model_with_a_narrow_prior(counts):
+    y = np.repeat(np.arange(len(counts)), counts)
+    noise = np.random.default_rng(0).normal(size=(len(y), 3))
+    narrow = sx.BayesianLogisticRegression(sx.Gaussian(1e-7)).fit(noise, y)
+    model = PriorOnly().fit(noise, y)
+    assert model.log_evidence_ == pytest.approx(narrow.log_evidence_, abs=1e-4)
+    assert_allclose(model.predict_proba(noise[:1]), narrow.predict_proba(noise[:1]), atol=1e-6)
+
+
+def test_evidence_and_proportions_are_integrals_over_the_bias():
+    def posterior(b):
+        return np.exp(20 * log_expit(b) + 40 * log_expit(-b) + 38) * stats.norm(0, 10).pdf(b)
+
+    integral, _ = integrate.quad(posterior, -6, 5)
+    share, _ = integrate.quad(lambda b: expit(b) * posterior(b) / integral, -6, 5)
+    model = PriorOnly().fit(COLUMN, THIRD)
+    assert_allclose(model.log_evidence_, np.log(integral) - 38, atol=0.005)
+    assert_allclose(model.predict_proba(COLUMN)[0], [1 - share, share], atol=1e-3)
+
+
+def test_intervals_of_the_baseline_are_quantiles_of_the_proportion():
+    two = PriorOnly().fit(COLUMN, THIRD).predict_interval(COLUMN, 0.9)
+    beta = stats.beta(20, 40).ppf([0.05, 0.95])  # a flat bias is Beta(0, 0)
+    assert_allclose(two, np.tile(beta, (60, 1)), atol=0.01)
+    three = PriorOnly().fit(COLUMN, np.arange(60) % 3).predict_interval(COLUMN)
+    draws = np.random.default_rng(0).dirichlet([20, 20, 20], size=100_000)
+    assert three.shape == (60, 3, 2)
+    assert_allclose(three[0], np.quantile(draws, [0.025, 0.975], axis=0).T, atol=0.015)
+
+
+def test_the_baseline_is_a_classifier_that_can_be_saved(tmp_path):
+    model = PriorOnly().fit(COLUMN, np.array(list("abcabaa" * 9))[:60])
+    again = sx.load(sx.save(model, tmp_path / "model.sx"))
+    assert_array_equal(again.predict_proba(COLUMN), model.predict_proba(COLUMN))
+    assert again.predict(COLUMN).tolist() == ["a"] * 60
+    expected = {"check_classifiers_train": "it does not use the columns, so it cannot be accurate"}
+    check_estimator(PriorOnly(), on_skip=None, expected_failed_checks=expected)
+    before = model.classes_
+    with pytest.raises(ValueError, match="infinity|NaN"):
+        model.fit(np.full((3, 1), np.inf), ["a", "b", "b"])
+    assert model.classes_ is before
+
+
+WEIGHT = np.linspace(0.5, 2, 60)
+PLACES = {
+    "a scan": lambda table: (sx.scan(table, target="y", weight="w"), {}),
+    "a scan on workers": lambda table: (sx.scan(table, target="y", weight="w", client=True), {}),
+    "Dask": lambda table: (
+        da.from_array(COLUMN, chunks=17),
+        {"y": da.from_array(THIRD, chunks=20), "sample_weight": da.from_array(WEIGHT, chunks=23)},
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_the_baseline_counts_labels_anywhere(place):
+    rows, given = place(pa.table({"x0": COLUMN[:, 0], "y": THIRD, "w": WEIGHT}))
+    expected = PriorOnly().fit(COLUMN, THIRD, sample_weight=WEIGHT)
+    found = PriorOnly().fit(rows, **given)
+    assert_allclose(found.class_count_, expected.class_count_, rtol=1e-12)
+    assert found.log_evidence_ == pytest.approx(expected.log_evidence_, rel=1e-10)
+    assert_allclose(np.asarray(found.predict_proba(rows)), expected.predict_proba(COLUMN), rtol=1e-10)
+
+
+def test_progress_of_the_baseline_covers_the_rows_of_the_table_alone():
+    heard = []
+    with watched(lambda done, total, number: heard.append((total, number))):
+        PriorOnly().fit(np.zeros((50, 2)), np.arange(50) % 3)
+    assert {total for total, _ in heard} == {50}
+    assert sorted({number for _, number in heard}) == list(range(1, 1 + max(number for _, number in heard)))
