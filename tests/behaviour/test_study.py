@@ -1,4 +1,4 @@
-"""Studies: candidates, splits, the choice, notes, separation, progress, and whole studies on tables with known structure."""
+"""Studies: candidates, splits, the choice, notes, separation, progress, and whole studies of known structure."""
 
 import warnings
 from dataclasses import replace
@@ -148,7 +148,7 @@ def test_classes_with_a_single_row_are_left_out_with_a_note():
     found = compare_models(TABLE.assign(customer=["once", *Y[1:]]), "customer", models=["prior only"])
     assert found.classes.tolist() == ["leaves", "stays"]
     assert found.table.rows.tolist() == list(range(1, 600))
-    assert [note.text for note in found.notes if note.topic == "rare class"][0].startswith("Class 'once'")
+    assert next(note.text for note in found.notes if note.topic == "rare class").startswith("Class 'once'")
 
 
 @given(
@@ -418,6 +418,7 @@ def test_beyond_a_thousand_weights_only_the_fitted_weights_are_checked(noise, st
     rng = np.random.default_rng(2)
     wide = rng.normal(size=(2500, 1010)) * 0.01
     wide[:, 0] = rng.normal(size=2500)
+    wide[:, 0] += np.sign(wide[:, 0])
     labels = wide[:, 0] + noise * rng.logistic(size=2500) > 0
     table = pd.DataFrame(wide, columns=[f"c{d}" for d in range(1010)])
     prior = sx.Gaussian(np.r_[50.0, np.full(1009, 1e-3)])
