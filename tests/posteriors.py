@@ -11,7 +11,7 @@ from scipy import optimize, special
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian, penalty
 from separatrix.rows import Counted, as_source
-from separatrix.solvers.posterior import Posterior, survey
+from separatrix.solvers import Posterior, Units
 
 FLAT = Flat()
 
@@ -37,7 +37,7 @@ class Problem:
         source = replace(as_source(store(self.X), self.t, self.weight), offset=self.offset)
         if rows_per_block is not None:
             source = replace(source, rows_per_block=rows_per_block)
-        units = survey(source, fit_intercept=self.fit_intercept)
+        units = Units.of(source, fit_intercept=self.fit_intercept)
         design = units.design(fit_intercept=self.fit_intercept)
         shape = (self.n_outputs, design.width)
         prior = penalty(self.prior, shape, fit_intercept=self.fit_intercept, columns=source.columns)

@@ -92,7 +92,7 @@ def unchecked_flat_logistic(data: Data) -> Job:
     model = sx.LogisticRegression(0.0, tol=TOL)
 
     def run() -> Any:
-        with patch("separatrix.discriminative.model.examine", _no_answer):
+        with patch("separatrix.discriminative.model.check_separation", _no_answer):
             return model.fit(data.X, data.y)
 
     return Job(run, _read)

@@ -13,7 +13,7 @@ from scipy import optimize, sparse
 from separatrix import LogisticRegression
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.rows import Block, as_source
-from separatrix.solvers import survey
+from separatrix.solvers import Units
 from separatrix.stats import Design, dots, largest_share, value_grad, value_grad_hess
 
 N, M = 60, 3
@@ -259,7 +259,7 @@ def test_a_sparse_column_far_from_zero_is_no_constant(offset, alpha, rng):
 @pytest.mark.parametrize("level", [3.7, 1e9])
 def test_constant_columns_have_a_hessian_of_exactly_zero(store, level, rng):
     X = store(np.column_stack([rng.normal(size=N), np.full(N, level), np.zeros(N)]))
-    units = survey(as_source(X), fit_intercept=True)
+    units = Units.of(as_source(X), fit_intercept=True)
     np.testing.assert_array_equal(units.spread > 0, [True, False, False])
     block = Block(X, targets(1, False, rng), None, range(N))
     hess = value_grad_hess(

@@ -182,8 +182,8 @@ def test_blocks_and_threads_do_not_matter_and_runs_repeat_bit_for_bit(name, n_cl
 def test_the_path_of_many_rows_leads_to_the_answer_of_few(name, n_classes, monkeypatch):
     X, y = data(n_classes, n=3000)
     few = TWO[name](0.5).fit(X, y)
-    monkeypatch.setattr(posterior, "MANY", 1000)
-    monkeypatch.setattr(auto, "FLOPS", 0)
+    monkeypatch.setattr(posterior, "MIN_SAMPLED_ENTRIES", 1000)
+    monkeypatch.setattr(auto, "CHEAP_HESSIAN_FLOPS", 0)
     many = TWO[name](0.5).fit(X, y)
     assert_allclose(many.coef_, few.coef_, atol=1e-7)
     assert_allclose(many.intercept_, few.intercept_, atol=1e-7)

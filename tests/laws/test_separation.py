@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rational
 from separatrix.rows import as_source
-from separatrix.solvers import directions, separability
+from separatrix.separation import directions, separability
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -28,20 +28,19 @@ def tables(draw):
     return X[values].astype(float), t, len(classes)
 
 
-WAYS = {
+STRATEGIES = {
     "programs": {},
-    "the hinge first": {"LARGE": 0},
-    "programs that never end": {"PATIENCE": 0},
-    "the hinge alone": {"LARGE": 0, "PATIENCE": 0, "ENOUGH": 0},
+    "the hinge first": {"MAX_PROGRAM_ENTRIES": 0},
+    "programs that never end": {"MAX_STEPS_PER_SIDE": 0},
 }
 
 
 @settings(max_examples=150)
-@given(table=tables(), fit_intercept=st.booleans(), way=st.sampled_from(list(WAYS)))
-def test_the_answer_is_that_of_rational_arithmetic(table, fit_intercept, way):
+@given(table=tables(), fit_intercept=st.booleans(), strategy=st.sampled_from(list(STRATEGIES)))
+def test_the_answer_is_that_of_rational_arithmetic(table, fit_intercept, strategy):
     X, t, K = table
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in WAYS[way].items():
+        for name, value in STRATEGIES[strategy].items():
             patch.setattr(directions, name, value)
         found = separability(as_source(X, t), K, fit_intercept=fit_intercept)
     assert found.status == rational.status(rational.differences(X, t, K, fit_intercept=fit_intercept))

@@ -26,7 +26,7 @@ from separatrix.bayesian.posterior import Approximation, laplace, row_squares, w
 from separatrix.exceptions import DataError
 from separatrix.priors import Gaussian, Penalty
 from separatrix.rows import as_source
-from separatrix.solvers import LBFGS, Auto, Factor, Inverse, Posterior, is_small, survey
+from separatrix.solvers import LBFGS, Auto, Factor, Inverse, Posterior, Units, has_cheap_hessian
 from separatrix.stats import Design, collect_sample, log_det_slope
 
 # Scales
@@ -317,7 +317,7 @@ class FitLaplace:
         that leaves a direction almost free, would turn that rounding into 1e-6 nats.
         """
         start, steps = np.zeros(objective.shape) if guess is None else guess.mean, 0
-        if guess is not None and guess.inverse is not None and not is_small(objective):
+        if guess is not None and guess.inverse is not None and not has_cheap_hessian(objective):
             near = LBFGS(self.tol, MAX_GUESS_STEPS).minimise(objective, start, inverse=guess.inverse)
             if near.is_converged:
                 return laplace(objective, near.value, steps=near.steps)
@@ -409,7 +409,7 @@ def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotat
     source = replace(as_source(L, rows.t, rows.weight), offset=rows.offset)
     prior = Penalty(np.zeros((objective.shape[0], len(precision))), precision)
     design = Design(np.zeros(L.shape[1]), bias=bias)
-    units = survey(source, fit_intercept=bias)
+    units = Units.of(source, fit_intercept=bias)
     return Rotated(Posterior(source, objective.likelihood, prior, design, units), back)
 
 

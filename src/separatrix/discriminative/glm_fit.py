@@ -23,14 +23,13 @@ from separatrix._array import Float
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.null_model import NullModel, fit_null
-from separatrix.discriminative.separation import examine
-from separatrix.discriminative.support import Support
 from separatrix.discriminative.targets import Targets
 from separatrix.discriminative.vanishing import require_positive_means
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import MeanLikelihood, NormalIdentity
 from separatrix.priors import Flat, Gaussian
 from separatrix.rows import Block, Source
+from separatrix.separation import Support, check_separation
 from separatrix.solvers import Newton, Posterior, Solution, pose
 from separatrix.stats import Design
 
@@ -255,7 +254,7 @@ def warn_if_separable(fit: GLMFit) -> None:
     if name in SEPARABLE and fit.posterior.prior.free.all():
         is_code = fit.targets.t.dtype.kind != "f"
         support = None if is_code else Support(is_count=name == "poisson")
-        examine(fit.posterior, fit.solution, n_classes=2, support=support)
+        check_separation(fit.posterior, fit.solution, n_classes=2, support=support)
 
 
 def warn_if_unfinished(fit: GLMFit) -> None:

@@ -23,13 +23,13 @@ from separatrix._array import Float
 from separatrix.discriminative.confusion import STRUCTURES, KnownRates, Rates, given_confusion, noisy_likelihood
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import Joint, doubts, estimate, wrong_share
-from separatrix.discriminative.separation import examine, is_at_stake, warn_if_collinear
 from separatrix.estimator import Training, first_of
 from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
 from separatrix.rows import encode_labels, is_shares
-from separatrix.solvers import ROUNDING, Auto, Posterior, Solution, Step, dual, is_wide
+from separatrix.separation import check_separation, has_free_weights, warn_if_collinear
+from separatrix.solvers import Auto, Posterior, Solution, Step, dual, is_wide
 
 __all__ = ["LabelNoiseLogisticRegression"]
 
@@ -182,13 +182,13 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
         """Go on from the fit without noise, whose answer about separation stays; how far it got no longer matters."""
-        self.separation_ = examine(objective, solution, len(training.classes))
+        self.separation_ = check_separation(objective, solution, len(training.classes))
         if not self.separation_:
             warn_if_collinear(objective, solution)
         fit = self._with_noise(objective, solution)
         likelihood, theta = noisy_likelihood(fit.confusion), fit.solution.value
         noisy = replace(objective, likelihood=likelihood)
-        if not fit.solution.is_converged and not (self.separation_ and is_at_stake(objective)):
+        if not fit.solution.is_converged and not (self.separation_ and has_free_weights(objective)):
             self._warn_of_steps(noisy, fit.solution)
         if not self.separation_:
             _warn_if_sharp(noisy, theta)
@@ -242,10 +242,10 @@ class _Fit(NamedTuple):
 
 def _warn_if_sharp(objective: Posterior, theta: Float) -> None:
     """Where no prior holds the weights: a warning if a boundary of no width is better than the one that was found."""
-    if not is_at_stake(objective):
+    if not has_free_weights(objective):
         return
     here, far = (objective.value_grad(scale * theta).value for scale in (1.0, FAR))
-    if far <= here + ROUNDING * abs(here):
+    if far <= here + objective.rounding * abs(here):
         warn(
             "A hyperplane separates all rows but those that the model takes for mislabelled. The likelihood has no "
             "maximum: the weights are those at which the solver stopped, and they would grow without end. Give the "

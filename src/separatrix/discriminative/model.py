@@ -17,13 +17,12 @@ import numpy as np
 from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float, device_aware
 from separatrix._threads import single_thread_blas
-from separatrix.discriminative.separation import examine, is_at_stake, warn_if_collinear
-from separatrix.discriminative.support import Support
 from separatrix.estimator import LinearClassifier, Training, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.rows import encode_shares, is_shares
+from separatrix.separation import Support, check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import (
     LBFGS,
     Auto,
@@ -34,7 +33,6 @@ from separatrix.solvers import (
     Solver,
     Step,
     StochasticGradient,
-    level,
     pose,
 )
 
@@ -111,18 +109,18 @@ class DiscriminativeClassifier(LinearClassifier):
         """Keep the weights and how they were found; say what the user should know about them."""
 
         def in_units(theta: Float) -> tuple[Float, Float]:
-            return objective.design.in_user_units(level(objective, theta))  # the same whatever the solver
+            return objective.design.in_user_units(objective.centre_classes(theta))  # the same whatever the solver
 
         trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
         self.coef_, self.intercept_ = in_units(solution.value)
         self.trace_ = trace
         self._keep(replace(solution, trace=trace), training.counted.passes)
         support = Support() if training.is_soft else None
-        self.separation_ = examine(objective, solution, len(training.classes), support=support)
+        self.separation_ = check_separation(objective, solution, len(training.classes), support=support)
         self._keep(replace(solution, trace=trace), training.counted.passes)  # with the passes of that question
         if not self.separation_:
             warn_if_collinear(objective, solution)
-        if not solution.is_converged and not (self.separation_ and is_at_stake(objective)):
+        if not solution.is_converged and not (self.separation_ and has_free_weights(objective)):
             self._warn_of_steps(objective, solution)
 
     def predict_proba(self, X: Any) -> Array:

@@ -25,23 +25,13 @@ import numpy as np
 from separatrix._array import Array, Codes, Float, bincount
 from separatrix.discriminative.confusion import KnownRates, Noisy, Rates, noisy_likelihood
 from separatrix.rows import Block
-from separatrix.solvers import (
-    BLOCK,
-    JOINT,
-    LBFGS,
-    PATIENCE,
-    ROUGH,
-    Inverse,
-    Posterior,
-    Solution,
-    Status,
-    by_class,
-    diagonal,
-    factorise,
-)
+from separatrix.solvers import LBFGS, Inverse, Posterior, Solution, Status, approximate_inverse
 from separatrix.stats import Design, ValueGrad
 
 __all__ = ["Doubts", "Joint", "NoisyValueGrad", "doubts", "estimate", "noisy_value_grad", "wrong_share"]
+
+SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, whose noise is larger
+RENEWAL_STEPS = 25  # steps after which a new curvature is worth its cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +125,7 @@ class Joint:
         here, counts = self._value_grad_counts(vector)
         theta, eta = self.split(vector)
         noisy = replace(self.weights, likelihood=noisy_likelihood(self.rates.confusion(eta)))
-        return here, Split(_inverse(noisy, theta), noisy.shape, self.rates.curvature(eta, counts))
+        return here, Split(approximate_inverse(noisy, theta), noisy.shape, self.rates.curvature(eta, counts))
 
     @property
     def rounding(self) -> float:
@@ -170,7 +160,7 @@ def estimate(joint: Joint, start: Float, *, tol: float, max_steps: int, trace: b
     """From the weights of a fit without noise to the mode of both; of many rows, by way of a sample."""
     vector = joint.join(start, joint.rates.start())
     if joint.weights.sample is not None:
-        vector = _search(joint.of_sample(), vector, tol=ROUGH, max_steps=max_steps, trace=False).value
+        vector = _search(joint.of_sample(), vector, tol=SAMPLE_TOL, max_steps=max_steps, trace=False).value
     return _search(joint, vector, tol=tol, max_steps=max_steps, trace=trace)
 
 
@@ -178,23 +168,8 @@ def _search(joint: Joint, vector: Float, *, tol: float, max_steps: int, trace: b
     """L-BFGS with a fresh curvature every few steps."""
     found = Solution(vector, Status.MAX_STEPS, 0, 0)
     while found.status is Status.MAX_STEPS and found.steps < max_steps:
-        lbfgs = LBFGS(tol, min(PATIENCE, max_steps - found.steps), memory=50, trace=trace)
+        lbfgs = LBFGS(tol, min(RENEWAL_STEPS, max_steps - found.steps), memory=50, trace=trace)
         here, inverse = joint.value_grad_inverse(found.value)
         part = lbfgs.minimise(joint, found.value, inverse=inverse, known=here)  # type: ignore[arg-type]  # all it asks for
-        found = replace(
-            part,
-            steps=found.steps + part.steps,
-            passes=found.passes + part.passes,
-            trace=found.trace + part.trace[bool(found.trace) :],
-        )
+        found = found.followed_by(part)
     return found
-
-
-def _inverse(objective: Posterior, theta: Float) -> Inverse:
-    """H⁻¹ of the weights: factorised, by class, or a bound on the diagonal, as memory allows."""
-    if objective.design.width > (JOINT if objective.units.is_sparse else BLOCK):
-        return diagonal(objective)
-    if len(theta) == 1:
-        hess = objective.value_grad_hess(theta, exact=False, single=True).hess
-        return factorise(hess, 1, objective.prior.free)
-    return by_class(objective, theta)

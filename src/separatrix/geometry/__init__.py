@@ -4,7 +4,7 @@
 from separatrix.geometry.hyperplane import Hyperplane, margin, nearest_rows, radius
 from separatrix.geometry.linear_model import linear_functions
 from separatrix.geometry.regions import Grid, LinearRegions, codes_of, grid_predictions, grid_values
-from separatrix.geometry.separable import SeparabilityReport, is_separable
+from separatrix.separation import SeparabilityReport, is_separable
 
 __all__ = [
     "Grid",

@@ -53,6 +53,7 @@ PARTS = (
     "priors",
     "reductions",
     "rules",
+    "separation",
     "solvers",
     "stats",
     "study",
@@ -61,6 +62,7 @@ PARTS = (
 MOVED = {
     "data": ("rows", "files", "scanning", "table"),
     "generative": ("generative", "stats", "families"),
+    "solvers": ("solvers", "separation"),
     "tables": ("study",),
 }
 #: Classes that were renamed: (folder, old name) -> new name.

@@ -28,7 +28,8 @@ from separatrix.geometry import Hyperplane
 from separatrix.plots.drawing import STANDOUT, look, new_axes, read_rows
 from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.rows import as_source, as_table
-from separatrix.solvers import Newton, Posterior, pose, separability
+from separatrix.separation import separability
+from separatrix.solvers import Newton, Posterior, pose
 
 SHOWN_IN_STD = 5.0  # half width of the picture, in standard deviations around the minimum
 MAX_TYPICAL_ACTIVATION = 10.0  # of the median row at the largest length shown, if there is no minimum

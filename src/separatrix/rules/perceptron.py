@@ -32,7 +32,8 @@ from separatrix._array import Codes, Float, Rows
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import NotSeparableWarning
 from separatrix.rows import Block, Source
-from separatrix.solvers import Solution, Status, separability
+from separatrix.separation import separability
+from separatrix.solvers import Solution, Status
 from separatrix.stats import confusion, extent, require_finite
 
 MAX_CENTRE_IN_RANGES = 5  # if a column's centre is farther from zero, its offset dominates the radius R

@@ -1,53 +1,45 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From statistics to parameters, and how it went."""
+"""Solvers: from statistics to parameters.
 
-from separatrix.solvers.auto import BLOCK, JOINT, PATIENCE, ROUGH, Auto, is_small
-from separatrix.solvers.descent import ROUNDING
-from separatrix.solvers.factor import Factor, factorise
+posterior    the negative log posterior that a fit minimises, and the units of its columns
+hessian      inverse Hessians, exact and approximate
+newton       Newton's method and the line search
+lbfgs        L-BFGS with any first guess of the inverse Hessian
+gradient     batch gradient descent; ``stochastic``: mini-batches with variance reduction
+dual         fewer rows than columns: the same problem in the space of the rows
+auto         the default: chooses among them by the shape of the table
+result       what every solver returns
+"""
+
+from separatrix.solvers.auto import Auto, has_cheap_hessian
+from separatrix.solvers.dual import dual, is_wide
 from separatrix.solvers.gradient import GradientDescent
+from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, Factor, Inverse, approximate_inverse, factorise
 from separatrix.solvers.lbfgs import LBFGS
-from separatrix.solvers.margin import Margin, Novikoff, novikoff, widest_margin
 from separatrix.solvers.newton import Newton
-from separatrix.solvers.posterior import Posterior, Solver, Units, pose, survey
-from separatrix.solvers.precondition import Inverse, by_class, diagonal, level
+from separatrix.solvers.posterior import Posterior, Solver, Units, pose
 from separatrix.solvers.result import Solution, Status, Step
-from separatrix.solvers.separation import Separability, SeparationStatus, separability
 from separatrix.solvers.stochastic import StochasticGradient
-from separatrix.solvers.wide import dual, is_wide
 
 __all__ = [
-    "BLOCK",
-    "JOINT",
     "LBFGS",
-    "PATIENCE",
-    "ROUGH",
-    "ROUNDING",
+    "MAX_JOINT_WEIGHTS",
     "Auto",
     "Factor",
     "GradientDescent",
     "Inverse",
-    "Margin",
     "Newton",
-    "Novikoff",
     "Posterior",
-    "Separability",
-    "SeparationStatus",
     "Solution",
     "Solver",
     "Status",
     "Step",
     "StochasticGradient",
     "Units",
-    "by_class",
-    "diagonal",
+    "approximate_inverse",
     "dual",
     "factorise",
-    "is_small",
+    "has_cheap_hessian",
     "is_wide",
-    "level",
-    "novikoff",
     "pose",
-    "separability",
-    "survey",
-    "widest_margin",
 ]

@@ -3,29 +3,86 @@
 
     θ ← θ - s H⁻¹ g
 
-For the logistic model this is iterative reweighted least squares: with s = 1 the new weights solve the normal
-equations (4.99) for the working response z = Φ w - R⁻¹ (p - t)  (4.100).
+For the logistic model this is iterative reweighted least squares: with s = 1 the new weights solve the normal equations
+(4.99) for the working response z = Φ w - R⁻¹ (p - t)  (4.100).
 
-s = 1 is tried first, and shortened where the objective does not fall (`descent`). The trial is a full evaluation,
-Hessian and all, because nearly always it is accepted and then it is the next step.
+**Line search** (`descend`, shared with L-BFGS). s = 1 is tried first, because a Newton direction has the right length, and
+shortened to the minimum of a parabola through the known values until the objective falls by a ten-thousandth of what the
+slope predicts (Armijo). Near the minimum the predicted decrease is below the rounding error of the objective; there the
+slope at the new point decides, which must not be steeper upwards than the old one was downwards (Hager & Zhang 2005). A
+trial is a full evaluation with its Hessian, because it is nearly always accepted and is then the next step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
 
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
-from separatrix.solvers.descent import Progress, descend
-from separatrix.solvers.factor import Factor, factorise
-from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.precondition import diagonal
-from separatrix.solvers.result import End, Solution, Status, Step, at_rest
-from separatrix.stats import ValueGradHess
+from separatrix.solvers.hessian import Factor, diagonal, factorise
+from separatrix.solvers.posterior import DOUBLE_ROUNDING, Posterior
+from separatrix.solvers.result import End, Solution, Status, Step, status_at_rest
+from separatrix.stats import ValueGrad, ValueGradHess
 
-__all__ = ["Newton"]
+ARMIJO = 1e-4
+MIN_DECREASE_OF_ROUNDING = 1e-3  # a predicted decrease below this fraction of the rounding error cannot be verified
+MAX_TRIALS = 40  # of a line search
+MAX_IDLE_STEPS = 3  # steps without progress after which Newton's method stops
 
-STALL = 3  # steps without progress after which there will be none
+Point = TypeVar("Point", ValueGrad, ValueGradHess)
+
+
+class Progress:
+    """Counts the steps in a row that lowered neither the gradient nor the objective below its record."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.size, self.value, self.since = np.inf, np.inf, 0
+
+    def ends(self, value: float, size: float) -> bool:
+        """Record a step; true if there was no progress for more than ``patience`` steps."""
+        if size < self.size or value < self.value:
+            self.size, self.value, self.since = min(size, self.size), min(value, self.value), 0
+        else:
+            self.since += 1
+        return self.since > self.patience
+
+
+def descend(
+    evaluate: Callable[[Float], Point], theta: Float, here: Point, direction: Float, *, rounding: float = DOUBLE_ROUNDING
+) -> tuple[tuple[Float, Point] | None, int]:
+    """Point reached by a step along ``direction``, or None if no step lowers the objective; and the evaluations used.
+
+    ``rounding`` is the relative rounding error of the objective.
+    """
+    slope = float(np.vdot(here.grad, direction))
+    noise = rounding * abs(here.value)
+    s = 1.0
+    for trials in range(1, MAX_TRIALS) if slope < 0 else ():
+        trial = theta + s * direction
+        there = evaluate(trial)
+        if there.value <= here.value + ARMIJO * s * slope:
+            return (trial, there), trials
+        if -s * slope <= noise and there.value <= here.value + noise:
+            new_slope = float(np.vdot(there.grad, direction))
+            if new_slope <= (2 * ARMIJO - 1) * slope:
+                return (trial, there), trials
+            s *= slope / (slope - new_slope)  # zero of the straight line through both slopes
+        elif -s * slope <= MIN_DECREASE_OF_ROUNDING * noise:
+            return None, trials
+        else:
+            s *= parabola_minimum(there.value - here.value, s * slope)
+    return None, MAX_TRIALS if slope < 0 else 0
+
+
+def parabola_minimum(rise: float, slope: float) -> float:
+    """Minimum of the parabola with this slope at 0 that has risen by ``rise`` at 1, clipped to a tenth to a half."""
+    bend = rise - slope
+    return float(np.clip(-0.5 * slope / bend, 0.1, 0.5)) if np.isfinite(bend) and bend > 0 else 0.1
 
 
 @dataclass(frozen=True)
@@ -47,7 +104,7 @@ class Newton:
         """From ``start`` (C, P) to a minimum."""
         evaluate, rounding = objective.value_grad_hess, objective.rounding
         theta, here, passes = start, evaluate(start), 1
-        trace, progress = [], Progress(STALL)
+        trace, progress = [], Progress(MAX_IDLE_STEPS)
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
             if self.trace:
@@ -58,23 +115,22 @@ class Newton:
             if size <= self.tol or step == self.max_steps:
                 break
             if progress.ends(here.value, size):
-                end = at_rest(size, self.tol)
+                end = status_at_rest(size, self.tol)
                 break
-            # Where the curvature underflows there is no Newton step, but there is still a downhill.
-            moved, tries = descend(evaluate, theta, here, -factor.solve(here.grad), rounding=rounding)
-            if moved is None:
+            moved, trials = descend(evaluate, theta, here, -factor.solve(here.grad), rounding=rounding)
+            if moved is None:  # if the curvature underflows there is no Newton step, but the gradient still leads down
                 moved, more = descend(evaluate, theta, here, -diagonal(objective).solve(here.grad), rounding=rounding)
-                tries += more
-            passes += tries
+                trials += more
+            passes += trials
             if moved is None:
-                end = at_rest(size, self.tol)
+                end = status_at_rest(size, self.tol)
                 break
             theta, here = moved
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor, is_exact=True))
 
 
 def _factor(objective: Posterior, theta: Float, here: ValueGradHess) -> tuple[Factor, int]:
-    """The factor of the Hessian, and the passes it took: one more where ln p is not concave, and here not convex."""
+    """Factor of the Hessian, and extra passes: one if ln p is not concave and the objective is not convex at θ."""
     C, free = objective.shape[0], objective.free
     if objective.likelihood.is_log_concave:
         return factorise(here.hess, C, free), 0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The negative log posterior E(θ) = -Σ_n weight_n ln p(t_n | θ φ̃_n) - ln p(θ), as solvers see it.
+"""The negative log posterior E(θ) = -Σ_n weight_n ln p(t_n | θ φ̃_n) - ln p(θ), as solvers use it.
 
-Summed and never averaged. A solver asks for value and gradient, or for the Hessian as well; each is one pass.
+E is a sum over rows, never an average. A solver evaluates value and gradient, or the Hessian as well, each in one pass.
 
-The size of a gradient has no units: each component is divided by the standard deviation of its column and by the
-total weight, so `tol` means the same for metres and for millimetres, for ten rows and for ten million.
+The size of a gradient has no units: each component is divided by the standard deviation of its column and by the total
+weight, so `tol` means the same for metres and for millimetres, for ten rows and for ten million.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
 from separatrix.rows import Block, DeviceRows, Source
-from separatrix.solvers.descent import ROUNDING, SINGLE_ROUNDING
 from separatrix.solvers.result import Solution
 from separatrix.stats import (
     ClassMoments,
@@ -39,108 +38,107 @@ from separatrix.stats import (
     value_grad_hess,
 )
 
-__all__ = ["Posterior", "Solver", "Units", "pose", "survey"]
-
-LARGE_OFFSET = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # in standard deviations
-SHARE = 16  # of many rows, one out of so many is looked at first
-PER_WEIGHT, ENOUGH = 20, 1500  # but at least so many rows for each weight, and at most
-WIDE = 2_000  # columns from which a prior that ties the bias to the weights, a full matrix, is not made
-MOST = 2**24  # numbers in a sample: 128 MiB, and more than its purpose needs
-MANY = 2_000_000  # numbers in a table from which a first look at some of it pays
+DOUBLE_ROUNDING = 1e-12  # relative rounding error of a sum over rows
+SINGLE_ROUNDING = 1e-9  # the same if activations are computed in single precision, as on a GPU
+MAX_OFFSET_IN_STD = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # beyond, the origin is subtracted first
+ROWS_PER_SAMPLE_ROW = 16  # the sample for a first fit is a sixteenth of the rows, but ...
+MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # ... at least and at most this number of rows per weight ...
+MAX_SAMPLE_ENTRIES = 2**24  # ... and at most 128 MiB
+MIN_SAMPLED_ENTRIES = 2_000_000  # entries of a table from which a first fit to a sample is worth its cost
+MAX_TIED_COLUMNS = 2_000  # columns up to which a prior may tie the bias to the weights, in a full matrix
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Units:
-    """Where each column lies and how far it spreads: mean and standard deviation (M,), and the total weight.
-
-    ``rounding`` is that of a sum over these rows, relative.
-    """
+    """Mean and standard deviation of each column (M,), the total weight, and the relative ``rounding`` of sums."""
 
     mean: Float
     spread: Float
     total: float
     dtype: np.dtype[Any]
     is_sparse: bool
-    rounding: float = ROUNDING
+    rounding: float = DOUBLE_ROUNDING
+
+    @classmethod
+    def of(cls, source: Source, *, fit_intercept: bool) -> Units:
+        """Units of the columns, in one pass; without a bias, spreads are about zero."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = source.reduce(_column_survey)
+            moments = found.moments
+            mean, total = moments.mean[0], moments.total
+            if not 0 < total < np.inf:
+                raise DataError(f"The weights of the rows add up to {total:g}; divide or multiply them by a constant.")
+            variance = moments.scatter.squares[0] / total
+        if not np.isfinite(variance).all():
+            require_finite(source)
+            require_squares(source)
+        variance = np.where(moments.is_constant(variance), 0.0, variance)
+        if not fit_intercept:
+            variance = variance + mean**2
+        return cls(mean, np.sqrt(variance), total, found.dtype, found.is_sparse, found.rounding)
 
     def design(self, *, fit_intercept: bool) -> Design:
-        """Regressors about the mean, or about zero where there is no bias to take up the difference."""
+        """Regressors about the mean, or about zero if there is no bias to absorb the difference."""
         if not fit_intercept:
             return Design(np.zeros_like(self.mean), bias=False, spread=self.spread)
-        far = np.abs(self.mean) > LARGE_OFFSET[self.dtype] * self.spread
-        origin = self.mean.astype(self.dtype).astype(np.float64)  # one that can be subtracted from rows exactly
+        far = np.abs(self.mean) > MAX_OFFSET_IN_STD[self.dtype] * self.spread
+        origin = self.mean.astype(self.dtype).astype(np.float64)  # can be subtracted from rows exactly
         return Design(origin, True, bool(far.any()) and not self.is_sparse, self.spread)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Look:
-    """Moments of all rows as one class, and how they are stored."""
-
+class _ColumnSurvey:
     moments: ClassMoments[DiagonalScatter]
     dtype: np.dtype[Any]
     is_sparse: bool
     rounding: float
 
-    def __add__(self, other: _Look) -> _Look:
+    def __add__(self, other: _ColumnSurvey) -> _ColumnSurvey:
         return replace(self, moments=self.moments + other.moments)
 
 
 @device_aware
-def _look(block: Block) -> _Look:
-    is_rounded = isinstance(block.X, DeviceRows) and block.X.dtype == np.float32
-    rounding = SINGLE_ROUNDING if is_rounded else ROUNDING
-    return _Look(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)
-
-
-def survey(source: Source, *, fit_intercept: bool) -> Units:
-    """Means and spreads of the columns in one pass; spreads about zero where there is no bias."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        look = source.reduce(_look)
-        moments = look.moments
-        mean, total = moments.mean[0], moments.total
-        if not 0 < total < np.inf:
-            raise DataError(f"The weights of the rows add up to {total:g}; divide or multiply them by a constant.")
-        variance = moments.scatter.squares[0] / total
-    if not np.isfinite(variance).all():
-        require_finite(source)
-        require_squares(source)
-    variance = np.where(moments.is_constant(variance), 0.0, variance)
-    if not fit_intercept:
-        variance = variance + mean**2
-    return Units(mean, np.sqrt(variance), total, look.dtype, look.is_sparse, look.rounding)
+def _column_survey(block: Block) -> _ColumnSurvey:
+    """Moments of all rows of a block as one class, and how they are stored."""
+    is_single = isinstance(block.X, DeviceRows) and block.X.dtype == np.float32
+    rounding = SINGLE_ROUNDING if is_single else DOUBLE_ROUNDING
+    return _ColumnSurvey(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)
 
 
 def pose(
     source: Source, likelihood: Likelihood, prior: Prior | Penalty, *, fit_intercept: bool, standardize: bool = False
 ) -> Posterior:
-    """The objective of a fit. Of many rows a sample is drawn, for the units and for a first fit.
+    """Set up the objective of a fit; from many rows a sample is drawn, for the units and for a first fit.
 
-    The prior is on the weights of the columns as they are and on the bias at x = 0; with ``standardize``, on weights
-    per standard deviation of each column and on the bias at the mean.
+    The prior is on the weights of the columns in the user's units and on the bias at x = 0; with ``standardize``, on the
+    weights per standard deviation of each column and on the bias at the mean.
     """
     M = len(source.columns)
-    rows = max(min(source.n_rows // SHARE, MOST // max(M, 1), ENOUGH * (M + 1)), PER_WEIGHT * (M + 1))
-    is_many = source.n_rows >= max(4 * rows, MANY // max(M, 1))
-    sample = representative_sample(source, rows, PER_WEIGHT * (M + 1)) if is_many else None
-    units = survey(source if sample is None else sample, fit_intercept=fit_intercept)
+    wanted = min(
+        source.n_rows // ROWS_PER_SAMPLE_ROW, MAX_SAMPLE_ENTRIES // max(M, 1), MAX_SAMPLE_PER_WEIGHT * (M + 1)
+    )
+    rows = max(wanted, MIN_SAMPLE_PER_WEIGHT * (M + 1))
+    is_large = source.n_rows >= max(4 * rows, MIN_SAMPLED_ENTRIES // max(M, 1))
+    sample = representative_sample(source, rows, MIN_SAMPLE_PER_WEIGHT * (M + 1)) if is_large else None
+    units = Units.of(source if sample is None else sample, fit_intercept=fit_intercept)
     if sample is not None and not (units.spread > 0).all():
-        units = survey(source, fit_intercept=fit_intercept)  # a rare value that the sample missed
+        units = Units.of(source, fit_intercept=fit_intercept)  # the sample missed a rare value
     design = units.design(fit_intercept=fit_intercept)
-    shape = (likelihood.n_outputs, design.width)
     if isinstance(prior, Penalty):
         on_weights = prior
     else:
+        shape = (likelihood.n_outputs, design.width)
         on_weights = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
-    if not standardize and M > WIDE and on_weights.precision.ndim == 1 and not on_weights.free[-1]:
-        design = replace(design, origin=np.zeros(M), subtract=False)  # a bias at x = 0 keeps its prior a diagonal
+    if not standardize and M > MAX_TIED_COLUMNS and on_weights.precision.ndim == 1 and not on_weights.free[-1]:
+        design = replace(design, origin=np.zeros(M), subtract=False)  # a bias at x = 0 keeps its prior diagonal
     objective = Posterior(source, likelihood, on_weights, design, units, sample)
     moved = on_weights.per_unit(objective.column_units) if standardize else on_weights.about(design.origin)
-    return replace(objective, prior=moved)
+    return objective if moved is on_weights else replace(objective, prior=moved)
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """E(θ) for θ (C, P), with the rows it is a sum over."""
+    """E(θ) for θ (C, P), with the rows that it is a sum over."""
 
     source: Source
     likelihood: Likelihood
@@ -151,44 +149,44 @@ class Posterior:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(C, P)."""
+        """(C, P): outputs, and weights per output."""
         return self.likelihood.n_outputs, self.design.width
 
     @property
     def rounding(self) -> float:
-        """Of E, relative."""
+        """Relative rounding error of E."""
         return self.units.rounding
 
     def value_grad(self, theta: Float) -> ValueGrad:
         """E and ∂E/∂θ: one pass."""
-        here = self._finite(self._reduce(value_grad, theta=theta))
+        here = self._reduce(value_grad, theta=theta)
         value, pull = self.prior.value_grad(theta)
         return ValueGrad(here.value + value, here.grad + pull)
 
     def value_grad_hess(self, theta: Float, *, exact: bool = True, single: bool = False) -> ValueGradHess:
         """E, gradient and Hessian (CP, CP): one pass.
 
-        Without ``exact``, a Hessian that is never indefinite; ``single``, its products in single precision.
+        If not ``exact``, the Hessian is never indefinite; if ``single``, its products are in single precision.
         """
-        here = self._finite(self._reduce(value_grad_hess, theta=theta, exact=exact, single=single))
+        here = self._reduce(value_grad_hess, theta=theta, exact=exact, single=single)
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
 
     def largest_share(self, theta: Float, V: Float) -> float:
-        """By what share a step V from θ changes the slope of any row: see `stats.objective`."""
+        """Largest relative change of the slope of a row when θ moves by V."""
         return float(self._reduce(largest_share, theta=theta, V=V).value)
 
     def separates(self, theta: Float) -> bool:
-        """Whether θ puts every row on the right side; for hard labels."""
+        """Whether θ puts every row on its own side; for labels, not for soft targets."""
         return self.source.reduce(partial(least_lead, theta=theta, design=self.design)).value < 0
 
     def gradient_size(self, grad: Float) -> float:
-        """The largest component of a gradient, per standard deviation of its column and per unit of weight."""
+        """Largest component of a gradient, per standard deviation of its column and per unit of weight."""
         return float(np.abs(grad / self.column_units).max(initial=0.0)) / self.units.total
 
     @cached_property
     def column_units(self) -> Float:
-        """What one unit of each regressor is, (P,): a standard deviation, and 1 for the bias and constant columns."""
+        """Unit of each regressor (P,): a standard deviation; 1 for the bias and for constant columns."""
         spread = np.where(self.units.spread > 0, self.units.spread, 1.0)
         return np.append(spread, 1.0) if self.design.bias else spread
 
@@ -197,25 +195,30 @@ class Posterior:
         """Which of the P weights have no prior, (P,)."""
         return self.prior.free
 
+    def centre_classes(self, theta: Float) -> Float:
+        """θ moved by one vector for all classes, to where the prior they share is highest; the likelihood is the same."""
+        mean, precision = self.prior.mean, self.prior.precision
+        if len(theta) == 1 or len(precision) != theta.shape[1]:
+            return theta
+        return np.asarray(theta + (mean - theta).mean(axis=0))
+
     def of_sample(self) -> Posterior:
         """The same model of the sample alone."""
-        assert self.sample is not None, "there are so few rows that none were sampled"
+        assert self.sample is not None, "a table this small has no sample"
         return replace(self, source=self.sample, sample=None)
 
     def _reduce(self, statistic: Callable[..., Any], **at: Any) -> Any:
+        """Sum of a statistic over the rows; if it is not finite because X is not, the error names the column."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))
-
-    def _finite(self, here: Any) -> Any:
-        """What was found; where it is not a number because a value of X is not, an error that names the column."""
-        if not np.isfinite(here.grad).all():
+            found = self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))
+        if not np.isfinite(getattr(found, "grad", 0.0)).all():
             require_finite(self.source)
-        return here
+        return found
 
 
 @runtime_checkable
 class Solver(Protocol):
-    """What every solver is: a way from a start to a minimum."""
+    """Any algorithm that minimises a `Posterior`."""
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
-        """From ``start`` (C, P) to a minimum, or as far as its limits go; the status says which."""
+        """Minimise from ``start`` (C, P), or go as far as the limits allow; the status tells which."""

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Convergence is a value with a reason; the caller decides what to do about it."""
+"""Result of a solver: convergence is a value with a reason, and the caller decides what to do about it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
-__all__ = ["End", "Solution", "Status", "Step", "at_rest"]
-
-SLACK = 1e-5  # a gradient, per row and standard deviation, that rounding may leave; no test of a weight would notice it
+MAX_ROUNDING_GRADIENT = 1e-5  # per row and standard deviation; too small to matter for any test of a weight
 
 Value = TypeVar("Value")
 
 
 class Status(Enum):
-    """Why a solver stopped; the value is the sentence a person reads."""
+    """Why a solver stopped; the value is a sentence for users."""
 
     SOLVED = "solved in closed form"
     SEPARATED = "an epoch passed without a mistake: the classes are separated"
@@ -31,7 +29,7 @@ class Status(Enum):
 
 
 class Step(NamedTuple):
-    """Where a solver stood: parameters, objective, and the size of the gradient that the stopping rule looks at."""
+    """One step of a solver: parameters, objective, and the size of the gradient used by the stopping rule."""
 
     theta: Any
     value: float
@@ -39,9 +37,9 @@ class Step(NamedTuple):
 
 
 class End(NamedTuple):
-    """What a solver knew when it stopped: the gradient, and the inverse Hessian that it took its last steps with.
+    """Gradient at the end, and the inverse Hessian of the last steps.
 
-    ``is_exact`` if that is the factor of the Hessian of all rows where it stopped.
+    ``is_exact`` if that inverse is the factor of the Hessian of all rows at the end.
     """
 
     grad: Any
@@ -51,9 +49,9 @@ class End(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution(Generic[Value]):
-    """What was found, why the solver stopped, and what it cost.
+    """Parameters found, the reason why the solver stopped, and the cost.
 
-    ``trace`` holds one record per step where a trace was asked for, and ``end`` what the solver knew when it stopped.
+    ``trace`` contains one record per step if a trace was requested; ``end`` the state of the solver when it stopped.
     """
 
     value: Value
@@ -65,10 +63,19 @@ class Solution(Generic[Value]):
 
     @property
     def is_converged(self) -> bool:
-        """Whether the solver stopped because it was done."""
+        """Whether the solver reached its goal."""
         return self.status not in (Status.STALLED, Status.MAX_STEPS, Status.DIVERGED)
 
+    def followed_by(self, part: Solution[Value]) -> Solution[Value]:
+        """Result of a second solver that continued from here, with the cost of both."""
+        return replace(
+            part,
+            steps=self.steps + part.steps,
+            passes=self.passes + part.passes,
+            trace=self.trace + part.trace[bool(self.trace) :],
+        )
 
-def at_rest(size: float, tol: float) -> Status:
-    """Why there are no more steps, where none leads down: the minimum but for rounding, if the gradient says so too."""
-    return Status.PRECISION if size <= max(tol, SLACK) else Status.STALLED
+
+def status_at_rest(size: float, tol: float) -> Status:
+    """Status if no step leads down: converged up to rounding if the gradient is small, else stalled."""
+    return Status.PRECISION if size <= max(tol, MAX_ROUNDING_GRADIENT) else Status.STALLED

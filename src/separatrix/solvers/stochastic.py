@@ -5,20 +5,20 @@ The first epoch is the book's sequential update, on mini-batches B of rows in ra
 
     θ ← θ - η D⁻¹ g_B(θ),      g_B = (N / |B|) Σ_{n ∈ B} ∇E_n - ∇ ln p(θ),      η = r / √Σ |g_B|²,
 
-where r is how far θ has come from its start and the sum is over the steps so far (distance over gradients: Ivgi, Hinder
-& Carmon 2023). After one pass that is a fit to within the noise of the rows.
+where r is the distance of θ from its start and the sum is over the steps so far (distance over gradients: Ivgi, Hinder &
+Carmon 2023). After one pass the fit is accurate to the noise of the rows.
 
-The noise of g_B keeps such steps from ever arriving, so later epochs take it out (SVRG: Johnson & Zhang 2013). There a
-mini-batch only corrects the gradient of all rows at an anchor θ₀ for the way gone since,
+Because of the noise of g_B such steps never converge, so later epochs remove it (SVRG: Johnson & Zhang 2013). There a
+mini-batch only corrects the gradient of all rows at an anchor θ₀ for the steps since then,
 
     θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ],
 
-which is right on average, and exact at the minimum: the error falls by a constant factor with every epoch. c is twice
-the largest |g_B(θ) - g_B(θ₀)| / |θ - θ₀| of the last epoch: the curvature of mini-batches, measured. Either kind of
-epoch results in the average of its θ, later ones counting more, and costs two passes: one for the steps, and one for
-value and gradient at the result. Where that is no lower, the steps are halved and the epoch is repeated.
+which is unbiased, and exact at the minimum: the error falls by a constant factor with every epoch. c is twice the largest
+|g_B(θ) - g_B(θ₀)| / |θ - θ₀| of the last epoch, the measured curvature of mini-batches. The result of an epoch is the
+average of its θ, with larger weights for later ones. An epoch costs two passes: one for the steps, and one for value and
+gradient at the result. If the result is not lower, the steps are halved and the epoch is repeated.
 
-Lengths are in the metric D of `precondition.diagonal` and have no units: |θ|² = θ'Dθ, |g|² = g'D⁻¹g.
+Lengths are in the metric D of `hessian.diagonal` and have no units: |θ|² = θ'Dθ, |g|² = g'D⁻¹g.
 """
 
 from __future__ import annotations
@@ -34,17 +34,15 @@ from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.rows import Block
 from separatrix.solvers.gradient import is_lower, squared_length
+from separatrix.solvers.hessian import diagonal
 from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.precondition import diagonal
-from separatrix.solvers.result import Solution, Status, Step, at_rest
+from separatrix.solvers.result import Solution, Status, Step, status_at_rest
 
-__all__ = ["StochasticGradient"]
-
-MIN_BATCHES = 8  # per epoch: of fewer steps than that, an average says little
-FIRST_REACH = 0.1  # |θ - start|/√(total weight) after the first step; it changes activations by 0.2 or so
-RECENT = 3.0  # how much more later θ count in an average (Shamir & Zhang 2013); 0 is the plain mean
-CAUTION = 2.0  # c, as a multiple of the largest curvature measured
-MAX_REPEATS = 15  # epochs in a row that may lower nothing, each with steps half as long
+MIN_BATCHES = 8  # steps per epoch; an average of fewer is too noisy
+FIRST_REACH = 0.1  # |θ - start|/√(total weight) after the first step; it changes activations by about 0.2
+AVERAGING_POWER = 3.0  # weight of later θ in an average (Shamir & Zhang 2013); 0 is the plain mean
+MIN_CAUTION = 2.0  # c, as a multiple of the largest measured curvature
+MAX_REPEATS = 15  # epochs in a row without progress, each with steps half as long
 
 
 @dataclass(frozen=True)
@@ -54,13 +52,13 @@ class StochasticGradient:
     Parameters
     ----------
     batch : int, default 64
-        Rows per step; less where that is more than an eighth of all rows.
+        Rows per step, at most an eighth of all rows.
     tol : float, default 1e-6
         Bound on the gradient of all rows, per unit of weight and per standard deviation of each column.
     max_epochs : int, default 500
-        The limit on epochs, of two passes each. After one, the fit is that of plain averaged descent.
+        Limit of epochs, of two passes each. One epoch is plain averaged descent.
     rng : None, int or numpy Generator, default None
-        For the order of the rows; None is a fixed seed, so that equal calls give equal models.
+        Order of the rows; None is a fixed seed, so that equal calls give equal models.
     trace : bool, default False
         Whether to keep the result of every epoch.
 
@@ -70,7 +68,7 @@ class StochasticGradient:
     >>> from separatrix.rows import as_source
     >>> from separatrix.likelihoods import Logit
     >>> from separatrix.priors import Gaussian
-    >>> from separatrix.solvers.posterior import pose
+    >>> from separatrix.solvers import pose
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> objective = pose(as_source(X[:, :5], y), Logit(), Gaussian(), fit_intercept=True)
     >>> solution = StochasticGradient(rng=0).minimise(objective, np.zeros(objective.shape))
@@ -101,10 +99,10 @@ class StochasticGradient:
             if size <= self.tol:
                 return Solution(theta, Status.GRADIENT, epoch, passes, tuple(trace))
             if run.repeats > MAX_REPEATS:
-                return Solution(theta, at_rest(size, self.tol), epoch, passes, tuple(trace))
+                return Solution(theta, status_at_rest(size, self.tol), epoch, passes, tuple(trace))
             if epoch == self.max_epochs:
                 break
-            with np.errstate(over="ignore", invalid="ignore"):  # steps too long may overflow: they are not taken then
+            with np.errstate(over="ignore", invalid="ignore"):  # steps that overflow are not taken
                 trial = run.corrected(theta, here.grad) if epoch else run.sequential(theta)
                 there = objective.value_grad(trial)
             passes += 2
@@ -114,37 +112,37 @@ class StochasticGradient:
 
 
 class _Run:
-    """One fit in progress: the metric, and how long steps may be."""
+    """One fit in progress: the metric, and the limits on the length of steps."""
 
     def __init__(self, objective: Posterior, batch: int, rng: np.random.Generator) -> None:
         self.objective, self.batch, self.rng = objective, batch, rng
         self.D = diagonal(objective).curvature
         self.curvature = self.seen = 1.0
-        self.caution = CAUTION
+        self.caution = MIN_CAUTION
         self.repeats = 0
 
     def sequential(self, theta: Float) -> Float:
-        """The result of an epoch of plain steps."""
+        """Result of an epoch of plain steps."""
         return self._epoch(_Sequential(self.objective, theta, self.D), theta)
 
     def corrected(self, theta: Float, grad: Float) -> Float:
-        """The result of an epoch of corrected steps from an anchor, given the gradient of all rows there."""
+        """Result of an epoch of corrected steps from an anchor, given the gradient of all rows at the anchor."""
         rule = _Corrected(self.objective, theta, grad, self.D, self.caution, self.curvature)
         result = self._epoch(rule, theta)
-        self.seen = rule.seen or self.curvature  # an epoch of one step sees none
+        self.seen = rule.seen or self.curvature  # an epoch of one step measures none
         return result
 
     def keeps(self, is_lower: bool) -> bool:
-        """Note whether an epoch lowered the objective: if not, the next one takes steps half as long."""
+        """Record whether an epoch lowered the objective; if not, the steps of the next one are half as long."""
         if is_lower:
-            self.curvature, self.caution, self.repeats = self.seen, max(CAUTION, 0.8 * self.caution), 0
+            self.curvature, self.caution, self.repeats = self.seen, max(MIN_CAUTION, 0.8 * self.caution), 0
         else:
             self.caution, self.repeats = 2 * self.caution, self.repeats + 1
         return is_lower
 
     def _epoch(self, rule: _Rule, start: Float) -> Float:
         def show(walk: _Walk, block: Block) -> _Walk:
-            # In single precision the difference of two gradients would be rounding before it is small.
+            # In single precision a small difference of two gradients would be rounding error.
             block = replace(block, X=block.X.astype(np.float64, copy=False))
             rule.enter(block)
             for rows in _spans(len(block), self.batch):
@@ -156,26 +154,25 @@ class _Run:
 
 
 class _Walk(NamedTuple):
-    """Where θ is, the average of where it was, and the number of steps."""
+    """Current θ, the weighted average of all θ so far, and the number of steps."""
 
     theta: Float
     mean: Float
     n_steps: int
 
     def to(self, theta: Float) -> _Walk:
-        """One step further."""
-        share = (1 + RECENT) / (self.n_steps + 1 + RECENT)
+        share = (1 + AVERAGING_POWER) / (self.n_steps + 1 + AVERAGING_POWER)
         return _Walk(theta, self.mean + share * (theta - self.mean), self.n_steps + 1)
 
 
 class _Rule(Protocol):
-    """How θ moves on a mini-batch."""
+    """Update of θ by a mini-batch."""
 
     def enter(self, block: Block) -> None:
-        """What is to be done once for a block."""
+        """Work done once per block."""
 
     def step(self, theta: Float, part: Block, rows: slice) -> Float:
-        """The next θ, by some rows of the block."""
+        """The next θ, from some rows of the block."""
 
 
 class _Sequential:
@@ -203,7 +200,7 @@ class _Sequential:
 
 
 class _Corrected:
-    """θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ] with c a multiple of the largest curvature ``seen``."""
+    """θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ] with c a multiple of the largest measured curvature."""
 
     def __init__(
         self, objective: Posterior, anchor: Float, grad: Float, D: Float, caution: float, curvature: float
@@ -213,11 +210,11 @@ class _Corrected:
         self.seen = 0.0
 
     def enter(self, block: Block) -> None:
-        """The slopes at the anchor, for all rows of the block at once."""
+        """Compute the slopes at the anchor for all rows of the block."""
         self.slope = _slope(self.objective, block, self.anchor)
 
     def step(self, theta: Float, part: Block, rows: slice) -> Float:
-        """A corrected step; c rises at once where more curvature is seen."""
+        """A corrected step; c rises at once if a larger curvature is measured."""
         away = theta - self.anchor
         slope = _slope(self.objective, part, theta) - self.slope[rows]
         change = _batch_grad(self.objective, part, slope) + self.objective.prior.dot(away)
@@ -237,21 +234,16 @@ def _slope(objective: Posterior, block: Block, theta: Float) -> Array:
 
 
 def _batch_grad(objective: Posterior, part: Block, slope: Array) -> Float:
-    """What some rows say of the gradient of all N."""
+    """Estimate of the gradient of all N rows from some of them."""
     return -(objective.source.n_rows / len(part)) * objective.design.collect(part, slope)
 
 
 def _spans(n: int, batch: int) -> Iterator[slice]:
-    """Stretches of at most ``batch`` rows, of nearly equal length."""
+    """Slices of at most ``batch`` rows, of nearly equal length."""
     count = -(-n // batch)
     return (slice(n * i // count, n * (i + 1) // count) for i in range(count))
 
 
 def _part(block: Block, rows: slice) -> Block:
-    return Block(
-        block.X[rows],
-        None if block.t is None else block.t[rows],
-        None if block.weight is None else block.weight[rows],
-        block.row[rows],
-        None if block.offset is None else block.offset[rows],
-    )
+    t, weight, offset = (None if x is None else x[rows] for x in (block.t, block.weight, block.offset))
+    return Block(block.X[rows], t, weight, block.row[rows], offset)

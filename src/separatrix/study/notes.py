@@ -15,7 +15,7 @@ from separatrix._array import Array, Codes
 from separatrix.bayesian import BayesianLogisticRegression, Limit
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, ThroughBasis, open_rows
-from separatrix.solvers import Separability, SeparationStatus, separability
+from separatrix.separation import Separability, SeparationStatus, separability
 from separatrix.study.classifier import TableClassifier, functions_of
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema

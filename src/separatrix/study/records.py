@@ -15,7 +15,7 @@ import numpy as np
 from separatrix._array import Array, Codes, Float
 from separatrix.comparison import Comparison
 from separatrix.reductions import take_rows
-from separatrix.solvers import SeparationStatus
+from separatrix.separation import SeparationStatus
 from separatrix.study.candidates import PRIOR
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.weights import Coefficient

@@ -130,7 +130,7 @@ def test_nan_and_infinity_are_named_by_column(solver, value, store):
 
 
 def test_nan_is_named_where_only_few_rows_are_looked_at_first(monkeypatch):
-    monkeypatch.setattr("separatrix.solvers.posterior.MANY", 100)
+    monkeypatch.setattr("separatrix.solvers.posterior.MIN_SAMPLED_ENTRIES", 100)
     wide, y = blobs(4000, n_classes=2)
     wide[1801, 1] = np.nan
     with pytest.raises(DataError, match=r"NaN or infinity in column 'income' \(1 of 4000 rows\)"):

@@ -15,7 +15,7 @@ from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Solution, Status, posterior, separability
-from separatrix.solvers.factor import factorise
+from separatrix.solvers import factorise
 from separatrix.solvers.posterior import pose
 from separatrix.solvers.result import End
 
@@ -103,7 +103,7 @@ def test_ordinary_rows_are_proven_to_overlap_whatever_the_solver_and_the_prior(s
 
 
 def test_many_rows_are_proven_to_overlap_by_a_few_of_them(monkeypatch):
-    monkeypatch.setattr(posterior, "MANY", 1000)
+    monkeypatch.setattr(posterior, "MIN_SAMPLED_ENTRIES", 1000)
     X, t = blobs(4000, n_classes=2, distance=0.3)
     objective = model(X, t, 2)
     assert objective.sample is not None

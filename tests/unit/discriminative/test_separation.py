@@ -266,7 +266,7 @@ def test_the_answer_is_that_of_every_solver(name, solver):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("members", ["one", "all"])
 def test_rows_that_a_sample_misses_are_not_overlooked(n_classes, members, dtype, monkeypatch):
-    monkeypatch.setattr(posterior, "MANY", 2_000)
+    monkeypatch.setattr(posterior, "MIN_SAMPLED_ENTRIES", 2_000)
     labels = [0, 0, 0] if members == "one" else [0, 1, 2][:n_classes]
     rng = np.random.default_rng(1)
     X = rng.normal(size=(1_500, 3))

@@ -18,11 +18,11 @@ from separatrix.solvers.result import Status
 #: Constants under which small tables take the paths of large ones.
 PATHS = {
     "newton": {},
-    "sample": {"MANY": 1000, "FLOPS": 0},
+    "sample": {"MIN_SAMPLED_ENTRIES": 1000, "FLOPS": 0},
     "by_class": {"JOINT": 0},
-    "by_class_sample": {"MANY": 1000, "JOINT": 0},
+    "by_class_sample": {"MIN_SAMPLED_ENTRIES": 1000, "JOINT": 0},
     "diagonal": {"JOINT": 0, "BLOCK": 0},
-    "diagonal_many": {"MANY": 1000, "JOINT": 0, "BLOCK": 0},
+    "diagonal_many": {"MIN_SAMPLED_ENTRIES": 1000, "JOINT": 0, "BLOCK": 0},
 }
 UNIT = Gaussian(1.0)
 FLAT = Flat()
@@ -33,7 +33,7 @@ def path(request, monkeypatch):
     """Force a path; a record of which minimisers ran."""
     ran = SimpleNamespace(name=request.param, newton=0, lbfgs=0)
     for name, value in PATHS[request.param].items():
-        monkeypatch.setattr(posterior if name == "MANY" else auto, name, value)
+        monkeypatch.setattr(posterior if name == "MIN_SAMPLED_ENTRIES" else auto, name, value)
     for kind, label in ((Newton, "newton"), (LBFGS, "lbfgs")):
         monkeypatch.setattr(kind, "minimise", _counting(kind.minimise, ran, label))
     return ran
@@ -183,7 +183,7 @@ def test_the_objective_never_rises_and_the_trace_is_whole(name, path):
 
 
 def test_a_sample_saves_passes_and_few_steps_are_left(monkeypatch):
-    monkeypatch.setattr(posterior, "MANY", 1000)
+    monkeypatch.setattr(posterior, "MIN_SAMPLED_ENTRIES", 1000)
     monkeypatch.setattr(auto, "FLOPS", 0)
     problem = Problem(*overlapping(12_000, 6))
     objective, solution = fit(problem, tol=1e-8)

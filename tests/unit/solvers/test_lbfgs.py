@@ -3,7 +3,7 @@ import pytest
 
 from posteriors import PROBLEMS, Problem, overlapping
 from separatrix.priors import Gaussian
-from separatrix.solvers.factor import factorise
+from separatrix.solvers import factorise
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.precondition import diagonal

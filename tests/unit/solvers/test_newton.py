@@ -5,7 +5,7 @@ import pytest
 
 from posteriors import PROBLEMS, Problem, overlapping
 from separatrix.priors import Gaussian
-from separatrix.solvers.factor import factorise
+from separatrix.solvers import factorise
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.result import Status
 

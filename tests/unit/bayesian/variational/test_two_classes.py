@@ -9,7 +9,7 @@ import separatrix.bayesian.variational as module
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from separatrix.bayesian.variational import Bound, variational
 from separatrix.likelihoods import Softmax
-from separatrix.solvers.factor import factorise
+from separatrix.solvers import factorise
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)

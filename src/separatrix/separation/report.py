@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Can hyperplanes separate the classes? The answer in words, with the direction, the margin and Novikoff's bound."""
+"""`is_separable`: whether hyperplanes separate the classes, with the direction, the margin and Novikoff's bound."""
 
 from __future__ import annotations
 
@@ -9,30 +9,28 @@ from typing import Any
 
 from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
-from separatrix.meta import listed
 from separatrix.rows import Source, as_source, check_weight, encode_labels, require_classes, require_weight
-from separatrix.solvers import Margin, Novikoff, Separability, novikoff, separability, widest_margin
+from separatrix.separation.margin import Margin, Novikoff, novikoff, widest_margin
+from separatrix.separation.program import Separability, SeparationStatus, separability
 
-__all__ = ["SeparabilityReport", "is_separable"]
-
-WORDS = {
+SENTENCES = {
     "complete": "A hyperplane separates the classes completely",
     "quasi-complete": "A hyperplane separates the classes except for {n} of {N} rows, which lie on it (quasi-complete)",
     "overlapping": "No hyperplane separates the classes: they overlap",
-    "unknown": "Whether a hyperplane separates the classes is lost in rounding: columns are nearly collinear",
+    "unknown": "Whether a hyperplane separates the classes is unknown: columns are nearly collinear, and rounding hides it",
 }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeparabilityReport:
-    """What `is_separable` found; true where the classes are separable.
+    """Result of `is_separable`; true if the classes are separable.
 
     Attributes
     ----------
-    status : "complete", "quasi-complete" or "overlapping"; "unknown" where rounding hides it
-    coef, intercept : the separating direction in the user's units; zero where there is none
-    columns : names of the columns with a weight in it
-    n_on_plane : rows that the direction leaves on a boundary
+    status : "complete", "quasi-complete" or "overlapping"; "unknown" if rounding hides it
+    coef, intercept : the separating direction in the user's units; zero if there is none
+    columns : names of the columns with a weight in the direction
+    n_on_plane : number of rows that the direction leaves on a boundary
     classes : the labels
     n_passes : passes over the rows
     """
@@ -46,8 +44,8 @@ class SeparabilityReport:
         return bool(self.found)
 
     @property
-    def status(self) -> str:
-        """Complete, quasi-complete or overlapping; unknown where rounding hides it."""
+    def status(self) -> SeparationStatus:
+        """Complete, quasi-complete or overlapping; unknown if rounding hides it."""
         return self.found.status
 
     @property
@@ -62,12 +60,12 @@ class SeparabilityReport:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that take part in the separation."""
+        """Columns with a weight in the direction."""
         return self.found.columns
 
     @property
     def n_on_plane(self) -> int:
-        """Rows on a boundary between classes: none where the separation is complete."""
+        """Number of rows on a boundary between classes; 0 if the separation is complete."""
         return self.found.n_on_plane
 
     @property
@@ -88,42 +86,46 @@ class SeparabilityReport:
 
     @cached_property
     def novikoff(self) -> Novikoff:
-        """γ and R as the perceptron sees them, and (R/γ)²."""
+        """γ and R of the rows as a perceptron uses them, and (R/γ)²."""
         self._require_margin()
         return novikoff(self._source, fit_intercept=self._fit_intercept)
 
     @property
     def novikoff_bound(self) -> float:
-        """(R/γ)²: the perceptron makes no more mistakes than this."""
+        """(R/γ)²: the perceptron makes at most this many mistakes."""
         return self.novikoff.bound
 
     def _require_margin(self) -> None:
         if len(self.classes) != 2:
-            found = f"{len(self.classes)}: {listed(self.classes.tolist())}"
-            raise DataError(f"A margin is between two classes, but y has {found}.")
+            found = f"{len(self.classes)}: {_listed(self.classes.tolist())}"
+            raise DataError(f"A margin is defined for two classes, but y has {found}. Select the rows of two classes.")
         if self.status != "complete":
-            raise DataError(f"A margin needs two classes that are completely separable; these are {self.status}.")
+            raise DataError(f"A margin needs two completely separable classes; the status is {self.status!r}.")
 
     def __repr__(self) -> str:
-        classes, columns = listed(self.classes.tolist()), listed(list(self.columns))
+        classes, columns = _listed(self.classes.tolist()), _listed(list(self.columns))
         return f"SeparabilityReport(status={self.status!r}, classes=[{classes}], columns=[{columns}])"
 
     def __str__(self) -> str:
-        said = WORDS[self.status].format(n=self.n_on_plane, N=self._source.n_rows)
+        sentence = SENTENCES[self.status].format(n=self.n_on_plane, N=self._source.n_rows)
         if not self:
-            return f"{said}."
+            return f"{sentence}."
         return (
-            f"{said}, along {listed(list(self.columns))}. Without a prior, a logistic model has no finite maximum: "
-            "give it one (alpha > 0), or drop or combine those columns."
+            f"{sentence}, along {_listed(list(self.columns))}. The maximum-likelihood estimate of a logistic model does not "
+            "exist: set a prior (alpha > 0), or drop or combine those columns."
         )
 
 
-def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bool = True) -> SeparabilityReport:
-    """Decide by linear programs whether hyperplanes separate the classes, two or more of them.
+def _listed(values: list[Any]) -> str:
+    return ", ".join(map(repr, values[:8])) + (", ..." if len(values) > 8 else "")
 
-    Complete: every row lies strictly on its own side. Quasi-complete: some rows lie on the plane, none on the
-    wrong side. Overlapping: neither; only then does the likelihood of a logistic model have a maximum (Albert &
-    Anderson 1984). Unknown: columns are so nearly collinear, or so many, that there is no telling.
+
+def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bool = True) -> SeparabilityReport:
+    """Decide by linear programs whether hyperplanes separate two or more classes.
+
+    Complete: every row lies strictly on its own side. Quasi-complete: some rows lie on the plane, none on the wrong side.
+    Overlapping: neither; only then does the maximum-likelihood estimate of a logistic model exist (Albert & Anderson 1984).
+    Unknown: the columns are too many, or so nearly collinear that rounding hides the result.
 
     Parameters
     ----------
@@ -134,12 +136,12 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
     sample_weight : array-like of shape (N,), optional
         Rows of weight 0 are left out.
     fit_intercept : bool, default True
-        Whether planes need not pass through the origin.
+        If False, planes pass through the origin.
 
     Returns
     -------
     SeparabilityReport
-        True where separable; with ``status``, the direction, and for two classes ``margin`` and ``novikoff_bound``.
+        True if separable; with ``status``, the direction, and for two classes ``margin`` and ``novikoff_bound``.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
     source = as_source(X)
     classes, codes = encode_labels(y)
     if len(codes) != source.n_rows:
-        raise DataError(f"X has {source.n_rows} rows but y has {len(codes)} labels; they must pair up.")
+        raise DataError(f"X has {source.n_rows} rows but y has {len(codes)} labels; their lengths must be equal.")
     require_classes(classes)
     weight = check_weight(sample_weight, source.n_rows)
     require_weight(weight, codes, classes)

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""More columns than rows: the same problem in as many unknowns as there are rows.
+"""More columns than rows: the same problem with as many unknowns as rows.
 
-With a Gaussian prior of precision Λ the best weights are combinations of the rows, W = R X Λ⁻¹. With X Λ⁻¹ X' = L L'
+With a Gaussian prior of precision Λ the optimal weights are combinations of the rows, W = R X Λ⁻¹. With X Λ⁻¹ X' = L L'
 and V = R L,
 
     a_n = W x_n + b = V l_n + b,        ½ tr W Λ W' = ½ tr V V',
 
 which is the same model of rows l_n (N, N) under a prior of unit precision (the dual; PRML §6.1). Nothing of size M x M
-is formed, and the M columns are read twice: for the inner products, and for the weights. Rows far from zero are taken
-about their mean, which a bias without a prior does not notice: their inner products would all be that of the mean.
+is formed, and the M columns are read twice: for the inner products, and for the weights. Rows far from zero are centred,
+which does not change a model with a free bias: otherwise all inner products would be nearly equal to that of the mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -25,32 +24,30 @@ from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
 from separatrix.priors import Penalty
 from separatrix.rows import as_source
-from separatrix.solvers.posterior import Posterior, survey
+from separatrix.solvers.posterior import Posterior, Units
 from separatrix.solvers.result import Solution, Step
 from separatrix.stats import collect_sample
 
-__all__ = ["Dual", "dual", "is_wide"]
-
-MOST_ROWS = 4000  # beyond, an (N, N) problem is no longer small
-FAR = 1e4  # squared distance from zero over squared spread: so many digits would inner products lose
+MAX_DUAL_ROWS = 4000  # beyond, an (N, N) problem is no longer small
+MAX_SQUARED_OFFSET = 1e4  # squared distance of the mean from zero over squared spread: inner products lose four digits
 
 
 def is_wide(objective: Posterior) -> bool:
-    """Whether there are fewer rows than columns, few enough, not all alike, and a prior with one best answer."""
+    """Whether there are fewer rows than columns, at most 4000 and not all equal, and a proper diagonal prior of mean 0."""
     prior, M = objective.prior, len(objective.design.origin)
     proper = prior.precision.ndim == 1 and bool((prior.precision[:M] > 0).all()) and not prior.mean.any()
-    return proper and objective.source.n_rows < min(M, MOST_ROWS) and bool(objective.units.spread.any())
+    return proper and objective.source.n_rows < min(M, MAX_DUAL_ROWS) and bool(objective.units.spread.any())
 
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """The problem in the space of the rows, and the way back."""
+    """The problem in the space of the rows, and the map back to the weights of the columns."""
 
     objective: Posterior
     to_primal: Callable[[Float], Float]
 
     def primal(self, solution: Solution[Float]) -> Solution[Float]:
-        """The same solution, in weights of the columns."""
+        """The same solution, as weights of the columns."""
         trace = tuple(Step(self.to_primal(step.theta), *step[1:]) for step in solution.trace)
         return replace(solution, value=self.to_primal(solution.value), trace=trace, end=None)
 
@@ -60,46 +57,36 @@ def dual(objective: Posterior) -> Dual:
     rows = collect_sample(objective.source, objective.source.n_rows)
     M, bias = len(objective.design.origin), objective.design.bias
     X = rows.reader.read(slice(0, rows.n_rows))
-    is_moved = _is_far(objective) and not is_sparse(X)
+    units, precision = objective.units, objective.prior.precision[:M]
+    offset, spread = (units.mean**2 / precision).sum(), (units.spread**2 / precision).sum()
+    is_moved = bias and bool(offset > MAX_SQUARED_OFFSET * spread) and not is_sparse(X)
     if is_moved:
         X = X - objective.design.origin
     far = objective.design.far() if is_sparse(X) and bias else np.zeros(M)
-    if far.any():  # of sparse rows, those columns alone that have no zeros to speak of
+    if far.any():  # of sparse rows, only columns that have almost no zeros
         X = sparse.csr_array(X - sparse.csr_array(np.ones((rows.n_rows, 1))) @ sparse.csr_array(far[None]))
-    scaled = _over(X, objective.prior.precision[:M])
+    if (precision == precision[0]).all():
+        scaled = X * (1.0 / precision[0])  # X Λ⁻¹
+    else:
+        scaled = X.multiply(1.0 / precision).tocsr() if is_sparse(X) else X / precision
     with single_thread_blas():
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
     source = replace(as_source(L, rows.t, rows.weight), offset=rows.offset)
-    units = survey(source, fit_intercept=bias)
-    precision = np.ones(L.shape[1] + bias)
-    precision[L.shape[1] :] = objective.prior.precision[M:]
-    prior = Penalty(np.zeros((objective.shape[0], len(precision))), precision)
-    design = units.design(fit_intercept=bias)
+    thin_units = Units.of(source, fit_intercept=bias)
+    design = thin_units.design(fit_intercept=bias)
+    thin_precision = np.append(np.ones(L.shape[1]), objective.prior.precision[M:])
+    prior = Penalty(np.zeros((objective.shape[0], len(thin_precision))), thin_precision)
 
     def to_primal(theta: Float) -> Float:
         V, b = design.in_user_units(theta)
         W = np.asarray(back(V) @ scaled, dtype=np.float64)
         return np.column_stack([W, b]) if is_moved else objective.design.of_user_units(W, b - W @ far)
 
-    return Dual(Posterior(source, objective.likelihood, prior, design, units), to_primal)
-
-
-def _is_far(objective: Posterior) -> bool:
-    """Whether there is an origin to move the rows to, and rows are so far from zero that it matters."""
-    units, precision = objective.units, objective.prior.precision[: len(objective.design.origin)]
-    distance, spread = (units.mean**2 / precision).sum(), (units.spread**2 / precision).sum()
-    return objective.design.bias and bool(distance > FAR * spread)
-
-
-def _over(X: Any, precision: Float) -> Any:
-    """X Λ⁻¹."""
-    if (precision == precision[0]).all():
-        return X * (1.0 / precision[0])
-    return X.multiply(1.0 / precision).tocsr() if is_sparse(X) else X / precision
+    return Dual(Posterior(source, objective.likelihood, prior, design, thin_units), to_primal)
 
 
 def _root(A: Float) -> tuple[Float, Callable[[Array], Float]]:
-    """L (N, r) with A = L L', and V -> V L⁻¹; where rows repeat each other, r < N."""
+    """L (N, r) with A = L L', and V -> V L⁻¹; if rows are linearly dependent, r < N."""
     try:
         scale, C = cholesky_of_correlation(A)
         L = scale[:, None] * C

@@ -1,15 +1,19 @@
-"""Constructed cases with a known answer; every direction that is returned is checked on the rows themselves."""
+"""Separability of constructed and real tables; every direction that is returned is checked on the rows themselves."""
+
+import doctest
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
-import scipy.optimize
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
+import separatrix as sx
+from problems import STORAGES, blobs, separable
 from separatrix.exceptions import DataError
 from separatrix.rows import ThroughBasis, as_source
-from separatrix.solvers import directions, separability
-from separatrix.solvers import separation as module
+from separatrix.separation import directions, program, separability
 
 COMPLETE, QUASI, OVERLAPPING = "complete", "quasi-complete", "overlapping"
 
@@ -136,12 +140,6 @@ def test_units_and_origin_do_not_matter(name, scale, shift):
     X, t, status = CASES[name]
     t = np.asarray(t)
     assert separability(as_source(X * scale + shift, t), t.max() + 1).status == status
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_way_of_large_programs_gives_the_same_answers(name, monkeypatch):
-    monkeypatch.setattr(directions, "LARGE", 0)
-    check(*CASES[name])
 
 
 def test_the_columns_that_separate_are_named():
@@ -278,26 +276,129 @@ def wide_bumps(n_centres, width):
 
 
 @pytest.mark.parametrize(("n_centres", "width"), [(60, 3), (100, 10), (200, 100)])
-def test_collinear_columns_do_not_make_programs_run_on(n_centres, width, monkeypatch):
-    """Without a limit, a program takes tens of thousands of steps here, and does not end."""
-    steps = []
-    program = scipy.optimize.linprog
-
-    def counted(*args, **options):
-        result = program(*args, **options)
-        steps.append(result.nit / sum(args[1].shape))
-        return result
-
-    monkeypatch.setattr(scipy.optimize, "linprog", counted)
+def test_nearly_collinear_columns_are_decided(n_centres, width):
+    """Without a limit on its steps, HiGHS does not stop here."""
     X, t = wide_bumps(n_centres, width)
-    found = separability(as_source(X, t), 2)
-    assert found.status == OVERLAPPING
-    assert max(steps) <= directions.PATIENCE + 1
+    assert separability(as_source(X, t), 2).status == OVERLAPPING
 
 
-def test_what_rounding_hides_is_unknown_and_no_error(monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", -np.inf)  # no time for the hinge ...
-    monkeypatch.setattr(directions, "PATIENCE", 0)  # ... and none for programs
-    found = separability(as_source(CLOUD, COIN), 2)
-    assert (found.status, bool(found), found.columns, found.n_on_plane) == ("unknown", False, (), 0)
-    assert not found.coef.any()
+def test_ten_classes_are_decided_without_a_linear_program():
+    assert separability(as_source(*load_digits(return_X_y=True)), 10).status == COMPLETE
+
+
+def factors(seed, *, drop, pure, n=400):
+    """Two factors (5 and 3 levels) as dummies, and a number; the rows of the ``pure`` levels all have label 0."""
+    rng = np.random.default_rng(seed)
+    g, h = rng.integers(0, 5, n), rng.integers(0, 3, n)
+    y = (rng.random(n) < 0.4).astype(int)
+    for column, level in pure:
+        y[(g if column == "g" else h) == level] = 0
+    tables = [np.eye(5)[g][:, drop:], np.eye(3)[h][:, drop:], rng.normal(size=(n, 1))]
+    names = [f"g{k}" for k in range(drop, 5)] + [f"h{k}" for k in range(drop, 3)] + ["z"]
+    return np.hstack(tables), y, names
+
+
+@pytest.mark.parametrize("drop", [0, 1])
+@pytest.mark.parametrize("pure", [[("g", 4)], [("g", 2)], [("h", 1)], [("g", 1), ("g", 4)], [("g", 3), ("h", 2)]])
+def test_only_the_levels_of_a_factor_at_fault_are_named(drop, pure):
+    X, y, names = factors(0, drop=drop, pure=pure)
+    found = separability(as_source(X, y), 2)
+    assert found.status == QUASI
+    assert tuple(names[int(column[1:])] for column in found.columns) == tuple(f"{c}{k}" for c, k in pure)
+    a = X @ found.coef[0] + found.intercept[0]
+    assert (np.where(y == 1, a, -a) >= -1e-9).all()
+    at_fault = X[:, [names.index(f"{c}{k}") for c, k in pure]].any(axis=1)
+    assert (a[at_fault] < -1e-3).all()
+    assert found.n_on_plane == (~at_fault).sum()
+
+
+def test_of_a_column_and_its_complement_the_one_without_an_intercept_is_named():
+    rng = np.random.default_rng(0)
+    rare = np.arange(60) < 4
+    y = np.where(rare, 1, rng.integers(0, 2, 60))
+    found = separability(as_source(np.column_stack([rng.normal(size=60), 1.0 - rare, rare]), y), 2)
+    assert found.columns == ("x2",)
+
+
+def test_a_level_at_fault_is_named_for_three_classes():
+    rng = np.random.default_rng(0)
+    g, t = rng.integers(0, 4, 300), rng.integers(0, 3, 300)
+    t[g == 3] = 2
+    found = separability(as_source(np.column_stack([np.eye(4)[g], rng.normal(size=300)]), t), 3)
+    assert (found.status, found.columns) == (QUASI, ("x3",))
+
+
+# The report of `sx.is_separable`
+
+
+def test_the_report_is_a_sentence_with_a_remedy():
+    X, y = separable(40)
+    report = sx.is_separable(X, np.where(y, "sick", "well"))
+    assert report
+    assert "separates the classes completely, along 'x" in str(report)
+    assert "alpha > 0" in str(report)
+    overlapping = sx.is_separable(*blobs(60, distance=0.1))
+    assert not overlapping
+    assert "overlap" in str(overlapping)
+    touching = sx.is_separable([[0.0], [1.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b", "b"])
+    assert (touching.status, touching.n_on_plane) == (QUASI, 2)
+    assert "2 of 5 rows" in str(touching)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_any_table_can_be_checked(storage):
+    X, y = separable(30)
+    assert sx.is_separable(STORAGES[storage](X), y).status == COMPLETE
+
+
+def test_a_stream_that_can_be_read_once_can_be_checked():
+    X, y = separable(30)
+    table = STORAGES["pyarrow"](X)
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=7))
+    assert sx.is_separable(stream, y).margin == pytest.approx(sx.is_separable(X, y).margin)
+
+
+def test_the_margin_of_a_report_needs_two_completely_separable_classes():
+    X, y = separable(60, gap=0.3)
+    report = sx.is_separable(X, y)
+    assert report.margin >= 0.3 - 1e-9  # the gap it was made with
+    assert report.novikoff_bound >= (report.novikoff.radius / report.margin) ** 2 * (1 - 1e-9)
+    with pytest.raises(DataError, match="overlapping"):
+        _ = sx.is_separable(*blobs(60, n_classes=2, distance=0.1)).margin
+    with pytest.raises(DataError, match="y has 3"):
+        _ = sx.is_separable(np.eye(3), [0, 1, 2]).novikoff
+
+
+def test_reports_are_printed_in_one_line_and_compared_by_identity():
+    X, y = separable(40)
+    report, again = sx.is_separable(X, y), sx.is_separable(X, y)
+    assert len({report, again}) == 2
+    assert repr(report) == "SeparabilityReport(status='complete', classes=[0, 1], columns=['x2'])"
+    assert len(repr(sx.is_separable(np.eye(200), np.arange(200) % 2))) < 200
+
+
+def test_errors_name_what_is_wrong():
+    X, y = separable(20)
+    with pytest.raises(DataError, match="only one class"):
+        sx.is_separable(X, np.zeros(20))
+    with pytest.raises(DataError, match="20 rows but y has 19"):
+        sx.is_separable(X, y[1:])
+    with pytest.raises(DataError, match="class 1 has weight 0"):
+        sx.is_separable(X, y, sample_weight=1.0 * (y == 0))
+    with pytest.raises(DataError, match="Every sample_weight is zero"):
+        sx.is_separable(X, y, sample_weight=np.zeros(20))
+
+
+def test_the_status_is_unknown_if_the_limits_on_work_are_reached(monkeypatch):
+    monkeypatch.setattr(program, "MAX_SECONDS", -np.inf)
+    monkeypatch.setattr(directions, "MAX_STEPS_PER_SIDE", 0)
+    report = sx.is_separable(*blobs(60, distance=0.1))
+    assert (report.status, bool(report), report.columns) == ("unknown", False, ())
+    assert "unknown" in str(report)
+
+
+def test_the_page_about_geometry_runs():
+    page = Path(__file__).parents[2] / "docs" / "geometry.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert tried > 20
+    assert failed == 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes for constraint generation: a survey of the rows, then again and again the rows served worst.
+"""Passes for constraint generation: ranges and class means of the rows, then the rows with the smallest margins.
 
-A row x of class t is served by a_t(x) - a_j(x), its margin over a rival j. Each pass returns the rows with the smallest
-margins for every pair (t, j), measured in a `Frame`; a solver needs no others. Where more than a margin of zero is
-demanded of some rows, margins are what they have beyond it. Rows of weight 0 do not count.
+The margin of a row x of class t over a rival class j is a_t(x) - a_j(x). Each pass returns the rows with the smallest
+margins for every pair (t, j); a solver needs no others. If a `Demand` asks for margins above zero, the excess over the
+demanded margin counts instead. Rows of weight 0 are left out.
 """
 
 from __future__ import annotations
@@ -18,39 +18,36 @@ from separatrix._array import Codes, Float, Rows, is_sparse
 from separatrix.rows import Block
 from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent
 
-__all__ = ["Demand", "Frame", "Survey", "WorstRows", "survey", "worst_rows"]
-
-GAP = 1e-9  # the narrowest gap that is one, as a share of the range of the columns
-COARSEST = 1e-6  # ... however coarse the rounding of the data
+MIN_GAP_OF_RANGE = 1e-9  # narrowest gap that counts, as a fraction of the range of the columns
+MAX_ROUNDING_OF_RANGE = 1e-6  # upper limit of the tolerance for data that are rounded more coarsely
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is known after one pass: class means, and the extent of the rows."""
+    """Class means and the extent of the rows."""
 
     moments: ClassMoments[DiagonalScatter]
     extent: Extent
 
     def __add__(self, other: Survey) -> Survey:
-        """The survey of both sets of rows together."""
         return Survey(self.moments + other.moments, self.extent + other.extent)
 
 
-def survey(block: Block, n_classes: int) -> Survey:
-    """The survey of one block."""
-    kept, M = _counted(block), block.X.shape[1]
-    nothing = Extent(np.full(M, np.inf), np.full(M, -np.inf), 0.0)
-    with np.errstate(invalid="ignore", over="ignore"):  # the caller looks at the sums
-        return Survey(class_moments(block, n_classes, DiagonalScatter), extent(kept) if len(kept) else nothing)
+def survey_classes(block: Block, n_classes: int) -> Survey:
+    """Class means and extent of one block."""
+    kept, M = _with_weight(block), block.X.shape[1]
+    empty = Extent(np.full(M, np.inf), np.full(M, -np.inf), 0.0)
+    with np.errstate(invalid="ignore", over="ignore"):  # the caller checks the sums
+        return Survey(class_moments(block, n_classes, DiagonalScatter), extent(kept) if len(kept) else empty)
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Coordinates z = (x - centre) / scale in [-1, 1], followed by a 1 where there is an intercept.
+    """Coordinates z = (x - centre) / scale in [-1, 1], followed by a 1 if there is an intercept.
 
-    A column that holds zero is not moved, so sparse rows stay sparse. One that holds a single value adds nothing to an
-    intercept: its scale is infinite and its coordinate 0. ``rounding`` bounds what the rounding of the data does to an
-    activation with weights in [-1, 1].
+    A column whose range contains zero is not moved, so sparse rows stay sparse. A column with a single value adds nothing
+    to an intercept: its scale is infinite and its coordinate 0. ``rounding`` bounds the effect of the rounding of the data
+    on an activation with weights in [-1, 1].
     """
 
     centre: Float
@@ -60,7 +57,7 @@ class Frame:
 
     @classmethod
     def of(cls, rows: Extent, *, fit_intercept: bool) -> Frame:
-        """The frame that rows of this extent fill. Without an intercept the origin has a meaning, and stays."""
+        """Frame filled by rows of this extent. Without an intercept the origin has a meaning and is kept."""
         low, high = rows.low, rows.high
         reach = np.maximum(np.abs(low), np.abs(high))
         stays = ((low <= 0) & (high >= 0)) | (not fit_intercept)
@@ -68,17 +65,17 @@ class Frame:
         scale = np.where(stays, reach, high / 2 - low / 2)
         scale[scale < np.finfo(np.float64).tiny] = np.inf
         rounding = 4 * np.finfo(np.float64).eps * float((reach / scale).sum())
-        return cls(centre, scale, fit_intercept, min(rounding, COARSEST))
+        return cls(centre, scale, fit_intercept, min(rounding, MAX_ROUNDING_OF_RANGE))
 
     @property
     def width(self) -> int:
-        """P, the number of coordinates."""
+        """Number P of coordinates."""
         return len(self.scale) + self.fit_intercept
 
     @property
     def tolerance(self) -> float:
-        """The smallest margin that is more than rounding."""
-        return GAP + self.rounding
+        """Smallest margin that is more than rounding error."""
+        return MIN_GAP_OF_RANGE + self.rounding
 
     def rows(self, X: Rows) -> Any:
         """Z (n, P) of the rows X, as a CSR array."""
@@ -88,14 +85,15 @@ class Frame:
         return sparse.hstack([Z, ones], format="csr") if self.fit_intercept else Z
 
     def activations(self, X: Rows, B: Float) -> Float:
-        """a (n, K) of the rows X under the weights B (K, P)."""
-        W, w0 = self._weights(B)
+        """Activations (n, K) of the rows X under the weights B (K, P)."""
         if is_sparse(X):
-            return np.asarray(X @ W.T + (w0 - W @ self.centre))
+            W, w0 = self.in_user_units(B)
+            return np.asarray(X @ W.T + w0)
+        W, w0 = self._weights(B)
         return np.asarray((X - self.centre) @ W.T + w0)
 
     def in_user_units(self, B: Float) -> tuple[Float, Float]:
-        """The same functions as coefficients (K, M) and intercepts (K,) for the rows as they are."""
+        """The same functions as coefficients (K, M) and intercepts (K,) in the user's units."""
         W, w0 = self._weights(B)
         return W, w0 - W @ self.centre
 
@@ -104,12 +102,23 @@ class Frame:
         return B[:, :M] / self.scale, B[:, M] if self.fit_intercept else np.zeros(len(B))
 
 
+class Demand(NamedTuple):
+    """A margin of ``least`` is demanded of every row that has it under the weights ``B`` (K, P), and none of others."""
+
+    B: Float
+    least: float
+
+    def of(self, margins: Float) -> Float:
+        """Demanded margins of rows that have these margins under ``B``."""
+        return np.where(margins >= self.least, self.least, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class WorstRows:
-    """The smallest margins, at most ``most`` for each pair (class ``t``, ``rival``), and the rows ``X`` that have them.
+    """Rows ``X`` with the smallest margins, at most ``most`` for each pair (class ``t``, ``rival``).
 
-    ``least`` and ``largest`` are over the margins of all rows (the largest whatever is demanded); ``n_near`` counts
-    the rows within the frame's tolerance of a boundary, or beyond it.
+    ``least`` and ``largest`` are over the margins of all rows (``largest`` ignores what is demanded); ``n_near`` counts
+    the rows within the frame's tolerance of a boundary or on its wrong side.
     """
 
     X: Rows
@@ -123,7 +132,6 @@ class WorstRows:
     n_near: int
 
     def __add__(self, other: WorstRows) -> WorstRows:
-        """The worst of both."""
         X = sparse.vstack([self.X, other.X], format="csr") if is_sparse(self.X) else np.vstack([self.X, other.X])
         t, rival = np.append(self.t, other.t), np.append(self.rival, other.rival)
         row, margin = np.append(self.row, other.row), np.append(self.margin, other.margin)
@@ -133,22 +141,11 @@ class WorstRows:
         return WorstRows(X[keep], t[keep], rival[keep], row[keep], margin[keep], self.most, least, largest, n_near)
 
 
-class Demand(NamedTuple):
-    """A margin of ``least`` wherever the weights ``B`` (K, P) have one, and elsewhere none."""
-
-    B: Float
-    least: float
-
-    def of(self, margins: Float) -> Float:
-        """What is demanded where ``B`` has these margins."""
-        return np.where(margins >= self.least, self.least, 0.0)
-
-
 def worst_rows(
     block: Block, B: Float, frame: Frame, *, below: float, most: int, demand: Demand | None = None
 ) -> WorstRows:
-    """The worst rows of one block among those with a margin under ``below``, beyond what is demanded of it."""
-    block = _counted(block)
+    """Rows of one block with the smallest margins (less the demanded ones) among those with a margin under ``below``."""
+    block = _with_weight(block)
     X, t = block.X.astype(np.float64, copy=False), block.codes
     margins = _margins(X, t, B, frame)
     is_rival = np.arange(len(B)) != t[:, None]
@@ -161,7 +158,7 @@ def worst_rows(
     keep = _smallest(t[n], rival, margin, row, most)
     n, rival, row, margin = n[keep], rival[keep], row[keep], margin[keep]
     least = float(margins.min(initial=np.inf, where=is_rival))
-    n_near = len(np.unique(np.asarray(block.row)[near]))  # a row that has several labels comes several times
+    n_near = len(np.unique(np.asarray(block.row)[near]))  # a row with several labels occurs several times
     return WorstRows(X[n], t[n], rival, row, margin, most, least, largest, n_near)
 
 
@@ -172,7 +169,7 @@ def _margins(X: Rows, t: Codes, B: Float, frame: Frame) -> Float:
 
 
 def _smallest(t: Codes, rival: Codes, margin: Float, row: Codes, most: int) -> Codes:
-    """Positions of the smallest margins of each pair. Rows with one margin are copies, almost surely: one will do."""
+    """Positions of the smallest margins of each pair; of rows with equal margins, almost surely copies, one is kept."""
     order = np.lexsort((row, margin, rival, t))
     t, rival, margin = t[order], rival[order], margin[order]
     next_pair = np.append(True, (np.diff(t) != 0) | (np.diff(rival) != 0))[: len(order)]
@@ -182,8 +179,7 @@ def _smallest(t: Codes, rival: Codes, margin: Float, row: Codes, most: int) -> C
     return np.asarray(order[fresh][rank < most])
 
 
-def _counted(block: Block) -> Block:
-    """The rows of the block that have weight."""
+def _with_weight(block: Block) -> Block:
     if block.weight is None or block.weight.all():
         return block
     keep = block.weight > 0

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Separation: whether hyperplanes separate the classes, and whether a fit without a prior therefore has no maximum.
+
+report       `is_separable`, for users
+certificate  the check after a fit: a proof of overlap, or a warning that names the columns
+program      linear programs with constraint generation: complete, quasi-complete or overlapping
+directions   the programs themselves, and Newton's method on a squared hinge for large or collinear ones
+rows         passes that return the rows with the smallest margins
+margin       the largest margin and Novikoff's bound for two separable classes
+"""
+
+from separatrix.separation.certificate import (
+    Support,
+    Viewed,
+    check_separation,
+    has_free_weights,
+    warn_if_collinear,
+)
+from separatrix.separation.margin import Margin, Novikoff, novikoff, widest_margin
+from separatrix.separation.program import Separability, SeparationStatus, separability
+from separatrix.separation.report import SeparabilityReport, is_separable
+
+__all__ = [
+    "Margin",
+    "Novikoff",
+    "Separability",
+    "SeparabilityReport",
+    "SeparationStatus",
+    "Support",
+    "Viewed",
+    "check_separation",
+    "has_free_weights",
+    "is_separable",
+    "novikoff",
+    "separability",
+    "warn_if_collinear",
+    "widest_margin",
+]

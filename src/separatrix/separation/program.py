@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether hyperplanes separate the classes, decided by linear programs over a few of the rows.
+
+A linear machine a_k(x) = w_k'x + w_k0 separates the rows
+
+    completely          a_t(x) - a_j(x) >  0   for every row x of class t and every rival j ≠ t
+    quasi-completely    a_t(x) - a_j(x) >= 0   for all of these, and > 0 for some
+    not at all          otherwise: the classes overlap
+
+and exactly in the last case the likelihood of a logistic or softmax model has a maximum (Albert & Anderson 1984). Each
+difference is linear, g'b, in the weights b relative to those of class 0. With one row of G for each difference:
+
+    widest gap    max δ          subject to   G b >= δ,  Σ |b_d| <= 1      complete if δ > 0
+    largest sum   max Σ_k ḡ_k'b  subject to   G b >= 0,    |b_d| <= 1      quasi-complete if > 0     (Konis 2007)
+
+ḡ_k is the mean of the rows of G that belong to class k. G b >= 0 makes ḡ_k'b >= 0, and 0 only if all those rows lie on
+the plane, so the means replace the sum over all rows.
+
+**Columns at fault.** The direction of the largest sum includes every column that adds to it: all dummies of a factor of
+which a single level separates. The direction returned is therefore the one with the least Σ |b_d| among those that
+separate the rows that the largest sum separates clearly:
+
+    fewest columns    min Σ |b_d|  subject to   G b' >= 0,  g'b' >= h if g'b >= h,  h = min(1, max G b)/e
+
+**Constraint generation.** G has N (K - 1) rows; a program contains only those that matter, beginning with the class means.
+One pass finds, for each pair of classes, the rows that the current b violates most. They are added until no row is violated
+(then b is the proof) or until the few rows alone admit no b (then they are the proof).
+
+**Tolerance.** Columns are scaled to [-1, 1], so units and origins do not matter. A gap below 1e-9 of a column's range does
+not count, and a row on the wrong side by less than ten times that lies on the plane. If the offset of a column is so large
+that the data are rounded more coarsely, the tolerance is that rounding, at most 1e-6.
+
+**Cost.** A few passes, and programs with (K - 1)(M + 1) unknowns: milliseconds for tens of columns, a second for hundreds.
+The status is "unknown" if columns are so nearly collinear that rounding hides the result, or if 30 seconds of computing
+are not enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from time import thread_time
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from separatrix._array import Codes, Float
+from separatrix._threads import single_thread_blas
+from separatrix.rows import Source
+from separatrix.separation.directions import UndecidedError, fewest_columns, largest_sum, some_gap
+from separatrix.separation.rows import Demand, Frame, WorstRows, survey_classes, worst_rows
+from separatrix.stats import ClassMoments, require_finite
+
+SeparationStatus = Literal["complete", "quasi-complete", "overlapping", "unknown"]
+
+MAX_VIOLATION_IN_TOLERANCES = 10  # violation of a row by the solution of a program that counts as rounding
+CLEAR_MARGIN = 1 / np.e  # fraction of a column's range, or of the largest margin; a ratio unlikely to occur in data
+MAX_SECONDS = 30.0  # processor time, without passes, after which the status is "unknown"
+MIN_RELATIVE_WEIGHT = 1e-6  # a column is part of a direction if its weight exceeds this fraction of the largest
+
+
+@dataclass(frozen=True, eq=False)
+class Separability:
+    """Whether the classes are separable, with a direction that proves it.
+
+    ``coef`` (1, M) for two classes, (K, M) otherwise, and ``intercept`` are in the user's units and scaled to
+    Σ coef² = 1; they are zero if the classes overlap. ``columns`` have a weight in the direction. ``n_on_plane`` is the
+    number of rows that the direction leaves on a boundary, ``n_cuts`` the number of rows that the programs needed.
+    The status is "unknown" if no program was run, or if rounding hides the result because columns are nearly collinear.
+    """
+
+    status: SeparationStatus
+    coef: Float
+    intercept: Float
+    columns: tuple[str, ...]
+    n_on_plane: int
+    n_cuts: int
+    n_passes: int
+
+    def __bool__(self) -> bool:
+        """Whether the classes are separable, completely or quasi-completely."""
+        return self.status in ("complete", "quasi-complete")
+
+
+def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) -> Separability:
+    """Decide whether linear functions separate the classes of the rows with positive weight.
+
+    A row may occur several times with different labels, and a class may have no rows.
+    """
+    first = source.reduce(partial(survey_classes, n_classes=n_classes))
+    if not np.isfinite(first.moments.mean).all():
+        require_finite(source)
+    frame = Frame.of(first.extent, fit_intercept=fit_intercept)
+    search = _Search(source, frame, first.moments)
+    with single_thread_blas():  # NumPy and SciPy each load a BLAS, and their threads wait for each other
+        try:
+            status, B, n_on_plane = search.decide()
+        except UndecidedError:
+            status, B, n_on_plane = "unknown", search.nothing, 0
+    weight = np.abs(B[:, : len(frame.scale)]).max(axis=0)
+    coef, intercept = frame.in_user_units(B)
+    if n_classes == 2:
+        coef, intercept = coef[1:], intercept[1:]
+    else:
+        coef, intercept = coef - coef.mean(axis=0), intercept - intercept.mean()
+    largest = np.abs(coef).max() or 1.0  # first, so that squares do not overflow
+    length = largest * (np.linalg.norm(coef / largest) or 1.0)
+    return Separability(
+        status,
+        coef / length,
+        intercept / length,
+        columns=tuple(source.columns[d] for d in np.flatnonzero(weight > MIN_RELATIVE_WEIGHT * weight.max())),
+        n_on_plane=n_on_plane,
+        n_cuts=search.cuts.shape[0],
+        n_passes=1 + search.passes,
+    )
+
+
+class _Direction(NamedTuple):
+    """A direction that no row contradicts, and the pass that showed it."""
+
+    b: Float
+    B: Float
+    worst: WorstRows
+
+
+class _Search:
+    """Constraint generation in progress: the rows of G seen so far, and the passes taken."""
+
+    def __init__(self, source: Source, frame: Frame, classes: ClassMoments[Any]) -> None:
+        self.source, self.frame, self.n_classes = source, frame, len(classes.count)
+        is_pair = ~np.eye(self.n_classes, dtype=bool) & (classes.count > 0)[:, None]  # a class without rows has no mean
+        own, rival = np.nonzero(is_pair)
+        self.means = self.cuts = self._differences(classes.mean[own], own, rival)
+        self.is_weight = np.tile(np.arange(frame.width) < len(frame.scale), self.n_classes - 1)
+        self.seen = np.zeros(0, dtype=np.intp)
+        self.passes = 0
+        self.nothing = np.zeros((self.n_classes, frame.width))
+
+    def decide(self) -> tuple[SeparationStatus, Float, int]:
+        """Status, a direction B (K, P) in the frame, and the number of rows on its boundaries."""
+        tol, slack, until = self.frame.tolerance, self.frame.rounding, thread_time() + MAX_SECONDS
+        apart = self._run(partial(some_gap, is_weight=self.is_weight, least=2 * tol, until=until), floor=tol)
+        if apart is not None and apart.worst.least >= tol:
+            return "complete", apart.B, 0
+        c = self.means.sum(axis=0)
+        best = self._run(partial(largest_sum, c=c, slack=slack, least=tol, until=until), floor=-tol)
+        if best is None or not self._agrees(best.worst):
+            return "overlapping", self.nothing, 0
+        demand = Demand(best.B, CLEAR_MARGIN * min(1.0, best.worst.largest))
+
+        def few_columns(G: Any) -> Float | None:
+            h = demand.of(G @ best.b)
+            h[: self.means.shape[0]] = 0.0  # means are not rows
+            return fewest_columns(G, h, self.is_weight, slack)
+
+        named = self._run(few_columns, -tol, demand)
+        if named is None or not self._agrees(named.worst):
+            named = best
+        return "quasi-complete", named.B, named.worst.n_near
+
+    def _run(
+        self, program: Callable[[Any], Float | None], floor: float, demand: Demand | None = None
+    ) -> _Direction | None:
+        """Add violated rows until every difference is at least ``floor``; None once the program has no solution.
+
+        If a solution violates only rows that the program contains, the violation is within the program's accuracy.
+        """
+        most = max(8, self.frame.width // (self.n_classes - 1))
+        while (b := program(self.cuts)) is not None:
+            B = np.vstack([np.zeros(self.frame.width), b.reshape(self.n_classes - 1, -1)])
+            worst = self.source.reduce(
+                partial(worst_rows, B=B, frame=self.frame, below=floor, most=most, demand=demand)
+            )
+            self.passes += 1
+            has_new = self._add(worst)
+            if (worst.least >= floor and self._agrees(worst)) or not has_new:
+                return _Direction(b, B, worst)
+        return None
+
+    def _agrees(self, worst: WorstRows) -> bool:
+        """Whether no row is on the wrong side by more than the accuracy of a program, relative to the largest margin."""
+        return worst.least >= -MAX_VIOLATION_IN_TOLERANCES * self.frame.tolerance * worst.largest
+
+    def _add(self, worst: WorstRows) -> bool:
+        """Add rows to the program; return whether some are new."""
+        differences = (worst.row * self.n_classes + worst.t) * self.n_classes + worst.rival
+        new = ~np.isin(differences, self.seen)
+        self.seen = np.append(self.seen, differences[new])
+        rows = self._differences(worst.X[new], worst.t[new], worst.rival[new])
+        self.cuts = sparse.vstack([self.cuts, rows], format="csr")
+        return bool(new.any())
+
+    def _differences(self, X: Any, t: Codes, rival: Codes) -> Any:
+        """Rows g of G with g'b = a_t - a_rival at the rows X; b contains the weights of classes 1 .. K-1."""
+        Z, identity = self.frame.rows(X), np.eye(self.n_classes)
+        sign = identity[t] - identity[rival]
+        return sparse.hstack([sparse.diags_array(sign[:, k]) @ Z for k in range(1, self.n_classes)], format="csr")
