@@ -1,29 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether the maximum that a fit looked for exists, checked after the fit.
 
-Without a prior, a logistic or softmax model has a maximum exactly if no hyperplane separates the classes, completely or
-with some rows on it (Albert & Anderson 1984). A solver does not detect this: the gradient tends to zero while the weights
-grow without limit. Most fits end with a proof that the classes overlap, for the cost of a gradient or less; only if there is
-no proof, a linear program decides (`program`).
+Without a prior, a logistic or softmax model has a maximum exactly if no hyperplane separates the classes, completely
+or with some rows on it (Albert & Anderson 1984). A solver does not detect this: the gradient tends to zero while the
+weights grow without limit. Most fits end with a proof that the classes overlap, for the cost of a gradient or less;
+only if there is no proof, a linear program decides (`program`).
 
-**Proof of overlap.** A direction d separates if d'φ̃_n s_n >= 0 for all rows (s_n = ±1), and not all are zero. No such d
-exists if positive numbers v_n satisfy Σ v_n s_n φ̃_n = 0 (Stiemke 1915). The slopes q_n = |∂ ln p_n/∂a| nearly do: at any θ,
-Σ q_n s_n φ̃_n = -g, the gradient of the likelihood. The rest is made up by v_n = q_n (1 + δ_n) with δ_n = s_n r_n φ̃_n'Δ / q_n
-and H Δ = g, because Σ r_n φ̃_n φ̃_n' = H with curvatures r_n. So if the Newton step Δ changes no slope by its whole size, every
-v_n is positive and the classes overlap. For the logit |δ_n| < |φ̃_n'Δ|: no activation moves by one. Along a separating
-direction Newton steps do not get shorter than that, however small the gradient is. For K classes the same holds with p_nj,
-j ≠ t_n, in place of q_n. The bound used is one half instead of one, which leaves room for rounding.
+**Proof of overlap.** A direction d separates if d'φ̃_n s_n >= 0 for all rows (s_n = ±1), and not all are zero. No such
+d exists if positive numbers v_n satisfy Σ v_n s_n φ̃_n = 0 (Stiemke 1915). The slopes q_n = |∂ ln p_n/∂a| nearly do:
+at any θ, Σ q_n s_n φ̃_n = -g, the gradient of the likelihood. The rest is made up by v_n = q_n (1 + δ_n) with δ_n =
+s_n r_n φ̃_n'Δ / q_n and H Δ = g, because Σ r_n φ̃_n φ̃_n' = H with curvatures r_n. So if the Newton step Δ changes no
+slope by its whole size, every v_n is positive and the classes overlap. For the logit |δ_n| < |φ̃_n'Δ|: no activation
+moves by one. Along a separating direction Newton steps do not get shorter than that, however small the gradient is.
+For K classes the same holds with p_nj, j ≠ t_n, in place of q_n. The bound used is one half instead of one, which
+leaves room for rounding.
 
 Two things would make a false proof of it and are excluded:
 
 - an H of other rows or at another θ: the preconditioner of a first-order method still has curvature along a separating
   direction after the true curvature has vanished.
-- a singular H: collinear columns are harmless, but curvature also vanishes if rows are separated. So no row may move along a
-  null direction of H.
+- a singular H: collinear columns are harmless, but curvature also vanishes if rows are separated. So no row may move
+  along a null direction of H.
 
-**A few rows are enough.** If a subset of the rows overlaps, a direction that separates all rows has d'φ̃_n = 0 on the subset;
-and if the subset spans the space, d = 0. So if a solver has no Hessian, Newton's method on a few rows per weight finds a
-proof at a small fraction of the cost of a pass.
+**A few rows are enough.** If a subset of the rows overlaps, a direction that separates all rows has d'φ̃_n = 0 on the
+subset; and if the subset spans the space, d = 0. So if a solver has no Hessian, Newton's method on a few rows per
+weight finds a proof at a small fraction of the cost of a pass.
 
 **Soft targets and counts.** Weights can grow along d if no row objects and some row gains:
 
@@ -32,8 +33,9 @@ proof at a small fraction of the cost of a pass.
     count t = 0                objects unless   d'φ̃ <= 0, like a row labelled 0
     count t > 0                objects unless   d'φ̃  = 0, like one row labelled 0 and one labelled 1
 
-So every target has a set of labels, its `Support`, and the question is the same for rows repeated with each of their labels.
-A row with all labels forces d'φ̃_n = 0, and its v_n may have any sign: only the other rows bound the Newton step.
+So every target has a set of labels, its `Support`, and the question is the same for rows repeated with each of their
+labels. A row with all labels forces d'φ̃_n = 0, and its v_n may have any sign: only the other rows bound the Newton
+step.
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ from separatrix.separation.program import Separability, separability
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Factor, Newton, Posterior, Solution, factorise
 from separatrix.stats import Design, Largest, collect_sample
 
-MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # size up to which a program is run although a prior keeps weights finite
+MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = (
+    200,
+    20_000,
+)  # size up to which a program is run although a prior keeps weights finite
 MAX_SLOPE_CHANGE = 0.5
 ROWS_PER_WEIGHT = 20  # rows of the subset that is tried first
 SUBSET_TOL, SUBSET_STEPS = 1e-3, 12  # a proof needs no more precise optimum
@@ -65,9 +70,9 @@ MIN_EIGENVALUE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}  # re
 MAX_NULL_ACTIVATION = 1e-9  # in standard deviations: rows that move less along a direction lie on its plane
 MAX_LISTED_COLUMNS = 6
 UNDECIDED = (
-    "Whether a hyperplane separates the classes could not be decided: the columns are too many, or so nearly collinear that "
-    "rounding hides the result. If one does, the maximum-likelihood estimate does not exist, and the weights are those at "
-    "which the solver stopped. Set a prior (alpha > 0), or use fewer columns or narrower basis functions."
+    "Whether a hyperplane separates the classes could not be decided: the columns are too many, or so nearly collinear "
+    "that rounding hides the result. If one does, the maximum-likelihood estimate does not exist, and the weights are "
+    "those at which the solver stopped. Set a prior (alpha > 0), or use fewer columns or narrower basis functions."
 )
 
 State = TypeVar("State")
@@ -133,8 +138,8 @@ def check_separation(
 ) -> Separability:
     """Whether the classes are separable, with a warning if the weights therefore have no maximum.
 
-    If every weight has a prior, a maximum exists, and a large problem without a proof gets the status "unknown". Targets
-    that are not labels have a ``support``.
+    If every weight has a prior, a maximum exists, and a large problem without a proof gets the status "unknown".
+    Targets that are not labels have a ``support``.
     """
     needs_maximum = has_free_weights(objective)
     if is_overlapping(objective, solution, support=support):
@@ -244,8 +249,8 @@ def _warn_of_separation(found: Separability, *, is_count: bool) -> None:
         rest = f", except for {n} rows that lie on it" if n else ""
         what = f"A hyperplane separates the classes (status {found.status!r}{rest}), along {along}"
     warn(
-        f"{what}. The maximum-likelihood estimate does not exist: the weights are those at which the solver stopped, and "
-        "would grow without limit. Set a prior (alpha > 0), or drop or combine those columns.",
+        f"{what}. The maximum-likelihood estimate does not exist: the weights are those at which the solver stopped, "
+        "and would grow without limit. Set a prior (alpha > 0), or drop or combine those columns.",
         SeparationWarning,
     )
 
@@ -268,7 +273,7 @@ def warn_if_collinear(objective: Posterior, solution: Solution[Float]) -> None:
         {j: sorted(together - {j}) for together, j in combinations.items()},
     )
     warn(
-        f"Collinear columns: {named.describe(columns)}. Predictions are not affected, but the coefficients are not unique: "
-        "short ones (in units of standard deviations) are returned. Drop those columns, or set alpha > 0.",
+        f"Collinear columns: {named.describe(columns)}. Predictions are not affected, but the coefficients are not "
+        "unique: short ones (in units of standard deviations) are returned. Drop those columns, or set alpha > 0.",
         CollinearWarning,
     )

@@ -7,9 +7,9 @@ Three linear programs, solved by HiGHS:
     largest sum      max c'b      subject to   G b >= 0,    |b_d| <= 1
     fewest columns   min Σ |b_d|  subject to   G b >= h,    |b_d| <= 1
 
-A linear program returns a direction with few columns. With hundreds of unknowns it takes minutes, though, and if columns
-are nearly collinear the simplex method cycles. The first two questions are then decided by Newton's method on a squared
-hinge, which returns any direction,
+A linear program returns a direction with few columns. With hundreds of unknowns it takes minutes, though, and if
+columns are nearly collinear the simplex method cycles. The first two questions are then decided by Newton's method on
+a squared hinge, which returns any direction,
 
     min ½ |r|² + ½ μ |b - c|²,   r = max(0, m - G b),   for a decreasing sequence of μ.
 
@@ -17,12 +17,13 @@ It takes milliseconds and stops after finitely many steps (Mangasarian 2002). At
 
 - Gap (m = 1, c = 0): either r < 1 and b is a direction, or G'r = 0. Then r >= 0 is the proof that no direction exists,
   since G b > 0 would make r'G b > 0.
-- Rows on the plane (m = 0, c a positive sum of rows): b tends to the point of the cone G b >= 0 nearest to c. If b is not
-  zero, it is a direction, because c'b = |b|² > 0 moves some row. If b is zero, λ = r/μ >= 0 with c + G'λ = 0 proves that
-  c'b = 0 in the whole cone. Any λ >= 0 proves that no b of length 1 moves the rows by more than c'b = |c + G'λ|.
+- Rows on the plane (m = 0, c a positive sum of rows): b tends to the point of the cone G b >= 0 nearest to c. If b is
+  not zero, it is a direction, because c'b = |b|² > 0 moves some row. If b is zero, λ = r/μ >= 0 with c + G'λ = 0
+  proves that c'b = 0 in the whole cone. Any λ >= 0 proves that no b of length 1 moves the rows by more than c'b = |c +
+  G'λ|.
 
-For nearly collinear columns, such as wide radial basis functions, G'G has lost all digits. The same problem is then solved
-in the coordinates of G = U S V',
+For nearly collinear columns, such as wide radial basis functions, G'G has lost all digits. The same problem is then
+solved in the coordinates of G = U S V',
 
     G b = Q e,   Q = U q,   q² = S²/(S² + μ),   μ |b|² = e'(1 - q²) e,
 
@@ -268,7 +269,9 @@ class _Problem:
             if not active.any() and m > 0:
                 break
             if thread_time() > self.until:
-                raise UndecidedError(f"The time limit was reached with neither direction nor proof for {len(active)} rows.")
+                raise UndecidedError(
+                    f"The time limit was reached with neither direction nor proof for {len(active)} rows."
+                )
             b = self._minimum_of(active)
             step = b - here.b
             a, change = G @ here.b, G @ step

@@ -9,16 +9,16 @@ With a free bias, and without one for rows φ~ = (x, 1) or φ~ = x,
 so both are the length of the shortest vector p of a polytope. γ is half the distance between the hulls of the classes;
 (R/γ~)², R = max_n |φ~_n|, bounds the number of mistakes of a perceptron (Novikoff 1962).
 
-The shortest p over a few corners d comes from non-negative least squares: for u >= 0 with D'u = 0 and 1'u = 1 in the least
-squares sense, D'u is parallel to p. One pass then finds the corners with the smallest p'd over all rows. They are added
-until the two sides of
+The shortest p over a few corners d comes from non-negative least squares: for u >= 0 with D'u = 0 and 1'u = 1 in the
+least squares sense, D'u is parallel to p. One pass then finds the corners with the smallest p'd over all rows. They
+are added until the two sides of
 
     min_d p'd / |p|   <=   γ   <=   |p|                                                          (Wolfe 1976)
 
 agree: the left-hand side is the margin attained by p, the right-hand side a bound on every margin.
 
-**Offsets.** If rows x = c + z are far from the origin, |z| << |c|, the difference between the classes is in the last digits
-of φ~ = (x, 1). A rotation separates large from small coordinates before anything is rounded:
+**Offsets.** If rows x = c + z are far from the origin, |z| << |c|, the difference between the classes is in the last
+digits of φ~ = (x, 1). A rotation separates large from small coordinates before anything is rounded:
 
     along (c, 1)        s + c'z/s        s² = |c|² + 1
     along (c/|c|², -1)  c'z / (s |c|)
@@ -112,7 +112,7 @@ class _Axes:
 
 
 class _Rotated(_Axes):
-    """φ~ = (x, 1) along the axes of the module docstring; unit = c/|c|, and ``mirror`` reflects it to the first axis."""
+    """φ~ = (x, 1) along the axes of the module docstring; unit = c/|c|, ``mirror`` reflects it to the first axis."""
 
     fit_intercept = True
 
@@ -184,9 +184,9 @@ def _shortest(
 def _shortest_of(D: Float) -> tuple[Float, float, Float]:
     """Direction w of the shortest p in the hull of the rows of D, its length, and the rows that p is a mixture of.
 
-    Non-negative least squares is exact if D'u = 0 and 1'u = 1 are of similar size, so D is measured in units of the result,
-    which is found in a few rounds. Columns much longer than the result are cut: their part of p is zero either way. And
-    p = D'u cancels if the rows are long; the plane at equal distance from all of them does not.
+    Non-negative least squares is exact if D'u = 0 and 1'u = 1 are of similar size, so D is measured in units of the
+    result, which is found in a few rounds. Columns much longer than the result are cut: their part of p is zero either
+    way. And p = D'u cancels if the rows are long; the plane at equal distance from all of them does not.
     """
     from scipy.optimize import nnls
 
@@ -206,7 +206,7 @@ def _shortest_of(D: Float) -> tuple[Float, float, Float]:
 
 def _hidden(attained: float, bound: float) -> ArithmeticError:
     return ArithmeticError(
-        f"The largest margin lies between {attained:.8g} and {bound:.8g} and was not found more precisely: either no plane "
-        "separates the classes, or columns of very different units hide the gap in their rounding. Divide each column by "
-        "its standard deviation."
+        f"The largest margin lies between {attained:.8g} and {bound:.8g} and was not found more precisely: either no "
+        "plane separates the classes, or columns of very different units hide the gap in their rounding. Divide each "
+        "column by its standard deviation."
     )

@@ -22,17 +22,17 @@ separate the rows that the largest sum separates clearly:
 
     fewest columns    min Σ |b_d|  subject to   G b' >= 0,  g'b' >= h if g'b >= h,  h = min(1, max G b)/e
 
-**Constraint generation.** G has N (K - 1) rows; a program contains only those that matter, beginning with the class means.
-One pass finds, for each pair of classes, the rows that the current b violates most. They are added until no row is violated
-(then b is the proof) or until the few rows alone admit no b (then they are the proof).
+**Constraint generation.** G has N (K - 1) rows; a program contains only those that matter, beginning with the class
+means. One pass finds, for each pair of classes, the rows that the current b violates most. They are added until no row
+is violated (then b is the proof) or until the few rows alone admit no b (then they are the proof).
 
-**Tolerance.** Columns are scaled to [-1, 1], so units and origins do not matter. A gap below 1e-9 of a column's range does
-not count, and a row on the wrong side by less than ten times that lies on the plane. If the offset of a column is so large
-that the data are rounded more coarsely, the tolerance is that rounding, at most 1e-6.
+**Tolerance.** Columns are scaled to [-1, 1], so units and origins do not matter. A gap below 1e-9 of a column's range
+does not count, and a row on the wrong side by less than ten times that lies on the plane. If the offset of a column is
+so large that the data are rounded more coarsely, the tolerance is that rounding, at most 1e-6.
 
-**Cost.** A few passes, and programs with (K - 1)(M + 1) unknowns: milliseconds for tens of columns, a second for hundreds.
-The status is "unknown" if columns are so nearly collinear that rounding hides the result, or if 30 seconds of computing
-are not enough.
+**Cost.** A few passes, and programs with (K - 1)(M + 1) unknowns: milliseconds for tens of columns, a second for
+hundreds. The status is "unknown" if columns are so nearly collinear that rounding hides the result, or if 30 seconds
+of computing are not enough.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class _Search:
         return None
 
     def _agrees(self, worst: WorstRows) -> bool:
-        """Whether no row is on the wrong side by more than the accuracy of a program, relative to the largest margin."""
+        """Whether rows on the wrong side are within the accuracy of a program, relative to the largest margin."""
         return worst.least >= -MAX_VIOLATION_IN_TOLERANCES * self.frame.tolerance * worst.largest
 
     def _add(self, worst: WorstRows) -> bool:

@@ -17,7 +17,7 @@ SENTENCES = {
     "complete": "A hyperplane separates the classes completely",
     "quasi-complete": "A hyperplane separates the classes except for {n} of {N} rows, which lie on it (quasi-complete)",
     "overlapping": "No hyperplane separates the classes: they overlap",
-    "unknown": "Whether a hyperplane separates the classes is unknown: columns are nearly collinear, and rounding hides it",
+    "unknown": "Whether a hyperplane separates the classes is unknown: rounding hides it (nearly collinear columns)",
 }
 
 
@@ -111,8 +111,8 @@ class SeparabilityReport:
         if not self:
             return f"{sentence}."
         return (
-            f"{sentence}, along {_listed(list(self.columns))}. The maximum-likelihood estimate of a logistic model does not "
-            "exist: set a prior (alpha > 0), or drop or combine those columns."
+            f"{sentence}, along {_listed(list(self.columns))}. The maximum-likelihood estimate of a logistic model does "
+            "not exist: set a prior (alpha > 0), or drop or combine those columns."
         )
 
 
@@ -123,9 +123,9 @@ def _listed(values: list[Any]) -> str:
 def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bool = True) -> SeparabilityReport:
     """Decide by linear programs whether hyperplanes separate two or more classes.
 
-    Complete: every row lies strictly on its own side. Quasi-complete: some rows lie on the plane, none on the wrong side.
-    Overlapping: neither; only then does the maximum-likelihood estimate of a logistic model exist (Albert & Anderson 1984).
-    Unknown: the columns are too many, or so nearly collinear that rounding hides the result.
+    Complete: every row lies strictly on its own side. Quasi-complete: some rows lie on the plane, none on the wrong
+    side. Overlapping: neither; only then does the maximum-likelihood estimate of a logistic model exist (Albert &
+    Anderson 1984). Unknown: the columns are too many, or so nearly collinear that rounding hides the result.
 
     Parameters
     ----------

@@ -45,9 +45,9 @@ def survey_classes(block: Block, n_classes: int) -> Survey:
 class Frame:
     """Coordinates z = (x - centre) / scale in [-1, 1], followed by a 1 if there is an intercept.
 
-    A column whose range contains zero is not moved, so sparse rows stay sparse. A column with a single value adds nothing
-    to an intercept: its scale is infinite and its coordinate 0. ``rounding`` bounds the effect of the rounding of the data
-    on an activation with weights in [-1, 1].
+    A column whose range contains zero is not moved, so sparse rows stay sparse. A column with a single value adds
+    nothing to an intercept: its scale is infinite and its coordinate 0. ``rounding`` bounds the effect of the rounding
+    of the data on an activation with weights in [-1, 1].
     """
 
     centre: Float
@@ -144,7 +144,7 @@ class WorstRows:
 def worst_rows(
     block: Block, B: Float, frame: Frame, *, below: float, most: int, demand: Demand | None = None
 ) -> WorstRows:
-    """Rows of one block with the smallest margins (less the demanded ones) among those with a margin under ``below``."""
+    """Rows of one block with the smallest margins, less the demanded ones, among margins under ``below``."""
     block = _with_weight(block)
     X, t = block.X.astype(np.float64, copy=False), block.codes
     margins = _margins(X, t, B, frame)

@@ -4,13 +4,13 @@
 A gradient reads the rows once. A Hessian costs N P² operations, about as much as P/20 gradients, and saves many steps.
 
 1. If a Hessian of all weights takes negligible time: Newton's method.
-2. Many rows per weight: a sixteenth of the rows is fitted first. Its optimum differs from that of all rows by sampling noise,
-   a few hundredths of a standard deviation, and so does its Hessian. L-BFGS continues from there with the inverse of that
-   Hessian, at the cost of one gradient of all rows per step. Each step gains more than a digit, so six of them reach 1e-8;
-   with a Hessian of all rows it would be four, and a Hessian costs more than two gradients.
-3. Otherwise L-BFGS, with preconditioners in the order of their cost: a diagonal (if there are few rows per weight), a Hessian
-   in single precision (one block per class), and if necessary Newton's method. Each gets about as many steps as the next one
-   costs, so that the total is never much more than the cost of the best of them.
+2. Many rows per weight: a sixteenth of the rows is fitted first. Its optimum differs from that of all rows by sampling
+   noise, a few hundredths of a standard deviation, and so does its Hessian. L-BFGS continues from there with the
+   inverse of that Hessian, at the cost of one gradient of all rows per step. Each step gains more than a digit, so six
+   of them reach 1e-8; with a Hessian of all rows it would be four, and a Hessian costs more than two gradients.
+3. Otherwise L-BFGS, with preconditioners in the order of their cost: a diagonal (if there are few rows per weight), a
+   Hessian in single precision (one block per class), and if necessary Newton's method. Each gets about as many steps
+   as the next one costs, so that the total is never much more than the cost of the best of them.
 4. Fewer rows than columns: the same in the space of the rows (`dual`).
 5. If there are too many weights for a Hessian: L-BFGS with a diagonal.
 

@@ -7,8 +7,9 @@ and V = R L,
     a_n = W x_n + b = V l_n + b,        ½ tr W Λ W' = ½ tr V V',
 
 which is the same model of rows l_n (N, N) under a prior of unit precision (the dual; PRML §6.1). Nothing of size M x M
-is formed, and the M columns are read twice: for the inner products, and for the weights. Rows far from zero are centred,
-which does not change a model with a free bias: otherwise all inner products would be nearly equal to that of the mean.
+is formed, and the M columns are read twice: for the inner products, and for the weights. Rows far from zero are
+centred, which does not change a model with a free bias: otherwise all inner products would be nearly equal to that of
+the mean.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MAX_SQUARED_OFFSET = 1e4  # squared distance of the mean from zero over squared 
 
 
 def is_wide(objective: Posterior) -> bool:
-    """Whether there are fewer rows than columns, at most 4000 and not all equal, and a proper diagonal prior of mean 0."""
+    """Whether there are fewer rows than columns, at most 4000, not all equal, and a proper diagonal prior of mean 0."""
     prior, M = objective.prior, len(objective.design.origin)
     proper = prior.precision.ndim == 1 and bool((prior.precision[:M] > 0).all()) and not prior.mean.any()
     return proper and objective.source.n_rows < min(M, MAX_DUAL_ROWS) and bool(objective.units.spread.any())

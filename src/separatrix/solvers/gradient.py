@@ -4,10 +4,10 @@
     θ ← θ - η ∇E(θ) / Σ_n weight_n                                          a fixed step η, as in the book
     θ ← θ - s D⁻¹ ∇E(θ)                                                     a line search for s
 
-A fixed step is in the units of the columns, so the best value is a guess. The line search divides by D first, a bound on the
-diagonal of the Hessian in which the units of the columns and the scales of the prior cancel. It starts from the steps of
-Barzilai and Borwein (1988): the last step Δθ and the change Δg of the gradient along it give two secant estimates of the
-curvature,
+A fixed step is in the units of the columns, so the best value is a guess. The line search divides by D first, a bound
+on the diagonal of the Hessian in which the units of the columns and the scales of the prior cancel. It starts from the
+steps of Barzilai and Borwein (1988): the last step Δθ and the change Δg of the gradient along it give two secant
+estimates of the curvature,
 
     1/s = Δθ'Δg / Δθ'DΔθ      and, never less,      1/s = Δg'D⁻¹Δg / Δθ'Δg,
 
@@ -111,8 +111,8 @@ class _Moved(NamedTuple):
 class _FixedStep:
     """Steps of one length. If they overshoot, the lowest point is returned.
 
-    On a function with curvature at most c a rise proves that the step is longer than 2/c; but the curvature may fall later
-    and lower points may follow, so one rise is not the end.
+    On a function with curvature at most c a rise proves that the step is longer than 2/c; but the curvature may fall
+    later and lower points may follow, so one rise is not the end.
     """
 
     def __init__(self, objective: Posterior, step: float) -> None:

@@ -6,9 +6,10 @@
     diagonal    a bound on its diagonal
 
 By class: with C classes H = Σ_n (diag p - p p') ⊗ φ̃ φ̃' has no curvature along vectors added to every class, but its
-diagonal blocks do. A preconditioner made of those blocks alone takes steps along such vectors that only the prior takes
-back, slowly. The optimum has the mean of the prior there, so a start gets it (`Posterior.centre_classes`), and the mean over
-classes is removed from every step: on 60 000 images of 784 pixels and ten classes that saves two thirds of the passes.
+diagonal blocks do. A preconditioner made of those blocks alone takes steps along such vectors that only the prior
+takes back, slowly. The optimum has the mean of the prior there, so a start gets it (`Posterior.centre_classes`), and
+the mean over classes is removed from every step: on 60 000 images of 784 pixels and ten classes that saves two thirds
+of the passes.
 """
 
 from __future__ import annotations
@@ -97,8 +98,8 @@ class Factor:
 def factorise(hess: Float, n_outputs: int, free: Array) -> Factor:
     """Factor of a Hessian (CP, CP) of C outputs; ``free`` (P,) marks weights that have no prior.
 
-    With C classes, a vector added to the weights of every class changes nothing, so H is singular along it unless there is a
-    prior. The gradient has no part there; any curvature along it gives a step without that part.
+    With C classes, a vector added to the weights of every class changes nothing, so H is singular along it unless
+    there is a prior. The gradient has no part there; any curvature along it gives a step without that part.
     """
     if n_outputs > 1 and free.any():
         P = len(free)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """L-BFGS: a quasi-Newton method that remembers its last steps.                   Liu & Nocedal (1989)
 
-The inverse Hessian is a given matrix B, corrected by the last m pairs of steps s and changes y of the gradient. With B from
-a subsample, or from the last full Hessian, a step is almost Newton's and costs a gradient; the pairs correct the error of B.
-With a diagonal B it is the usual method.
+The inverse Hessian is a given matrix B, corrected by the last m pairs of steps s and changes y of the gradient. With B
+from a subsample, or from the last full Hessian, a step is almost Newton's and costs a gradient; the pairs correct the
+error of B. With a diagonal B it is the usual method.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class LBFGS:
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, inverse))
 
 
-def _plain_step(objective: Posterior, theta: Float, here: ValueGrad, inverse: Inverse) -> tuple[Float, ValueGrad] | None:
+def _plain_step(
+    objective: Posterior, theta: Float, here: ValueGrad, inverse: Inverse
+) -> tuple[Float, ValueGrad] | None:
     """A step -B g that changes the objective by less than its rounding error, if it halves the gradient.
 
     Weights held more by the prior than by the rows change the objective by less than its rounding error; for them B is

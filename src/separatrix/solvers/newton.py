@@ -6,11 +6,12 @@
 For the logistic model this is iterative reweighted least squares: with s = 1 the new weights solve the normal equations
 (4.99) for the working response z = Φ w - R⁻¹ (p - t)  (4.100).
 
-**Line search** (`descend`, shared with L-BFGS). s = 1 is tried first, because a Newton direction has the right length, and
-shortened to the minimum of a parabola through the known values until the objective falls by a ten-thousandth of what the
-slope predicts (Armijo). Near the minimum the predicted decrease is below the rounding error of the objective; there the
-slope at the new point decides, which must not be steeper upwards than the old one was downwards (Hager & Zhang 2005). A
-trial is a full evaluation with its Hessian, because it is nearly always accepted and is then the next step.
+**Line search** (`descend`, shared with L-BFGS). s = 1 is tried first, because a Newton direction has the right length,
+and shortened to the minimum of a parabola through the known values until the objective falls by a ten-thousandth of
+what the slope predicts (Armijo). Near the minimum the predicted decrease is below the rounding error of the objective;
+there the slope at the new point decides, which must not be steeper upwards than the old one was downwards (Hager &
+Zhang 2005). A trial is a full evaluation with its Hessian, because it is nearly always accepted and is then the next
+step.
 """
 
 from __future__ import annotations
@@ -53,7 +54,12 @@ class Progress:
 
 
 def descend(
-    evaluate: Callable[[Float], Point], theta: Float, here: Point, direction: Float, *, rounding: float = DOUBLE_ROUNDING
+    evaluate: Callable[[Float], Point],
+    theta: Float,
+    here: Point,
+    direction: Float,
+    *,
+    rounding: float = DOUBLE_ROUNDING,
 ) -> tuple[tuple[Float, Point] | None, int]:
     """Point reached by a step along ``direction``, or None if no step lowers the objective; and the evaluations used.
 

@@ -110,13 +110,11 @@ def pose(
 ) -> Posterior:
     """Set up the objective of a fit; from many rows a sample is drawn, for the units and for a first fit.
 
-    The prior is on the weights of the columns in the user's units and on the bias at x = 0; with ``standardize``, on the
-    weights per standard deviation of each column and on the bias at the mean.
+    The prior is on the weights of the columns in the user's units and on the bias at x = 0; with ``standardize``, on
+    the weights per standard deviation of each column and on the bias at the mean.
     """
     M = len(source.columns)
-    wanted = min(
-        source.n_rows // ROWS_PER_SAMPLE_ROW, MAX_SAMPLE_ENTRIES // max(M, 1), MAX_SAMPLE_PER_WEIGHT * (M + 1)
-    )
+    wanted = min(source.n_rows // ROWS_PER_SAMPLE_ROW, MAX_SAMPLE_ENTRIES // max(M, 1), MAX_SAMPLE_PER_WEIGHT * (M + 1))
     rows = max(wanted, MIN_SAMPLE_PER_WEIGHT * (M + 1))
     is_large = source.n_rows >= max(4 * rows, MIN_SAMPLED_ENTRIES // max(M, 1))
     sample = representative_sample(source, rows, MIN_SAMPLE_PER_WEIGHT * (M + 1)) if is_large else None
@@ -196,7 +194,7 @@ class Posterior:
         return self.prior.free
 
     def centre_classes(self, theta: Float) -> Float:
-        """θ moved by one vector for all classes, to where the prior they share is highest; the likelihood is the same."""
+        """θ moved by one vector for all classes to the maximum of their common prior; the likelihood is unchanged."""
         mean, precision = self.prior.mean, self.prior.precision
         if len(theta) == 1 or len(precision) != theta.shape[1]:
             return theta

@@ -5,18 +5,18 @@ The first epoch is the book's sequential update, on mini-batches B of rows in ra
 
     θ ← θ - η D⁻¹ g_B(θ),      g_B = (N / |B|) Σ_{n ∈ B} ∇E_n - ∇ ln p(θ),      η = r / √Σ |g_B|²,
 
-where r is the distance of θ from its start and the sum is over the steps so far (distance over gradients: Ivgi, Hinder &
-Carmon 2023). After one pass the fit is accurate to the noise of the rows.
+where r is the distance of θ from its start and the sum is over the steps so far (distance over gradients: Ivgi, Hinder
+& Carmon 2023). After one pass the fit is accurate to the noise of the rows.
 
 Because of the noise of g_B such steps never converge, so later epochs remove it (SVRG: Johnson & Zhang 2013). There a
 mini-batch only corrects the gradient of all rows at an anchor θ₀ for the steps since then,
 
     θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ],
 
-which is unbiased, and exact at the minimum: the error falls by a constant factor with every epoch. c is twice the largest
-|g_B(θ) - g_B(θ₀)| / |θ - θ₀| of the last epoch, the measured curvature of mini-batches. The result of an epoch is the
-average of its θ, with larger weights for later ones. An epoch costs two passes: one for the steps, and one for value and
-gradient at the result. If the result is not lower, the steps are halved and the epoch is repeated.
+which is unbiased, and exact at the minimum: the error falls by a constant factor with every epoch. c is twice the
+largest |g_B(θ) - g_B(θ₀)| / |θ - θ₀| of the last epoch, the measured curvature of mini-batches. The result of an epoch
+is the average of its θ, with larger weights for later ones. An epoch costs two passes: one for the steps, and one for
+value and gradient at the result. If the result is not lower, the steps are halved and the epoch is repeated.
 
 Lengths are in the metric D of `hessian.diagonal` and have no units: |θ|² = θ'Dθ, |g|² = g'D⁻¹g.
 """

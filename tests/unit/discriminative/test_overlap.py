@@ -14,8 +14,17 @@ from separatrix.discriminative.overlap import is_overlapping, largest_reach
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian
 from separatrix.rows import as_source
-from separatrix.solvers import LBFGS, Auto, GradientDescent, Newton, Solution, Status, posterior, separability
-from separatrix.solvers import factorise
+from separatrix.solvers import (
+    LBFGS,
+    Auto,
+    GradientDescent,
+    Newton,
+    Solution,
+    Status,
+    factorise,
+    posterior,
+    separability,
+)
 from separatrix.solvers.posterior import pose
 from separatrix.solvers.result import End
 
