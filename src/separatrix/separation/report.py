@@ -111,8 +111,8 @@ class SeparabilityReport:
         if not self:
             return f"{sentence}."
         return (
-            f"{sentence}, along {_listed(list(self.columns))}. The maximum-likelihood estimate of a logistic model does "
-            "not exist: set a prior (alpha > 0), or drop or combine those columns."
+            f"{sentence}, along {_listed(list(self.columns))}. The maximum-likelihood estimate of a logistic model "
+            "does not exist: set a prior (alpha > 0), or drop or combine those columns."
         )
 
 
