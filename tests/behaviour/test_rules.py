@@ -154,5 +154,5 @@ def test_the_trace_has_one_entry_per_mistake():
 
 def test_columns_far_from_zero_are_named_with_the_remedy():
     X, y = separable(60)
-    with pytest.warns(NotSeparableWarning, match=r"linearly separable.*far from zero, such as 'x0'.*StandardScaler"):
+    with pytest.warns(NotSeparableWarning, match=r"can be separated.*far from zero, such as 'x0'.*StandardScaler"):
         sx.Perceptron(max_epochs=5).fit(X + 1000, y)

@@ -164,7 +164,7 @@ class BetaBernoulli(Prior[Bernoulli, Sums]):
 
     @property
     def mode(self) -> Bernoulli:
-        """μ = a/(a + b), also the mean of μ."""
+        """μ = a/(a + b), which is the posterior mean of μ."""
         return Bernoulli(_log_ratio(self.a, self.b))
 
     def predictive(self) -> Bernoulli:

@@ -203,7 +203,7 @@ class DirichletCategorical(Prior[Categorical, LevelCounts]):
 
     @property
     def mode(self) -> Categorical:
-        """μ = α/Σα, also the mean of μ."""
+        """μ = α/Σα, which is the posterior mean of μ."""
         total = self.alpha.sum(axis=-1)
         probability = Categorical.of_mean_u(self.alpha / total[..., None])
         return Categorical(probability.log_probability, np.log(self.unseen / total))

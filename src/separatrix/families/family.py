@@ -6,9 +6,9 @@ Three kinds of object. A *distribution* (`Family`) holds parameters for K classe
 docstring of each prior relates its usual parameters to ν and χ. A *predictive* (`Density`) is the distribution of x
 with the parameters integrated out.
 
-Two theorems about conjugate priors are used throughout (Diaconis & Ylvisaker 1979). The mode of p(η | χ, ν)
-is where E[u | η] = χ: maximum likelihood with the earlier observations counted in. And the posterior mean of
-E[u | η] is χ too. So there is one point estimate, `Prior.mode`, and for Bernoulli it is Laplace's correction.
+Two theorems about conjugate priors are used throughout (Diaconis & Ylvisaker 1979). The mode of p(η | χ, ν) solves
+E[u | η] = χ: maximum likelihood with the earlier observations added. The posterior mean of E[u | η] is χ too. So there
+is one point estimate, `Prior.mode`, and for Bernoulli it is Laplace's correction.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class DirichletMultinomial(Prior[Multinomial, Sums]):
 
     @property
     def mode(self) -> Multinomial:
-        """μ = α/Σα, also the mean of μ."""
+        """μ = α/Σα, which is the posterior mean of μ."""
         return Multinomial(Multinomial.of_mean_u(self.alpha).log_probability, self.trials)
 
     def predictive(self) -> DirichletMultinomialPredictive:

@@ -145,7 +145,7 @@ class GammaPoisson(Prior[Poisson, Sums]):
 
     @property
     def mode(self) -> Poisson:
-        """λ = a/b, also the mean of λ."""
+        """λ = a/b, which is the posterior mean of λ."""
         return Poisson(self.shape / self.rate)
 
     def predictive(self) -> NegativeBinomial:

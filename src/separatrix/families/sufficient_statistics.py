@@ -19,8 +19,8 @@ I = Σ R d(x, mean) merges by
     I(a and b) = I(a) + I(b) + n_a d(m_a, m) + n_b d(m_b, m),
 
 a sum of terms that are never negative. f(x) = x² gives the rule of Chan, Golub & LeVeque (1979) for variances;
-f(x) = -ln x gives the same rule for ln(mean) - mean(ln x), the only statistic besides the mean that a gamma, beta or
-Dirichlet distribution needs.
+f(x) = -ln x gives the same rule for ln(mean) - mean(ln x), which together with the mean determines a gamma,
+beta or Dirichlet distribution.
 
 Statistics, parameters and priors are all records (`Record`): arrays that share their leading axes.
 """

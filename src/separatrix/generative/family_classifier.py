@@ -2,8 +2,8 @@
 """Base class of classifiers made of exponential families: columns in groups of one family each.
 
 A subclass defines the groups (`Layout`). Parameters, EM, the linear form and text columns are implemented here.
-Probabilities are those of p(C_k) p(x | C_k)^τ, with τ = 1 unless the likelihood is tempered (`temper`). With a prior,
-EM never decreases the log posterior, which is what its trace holds.
+Class probabilities are proportional to p(C_k) p(x | C_k)^τ, with τ = 1 unless the likelihood is tempered (`temper`).
+With a prior, EM never decreases the log posterior, which is recorded in its trace.
 
 Text columns become codes before a table is opened: strings, categoricals and enums of any data frame, and strings in
 arrays of Python objects, become positions in a sorted list of categories, one float64 column each; the other columns

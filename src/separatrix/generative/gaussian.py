@@ -7,7 +7,7 @@ The sufficient statistics are class moments (N_k, m_k, scatter), from one pass. 
     "map"          the mode of (μ_k, Σ⁻¹) under a flat prior on μ_k and Σ ~ IW(c D, c + M + 1): Σ = (c D + S)/(c + N),
                    as if c more rows had been observed (the mode over natural parameters, as in `separatrix.families`)
     "predictive"   μ_k and Σ integrated out: a Student t with ν = c + 2 + n degrees of freedom, mean m_k and scale
-                   (1 + 1/N_k) (c D + S)/ν, where n is N - K for a shared Σ, N_k - 1 for one per class
+                   (1 + 1/N_k) (c D + S)/ν; n is N - K for a shared Σ, N_k - 1 for one per class
 
 c = n λ/(1 - λ) is the number of rows the prior is worth, at least one for "map" and "predictive".
 

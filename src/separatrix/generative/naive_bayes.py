@@ -198,19 +198,21 @@ def _named(families: Any, columns: tuple[str, ...]) -> dict[int, str]:
     """The given families, by position of the column."""
     if not isinstance(families, Mapping):
         return {} if families == "auto" else dict.fromkeys(range(len(columns)), families)
-    return {_position(column, columns): family for column, family in families.items() if family != "auto"}
-
-
-def _position(column: Any, columns: tuple[str, ...]) -> int:
-    if isinstance(column, Integral) and 0 <= int(column) < len(columns):
-        return int(column)
-    if column in columns:
-        return columns.index(column)
-    known = ", ".join(map(repr, columns[:8])) + (", ..." if len(columns) > 8 else "")
-    raise DataError(
-        f"NaiveBayes(families=...) names column {column!r}, which is not in the table. Use one of its columns "
-        f"({known}) or a position from 0 to {len(columns) - 1}."
-    )
+    found = {}
+    for column, family in families.items():
+        if isinstance(column, Integral) and 0 <= int(column) < len(columns):
+            d = int(column)
+        elif column in columns:
+            d = columns.index(column)
+        else:
+            known = ", ".join(map(repr, columns[:8])) + (", ..." if len(columns) > 8 else "")
+            raise DataError(
+                f"NaiveBayes(families=...) names column {column!r}, which is not in the table. Use one of its columns "
+                f"({known}) or a position from 0 to {len(columns) - 1}."
+            )
+        if family != "auto":
+            found[d] = family
+    return found
 
 
 # -- choosing families -----------------------------------------------------------------------------------------------
@@ -361,7 +363,14 @@ def choose(facts: GroupedFacts, found: ColumnSurvey, names: Sequence[str]) -> di
         for group, part in zip(facts.groups, facts.parts, strict=True):
             for d, score in zip(group.columns, _evidence(group, part, found), strict=True):
                 scores.setdefault(d, {})[group.family] = float(score)
-    return {d: _most_probable(of_d, found, d, names[d]) for d, of_d in scores.items() if len(of_d) > 1}
+    chosen = {}
+    for d, of_d in scores.items():
+        if len(of_d) > 1:
+            best, second, *_ = sorted(of_d, key=lambda family: -of_d[family])
+            lead = of_d[best] - of_d[second]
+            ahead = f"{lead:.3g} nats ahead of {second}" if np.isfinite(lead) else f"{second} does not fit"
+            chosen[d] = Choice(names[d], best, f"{found.describe(d)}; {ahead}")
+    return chosen
 
 
 def _evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
@@ -378,7 +387,10 @@ def _evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
         return np.asarray(evidence + part.total.sum(axis=0) * np.log(delta) - _excess(group, part, found))
     if group.family == "categorical":
         low, high = found.low[list(group.columns)], found.high[list(group.columns)]
-        return np.asarray(evidence - _log_choose((high - low) / delta + 1, part.levels))
+        L = part.levels
+        M = np.maximum((high - low) / delta + 1, L)
+        log_choose = -betaln(M - L + 1, L + 1) - np.log(M + 1)  # ln C(M, L)
+        return np.asarray(evidence - log_choose)
     return np.asarray(evidence)
 
 
@@ -392,19 +404,6 @@ def _excess(group: Group, part: Any, found: ColumnSurvey) -> Float:
             log_sum = logsumexp(density[:, [i]].log_density(grid[:, None, None]), axis=0)[:, 0]
             excess[i] = part.total[:, i] @ np.maximum(log_sum + np.log(found.resolution(d)), 0.0)
     return excess
-
-
-def _log_choose(M: Float, L: Array) -> Float:
-    M = np.maximum(M, L)
-    return np.asarray(-betaln(M - L + 1, L + 1) - np.log(M + 1))
-
-
-def _most_probable(scores: Mapping[str, float], found: ColumnSurvey, d: int, name: str) -> Choice:
-    ranked = sorted(scores, key=lambda family: -scores[family])
-    best, second = ranked[0], ranked[1]
-    lead = scores[best] - scores[second]
-    ahead = f"{lead:.3g} nats ahead of {second}" if np.isfinite(lead) else f"{second} does not fit"
-    return Choice(name, best, f"{found.describe(d)}; {ahead}")
 
 
 def describe_choices(choices: Sequence[Choice]) -> str:

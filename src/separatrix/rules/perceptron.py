@@ -177,7 +177,7 @@ class Perceptron(LinearClassifier):
     max_epochs : int, default 100
         Maximum number of epochs.
     weights : {"last", "average", "pocket"}, default "last"
-        Weights to use if no epoch is free of mistakes: the last ones, their mean over all rows (also if the last
+        Weights to use if no epoch is free of mistakes: the last ones, their mean over all rows (even if the last
         weights separate the classes), or the ones with the fewest mistakes.
     shuffle : bool, default False
         Process the rows in a new random order in every epoch: blocks in random order, and rows within a block.
@@ -263,13 +263,13 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
     if solution.steps == 1:  # a single epoch is not worth another pass
         return f"{made}. Increase max_epochs, or check is_separable."
     if source.n_rows * len(source.columns) > MAX_CELLS_FOR_PROOF:
-        found = "the classes are probably not linearly separable (is_separable decides)"
+        found = "the classes probably cannot be separated by a hyperplane (is_separable decides)"
     elif (status := separability(source, n_classes, fit_intercept=options.fit_intercept).status) == "complete":
-        return f"{made}, but the classes are linearly separable. Increase max_epochs.{_far_from_zero(source)}"
+        return f"{made}, but the classes can be separated. Increase max_epochs.{_far_from_zero(source)}"
     elif status == "unknown":
         found = "separability cannot be decided, because columns are nearly collinear"
     else:
-        found = "the classes are not linearly separable (decided by a linear program)"
+        found = "the classes cannot be separated by a hyperplane (decided by a linear program)"
     better = ", or weights='average' or 'pocket'" if options.keep == "last" else ""
     return (
         f"{made}: {found}. Use a model for overlapping classes, such as FisherDiscriminant, or a richer "
