@@ -56,8 +56,8 @@ def two_weights(likelihood="logit", n=25, seed=0, scale=2.0):
 
 def posed(X, t, *, scale=1.0, likelihood=None, weight=None, offset=None, mean=0.0, fit_intercept=False, rows=None):
     """The objective of a proper posterior."""
-    source = replace(as_source(X, t, weight), offset=offset)
-    source = source if rows is None else replace(source, rows_per_block=rows)
+    source = as_source(X).with_numbers(t, weight, offset)
+    source = source if rows is None else replace(source, height=rows)
     prior = Gaussian(scale=scale, mean=mean, intercept_scale=3.0)
     return pose(source, likelihood or Logit(), prior, fit_intercept=fit_intercept)
 

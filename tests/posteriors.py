@@ -10,7 +10,7 @@ from scipy import optimize, special
 
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian, penalty
-from separatrix.rows import Counted, as_source
+from separatrix.rows import as_source
 from separatrix.solvers import Posterior, Units
 
 FLAT = Flat()
@@ -34,15 +34,15 @@ class Problem:
 
     def posterior(self, store=np.asarray, rows_per_block=None) -> Posterior:
         """What solvers minimise; its source counts passes, from here on."""
-        source = replace(as_source(store(self.X), self.t, self.weight), offset=self.offset)
+        source = as_source(store(self.X)).with_numbers(self.t, self.weight, self.offset)
         if rows_per_block is not None:
-            source = replace(source, rows_per_block=rows_per_block)
+            source = replace(source, height=rows_per_block)
         units = Units.of(source, fit_intercept=self.fit_intercept)
         design = units.design(fit_intercept=self.fit_intercept)
         shape = (self.n_outputs, design.width)
         prior = penalty(self.prior, shape, fit_intercept=self.fit_intercept, columns=source.columns)
         likelihood = Logit() if self.n_outputs == 1 else Softmax(self.n_outputs)
-        return Posterior(Counted(source), likelihood, prior, design, units)
+        return Posterior(source, likelihood, prior, design, units)
 
     def plain(self, flat):
         """The objective and its gradient at (W, w0), in one flat vector; all of the mathematics once more."""

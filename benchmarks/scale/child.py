@@ -69,7 +69,7 @@ def fit(name: str) -> Callable[[Path], Callable[[], int]]:
     def prepare(folder: Path) -> Callable[[], int]:
         from benchmarks.scale.tables import TARGET, Shape, make
         from benchmarks.scale.tasks import FITS
-        from separatrix.scanning import scan
+        from separatrix.files import scan
 
         FITS[name]().fit(*make(Shape(WARM_ROWS, 20)))
         model, rows = FITS[name](), scan(folder, target=TARGET)

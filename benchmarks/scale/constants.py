@@ -27,8 +27,8 @@ from benchmarks.scale.tables import TARGET, Shape, make, make_dask, partition_si
 from benchmarks.scale.tasks import FITS
 from benchmarks.scale.witness import LABELS, Witness
 from separatrix._threads import n_threads
+from separatrix.files import scan
 from separatrix.rows import Block, as_source, open_rows
-from separatrix.scanning import scan
 
 __all__ = ["ConstantRow", "Effort", "Meter", "SchedulerMeter", "Scheduling", "from_rows", "to_rows"]
 
@@ -88,7 +88,7 @@ class Meter:
     def _files(self) -> None:
         """Core-seconds of what a pass over Parquet does before there is a block to compute with."""
         rows, numbers = self._shape.rows, self._shape.rows * (FILE_COLUMNS + 1)
-        source = open_rows(self._scan).rows()
+        source = open_rows(self._scan)
         for action in (self._read, lambda: source.reduce(length)):
             action()  # Arrow keeps what it allocated for the next pass of a fit
             name = "reading" if action is self._read else "decoding"
@@ -195,7 +195,7 @@ class SchedulerMeter:
         """One round of each."""
         with self._using():
             for n, table in self._tables.items():
-                source = open_rows(table).rows()
+                source = open_rows(table)
                 self._rounds[n].append(timed(lambda: source.reduce(length))[1])  # noqa: B023  (called at once)
             self._transfers.append(timed(self._vector.compute)[1])
             for is_here, (X, y) in ((True, self._here), (False, self._there)):

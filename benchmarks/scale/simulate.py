@@ -31,7 +31,7 @@ from benchmarks.scale.tables import TARGET, Shape, make, make_dask, write_parque
 from benchmarks.scale.tasks import FITS
 from benchmarks.scale.workers import N_WORKERS, SCHEDULERS
 from separatrix._threads import n_threads
-from separatrix.scanning import scan
+from separatrix.files import scan
 
 __all__ = ["CASES", "Case", "SimulatedRow", "main", "simulate", "text"]
 

@@ -1,37 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows that remember how they were read: which statistic each pass computed, and how long it took.
+"""Rows that record how they were read: which statistic each pass computed, and how long it took.
 
     rows = Witness(X)
     model.fit(rows, y)
     rows.log            [Read("labels", 0.004), Read("draw", 0.007), Read("value_grad", 0.024), ...]
 
-A `Witness` stands where X would: to a model it is one more place for rows. So a fit is taken apart into its passes
-without a word in the library itself, and whatever is not a pass (the fit of a sample, small solves) is what is left.
+A `Witness` takes the place of X. Its runner times every pass, so a fit is taken apart into its passes without a change
+of the library; the remaining time is everything that is not a pass (the fit of a sample, small solves).
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from benchmarks.measure import timed
-from separatrix._array import Array, Float, Rows
-from separatrix.rows import Block, LabelRules, Source, open_rows
-from separatrix.rows.dask.graph import is_cluster
-from separatrix.rows.dask.source import Partitioned
-from separatrix.rows.opening import Opened, RowStore
-from separatrix.rows.pairing import Labelled
-from separatrix.rows.source import Stat
+from separatrix.rows import Labelled, LabelRules, RowStore, Source, is_dask, open_rows
 
 __all__ = ["LABELS", "Read", "Witness"]
 
-State = TypeVar("State")
-
-LABELS = "labels"  # finding the classes, which is no pass over the rows
+LABELS = "labels"  # finding the classes, which is not a pass over the rows
 
 
 class Read(NamedTuple):
@@ -48,79 +39,58 @@ class Witness(RowStore):
         self._table = X
         self.log: list[Read] = []
 
-    def open_rows(self, columns: Sequence[str] | None) -> Opened:
-        """The rows of the table, watched."""
-        return _Opened(open_rows(self._table, columns), self.log)
+    def open_rows(self, columns: Sequence[str] | None) -> Source:
+        """Open the rows of the table with a runner that times its passes."""
+        source = open_rows(self._table, columns)
+        return replace(source, runner=_Timed(source.runner, self.log))
+
+    def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Labels are given to `fit`."""
+        raise NotImplementedError
+
+    def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Targets as they were given."""
+        return y, sample_weight
 
 
-class _Opened:
-    def __init__(self, opened: Opened, log: list[Read]) -> None:
-        self._opened, self._log = opened, log
+@dataclass(frozen=True)
+class _Timed:
+    """A runner that times the passes of another."""
 
-    @property
-    def likeness(self) -> Any:
-        return self._opened.likeness
+    runner: Any
+    log: list[Read]
 
-    @property
-    def n_rows(self) -> int:
-        return self._opened.n_rows
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.runner, name)
 
-    def rows(self, *, read_once: bool = False) -> Source:
-        return _Watched(self._opened.rows(read_once=read_once), self._log)
+    def reduce(self, source: Source, statistic: Callable[..., Any]) -> Any:
+        total, seconds = timed(lambda: self.runner.reduce(source, statistic))
+        self.log.append(Read(_name(statistic), seconds))
+        return total
 
-    def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        found, seconds = timed(lambda: _settled(self._opened.labelled(y, sample_weight, rules)))
-        self._log.append(Read(LABELS, seconds))
-        return found._replace(source=_Watched(found.source, self._log))
+    def fold(self, source: Source, step: Callable[..., Any], state: Any, rng: Any) -> Any:
+        state, seconds = timed(lambda: self.runner.fold(source, step, state, rng))
+        self.log.append(Read(_name(step), seconds))
+        return state
 
-    def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
-        return _Watched(self._opened.attached(t, weight, offset), self._log)
-
-
-class _Watched:
-    """A source that times its passes."""
-
-    def __init__(self, source: Source, log: list[Read]) -> None:
-        self._source, self._log = source, log
-
-    @property
-    def n_rows(self) -> int:
-        return self._source.n_rows
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self._source.columns
-
-    def sized_for(self, width: int) -> _Watched:
-        return _Watched(self._source.sized_for(width), self._log)
-
-    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
-        answer, seconds = timed(lambda: self._source.reduce(statistic))
-        self._log.append(Read(_name(statistic), seconds))
-        return answer
-
-    def fold(
-        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
-    ) -> State:
-        answer, seconds = timed(lambda: self._source.fold(step, state, rng))
-        self._log.append(Read(_name(step), seconds))
-        return answer
-
-    def map(self, row_function: Callable[[Rows], Array]) -> Array:
-        return self._source.map(row_function)
+    def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
+        found, seconds = timed(lambda: _settled(self.runner.label(source, y, sample_weight, rules)))
+        self.log.append(Read(LABELS, seconds))
+        return found
 
 
 def _settled(labelled: Labelled) -> Labelled:
-    """When workers have laid labels beside their rows, which a fit does not wait for; the first pass does."""
-    beside = labelled.source.beside if isinstance(labelled.source, Partitioned) else None
-    if beside and is_cluster():
+    """Wait until workers have stored the labels; a fit does not wait, but its first pass would."""
+    if is_dask(labelled.targets[0]) and import_module("separatrix.rows.dask").is_cluster():
         distributed = import_module("distributed")
-        distributed.wait(distributed.futures_of(beside))
+        distributed.wait(distributed.futures_of(labelled.targets))
     return labelled
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """Of the function under any arguments that are bound already."""
+    """Name of a function without bound arguments; of the statistic if the rows are seen through a view."""
     while isinstance(function, functools.partial):
-        function = function.func
+        function = function.keywords.get("statistic") or function.keywords.get("step") or function.func
     return function.__name__

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from separatrix.discriminative import LabelNoiseLogisticRegression as LabelNoiseLogisticRegression
     from separatrix.discriminative import LogisticRegression as LogisticRegression
     from separatrix.discriminative import ProbitRegression as ProbitRegression
+    from separatrix.files import scan as scan
     from separatrix.generative import ExponentialFamilyClassifier as ExponentialFamilyClassifier
     from separatrix.generative import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from separatrix.generative import NaiveBayes as NaiveBayes
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from separatrix.rules import FisherDiscriminant as FisherDiscriminant
     from separatrix.rules import LeastSquaresClassifier as LeastSquaresClassifier
     from separatrix.rules import Perceptron as Perceptron
-    from separatrix.scanning import scan as scan
     from separatrix.study import TableClassifier as TableClassifier
 
 __version__ = "0.1.0"
@@ -76,7 +76,7 @@ _HOME = {
     "compare": "comparison",
     "ModelAverage": "comparison",
     "TableClassifier": "study",
-    "scan": "scanning",
+    "scan": "files",
     "save": "io",
     "load": "io",
     "to_onnx": "onnx",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The scikit-learn shell: the contract with the user, and no mathematics.
 
-A model's ``fit`` opens its data here (names, labels, weights, basis), hands the source to pure functions and
-stores what they return under names that end in ``_``.
+The ``fit`` of a model opens its data here (names, labels, weights, basis), passes the source to pure functions and
+stores their results under names that end in ``_``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,16 +21,13 @@ from separatrix._array import Array, Float, Rows, device_aware
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError
 from separatrix.rows import (
-    Counted,
     LabelRules,
     RowMap,
     Source,
-    ThroughBasis,
-    answers,
-    gathered,
+    in_memory,
     labels_of,
-    numbers_beside,
     open_rows,
+    targets_in_memory,
 )
 from separatrix.solvers import Solution
 from separatrix.stats import dots, require_finite
@@ -38,44 +35,33 @@ from separatrix.stats import dots, require_finite
 __all__ = [
     "Classifier",
     "LinearClassifier",
-    "Training",
-    "checked_answers",
+    "check_results",
     "first_of",
     "known_columns",
     "require_finite",
     "require_two_classes",
-    "truth_beside",
+    "truth_in_memory",
     "unchanged_on_error",
 ]
 
 
-class Training(NamedTuple):
-    """Rows with class codes and weights, what the codes stand for, and the count of passes over the rows."""
-
-    source: Source
-    classes: Array
-    counted: Counted
-    n_unlabelled: int
-    is_soft: bool = False
-
-
 class Classifier(ClassifierMixin, BaseEstimator):
-    """What every classifier shares: opening data for fitting and for prediction."""
+    """Base class of all classifiers: opens data for fitting and for prediction."""
 
     basis: Any = None
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse rows are welcome everywhere."""
+        """Sparse rows are supported by all classifiers."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     def _training_table(self, X: Any, *, reset: bool) -> Any:
-        """What is opened for fitting; models that take more than numbers translate it."""
+        """Return the table to open for fitting; models that take more than numbers translate it."""
         return X
 
     def _table(self, X: Any) -> Any:
-        """What is opened for prediction."""
+        """Return the table to open for prediction."""
         return X
 
     def _open_training(
@@ -89,52 +75,53 @@ class Classifier(ClassifierMixin, BaseEstimator):
         least_classes: int = 2,
         soft: bool = False,
         known: Array | None = None,
-    ) -> Training:
+    ) -> Source:
         """Check and open a training table; sets ``classes_``, ``n_features_in_`` and ``basis_``.
 
-        Without ``reset`` the table must match the one seen before, whose classes and basis stay. Where the model takes
-        ``soft`` targets, y may have a column for each class, of probabilities: they become the targets of the source
-        (of two classes, those of the second). ``known`` are the classes among which the labels must be.
+        Without ``reset`` the table must match the one seen before, whose classes and basis stay. If the model takes
+        ``soft`` targets, y may have a column of probabilities for each class: they become the targets of the source
+        (for two classes, those of the second). Labels must be among the ``known`` classes, if given.
         """
-        opened = open_rows(self._training_table(X, reset=reset), None if reset else known_columns(self))
-        validate_data(self, opened.likeness, skip_check_array=True, reset=reset)
-        rows = opened.labelled(y, sample_weight, LabelRules(unlabelled, soft, known, least_classes))
-        source = Counted(rows.source)
+        rows = open_rows(self._training_table(X, reset=reset), None if reset else known_columns(self))
+        validate_data(self, rows.template, skip_check_array=True, reset=reset)
+        source = rows.with_labels(y, sample_weight, LabelRules(unlabelled, soft, known, least_classes))
         if reset:
-            self.classes_ = rows.classes
+            self.classes_ = source.classes
             self.basis_ = fit_basis(self.basis, source)
-        seen: Source = source if self.basis_ is None else ThroughBasis(source, self.basis_)
-        return Training(seen, rows.classes, source, rows.n_unlabelled, rows.is_soft)
+        return source.mapped(self.basis_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows that `predict` gets right, weighted. Of lazy rows the labels alone are gathered.
+        """Weighted fraction of rows that `predict` classifies correctly.
 
-        Labels and weights of a scan are its columns, where they are not given.
+        Labels and weights of a scan are read from its columns if they are not given. Predictions of a Dask collection
+        are computed partition by partition.
         """
         from sklearn.metrics import accuracy_score
 
-        y, sample_weight = truth_beside(X, y, sample_weight)
-        truth, found, weight = gathered(y, self.predict(X), sample_weight)
+        y, sample_weight = truth_in_memory(X, y, sample_weight)
+        truth, found, weight = in_memory(y, self.predict(X), sample_weight)
         return float(accuracy_score(truth, found, sample_weight=weight))
 
     def _keep(self, solution: Solution[Any], passes: int) -> None:
-        """Store how the fit went, and what it cost."""
+        """Store the solution and its cost."""
         self.solution_ = replace(solution, passes=passes, end=None)
         self.n_steps_, self.n_passes_ = solution.steps, passes
 
     def _map_rows(
         self, X: Any, row_function: Callable[[Rows], Array], *, allow_nan: bool = False, read_once: bool = False
     ) -> Array:
-        """``row_function`` of every row; an answer that makes no sense is traced to the column that caused it.
+        """``row_function`` of every row; a result that is not finite is traced to the column that caused it.
 
-        With ``allow_nan`` a NaN in X is a missing value, and only infinity is refused. A function that reads each
-        number once (``read_once``) gains nothing from blocks that fit the cache, and gets taller ones.
+        With ``allow_nan`` a NaN in X is a missing value, and only infinity is refused. ``read_once`` declares that the
+        function reads each number once (see `Source.map`).
         """
         check_is_fitted(self)
-        opened = open_rows(self._table(X), known_columns(self))
-        validate_data(self, opened.likeness, skip_check_array=True, reset=False)
-        answer = partial(checked_answers, row_function=row_function, basis=self.basis_, allow_nan=allow_nan)
-        return answers(opened.rows(read_once=read_once), answer)
+        rows = open_rows(self._table(X), known_columns(self))
+        validate_data(self, rows.template, skip_check_array=True, reset=False)
+        results = partial(
+            check_results, row_function=row_function, basis=self.basis_, allow_nan=allow_nan, reads_once=read_once
+        )
+        return rows.each(results)  # type: ignore[no-any-return]
 
 
 class LinearClassifier(Classifier):
@@ -148,14 +135,14 @@ class LinearClassifier(Classifier):
         return self._map_rows(X, self._activation, read_once=True)
 
     def predict(self, X: Any) -> Array:
-        """The class of the largest activation, for each row."""
+        """Class of the largest activation, for each row."""
         a = self.decision_function(X)
         codes = (a > 0).astype(np.intp) if a.ndim == 1 else a.argmax(axis=1)
         return labels_of(self.classes_, codes)
 
     @device_aware
     def _activation(self, X: Rows) -> Array:
-        """In float64 whatever the rows are, as in the fit: far from zero, single precision leaves few digits."""
+        """Activations in float64, as in the fit: far from zero, single precision leaves few digits."""
         W = self.coef_
         if X.dtype != np.float64:
             return np.asarray(dots(X, W[0]) if len(W) == 1 else X.astype(np.float64) @ W.T) + self.intercept_
@@ -164,31 +151,35 @@ class LinearClassifier(Classifier):
         return np.asarray(X @ W.T + self.intercept_)
 
 
-def checked_answers(
-    rows: Source, row_function: Callable[[Rows], Array], basis: RowMap | None, allow_nan: bool = False
+def check_results(
+    rows: Source,
+    row_function: Callable[[Rows], Array],
+    basis: RowMap | None,
+    allow_nan: bool = False,
+    reads_once: bool = False,
 ) -> Array:
-    """``row_function`` of every row, of all of them or of one partition."""
-    source: Source = rows if basis is None else ThroughBasis(rows, basis)
+    """``row_function`` of every row, of all of them or of one partition; raises if X is not finite."""
+    source = rows.mapped(basis)
     with np.errstate(invalid="ignore", over="ignore"):
-        answer = source.map(row_function)
-        if not np.isfinite(answer).all():
+        results = source.map(row_function, reads_once=reads_once)
+        if not np.isfinite(results).all():
             require_finite(source, allow_nan=allow_nan)
-            if answer.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
-                answer = source.map(lambda X: row_function(X.astype(np.float64)))
-    return answer
+            if results.dtype == np.float32 or not allow_nan:  # finite rows: the precision was too small
+                results = source.map(lambda X: row_function(X.astype(np.float64)))
+    return results
 
 
-def truth_beside(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """What predictions are compared with, and weights: as given, or from the columns of a scan; raise where absent."""
-    y, sample_weight = numbers_beside(X, y, sample_weight)
+def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """True labels and weights for a score: as given, or from the columns of a scan; raises if there are none."""
+    y, sample_weight = targets_in_memory(X, y, sample_weight)
     if y is None:
-        raise DataError("score compares predictions with what is true, and nobody said what is. Give y.")
+        raise DataError("score needs y: pass the true labels.")
     return y, sample_weight
 
 
 @contextmanager
 def unchanged_on_error(model: BaseEstimator) -> Iterator[None]:
-    """What fails leaves the model as it was: nothing counted twice, no old parameters with new classes."""
+    """Restore the model if the block fails: nothing is counted twice, no old parameters meet new classes."""
     before = dict(vars(model))
     try:
         yield
@@ -198,20 +189,20 @@ def unchanged_on_error(model: BaseEstimator) -> Iterator[None]:
 
 
 def known_columns(model: Any) -> tuple[str, ...] | None:
-    """The names of the columns that a model was fitted to; None where they had none."""
+    """Names of the columns that a model was fitted on; None if they had no names."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else tuple(names)
 
 
 def first_of(classes: Array) -> str:
-    """The first few labels, for a message."""
+    """The first six labels, for a message."""
     return ", ".join(map(repr, classes[:6].tolist())) + (", ..." if len(classes) > 6 else "")
 
 
 def require_two_classes(what: str, classes: Array, remedy: str) -> None:
-    """Raise, naming the classes found, where something is defined for two classes alone."""
+    """Raise, naming the classes found, if there are more or fewer than two."""
     if len(classes) != 2:
         raise DataError(
-            f"Only binary classification is supported by {what}, which is for two classes, but y has {len(classes)}: "
+            f"Only binary classification is supported by {what}, but y has {len(classes)} classes: "
             f"{first_of(classes)}. {remedy}"
         )

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
 from separatrix._array import Array
-from separatrix.estimator import truth_beside
+from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import DataError
 
 __all__ = [
@@ -56,7 +56,7 @@ class AbstractWrapper(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows that `predict` gets right, weighted; labels and weights of a scan are its columns."""
-        y, sample_weight = truth_beside(X, y, sample_weight)
+        y, sample_weight = truth_in_memory(X, y, sample_weight)
         return float(super().score(X, y, sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:

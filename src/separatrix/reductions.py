@@ -57,9 +57,9 @@ from separatrix.rows import (
     check_weight,
     encode_labels,
     is_dask,
-    numbers_beside,
     require_classes,
-    rows_alone,
+    targets_in_memory,
+    without_targets,
 )
 
 __all__ = ["AbstractReduction", "OneVsOne", "OneVsRest", "couple", "pairs", "sides", "take_rows"]
@@ -146,10 +146,10 @@ class AbstractReduction(AbstractWrapper):
                 f"{type(self.estimator).__name__} has neither decision_function nor predict_proba, so its results for "
                 "several classes cannot be compared. Wrap a classifier that has one of them."
             )
-        y, sample_weight = numbers_beside(X, y, sample_weight)
+        y, sample_weight = targets_in_memory(X, y, sample_weight)
         classes, codes = encode_labels(y)
         require_classes(classes)
-        X, codes = (rows_alone(X), codes) if isinstance(X, RowStore) else indexable(as_table(X), codes)
+        X, codes = (without_targets(X), codes) if isinstance(X, RowStore) else indexable(as_table(X), codes)
         arguments = fit_arguments(self, check_weight(sample_weight, len(codes)))
         if self.ambiguous == "reject" and len(classes) > 2:
             labels_with_reject(classes, self.reject_label)

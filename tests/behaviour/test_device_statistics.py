@@ -27,8 +27,7 @@ from separatrix.stats import (
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from separatrix.rows.device import OnDevice  # noqa: E402
-from separatrix.rows.tensors import DeviceVector  # noqa: E402
+from separatrix.rows.device import DeviceVector, open_tensor  # noqa: E402
 from separatrix.stats.device import DERIVATIVES  # noqa: E402
 
 N, M = 6000, 3
@@ -41,8 +40,8 @@ def sources(request, rng):
     t = rng.integers(3, size=N)
     weight = rng.uniform(0, 2, size=N) if request.param == "weighted" else None
     offset = rng.normal(size=N) if request.param == "offset" else None
-    host = replace(as_source(X, t, weight), offset=offset)
-    return host, OnDevice(torch.as_tensor(X), 4096).with_numbers(t, weight, offset)
+    host = as_source(X).with_numbers(t, weight, offset)
+    return host, replace(open_tensor(torch.as_tensor(X)), height=4096).with_numbers(t, weight, offset)
 
 
 @pytest.mark.parametrize("likelihood", [Logit(), Probit(), Softmax(3), LabelNoise(0.1)], ids=lambda x: type(x).__name__)
@@ -93,7 +92,7 @@ def test_moments_of_an_offset_lose_no_digits(rng):
     X = rng.normal(size=(N, 2)) + 1e7
     t = rng.integers(2, size=N)
     look = partial(class_moments, n_classes=2, scatter=PooledScatter)
-    device = OnDevice(torch.as_tensor(X), 4096).with_numbers(t, None, None).reduce(look)
+    device = replace(open_tensor(torch.as_tensor(X)), height=4096).with_numbers(t, None, None).reduce(look)
     assert_allclose(device.scatter.matrix, as_source(X, t).reduce(look).scatter.matrix, rtol=1e-8)
 
 
@@ -105,9 +104,11 @@ def test_extents_are_those_of_the_host(sources):
 
 def test_a_sample_is_that_of_the_host_and_its_labels_stay_where_they_are(rng):
     X, t = rng.normal(size=(N, M)), rng.integers(2, size=N)
-    device = OnDevice(torch.as_tensor(X), N).with_numbers(DeviceVector(torch.as_tensor(t)), None, None)
+    codes = DeviceVector(torch.as_tensor(t))
+    device = replace(open_tensor(torch.as_tensor(X)), height=N).with_numbers(codes, None, None)
     host, there = (representative_sample(source, 100, 10) for source in (as_source(X, t), device))
-    assert isinstance(there.t, DeviceVector)
-    assert np.array_equal(np.asarray(there.t), host.t)
-    assert np.array_equal(there.tensor.numpy(), host.reader.read(slice(0, host.n_rows)))
-    assert np.array_equal(collect_sample(device, 100).t, host.t)
+    (of_device,), (of_host,) = there.targets, host.targets
+    assert isinstance(of_device.t, DeviceVector)
+    assert np.array_equal(np.asarray(of_device.t), of_host.t)
+    assert np.array_equal(there.map(np.asarray), host.map(np.asarray))
+    assert np.array_equal(collect_sample(device, 100).targets[0].t, of_host.t)

@@ -12,8 +12,8 @@ from sklearn.metrics import confusion_matrix
 
 from problems import blobs
 from separatrix.exceptions import DataError
+from separatrix.files import scan
 from separatrix.rows import Block, as_source
-from separatrix.scanning import scan
 from separatrix.stats import (
     ClassScatter,
     DiagonalScatter,
@@ -180,7 +180,7 @@ def test_the_suggested_condition_drops_exactly_the_rows_that_are_refused(allow_n
     table = pa.table({'a "b"': [1.0, 2.0, np.inf, np.nan, None, -np.inf, 3.0, 4.0, 5.0, 6.0]})
 
     def source(where):
-        return scan(table, where=where).open_rows(None).rows()
+        return scan(table, where=where).open_rows(None)
 
     with pytest.raises(DataError, match="where='") as raised:
         require_finite(source(None), allow_nan=allow_nan)

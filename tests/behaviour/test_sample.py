@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -32,24 +34,24 @@ def test_the_same_rows_give_the_same_sample():
     source = as_source(np.random.default_rng(0).normal(size=(5000, 2)), np.arange(5000) % 3)
     first, second = (collect_sample(source, 100) for _ in range(2))
     np.testing.assert_array_equal(rows_of(first), rows_of(second))
-    np.testing.assert_array_equal(first.t, second.t)
+    np.testing.assert_array_equal(first.as_block().t, second.as_block().t)
 
 
 def test_rows_keep_their_targets_and_their_weights_are_scaled():
     n = 4000
     t, weight = np.arange(n) % 3, 1.0 + np.arange(n) % 2
-    source = as_source(np.arange(n, dtype=np.float64)[:, None], t, weight)
-    source = type(source)(source.reader, t, weight, 300, -np.arange(float(n)))
-    drawn = collect_sample(source, 400)
+    source = as_source(np.arange(n, dtype=np.float64)[:, None]).with_numbers(t, weight, -np.arange(float(n)))
+    drawn = collect_sample(replace(source, height=300), 400)
     row = rows_of(drawn).astype(int)
+    drawn = drawn.as_block()
     np.testing.assert_array_equal(drawn.t, t[row])
     np.testing.assert_array_equal(drawn.offset, -row)
-    np.testing.assert_allclose(drawn.weight, weight[row] * n / drawn.n_rows)
+    np.testing.assert_allclose(drawn.weight, weight[row] * n / len(drawn))
     assert drawn.weight.sum() == pytest.approx(weight.sum(), rel=0.05)
 
 
 def test_without_weights_the_drawn_rows_have_the_weight_of_all_rows():
-    drawn = collect_sample(as_source(np.zeros((999, 1)), np.zeros(999, dtype=int)), 100)
+    drawn = collect_sample(as_source(np.zeros((999, 1)), np.zeros(999, dtype=int)), 100).as_block()
     assert drawn.weight.sum() == pytest.approx(999)
     assert len(np.unique(drawn.weight)) == 1
 
@@ -58,7 +60,7 @@ def test_sparse_rows_stay_sparse():
     X = sparse.random_array((2000, 30), density=0.1, format="csr", rng=np.random.default_rng(0))
     drawn = collect_sample(as_source(X), 200)
     assert drawn.n_rows == 200
-    assert sparse.issparse(drawn.reader.read(slice(0, 5)))
+    assert sparse.issparse(drawn.as_block().X)
 
 
 @pytest.mark.parametrize("period", [2, 16, 50, 64, 100])

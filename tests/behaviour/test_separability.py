@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 import separatrix as sx
 from problems import STORAGES, blobs, separable
 from separatrix.exceptions import DataError
-from separatrix.rows import ThroughBasis, as_source
+from separatrix.rows import as_source
 from separatrix.separation import directions, program, separability
 
 COMPLETE, QUASI, OVERLAPPING = "complete", "quasi-complete", "overlapping"
@@ -237,7 +237,7 @@ def test_through_a_basis():
 
     X, t = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]]), np.array([1, 0, 0, 0, 1])
     assert separability(as_source(X, t), 2).status == OVERLAPPING
-    found = separability(ThroughBasis(as_source(X, t), Squares()), 2)
+    found = separability(as_source(X, t).mapped(Squares()), 2)
     assert found.status == COMPLETE
     assert found.columns == ("x0^2",)
 

@@ -12,7 +12,7 @@ DEVICE = device()
 
 import torch  # noqa: E402
 
-from separatrix.rows.tensors import DeviceRows, DeviceVector  # noqa: E402
+from separatrix.rows.device import DeviceRows, DeviceVector  # noqa: E402
 from separatrix.stats import _triton  # noqa: E402
 from separatrix.stats import device as stats_device  # noqa: E402
 

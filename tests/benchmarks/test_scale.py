@@ -17,10 +17,10 @@ from benchmarks.scale.record import Circumstances, read_records, write_records
 from benchmarks.scale.tables import TARGET, Shape, make, make_dask, partition_sizes, write_parquet
 from benchmarks.scale.tasks import FITS
 from benchmarks.scale.witness import LABELS, Witness
+from separatrix.files import scan
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
-from separatrix.scanning import scan
 from separatrix.solvers.posterior import pose
 
 ABOUT = Circumstances("2000-01-01", 'a "b", 2 cores', "numpy 1, dask 2")

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFourier, Sigmoid, Spline, Union, fit_basis
 from separatrix.exceptions import DataError
-from separatrix.rows import ThroughBasis, as_source
+from separatrix.rows import as_source
 from separatrix.stats import PooledScatter, class_moments
 
 BASES = [
@@ -101,7 +101,7 @@ def test_without_a_matrix_product_blocks_agree_in_every_bit(basis):
 @every_basis
 @pytest.mark.parametrize("rows_per_block", [1, 17, 119])
 def test_a_fit_does_not_depend_on_how_rows_are_blocked(basis, rows_per_block):
-    whole, blocked = as_source(X), replace(as_source(X), rows_per_block=rows_per_block)
+    whole, blocked = as_source(X), replace(as_source(X), height=rows_per_block)
     np.testing.assert_array_equal(fit_basis(basis, blocked).evaluate(X), fit_basis(basis, whole).evaluate(X))
 
 
@@ -205,7 +205,7 @@ def test_the_design_matrix_is_never_whole(basis, monkeypatch):
     rows = np.random.default_rng(2).normal(size=(9000, 3))
     few = clone(basis).fit_source(as_source(rows[:200]))
     seen = Counting(few)
-    source = ThroughBasis(as_source(rows, np.arange(9000) % 2), seen)
+    source = as_source(rows, np.arange(9000) % 2).mapped(seen)
     moments = source.reduce(partial(class_moments, n_classes=2, scatter=PooledScatter))
     assert sum(seen.rows) == 9000
     assert max(seen.rows) < 9000
@@ -215,7 +215,7 @@ def test_the_design_matrix_is_never_whole(basis, monkeypatch):
 def test_a_pass_over_many_functions_needs_the_memory_of_a_few_blocks():
     rows = np.random.default_rng(3).normal(size=(60_000, 2))
     functions = fit_basis(RBF("grid", n_centres=10), as_source(rows))
-    source = ThroughBasis(as_source(rows, np.arange(60_000) % 2), functions)
+    source = as_source(rows, np.arange(60_000) % 2).mapped(functions)
     tracemalloc.start()
     source.reduce(partial(class_moments, n_classes=2, scatter=PooledScatter))
     peak = tracemalloc.get_traced_memory()[1]

@@ -11,8 +11,8 @@ import pytest
 
 import separatrix as sx
 from problems import blobs
-from separatrix.rows.dask.source import Partitioned
-from separatrix.rows.watch import watched
+from separatrix.rows import watched
+from separatrix.rows.dask import Dask
 
 pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed")
@@ -60,16 +60,16 @@ def test_a_lost_worker_changes_no_bit(client, expected, monkeypatch):
     rows, labels, weight = (each.persist() for each in lazy())
     workers = client.run(os.getpid)
     passes = []
-    reduce = Partitioned.reduce
+    reduce = Dask.reduce
 
-    def reduce_and_lose_a_worker(self, statistic):
-        answer = reduce(self, statistic)
+    def reduce_and_lose_a_worker(self, source, statistic):
+        answer = reduce(self, source, statistic)
         passes.append(statistic)
         if len(passes) == 1:
             os.kill(next(iter(workers.values())), signal.SIGKILL)
         return answer
 
-    monkeypatch.setattr(Partitioned, "reduce", reduce_and_lose_a_worker)
+    monkeypatch.setattr(Dask, "reduce", reduce_and_lose_a_worker)
     found = model().fit(rows, labels, sample_weight=weight)
     assert len(passes) > 5
     assert set(client.run(os.getpid).values()) != set(workers.values())

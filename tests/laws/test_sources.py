@@ -22,8 +22,8 @@ from separatrix.bayesian import inference
 from separatrix.bayesian import logistic as bayesian
 from separatrix.discriminative.model import SOLVERS
 from separatrix.exceptions import DataError
+from separatrix.files import scan
 from separatrix.rows import memory
-from separatrix.scanning import scan
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning"),
@@ -183,8 +183,8 @@ IN_ORDER = ("perceptron", "logistic_stochastic")
 ENCODED = [name for name, make in EVERY_MODEL.items() if isinstance(make(), sx.TableClassifier)]
 REFUSALS = {
     **{(name, place): "one row after the other" for name in IN_ORDER for place in (*DASK, "scan_by_workers")},
-    **{(name, place): "an encoder would bring into memory whole" for name in ENCODED for place in DASK},
-    **{(name, "libsvm"): "holds numbers alone" for name in ENCODED},
+    **{(name, place): "an encoder would load all of it into memory" for name in ENCODED for place in DASK},
+    **{(name, "libsvm"): "only numbers" for name in ENCODED},
     **{("one_vs_one", place): "by number" for place in ("dask_frame", "scan", "scan_by_workers")},
 }
 

@@ -14,13 +14,13 @@ from separatrix.bayesian.tune_model import tune_choice, tune_outer
 from separatrix.bayesian.tuning import profile_scale, tune_scales
 from separatrix.likelihoods import LabelNoise, Logit
 from separatrix.priors import Gaussian
-from separatrix.rows import ThroughBasis, as_source
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose
 
 
 def posed(X, t, basis=None, likelihood=None, scale=1.0, **options):
     source = as_source(X, t)
-    rows = source if basis is None else ThroughBasis(source, fit_basis(basis, source))
+    rows = source if basis is None else source.mapped(fit_basis(basis, source))
     prior = Gaussian(scale, intercept_scale=10.0)
     return pose(rows, likelihood or Logit(), prior, **{"fit_intercept": True} | options)
 
@@ -100,7 +100,7 @@ def radial():
 def held_out_log_likelihood(X, t, X_test, t_test, width, scale):
     basis = fit_basis(RBF(width=width), as_source(X))
     objective = pose(
-        ThroughBasis(as_source(X, t), basis), Logit(), Gaussian(scale, intercept_scale=10.0), fit_intercept=True
+        as_source(X, t).mapped(basis), Logit(), Gaussian(scale, intercept_scale=10.0), fit_intercept=True
     )
     found = FitLaplace().fit(objective, None)
     a = found.activations(basis.evaluate(X_test), objective.design)

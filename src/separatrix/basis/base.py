@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Rows
 from separatrix.basis.survey import whole
-from separatrix.rows import RowMap, Source, ThroughBasis, as_source
+from separatrix.rows import RowMap, Source, as_source
 from separatrix.stats import require_finite
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
         source = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         require_finite(source)
-        return whole(ThroughBasis(source, self))
+        return whole(source.mapped(self))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """`names` of the columns seen in ``fit``."""

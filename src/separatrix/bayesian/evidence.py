@@ -388,13 +388,13 @@ def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotat
     Directions below rounding error are dropped too. A dropped direction loses s² times as much of the prior variance of
     the activations, so the limit depends on the widest scale.
     """
-    rows = collect_sample(objective.source, objective.source.n_rows)
+    rows = collect_sample(objective.source, objective.source.n_rows).as_block()
     M, bias = len(objective.design.origin), objective.design.bias
     shift = np.zeros(M)
     if scales.fixed.ndim == 2 and bias:  # the prior of the bias is about another origin: a = w'(x - c - shift) + b
         shift = scales.fixed[-1, :-1] / scales.fixed[-1, -1]
     unit = np.sqrt(scales.tuned[:M])
-    Z = (objective.design.regressors(rows.reader.read(slice(0, rows.n_rows)))[:, :M] - shift) / unit
+    Z = (objective.design.regressors(rows.X)[:, :M] - shift) / unit
     with single_thread_blas():
         by_columns = len(Z) > MAX_DECOMPOSED or len(Z) > 2 * M
         L, lift = (_column_directions if by_columns else _row_directions)(Z, widest)
@@ -406,7 +406,7 @@ def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotat
         W = lift(theta[:, : L.shape[1]]) / unit
         return np.column_stack([W, theta[:, -1] - W @ shift]) if bias else W
 
-    source = replace(as_source(L, rows.t, rows.weight), offset=rows.offset)
+    source = as_source(L).with_numbers(rows.t, rows.weight, rows.offset)
     prior = Penalty(np.zeros((objective.shape[0], len(precision))), precision)
     design = Design(np.zeros(L.shape[1]), bias=bias)
     units = Units.of(source, fit_intercept=bias)

@@ -37,11 +37,11 @@ from separatrix.bayesian.predictive import (
     two_class_interval,
 )
 from separatrix.bayesian.weights import WeightPosterior, WeightSummary, interval_tails, summarise
-from separatrix.estimator import LinearClassifier, Training, require_two_classes, unchanged_on_error
+from separatrix.estimator import LinearClassifier, require_two_classes, unchanged_on_error
 from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError, warn
 from separatrix.likelihoods import ClassLikelihood, LabelNoise, Logit, Probit, Softmax
 from separatrix.priors import Flat, Gaussian, Penalty
-from separatrix.rows import labels_of
+from separatrix.rows import Source, labels_of
 from separatrix.solvers import Posterior, pose
 
 LIKELIHOODS = ("logit", "probit", "label_noise")
@@ -194,7 +194,7 @@ class BayesianLogisticRegression(LinearClassifier):
             self.log_evidence_ += earlier  # p(D1, D2) = p(D1) p(D2 | D1)
         return self
 
-    def _infer(self, training: Training, prior: Gaussian | Penalty) -> None:
+    def _infer(self, training: Source, prior: Gaussian | Penalty) -> None:
         options = Options(
             self.approximation, self.structure, self.tune is not None, self.groups, self.tol, generator(self.rng)
         )
@@ -202,10 +202,10 @@ class BayesianLogisticRegression(LinearClassifier):
             found = infer(self._pose(training, prior), options)
         self._keep_findings(found, prior, training)
 
-    def _pose(self, training: Training, prior: Gaussian | Penalty) -> Posterior:
+    def _pose(self, training: Source, prior: Gaussian | Penalty) -> Posterior:
         """p(D, w) as a function of w."""
         objective = pose(
-            training.source,
+            training,
             self._likelihood(training.classes),
             prior,
             fit_intercept=self.fit_intercept,
@@ -233,10 +233,10 @@ class BayesianLogisticRegression(LinearClassifier):
             raise ValueError(f"{name}(prior={prior!r}): give Gaussian(...), or None for Gaussian(1.0).")
         return prior if np.isfinite(prior.intercept_scale) else replace(prior, intercept_scale=INTERCEPT_SCALE)
 
-    def _keep_findings(self, found: Inference, prior: Gaussian | Penalty, training: Training) -> None:
+    def _keep_findings(self, found: Inference, prior: Gaussian | Penalty, training: Source) -> None:
         objective, approximation = found.objective, found.approximation
         design = objective.design
-        names = (*training.source.columns, "intercept")[: design.width]
+        names = (*training.columns, "intercept")[: design.width]
         self.likelihood_ = self._likelihood(training.classes)
         self.posterior_ = WeightPosterior(approximation, design, names)
         self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
@@ -251,7 +251,7 @@ class BayesianLogisticRegression(LinearClassifier):
         n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
         self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
-        self._keep(found.solution, training.counted.passes)
+        self._keep(found.solution, training.passes)
         for warning in found.warnings:
             warn(warning, ApproximationWarning)
         if not found.solution.is_converged:

@@ -23,7 +23,7 @@ from separatrix.bayesian.tuning import Parabola
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood, Logit, Softmax
 from separatrix.priors import Gaussian
-from separatrix.rows import ThroughBasis, as_source, as_table, encode_labels
+from separatrix.rows import as_source, as_table, encode_labels
 from separatrix.solvers import Posterior, pose
 
 MODE_TOL = 1e-12  # of the gradient at the mode: its error enters ln |A| to first order
@@ -109,7 +109,7 @@ def evidence_surface(
 
     def line(width: float) -> tuple[Float, int]:
         fitted = fit_basis(basis_of_width(width), rows)
-        source = rows if fitted is None else ThroughBasis(rows, fitted)
+        source = rows if fitted is None else rows.mapped(fitted)
         objective = pose(source, model, prior, fit_intercept=fit_intercept, standardize=standardize)
         return evidence_along_scales(objective, along)
 

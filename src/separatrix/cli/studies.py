@@ -14,8 +14,7 @@ from separatrix.cli.options import names_among, nearest
 from separatrix.cli.render import class_line, column_table, comparison_table, file_table, shown_plans
 
 if TYPE_CHECKING:
-    from separatrix.files import TableFile
-    from separatrix.scanning import Scan
+    from separatrix.files import Scan, TableFile
     from separatrix.study import Compared, Study
 
 __all__ = [
@@ -77,7 +76,7 @@ def run_comparison(question: Question, progress: Steps, *, later: int = 0) -> tu
 
 def everything_of(question: Question) -> Scan | None:
     """All rows of a table that is too large for memory, to be read pass by pass; None of any other."""
-    from separatrix.scanning import Scan, scan
+    from separatrix.files import Scan, scan
 
     table = _open(question)
     if not is_large(table):

@@ -21,11 +21,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from separatrix._array import Array, Float
-from separatrix.estimator import truth_beside
+from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import DataError
 from separatrix.generative import GenerativeClassifier
 from separatrix.meta import is_ours, listed
-from separatrix.rows import RowStore, check_weight, encode_labels, gathered, is_dask, labels_of, require_classes
+from separatrix.rows import RowStore, check_weight, encode_labels, in_memory, is_dask, labels_of, require_classes
 
 # Transformers of these modules are fitted on the inputs alone.
 UNSUPERVISED_MODULES = (
@@ -301,8 +301,8 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
         """Weighted accuracy of `predict`; a scan provides its own labels and weights."""
         from sklearn.metrics import accuracy_score
 
-        truth, weight = truth_beside(X, y, sample_weight)
-        truth, found, weight = gathered(truth, self.predict(X), weight)
+        truth, weight = truth_in_memory(X, y, sample_weight)
+        truth, found, weight = in_memory(truth, self.predict(X), weight)
         return float(accuracy_score(truth, found, sample_weight=weight))
 
     @property

@@ -27,10 +27,10 @@ from separatrix.discriminative.null_model import null_deviance
 from separatrix.discriminative.regressor import LinearRegressor, Training
 from separatrix.discriminative.summary import Summary
 from separatrix.discriminative.targets import open_targets
-from separatrix.estimator import truth_beside, unchanged_on_error
+from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import warn
 from separatrix.likelihoods import LIKELIHOODS, MeanLikelihood, mean_likelihood
-from separatrix.rows import gathered, numbers_beside
+from separatrix.rows import in_memory, targets_in_memory
 from separatrix.solvers import Newton
 
 __all__ = ["GeneralizedLinearModel"]
@@ -151,7 +151,7 @@ class GeneralizedLinearModel(LinearRegressor):
         """
         likelihood, alpha, solver = self._arguments()
         with unchanged_on_error(self):
-            y, sample_weight = numbers_beside(X, y, sample_weight)
+            y, sample_weight = targets_in_memory(X, y, sample_weight)
             opened = self._open_training(
                 X,
                 lambda n: open_targets(y, likelihood, n, sample_weight=sample_weight, offset=offset, exposure=exposure),
@@ -188,7 +188,7 @@ class GeneralizedLinearModel(LinearRegressor):
         self.log_likelihood_ = fit.log_likelihood
         self.aic_ = -2 * self.log_likelihood_ + 2 * P
         self.bic_ = -2 * self.log_likelihood_ + np.log(fit.targets.n_observations) * P
-        passes = opened.counted.passes
+        passes = opened.source.passes
         self.solution_ = replace(fit.solution, passes=passes)
         self.n_steps_, self.n_passes_ = fit.solution.steps, passes
         self._design, self._unscaled = fit.posterior.design, fit.unscaled_covariance
@@ -236,7 +236,7 @@ class GeneralizedLinearModel(LinearRegressor):
     def predict_interval(self, X: Any, *, level: float = 0.95, offset: Any = None) -> Float:
         """Lower and upper confidence limits (N, 2) of the mean of each row: those of its activation, mapped."""
         a = self._activations(X, offset)
-        variance = self.dispersion_ * gathered(self._map_rows(X, self._leverage))[0]
+        variance = self.dispersion_ * in_memory(self._map_rows(X, self._leverage))[0]
         half = quantile(level, self._residual) * np.sqrt(variance)
         mean = self.likelihood_.mean
         return np.sort(np.column_stack([mean(a - half), mean(a + half)]), axis=1)
@@ -247,7 +247,7 @@ class GeneralizedLinearModel(LinearRegressor):
         The mean is one number for all rows of y; with an offset, it is the mean that their activations have when the
         offset is all that tells them apart.
         """
-        y, sample_weight = truth_beside(X, y, sample_weight)
+        y, sample_weight = truth_in_memory(X, y, sample_weight)
         a = self._activations(X, offset)
         likelihood = self.likelihood_
         targets = open_targets(y, likelihood, len(a), sample_weight=sample_weight, offset=offset)

@@ -23,11 +23,11 @@ from separatrix._array import Float
 from separatrix.discriminative.confusion import STRUCTURES, KnownRates, Rates, given_confusion, noisy_likelihood
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import Joint, doubts, estimate, wrong_share
-from separatrix.estimator import Training, first_of
+from separatrix.estimator import first_of
 from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Prior
-from separatrix.rows import encode_labels, is_shares
+from separatrix.rows import Source, encode_labels, is_shares
 from separatrix.separation import check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import Auto, Posterior, Solution, Step, dual, is_wide
 
@@ -180,7 +180,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         self._rates(n_classes)  # what is wrong with them is said before any work
         return Logit() if n_classes == 2 else Softmax(n_classes)
 
-    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
+    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
         """Go on from the fit without noise, whose answer about separation stays; how far it got no longer matters."""
         self.separation_ = check_separation(objective, solution, len(training.classes))
         if not self.separation_:
@@ -199,7 +199,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         self.mislabelled_ = found.wrong[np.argsort(found.row)]
         self.trace_ = tuple(Step(in_units(step.theta), *step[1:]) for step in fit.solution.trace)
         steps = solution.steps + fit.solution.steps
-        self._keep(replace(fit.solution, steps=steps, trace=self.trace_), training.counted.passes)
+        self._keep(replace(fit.solution, steps=steps, trace=self.trace_), training.passes)
 
     def _with_noise(self, objective: Posterior, solution: Solution[Float]) -> _Fit:
         if not is_wide(objective):

@@ -17,11 +17,11 @@ import numpy as np
 from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float, device_aware
 from separatrix._threads import single_thread_blas
-from separatrix.estimator import LinearClassifier, Training, unchanged_on_error
+from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Flat, Gaussian, Prior
-from separatrix.rows import encode_shares, is_shares
+from separatrix.rows import Source, encode_shares, is_shares
 from separatrix.separation import Support, check_separation, has_free_weights, warn_if_collinear
 from separatrix.solvers import (
     LBFGS,
@@ -88,13 +88,13 @@ class DiscriminativeClassifier(LinearClassifier):
         with unchanged_on_error(self), single_thread_blas():
             training = self._open(X, y, sample_weight)
             likelihood = self._likelihood(len(training.classes))
-            objective = pose(training.source, likelihood, prior, fit_intercept=self.fit_intercept)
+            objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
             solution = solver.minimise(objective, np.zeros(objective.shape))
             self.likelihood_ = likelihood
             self._conclude(objective, solution, training)
         return self
 
-    def _open(self, X: Any, y: Any, sample_weight: Any) -> Training:
+    def _open(self, X: Any, y: Any, sample_weight: Any) -> Source:
         """The training table; of a table of targets, each of them 0 or 1, the labels."""
         if is_shares(y):
             classes, T = encode_shares(y)
@@ -102,10 +102,10 @@ class DiscriminativeClassifier(LinearClassifier):
                 known = np.arange(len(classes))
                 training = self._open_training(X, T.argmax(axis=1), sample_weight, known=known)
                 self.classes_ = classes
-                return training._replace(classes=classes)
+                return replace(training, classes=classes)
         return self._open_training(X, y, sample_weight, soft=True)
 
-    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Training) -> None:
+    def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
         """Keep the weights and how they were found; say what the user should know about them."""
 
         def in_units(theta: Float) -> tuple[Float, Float]:
@@ -114,10 +114,10 @@ class DiscriminativeClassifier(LinearClassifier):
         trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
         self.coef_, self.intercept_ = in_units(solution.value)
         self.trace_ = trace
-        self._keep(replace(solution, trace=trace), training.counted.passes)
+        self._keep(replace(solution, trace=trace), training.passes)
         support = Support() if training.is_soft else None
         self.separation_ = check_separation(objective, solution, len(training.classes), support=support)
-        self._keep(replace(solution, trace=trace), training.counted.passes)  # with the passes of that question
+        self._keep(replace(solution, trace=trace), training.passes)  # with the passes of that question
         if not self.separation_:
             warn_if_collinear(objective, solution)
         if not solution.is_converged and not (self.separation_ and has_free_weights(objective)):

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix._array import Array, Float, Rows, to_dense
 from separatrix.basis import fit_basis
 from separatrix.discriminative.targets import Targets, check_offset
-from separatrix.estimator import checked_answers, known_columns
-from separatrix.rows import Block, Counted, RowMap, Source, ThroughBasis, answers, gathered, open_rows
+from separatrix.estimator import check_results, known_columns
+from separatrix.rows import Block, RowMap, Source, in_memory, open_rows
 from separatrix.solvers import Solution
 from separatrix.stats import Design
 
@@ -23,10 +23,9 @@ __all__ = ["LinearRegressor", "Training"]
 
 
 class Training(NamedTuple):
-    """Rows with their targets, seen through a basis; the count of passes over them; the targets themselves."""
+    """Rows with their targets, as basis functions; the targets themselves; the basis."""
 
     source: Source
-    counted: Counted
     targets: Targets
     basis: RowMap | None
 
@@ -49,15 +48,14 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
     def _open_training(self, X: Any, open_targets: Callable[[int], Targets]) -> Training:
         """Check and open a training table; sets ``n_features_in_``."""
         opened = open_rows(X)
-        validate_data(self, opened.likeness, skip_check_array=True)
+        validate_data(self, opened.template, skip_check_array=True)
         targets = open_targets(opened.n_rows)
-        counted = Counted(opened.attached(targets.t, targets.weight, targets.offset))
-        basis = fit_basis(self.basis, counted)
-        source: Source = counted if basis is None else ThroughBasis(counted, basis)
-        return Training(source, counted, targets, basis)
+        source = opened.with_numbers(targets.t, targets.weight, targets.offset)
+        basis = fit_basis(self.basis, source)
+        return Training(source.mapped(basis), targets, basis)
 
     def _activations(self, X: Any, offset: Any) -> Float:
-        a: Float = gathered(self._map_rows(X, self._activate))[0]
+        a: Float = in_memory(self._map_rows(X, self._activate))[0]
         known = check_offset(offset, len(a))
         return a if known is None else a + known
 
@@ -74,5 +72,5 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         """``row_function`` of every row; an answer that makes no sense is traced to the column that caused it."""
         check_is_fitted(self)
         opened = open_rows(X, known_columns(self))
-        validate_data(self, opened.likeness, skip_check_array=True, reset=False)
-        return answers(opened.rows(), partial(checked_answers, row_function=row_function, basis=self.basis_))
+        validate_data(self, opened.template, skip_check_array=True, reset=False)
+        return opened.each(partial(check_results, row_function=row_function, basis=self.basis_))  # type: ignore[no-any-return]

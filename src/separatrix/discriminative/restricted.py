@@ -7,60 +7,27 @@ vectors (w, w0) in the user's units.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
 
 import numpy as np
 
-from separatrix._array import Array, Codes, Float, Rows
+from separatrix._array import Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.discriminative.glm_fit import GLMFit
 from separatrix.priors import Penalty
-from separatrix.rows import Addable, Block, Source
+from separatrix.rows import Block
 from separatrix.solvers import Posterior, Units
 from separatrix.stats import Design
 
-__all__ = ["Held", "Restriction", "fit_restricted", "foretold", "null_coefficients", "restrict"]
-
-State = TypeVar("State")
-Stat = TypeVar("Stat", bound=Addable)
+__all__ = ["Restriction", "fit_restricted", "foretold", "null_coefficients", "restrict"]
 
 
-class Held:
+def held(block: Block, free: Codes, fixed: Codes, values: Float, constant: float = 0.0) -> Block:
     """The same rows with some columns, times their coefficients, moved to the offset."""
-
-    def __init__(self, source: Source, free: Codes, fixed: Codes, values: Float, constant: float = 0.0) -> None:
-        self.columns = tuple(source.columns[m] for m in free)
-        self._source, self._free, self._fixed, self._values, self._constant = source, free, fixed, values, constant
-
-    @property
-    def n_rows(self) -> int:
-        """N."""
-        return self._source.n_rows
-
-    def sized_for(self, width: int) -> Held:
-        """Other blocks."""
-        return Held(self._source.sized_for(width), self._free, self._fixed, self._values, self._constant)
-
-    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
-        """One pass over the free columns."""
-        return self._source.reduce(lambda block: statistic(self._hold(block)))
-
-    def fold(
-        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
-    ) -> State:
-        """Ordered work on the free columns."""
-        return self._source.fold(lambda s, block: step(s, self._hold(block)), state, rng)
-
-    def map(self, row_function: Callable[[Rows], Array]) -> Array:
-        """A function of the free columns."""
-        return self._source.map(lambda X: row_function(X[:, self._free]))
-
-    def _hold(self, block: Block) -> Block:
-        known = np.asarray(block.X[:, self._fixed] @ self._values, dtype=np.float64) + self._constant
-        offset = known if block.offset is None else block.offset + known
-        return replace(block, X=block.X[:, self._free], offset=offset)
+    known = np.asarray(block.X[:, fixed] @ values, dtype=np.float64) + constant
+    offset = known if block.offset is None else block.offset + known
+    return replace(block, X=block.X[:, free], offset=offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +59,9 @@ def restrict(fit: GLMFit, fixed: list[int], values: Float) -> Restriction:
     free = np.setdiff1d(np.arange(P), fixed)
     rest = np.zeros(P)
     rest[fixed] = values
-    m, held = free[free < M], np.array([j for j in fixed if j < M], dtype=np.intp)
-    source = Held(full.source, m, held, rest[held], float(rest[M:].sum()))
+    m, fixed_columns = free[free < M], np.array([j for j in fixed if j < M], dtype=np.intp)
+    view = partial(held, free=m, fixed=fixed_columns, values=rest[fixed_columns], constant=float(rest[M:].sum()))
+    source = full.source.viewed(view, tuple(full.source.columns[j] for j in m))
     mean, spread, bias = full.units.mean[m], full.units.spread[m], M in free
     if full.design.bias and not bias:
         spread = np.hypot(mean, spread)  # without a bias there is nothing to centre about but zero

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import MeanLikelihood
-from separatrix.rows import check_weight, gathered
+from separatrix.rows import check_weight, in_memory
 
 __all__ = ["Targets", "check_offset", "open_targets"]
 
@@ -70,7 +70,7 @@ def open_targets(
     exposure: Any = None,
 ) -> Targets:
     """Check what a user gave; `DataError` names the row and the value at fault."""
-    y, sample_weight, offset, exposure = gathered(y, sample_weight, offset, exposure)
+    y, sample_weight, offset, exposure = in_memory(y, sample_weight, offset, exposure)
     count = check_weight(sample_weight, n_rows)
     if count is not None and not count.any():
         raise DataError("Every sample_weight is zero; give at least one row a positive weight.")

@@ -27,7 +27,7 @@ from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import NormalLog
 from separatrix.rows import Block
-from separatrix.separation import Separability, Support, Viewed, separability
+from separatrix.separation import Separability, Support, separability
 from separatrix.solvers import Posterior
 
 __all__ = ["require_positive_means"]
@@ -42,7 +42,7 @@ def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -
     if not (isinstance(posterior.likelihood, NormalLog) and posterior.prior.free.all() and (targets <= 0).any()):
         return
     for small in (0.0, SMALL * float(np.sqrt(np.mean(targets**2)))):
-        seen = Viewed(posterior.source, _Falling(posterior, theta, small).show, posterior.source.columns)
+        seen = posterior.source.viewed(_Falling(posterior, theta, small).show)
         found = separability(seen, 2, fit_intercept=posterior.design.bias)
         limit = posterior.source.reduce(_Limit(posterior, theta, found).of) if found else None
         if limit is not None and limit.n_rows and limit.change <= 0:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables in files: read in batches of Arrow, and written whole or not at all.
 
+``scan("data/*.parquet", target=...)``   a `Scan`, which models take in place of X
 ``open_table("customers.csv.gz")``      a `TableFile`: batches, any number of times, in constant memory
 ``open_writer("scores.parquet")``       a `TableWriter`: nothing is at the path unless the block ends well
 """
@@ -10,6 +11,8 @@ from separatrix.files.location import COMPRESSIONS, FORMATS, STANDARD, find
 from separatrix.files.memory import available_memory
 from separatrix.files.opening import open_table, open_writer
 from separatrix.files.parquet import read_groups, reading_group
+from separatrix.files.query import QueryError
+from separatrix.files.scan import EncodedScan, Scan, scan
 from separatrix.files.sparse import LibsvmFile, is_libsvm
 from separatrix.files.sqlite import STORED, quoted
 from separatrix.files.table import TableFile, TableWriter
@@ -20,10 +23,13 @@ __all__ = [
     "FORMATS",
     "STANDARD",
     "STORED",
+    "EncodedScan",
     "FileReadError",
     "FileWriteError",
     "Kind",
     "LibsvmFile",
+    "QueryError",
+    "Scan",
     "TableFile",
     "TableWriter",
     "available_memory",
@@ -35,5 +41,6 @@ __all__ = [
     "quoted",
     "read_groups",
     "reading_group",
+    "scan",
     "values_to_arrow",
 ]

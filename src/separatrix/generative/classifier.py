@@ -104,8 +104,8 @@ class GenerativeClassifier(Classifier):
         self._check_arguments()
         with unchanged_on_error(self):
             training = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
-            solution = self._collect(training.source, len(training.classes))
-            self._learn(solution, training.classes, training.counted.passes)
+            solution = self._collect(training, len(training.classes))
+            self._learn(solution, training.classes, training.passes)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -128,14 +128,14 @@ class GenerativeClassifier(Classifier):
                     f"{training.n_unlabelled} rows have no label. EM needs all rows at once: leave these rows out, or "
                     "pass all rows to fit."
                 )
-            solution = self._collect(training.source, len(training.classes), whole=False)
+            solution = self._collect(training, len(training.classes), whole=False)
             facts, known = solution.value, training.classes
             if classes is not None:
                 facts, known = _united(facts, known, None, np.asarray(classes))
             if not fresh:
                 facts, known = _united(self.facts_, self.classes_, facts, known)
             try:
-                self._learn(Solution(facts, solution.status, 1, 1), known, training.counted.passes)
+                self._learn(Solution(facts, solution.status, 1, 1), known, training.passes)
             except (
                 CollinearError
             ) as too_early:  # more rows may make the covariance regular; until then, predicting raises

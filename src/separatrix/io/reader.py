@@ -42,7 +42,6 @@ PARTS = (
     "comparison",
     "files",
     "rows",
-    "scanning",
     "table",
     "decisions",
     "discriminative",
@@ -60,7 +59,8 @@ PARTS = (
 )
 #: Folders whose classes moved: where to look for what an earlier version wrote under the first name.
 MOVED = {
-    "data": ("rows", "files", "scanning", "table"),
+    "data": ("rows", "files", "table"),
+    "scanning": ("files", "rows"),
     "generative": ("generative", "stats", "families"),
     "solvers": ("solvers", "separation"),
     "tables": ("study",),

@@ -16,7 +16,7 @@ from separatrix._array import Float, to_dense
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Probit
 from separatrix.plots.drawing import COLOURS, MARKERS, MUTED, look, new_figure
-from separatrix.rows import ThroughBasis, as_source, as_table
+from separatrix.rows import as_source, as_table
 
 __all__ = ["CoefficientDisplay"]
 
@@ -269,5 +269,5 @@ def _spread(model: Any, inner: Any, X: Any) -> Float:
     source: Any = as_source(as_table(X) if encoder is None else encoder.transform(X))
     basis = getattr(inner, "basis_", None)
     if basis is not None:
-        source = ThroughBasis(source, basis)
+        source = source.mapped(basis)
     return np.asarray(np.std(source.map(to_dense), axis=0))

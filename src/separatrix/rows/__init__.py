@@ -1,85 +1,100 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where rows live."""
+"""Where rows live: any table -> a `Source` of blocks, with labels and weights.
 
+``open_rows(X)``            a `Source`, wherever the rows are
+``.with_labels(y, weight)`` class codes and weights       ``.mapped(basis)``   the rows as basis functions
+``.reduce(statistic)``      a sum over blocks: one pass   ``.map(function)``   results of all rows
+
+- open: any table of a user -> Source          - source: Source, and what partitions and runners do
+- memory, batches, device: partitions          - threads, device, dask: runners
+- labels: labels and weights in memory         - block: Block        - progress: progress of a pass
+"""
+
+from separatrix.rows.batches import (
+    ArrowRows,
+    Batches,
+    BatchPlan,
+    RowsChangedError,
+    batch_rows,
+    column_in_memory,
+    is_number,
+    label_from_column,
+    open_batches,
+    precision,
+)
 from separatrix.rows.block import Block
-from separatrix.rows.counted import Counted
-from separatrix.rows.dask.answers import gathered, labels_of
-from separatrix.rows.dask.beside import split
-from separatrix.rows.dask.collection import is_dask
-from separatrix.rows.dask.graph import for_each, task
-from separatrix.rows.dask.part import Beside, Place, Task, places
-from separatrix.rows.dask.source import answers, refuse_order
-from separatrix.rows.dask.told import compute_told, teller
-from separatrix.rows.dask.tree import tree_sum
-from separatrix.rows.labels import UNLABELLED, encode_labels, encode_shares, is_shares
-from separatrix.rows.memory import MAP_BLOCKS, InMemory, as_source, block_rows, join_answers, spans_of
-from separatrix.rows.opening import Opened, RowStore, TargetStore, numbers_beside, open_rows, rows_alone
-from separatrix.rows.pairing import (
+from separatrix.rows.device import CHUNK_ROWS, DeviceRows, on_host
+from separatrix.rows.labels import (
+    UNLABELLED,
     Labelled,
     LabelRules,
     check_weight,
+    encode_labels,
+    encode_shares,
+    is_dask,
+    is_shares,
     pair,
     require_classes,
-    require_known,
     require_weight,
 )
-from separatrix.rows.reader import NamedRows, as_table
-from separatrix.rows.source import Addable, RowMap, Source, Stat, ThroughBasis
-from separatrix.rows.tensors import CHUNK, DeviceRows, on_host
-from separatrix.rows.watch import Progress, begin_pass, watched
+from separatrix.rows.memory import NamedRows, as_table, block_rows, cut_spans
+from separatrix.rows.open import (
+    RowStore,
+    as_source,
+    dask_runner,
+    in_memory,
+    labels_of,
+    open_rows,
+    targets_in_memory,
+    without_targets,
+)
+from separatrix.rows.progress import watched
+from separatrix.rows.source import Addable, RowMap, Source, Stat, Targets
+from separatrix.rows.threads import Threads
 
 __all__ = [
-    "CHUNK",
-    "MAP_BLOCKS",
+    "CHUNK_ROWS",
     "UNLABELLED",
     "Addable",
-    "Beside",
+    "ArrowRows",
+    "BatchPlan",
+    "Batches",
     "Block",
-    "Counted",
     "DeviceRows",
-    "InMemory",
     "LabelRules",
     "Labelled",
     "NamedRows",
-    "Opened",
-    "Place",
-    "Progress",
     "RowMap",
     "RowStore",
+    "RowsChangedError",
     "Source",
     "Stat",
-    "TargetStore",
-    "Task",
-    "ThroughBasis",
-    "answers",
+    "Targets",
+    "Threads",
     "as_source",
     "as_table",
-    "begin_pass",
+    "batch_rows",
     "block_rows",
     "check_weight",
-    "compute_told",
+    "column_in_memory",
+    "cut_spans",
+    "dask_runner",
     "encode_labels",
     "encode_shares",
-    "for_each",
-    "gathered",
+    "in_memory",
     "is_dask",
+    "is_number",
     "is_shares",
-    "join_answers",
+    "label_from_column",
     "labels_of",
-    "numbers_beside",
     "on_host",
+    "open_batches",
     "open_rows",
     "pair",
-    "places",
-    "refuse_order",
+    "precision",
     "require_classes",
-    "require_known",
     "require_weight",
-    "rows_alone",
-    "spans_of",
-    "split",
-    "task",
-    "teller",
-    "tree_sum",
+    "targets_in_memory",
     "watched",
+    "without_targets",
 ]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A block: some rows, their targets and their weights, small enough to stay in cache."""
+"""A block: some rows with their targets and weights, small enough to stay in cache."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +13,10 @@ from separatrix._array import Array, Codes, Float, Rows, is_sparse
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows ``X`` (n, D), float32 or float64, dense or CSR, with what belongs to each row.
+    """Rows ``X`` (n, D), float32 or float64, dense or CSR, with their targets, weights and offsets.
 
-    ``t`` holds class codes 0 .. K-1 (or real targets) and is None at prediction; ``weight`` is None
-    where every row counts once; ``row`` numbers the rows within their source; ``offset`` is a known part of each
-    row's activation, None where there is none.
+    ``t`` holds class codes 0 .. K-1 or real targets and is None at prediction. ``weight`` is None if every row counts
+    once. ``row`` numbers the rows within their source. ``offset`` is a known part of each row's activation, or None.
     """
 
     X: Rows
@@ -31,43 +29,42 @@ class Block:
         return int(self.X.shape[0])
 
     def take(self, rows: Array) -> Block:
-        """Some of the rows, by position or mask."""
+        """Return the rows at these positions, or where this mask is true."""
         return Block(
             X=self.X[rows],
             t=None if self.t is None else self.t[rows],
             weight=None if self.weight is None else self.weight[rows],
-            row=_some_of(self.row, rows),
+            row=_taken(self.row, rows),
             offset=None if self.offset is None else self.offset[rows],
         )
 
     @property
     def targets(self) -> Array:
-        """Of each row, where the caller knows that there are some."""
+        """Target of each row; the block must have targets."""
         assert self.t is not None, "this block carries no targets"
         return self.t
 
-    @property
-    def codes(self) -> Codes:
-        """The same, where they are codes of classes."""
-        return self.targets
+    codes = targets  # the same values, for statistics that need class codes
 
     def nonfinite(self) -> Codes:
         """Number of NaN or infinite values per column."""
-        return self._count(lambda values: ~np.isfinite(values))
+        if is_sparse(self.X):
+            return _per_column(self.X, ~np.isfinite(self.X.data))
+        return np.asarray((~np.isfinite(self.X)).sum(axis=0), dtype=np.intp)
 
     def missing(self) -> Codes:
         """Number of NaN per column."""
-        return self._count(np.isnan)
-
-    def _count(self, is_so: Callable[[Array], Array]) -> Codes:
-        """Number of values per column of which something is so; it must not be so of zero."""
         if is_sparse(self.X):
-            return np.bincount(self.X.indices[is_so(self.X.data)], minlength=self.X.shape[1])
-        return np.asarray(is_so(self.X).sum(axis=0), dtype=np.intp)
+            return _per_column(self.X, np.isnan(self.X.data))
+        return np.asarray(np.isnan(self.X).sum(axis=0), dtype=np.intp)
 
 
-def _some_of(row: Codes | range, rows: Any) -> Codes:
-    """Numbers of the rows taken; of a million in a row, only those are written down."""
+def _per_column(X: Any, entries: Array) -> Codes:
+    return np.bincount(X.indices[entries], minlength=X.shape[1])
+
+
+def _taken(row: Codes | range, rows: Any) -> Codes:
+    """Numbers of the rows taken, without writing out a range of a million numbers."""
     mask = np.asarray(rows)
     if not isinstance(row, range):
         return np.asarray(row[mask])

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows on a GPU. They stay there: what comes back to the host are sums over rows, or a few numbers for each row.
+"""Rows on a GPU. They stay there: only sums over rows, or a few numbers for each row, come back to the host.
 
-A statistic that knows of such rows (`device_aware`) gets blocks of `DeviceRows`, whose products run on the device. Any
-other gets a copy of one block at a time in host memory: slower, and the same numbers.
+A statistic that supports such rows (`device_aware`) gets blocks of `DeviceRows`, whose products run on the device. Any
+other gets a copy of one block at a time in host memory: slower, with the same result. A tensor on a CPU takes the same
+path.
 
-A tensor on a CPU takes the same path.
+Products of float32 rows are float32, and sums over rows are float64: first over `CHUNK_ROWS` rows in the precision of
+the rows, then over the chunks.
 """
 
 from __future__ import annotations
@@ -14,206 +16,355 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from separatrix._array import Array, Float, Rows, is_tensor, to_host, to_tensor
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block
-from separatrix.rows.labels import HEAD
-from separatrix.rows.memory import join_answers
-from separatrix.rows.pairing import Labelled, LabelRules, pair
-from separatrix.rows.source import Source, Stat
-from separatrix.rows.tensors import CHUNK, DeviceRows, DeviceVector, on_host
+from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules, pair
+from separatrix.rows.memory import cut_spans, default_names
+from separatrix.rows.source import Source, stack
 
-__all__ = ["OnDevice", "OpenedTensor"]
-
-State = TypeVar("State")
-Answer = TypeVar("Answer")
-
-BLOCK_SHARE = (
-    8  # of the memory of a GPU, the part that is a block: temporary arrays may be as large as the block itself
-)
-BLOCK_BYTES = 2**23  # of a block elsewhere, where caches are what counts
-LEAST_ROWS = 1024  # in a block, before the device is said to be too small
+BLOCKS_PER_GPU = 8  # a block takes this fraction of the GPU's memory: temporary arrays may be as large as the block
+CPU_BLOCK_BYTES = 2**23  # bytes of a block of a tensor on a CPU
+MIN_DEVICE_ROWS = 1024  # rows of the smallest block before the device is reported as too small
+WIDE_ROWS = 2**18  # rows that are copied to double precision at a time
+CHUNK_ROWS = 4096  # rows summed in single precision: the rounding error grows with their number
 
 
 @dataclass(frozen=True, eq=False)
-class OnDevice:
-    """A table on a device, with targets and weights on both sides."""
+class _OnDevice:
+    """A tensor that NumPy can read, at the price of a copy."""
 
     tensor: Any
-    rows_per_block: int
-    t: Any = None
-    weight: Float | None = None
-    offset: Float | None = None
-    beside: tuple[tuple[Array, Any], ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n,) or (n, M)."""
+        return tuple(map(int, self.tensor.shape))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy dtype of the same name."""
+        return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(to_host(self.tensor), dtype=dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceVector(_OnDevice):
+    """Class codes on a device, copied to the host only if NumPy reads them."""
+
+    @property
+    def ndim(self) -> int:
+        """1."""
+        return int(self.tensor.ndim)
+
+    def __getitem__(self, rows: Any) -> DeviceVector:
+        return DeviceVector(self.tensor[_index(rows, self.tensor)])
+
+    def __ge__(self, number: int) -> DeviceVector:
+        return DeviceVector(self.tensor >= number)
+
+    def __lt__(self, number: int) -> DeviceVector:
+        return DeviceVector(self.tensor < number)
+
+    def __gt__(self, number: int) -> DeviceVector:
+        return DeviceVector(self.tensor > number)
+
+    def __eq__(self, number: object) -> Any:
+        return DeviceVector(self.tensor == number)
+
+    __hash__ = None  # type: ignore[assignment]  # compared value by value, as arrays are
+
+    def __invert__(self) -> DeviceVector:
+        return DeviceVector(~self.tensor)
+
+    def all(self) -> bool:
+        """Whether all values are true."""
+        return bool(self.tensor.all())
+
+    def sum(self) -> float:
+        """Sum of the values."""
+        return float(self.tensor.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceRows(_OnDevice):
+    """Rows (n, M) on a device. ``copies`` are pairs of an array in host memory and its copy on the device."""
+
+    copies: tuple[tuple[Array, Any], ...] = ()
+
+    def __getitem__(self, rows: Any) -> DeviceRows:
+        return DeviceRows(self.tensor[_index(rows, self.tensor)])
+
+    def astype(self, dtype: Any, copy: bool = True) -> DeviceRows:
+        """Return the rows in another precision."""
+        import torch
+
+        return DeviceRows(self.tensor.to(getattr(torch, np.dtype(dtype).name)), self.copies)
+
+    def on(self, array: Array | DeviceVector | None) -> Any:
+        """Return an array of the host on the device: the existing copy, or a new one."""
+        if array is None or isinstance(array, DeviceVector):
+            return None if array is None else array.tensor
+        for host, copy in self.copies:
+            if host is array:
+                return copy
+        import torch
+
+        return torch.as_tensor(np.ascontiguousarray(array), device=self.tensor.device)
+
+    def like(self, array: Array) -> Any:
+        """Return a small array of the host on the device, in the precision of the rows."""
+        return self.on(np.asarray(array, dtype=self.dtype))
+
+    def in_one_class(self) -> DeviceVector:
+        """Return a code of zero for each row."""
+        import torch
+
+        return DeviceVector(torch.zeros(len(self), dtype=torch.long, device=self.tensor.device))
+
+    def __sub__(self, row: Array) -> DeviceRows:
+        return DeviceRows(self.tensor - self.like(row), self.copies)
+
+    def __matmul__(self, W: Array) -> Float:
+        """X W in float64, (n,) or (n, C): far from zero, products in single precision would leave few digits."""
+        import torch
+
+        wide = self.on(W).double()
+        return np.asarray(to_host(torch.cat([part.double() @ wide for part in self.tensor.split(WIDE_ROWS)])))
+
+    def sums(self, slope: Any) -> Any:
+        """Σ_n slope_n x_n' on the device, float64: (M,) of (n,) slopes, (C, M) of (n, C)."""
+        S = slope.to(self.tensor.dtype)
+        whole = len(self) - len(self) % CHUNK_ROWS
+        S = S[:, None] if slope.ndim == 1 else S
+        total = S[whole:].T.double() @ self.tensor[whole:].double()
+        if whole:
+            X = self.tensor[:whole].reshape(-1, CHUNK_ROWS, self.shape[1])
+            S = S[:whole].reshape(-1, CHUNK_ROWS, S.shape[1])
+            total = total + (S.transpose(1, 2) @ X).double().sum(dim=0)
+        return total[0] if slope.ndim == 1 else total
+
+    def row_squares(self, R: Float, shift: Float) -> Float:
+        """|x_n R + shift|² of each row, (n,), in float64."""
+        import torch
+
+        wide, row = self.on(R).double(), self.on(shift).double()
+        parts = (part.double() @ wide + row for part in self.tensor.split(WIDE_ROWS))
+        return np.asarray(to_host(torch.cat([(Z * Z).sum(dim=1) for Z in parts])))
+
+    @staticmethod
+    def joined(parts: list[DeviceRows]) -> DeviceRows:
+        """Concatenate rows."""
+        import torch
+
+        return DeviceRows(torch.cat([part.tensor for part in parts]))
+
+
+def on_host(block: Block) -> Block:
+    """Return a copy of the block in host memory."""
+    return replace(block, X=np.asarray(block.X), t=None if block.t is None else np.asarray(block.t))
+
+
+def _index(rows: Any, like: Any) -> Any:
+    """Return an index of the host as one on the device."""
+    if isinstance(rows, DeviceVector):
+        return rows.tensor
+    if not isinstance(rows, np.ndarray):
+        return rows
+    import torch
+
+    return torch.as_tensor(rows, device=like.device)
+
+
+@dataclass(frozen=True, eq=False)
+class Device:
+    """A partition of rows: a tensor (N, D) on a device."""
+
+    tensor: Any
+    copies = False
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows."""
         return int(self.tensor.shape[0])
 
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """Tensors have no names."""
-        return tuple(f"x{d}" for d in range(self.tensor.shape[1]))
+    known_rows = n_rows
 
-    def with_numbers(self, t: Array | DeviceVector | None, weight: Float | None, offset: Float | None) -> OnDevice:
-        """The rows with what belongs to each of them, which is copied to the device once."""
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """x0, x1, ...: tensors have no names."""
+        return default_names(int(self.tensor.shape[1]))
+
+    @property
+    def numbers_per_row(self) -> float:
+        """Number of columns."""
+        return float(self.tensor.shape[1])
+
+    def height_for(self, width: float) -> int:
+        """Rows of a block of ``width`` numbers each, in whole chunks.
+
+        It depends on the device and not on how much of its memory is free: the same rows give the same bits.
+        """
         import torch
 
-        given = [array for array in (t, weight, offset) if isinstance(array, np.ndarray)]
-        beside = tuple((array, torch.as_tensor(array, device=self.tensor.device)) for array in given)
-        return replace(self, t=t, weight=weight, offset=offset, beside=beside)
+        device = self.tensor.device
+        is_gpu = device.type == "cuda"
+        n_bytes = torch.cuda.get_device_properties(device).total_memory // BLOCKS_PER_GPU if is_gpu else CPU_BLOCK_BYTES
+        rows = n_bytes // self.tensor.element_size() // max(int(width), 1)
+        return int(max(MIN_DEVICE_ROWS, rows // CHUNK_ROWS * CHUNK_ROWS))
 
-    def sized_for(self, width: int) -> OnDevice:
-        """The same rows in blocks that suit ``width`` numbers per row."""
-        return replace(self, rows_per_block=block_rows(self.tensor, width))
+    def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
+        """Spans of rows, in order or shuffled."""
+        spans = cut_spans(self.n_rows, height)
+        return spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
 
-    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
-        """One pass; in smaller blocks where the memory of the device does not suffice."""
-        block = self._block if _is_aware(statistic) else self._host_block
-        with _full_precision():
-            return _while_memory_lasts(
-                self, lambda self: functools.reduce(operator.add, (statistic(block(s)) for s in self._spans()))
-            )
+    def read(self, piece: Any) -> Rows:
+        """Return the rows of a span, on the device."""
+        return DeviceRows(self.tensor[piece])
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceTargets:
+    """Targets, weights and offsets in host memory, each with a copy on the device."""
+
+    t: Any
+    weight: Float | None
+    offset: Float | None
+    copies: tuple[tuple[Array, Any], ...]
+    columns: tuple[str, ...] = ()
+
+    def block(self, X: DeviceRows, piece: slice, first: int) -> Block:
+        """Return the rows of a span with their targets on both sides."""
+        views = {id(whole): (whole[piece], copy[piece]) for whole, copy in self.copies}
+        t, weight, offset = (
+            views[id(whole)][0] if id(whole) in views else None if whole is None else whole[piece]
+            for whole in (self.t, self.weight, self.offset)
+        )
+        rows = DeviceRows(X.tensor, tuple(views.values()))
+        return Block(rows, t, weight, range(first + piece.start, first + piece.stop), offset)
+
+
+def open_tensor(X: Any) -> Source:
+    """Open a tensor (N, D): half precision becomes single; integers and booleans become double, as in host memory."""
+    import torch
+
+    tensor = to_tensor(X)
+    if tensor.ndim != 2:
+        raise DataError(
+            f"X is a tensor of shape {tuple(tensor.shape)}; rows and columns are expected. Reshape it: one column "
+            "is X.reshape(-1, 1), one row X.reshape(1, -1)."
+        )
+    if 0 in tensor.shape:
+        what = "sample(s)" if tensor.shape[0] == 0 else "feature(s)"
+        raise DataError(f"Found array with 0 {what} (shape={tuple(tensor.shape)}) while a minimum of 1 is required.")
+    if tensor.is_sparse or tensor.is_complex():
+        raise DataError(f"X is a {'sparse' if tensor.is_sparse else 'complex'} tensor; give a dense, real one.")
+    is_short = tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
+    rows = Device(tensor.to(torch.float32 if is_short else torch.float64))
+    template = np.empty((0, tensor.shape[1]), DeviceRows(rows.tensor).dtype)
+    height = rows.height_for(rows.numbers_per_row)
+    return Source((rows,), Stream(), rows.columns, height, template, targets=(DeviceTargets(None, None, None, ()),))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The runner for a device: block after block in its own queue, in smaller blocks if memory runs out."""
+
+    is_remote = False
+
+    def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
+        """Sum of the statistic, on the device if it supports such rows."""
+        is_aware = _is_aware(statistic)
+
+        def total(source: Source) -> Any:
+            blocks = (source.block(span) for span in source.partitions[0].pieces(source.height))
+            return functools.reduce(operator.add, (statistic(b if is_aware else on_host(b)) for b in blocks))
+
+        return _while_memory_lasts(source, total)
 
     def fold(
-        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
-    ) -> State:
-        """Ordered work is the host's: one block of rows at a time is copied there."""
-        spans = list(self._spans())
-        for i in range(len(spans)) if rng is None else rng.permutation(len(spans)):
-            block = self._host_block(spans[i])
+        self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
+    ) -> Any:
+        """State after all blocks. Ordered work runs on the host: one block at a time is copied there."""
+        for span in source.partitions[0].pieces(source.height, (), rng):
+            block = on_host(source.block(span))
             state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
         return state
 
-    def map(self, row_function: Callable[[Rows], Array]) -> Array:
-        """``row_function`` of every row, in host memory."""
+    def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
+        """Results of all rows, in host memory."""
         is_aware = _is_aware(row_function)
 
-        def answers(self: OnDevice) -> Array:
-            rows = (self.tensor[span] for span in self._spans())
-            found = (row_function(DeviceRows(part) if is_aware else to_host(part)) for part in rows)
-            return join_answers(found, list(self._spans()), self.n_rows)
+        def results(source: Source) -> Array:
+            (rows,) = source.partitions
+            parts = (rows.read(span) for span in rows.pieces(source.height))
+            return stack((row_function(part if is_aware else np.asarray(part)) for part in parts), rows.n_rows)
 
-        with _full_precision():
-            return _while_memory_lasts(self, answers)
+        return _while_memory_lasts(source, results)
 
-    def _spans(self) -> Iterator[slice]:
-        for start in range(0, self.n_rows, self.rows_per_block):
-            yield slice(start, min(start + self.rows_per_block, self.n_rows))
+    def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
+        """Answer of all rows."""
+        return answer(source)
 
-    def _block(self, span: slice) -> Block:
-        views = {id(whole): (whole[span], copy[span]) for whole, copy in self.beside}
-        t, weight, offset = (
-            views[id(whole)][0] if id(whole) in views else None if whole is None else whole[span]
-            for whole in (self.t, self.weight, self.offset)
-        )
-        rows = DeviceRows(self.tensor[span], tuple(views.values()))
-        return Block(rows, t, weight, range(span.start, span.stop), offset)
-
-    def _host_block(self, span: slice) -> Block:
-        return on_host(self._block(span))
-
-
-@dataclass(frozen=True, eq=False)
-class OpenedTensor:
-    """A tensor of two dimensions, of any type that stands for numbers."""
-
-    source: OnDevice
-
-    @classmethod
-    def of(cls, X: Any) -> OpenedTensor:
-        """Half precision becomes single, whole numbers and booleans double, as they do in host memory."""
+    def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
+        """Targets, which are copied to the device once."""
         import torch
 
-        tensor = to_tensor(X)
-        if tensor.ndim != 2:
-            raise DataError(
-                f"X is a tensor of shape {tuple(tensor.shape)}; rows and columns are expected. Reshape it: one column "
-                "is X.reshape(-1, 1), one row X.reshape(1, -1)."
-            )
-        if 0 in tensor.shape:
-            what = "sample(s)" if tensor.shape[0] == 0 else "feature(s)"
-            raise DataError(
-                f"Found array with 0 {what} (shape={tuple(tensor.shape)}) while a minimum of 1 is required."
-            )
-        if tensor.is_sparse or tensor.is_complex():
-            raise DataError(f"X is a {'sparse' if tensor.is_sparse else 'complex'} tensor; give a dense, real one.")
-        half = tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
-        tensor = tensor.to(torch.float32 if half else torch.float64)
-        return cls(OnDevice(tensor, block_rows(tensor, int(tensor.shape[1]))))
+        device = source.partitions[0].tensor.device
+        given = [array for array in (t, weight, offset) if isinstance(array, np.ndarray)]
+        copies = tuple((array, torch.as_tensor(array, device=device)) for array in given)
+        return (DeviceTargets(t, weight, offset, copies),)
 
-    @property
-    def likeness(self) -> Array:
-        """No rows, as many columns."""
-        return np.empty((0, self.source.tensor.shape[1]), DeviceRows(self.source.tensor).dtype)
-
-    @property
-    def n_rows(self) -> int:
-        """N."""
-        return self.source.n_rows
-
-    def rows(self, *, read_once: bool = False) -> Source:
-        """The rows alone."""
-        return self.source
-
-    def labelled(self, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Labels and weights may be tensors too, on any device."""
+    def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Class codes; labels and weights may be tensors too, on any device."""
         is_plain = rules.known is None and isinstance(rules.unlabelled, str) and rules.unlabelled == "error"
         if is_tensor(y) and sample_weight is None and is_plain and rules.least == LabelRules().least:
-            found = _device_codes(to_tensor(y).to(self.source.tensor.device), self.n_rows)
+            found = _device_codes(to_tensor(y).to(source.partitions[0].tensor.device), source.n_rows)
             if found is not None:
-                return Labelled(self.source.with_numbers(found[1], None, None), found[0])
-        targets = pair(to_host(y), to_host(sample_weight), self.n_rows, rules)
-        source = self.source.with_numbers(targets.t, targets.weight, None)
-        return Labelled(source, targets.classes, int(np.count_nonzero(targets.t < 0)), targets.is_soft)
+                return Labelled(self.attach(source, found[1], None, None), found[0])
+        paired = pair(to_host(y), to_host(sample_weight), source.n_rows, rules)
+        targets = self.attach(source, paired.t, paired.weight, None)
+        return Labelled(targets, paired.classes, paired.n_unlabelled, paired.is_soft)
 
-    def attached(self, t: Array, weight: Float | None, offset: Float | None) -> Source:
-        """With numbers beside the rows."""
-        return self.source.with_numbers(t, weight, offset)
+    def measured(self, source: Source) -> Source:
+        """Return the source itself: the number of rows is known."""
+        return source
 
 
 def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
-    """Classes and codes of whole numbers on a device; None where they are something else, which is the host's to judge.
+    """Classes and codes of integer labels on a device; None for other labels, which the host checks.
 
-    Classes are guessed from the first rows, as in `labels`; a full sort would take as long as the fit.
+    Classes are guessed from the first rows, as in `labels`: sorting all labels would take as long as the fit.
     """
     import torch
 
     if y.shape != (n_rows,) or y.dtype.is_floating_point or y.dtype.is_complex:
         return None
     labels = y.long().contiguous()
-    classes = torch.unique(labels[:HEAD])
+    classes = torch.unique(labels[:FIRST_LABELS])
     low, high = (int(classes[end]) for end in (0, -1))
-    if high - low == len(classes) - 1:  # whole numbers in a row, as most labels are: nothing has to be looked up
+    if high - low == len(classes) - 1:  # consecutive integers, the common case: a subtraction instead of a search
         codes = labels - low if low else labels
         least, most = codes.aminmax()
-        is_so = (least >= 0) & (most < len(classes))
+        is_complete = (least >= 0) & (most < len(classes))
     else:
         codes = torch.searchsorted(classes, labels).clamp_(max=len(classes) - 1)
-        is_so = (classes[codes] == labels).all()
-    if not bool(is_so):
+        is_complete = (classes[codes] == labels).all()
+    if not bool(is_complete):
         classes, codes = torch.unique(labels, return_inverse=True)
     if len(classes) < 2:
         return None
     return np.asarray(to_host(classes.to(y.dtype))), DeviceVector(codes)
-
-
-def block_rows(tensor: Any, width: int) -> int:
-    """Rows of a block of ``width`` numbers each; whole chunks.
-
-    It depends on the device and not on how much of its memory is free: the same rows give the same bits.
-    """
-    import torch
-
-    is_gpu = tensor.device.type == "cuda"
-    n_bytes = torch.cuda.get_device_properties(tensor.device).total_memory // BLOCK_SHARE if is_gpu else BLOCK_BYTES
-    return int(max(LEAST_ROWS, n_bytes // tensor.element_size() // max(width, 1) // CHUNK * CHUNK))
 
 
 def _is_aware(function: Any) -> bool:
@@ -221,25 +372,25 @@ def _is_aware(function: Any) -> bool:
     return bool(getattr(inner, "is_device_aware", False))
 
 
-def _while_memory_lasts(source: OnDevice, work: Callable[[OnDevice], Answer]) -> Answer:
-    """The work done block by block; with blocks of half as many rows for as long as they do not fit."""
+def _while_memory_lasts(source: Source, work: Callable[[Source], Any]) -> Any:
+    """Do the work block by block; halve the blocks whenever they do not fit into the device's memory."""
     import torch
 
-    device = source.tensor.device
+    device = source.partitions[0].tensor.device
     # Kernels are launched on the current device, which need not be that of the rows.
-    with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
+    with _full_precision(), torch.cuda.device(device) if device.type == "cuda" else nullcontext():
         try:
             return work(source)
         except torch.OutOfMemoryError as error:
-            fewer = source.rows_per_block // 2
-            if fewer < LEAST_ROWS:
+            height = source.height // 2
+            if height < MIN_DEVICE_ROWS:
                 raise MemoryError(
-                    f"{device} has no memory left for a block of {source.rows_per_block} rows of "
-                    f"{source.tensor.shape[1]} columns beside the rows themselves. Free some of it, or give the "
-                    "rows in host memory: X.cpu()."
+                    f"{device} has no memory left for a block of {source.height} rows of "
+                    f"{source.partitions[0].tensor.shape[1]} columns next to the rows themselves. Free some memory, or "
+                    "give the rows in host memory: X.cpu()."
                 ) from error
     torch.cuda.empty_cache()
-    return _while_memory_lasts(replace(source, rows_per_block=fewer), work)
+    return _while_memory_lasts(replace(source, height=height), work)
 
 
 @contextmanager

@@ -1,60 +1,123 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Class labels of any kind -> codes 0 .. K-1."""
+"""Labels and weights in memory: class labels of any type -> codes 0 .. K-1, checked against the rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from separatrix._array import Array, Codes, Float, to_host
+from separatrix._array import Array, Codes, Float, bincount, to_host
 from separatrix.exceptions import DataError
 
-__all__ = ["UNLABELLED", "encode_labels", "encode_shares", "is_shares", "is_unlabelled"]
-
-HEAD = 2_000  # rows from which the set of classes is guessed before the rest is checked
-
-
 UNLABELLED = -1  # the code of a row without a label
+FIRST_LABELS = 2_000  # rows from which the set of classes is guessed before the rest is checked
 
 
-def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
-    """The sorted classes and, for each row, the position of its label among them.
+class LabelRules(NamedTuple):
+    """Which labels a model accepts.
 
-    ``unlabelled`` says which rows have no label, code -1: "missing" for None and NaN, or the label that marks them.
-    With "error" there are none, and a missing label is one.
+    ``unlabelled`` marks rows without a label (see `encode_labels`). With ``soft``, y may have a column of
+    probabilities for each class. Labels must be among the ``known`` classes if given. There must be at least ``least``
+    classes.
+    """
+
+    unlabelled: Any = "error"
+    soft: bool = False
+    known: Array | None = None
+    least: int = 2
+
+
+class Labelled(NamedTuple):
+    """Targets for each partition of a source, the classes, and what the labels are."""
+
+    targets: tuple[Any, ...]
+    classes: Array
+    n_unlabelled: int = 0
+    is_soft: bool = False
+
+
+class Paired(NamedTuple):
+    """Class codes (N,), -1 without a label; or soft targets, (N, K), (N,) for two classes. And checked weights."""
+
+    classes: Array
+    t: Array
+    weight: Float | None
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether targets are probabilities."""
+        return self.t.dtype.kind == "f"
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Number of rows without a label."""
+        return int(np.count_nonzero(self.t < 0))
+
+
+def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Paired:
+    """Encode labels and weights in memory, checked against the number of rows.
 
     Raises
     ------
     DataError
-        Where a label is missing.
+        If their numbers differ, or a class has no row or no weight.
+    """
+    t: Array
+    if rules.soft and is_shares(y):
+        classes, t = encode_shares(y)
+    else:
+        classes, t = encode_labels(y, unlabelled=rules.unlabelled)
+    if rules.known is not None:
+        classes, t = among(rules.known, classes, t)
+    if t.ndim == 2 and len(classes) == 2:
+        t = t[:, 1]
+    if len(t) != n_rows:
+        raise DataError(f"X has {n_rows} rows but y has {len(t)} labels. Give one label for each row.")
+    require_classes(classes, rules.least)
+    paired = Paired(classes, t, check_weight(sample_weight, n_rows))
+    require_weight(paired.weight, t if rules.known is None and not paired.is_soft else None, classes)
+    return paired
+
+
+# Labels
+
+
+def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
+    """Return the sorted classes and, for each row, the position of its label among them.
+
+    ``unlabelled`` says how rows without a label (code -1) are marked: "missing" for None and NaN, or the label that
+    marks them. With "error" every row must have a label.
+
+    Raises
+    ------
+    DataError
+        If a label is missing.
     ValueError
-        Where ``y`` is real-valued (scikit-learn's own message).
+        If ``y`` is real-valued (scikit-learn's own message).
     """
     if y is None:
         raise ValueError("This classifier requires y to be passed, but the target y is None.")
-    labels = np.asarray(column_or_1d(_as_array(y), warn=True))
-    open_rows = is_unlabelled(labels, unlabelled)
-    if not open_rows.any():
+    labels = np.asarray(to_host(y))
+    if isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y):
+        labels = np.array(y, dtype=object)  # NumPy would turn NaN among strings into the word "nan"
+    labels = np.asarray(column_or_1d(labels, warn=True))
+    if isinstance(unlabelled, str) and unlabelled == "error":
         return _encode(labels)
-    if open_rows.all():
-        raise DataError(f"Not one of {len(labels)} rows has a label (unlabelled={unlabelled!r}).")
+    without = is_unlabelled(labels, unlabelled)
+    if not without.any():
+        return _encode(labels)
+    if without.all():
+        raise DataError(f"None of {len(labels)} rows has a label (unlabelled={unlabelled!r}).")
     codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
-    classes, codes[~open_rows] = _encode(labels[~open_rows])
+    classes, codes[~without] = _encode(labels[~without])
     return classes, codes
 
 
-def _as_array(y: Any) -> Array:
-    """Labels as an array; a list that mixes strings with anything else as objects, lest NaN become the word "nan"."""
-    labels = np.asarray(to_host(y))
-    mixed = isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y)
-    return np.array(y, dtype=object) if mixed else labels
-
-
 def is_unlabelled(labels: Array, unlabelled: Any) -> Array:
-    """Which rows are said to have no label."""
+    """Mask of the rows without a label."""
     if isinstance(unlabelled, str) and unlabelled == "error":
         return np.zeros(len(labels), dtype=bool)
     if isinstance(unlabelled, str) and unlabelled == "missing":
@@ -63,30 +126,6 @@ def is_unlabelled(labels: Array, unlabelled: Any) -> Array:
 
 
 def _encode(labels: Array) -> tuple[Array, Codes]:
-    labels = _checked(labels)
-    try:
-        classes, codes = _guess(labels)
-        if codes is None:
-            classes, codes = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(v).__name__ for v in labels.tolist()})
-        raise DataError(
-            f"Labels of different types cannot be sorted: {', '.join(kinds)}. Make them all one."
-        ) from error
-    if classes.dtype.kind == "f" and (broken := classes[classes % 1 != 0]).size:
-        check_classification_targets(np.tile(broken, 3))  # raises, in scikit-learn's own words
-    return classes, codes
-
-
-def _missing(labels: Array) -> Array:
-    """None, NaN, NA, NaT, or infinite."""
-    if labels.dtype.kind == "O":
-        return np.fromiter(map(_is_missing, labels), bool, len(labels))
-    return ~np.isfinite(labels) if labels.dtype.kind in "fM" else np.zeros(len(labels), dtype=bool)
-
-
-def _checked(labels: Array) -> Array:
-    """Labels without gaps; strings as NumPy strings."""
     missing = _missing(labels)
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
@@ -95,49 +134,59 @@ def _checked(labels: Array) -> Array:
             f"{first}. Drop those rows, or give them a label."
         )
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
-        return labels.astype(str)  # strings sort and compare ten times faster than objects
-    return labels
+        labels = labels.astype(str)  # strings sort and compare ten times faster than objects
+    try:
+        # Sorting all labels costs as much as the rest of a fast fit; looking each up among a few classes does not.
+        classes = np.unique(labels[:FIRST_LABELS])
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        if not np.array_equal(classes[codes], labels):
+            classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(v).__name__ for v in labels.tolist()})
+        raise DataError(
+            f"Labels of different types cannot be sorted: {', '.join(kinds)}. Convert them all to one type."
+        ) from error
+    if classes.dtype.kind == "f" and (broken := classes[classes % 1 != 0]).size:
+        check_classification_targets(np.tile(broken, 3))  # raises scikit-learn's own error
+    return classes, codes
+
+
+def _missing(labels: Array) -> Array:
+    """Mask of None, NaN, NA, NaT and infinity."""
+    if labels.dtype.kind == "O":
+        return np.fromiter(map(_is_missing, labels), bool, len(labels))
+    return ~np.isfinite(labels) if labels.dtype.kind in "fM" else np.zeros(len(labels), dtype=bool)
 
 
 def _is_missing(value: object) -> bool:
-    """None, NaN, NaT, or pandas' NA, which answers neither True nor False to ``value != value``."""
+    """Whether a value is None, NaN, NaT, or pandas' NA, for which ``value != value`` is neither True nor False."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
 
 
-def _guess(labels: Array) -> tuple[Array, Codes | None]:
-    """Classes seen in the first rows, and codes if those are all there are.
-
-    A full sort of the labels costs as much as the rest of a fast fit; looking each label up among a
-    few known classes does not.
-    """
-    classes = np.unique(labels[:HEAD])
-    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return classes, codes if np.array_equal(classes[codes], labels) else None
-
-
 def is_shares(y: Any) -> bool:
-    """Whether y is a table with a column for each class, and not a list of labels."""
+    """Whether y is a table with a column of probabilities for each class, and not a list of labels."""
     shape: tuple[int, ...] = getattr(y, "shape", ())
     return len(shape) == 2 and shape[1] > 1
 
 
 def encode_shares(y: Any) -> tuple[Array, Float]:
-    """The classes and, for each row, the probability of each: soft targets, (N, K).
+    """Return the classes and, for each row, the probability of each class: soft targets, (N, K).
 
-    The classes are the names of the columns of a data frame, and 0 .. K-1 of an array.
+    The classes are the column names of a data frame, or 0 .. K-1 for an array.
 
     Raises
     ------
     DataError
-        Naming the first row whose shares are not probabilities.
+        Naming the first row that is not a probability distribution.
     """
     names = getattr(y, "columns", None)
     T = np.asarray(to_host(y), dtype=np.float64)
     classes = np.arange(T.shape[1]) if names is None else np.asarray(names)
     wrong = np.flatnonzero(~((T >= 0) & (T <= 1)).all(axis=1))
     if len(wrong):
+        values = ", ".join(f"{value:.4g}" for value in T[wrong[0]][:6]) + (", ..." if T.shape[1] > 6 else "")
         raise DataError(
-            f"Row {wrong[0]} of y is {_listed(T[wrong[0]])}: soft targets are probabilities and must lie in [0, 1] "
+            f"Row {wrong[0]} of y is ({values}): soft targets are probabilities and must lie in [0, 1] "
             f"({len(wrong)} of {len(T)} rows do not). Give one column for each class, or a list of labels."
         )
     total = T.sum(axis=1)
@@ -150,5 +199,80 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
     return classes, T / total[:, None]
 
 
-def _listed(row: Float) -> str:
-    return "(" + ", ".join(f"{value:.4g}" for value in row[:6]) + (", ..." if len(row) > 6 else "") + ")"
+def among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
+    """Return the known classes, and codes (or probabilities) with respect to them; some may have no row."""
+    require_known(classes, known)
+    order = np.argsort(known)
+    place = order[np.searchsorted(known, classes, sorter=order)]
+    if codes.ndim == 1:
+        return known, place[codes]
+    shares = np.zeros((len(codes), len(known)))
+    shares[:, place] = codes
+    return known, shares
+
+
+# Checks
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection; the check does not import Dask."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def require_known(classes: Array, known: Array) -> None:
+    """Raise if a class is not among the known ones."""
+    unknown = classes[~np.isin(classes, known)]
+    if len(unknown):
+        raise DataError(
+            f"Label {unknown.tolist()[0]!r} is not one of the classes: {', '.join(map(repr, known[:8].tolist()))}. "
+            "Name all classes at the first call: partial_fit(X, y, classes=...)."
+        )
+
+
+def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
+    """Return weights as float64, or None if every row counts once."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim != 1:
+        raise DataError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
+    if len(weight) != n_rows:
+        raise DataError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one weight for each row of X.")
+    if not np.isfinite(weight).all():
+        raise DataError(f"sample_weight contains NaN or infinity ({int((~np.isfinite(weight)).sum())} of {n_rows}).")
+    if (weight < 0).any():
+        worst = int(weight.argmin())
+        raise DataError(
+            f"sample_weight[{worst}] is {weight[worst]:g}; weights must not be negative. Use 0 to leave a row out."
+        )
+    return None if (weight == 1.0).all() else weight
+
+
+def require_classes(classes: Array, least: int = 2, where: str = "") -> None:
+    """Raise if there are fewer than ``least`` classes; ``where`` names the column in the message."""
+    if len(classes) == 0:
+        raise DataError("y has no labels (0 rows). Give rows of at least two classes.")
+    if len(classes) < least:
+        raise DataError(
+            f"Classifier can't train when only one class is present: every label{where} is {classes.tolist()[0]!r}. "
+            "Give rows of at least two classes."
+        )
+
+
+def require_weight(weight: Float | None, codes: Array | None, classes: Array) -> None:
+    """Raise if every row, or every row of a class, has weight zero; without ``codes`` only the first is checked."""
+    if weight is None:
+        return
+    if not weight.any():
+        raise DataError("Every sample_weight is zero; give at least one row of each class a positive weight.")
+    if codes is None:
+        return
+    labelled = codes >= 0
+    empty = classes[bincount(codes[labelled], weight[labelled], len(classes)) == 0]
+    if len(empty):
+        raise DataError(
+            f"Every row of class {', '.join(map(repr, empty.tolist()))} has weight 0. "
+            "Leave those rows out, or give them a positive weight."
+        )

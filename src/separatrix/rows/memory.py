@@ -1,138 +1,281 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows in memory: NumPy arrays, SciPy sparse matrices, and data frames of any library.
 
-Nothing here copies the table: a block is a view of some rows, or those rows alone converted. The exception is a data
-frame of several types that is read again and again: it is converted once, where memory allows (`reader`).
+A block is a view of some rows, or those rows converted; the table is never copied as a whole. The one exception is a
+data frame of several types that is read more than once: it is converted once if memory allows.
 """
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+import os
+from dataclasses import dataclass
+from functools import cache, cached_property
+from threading import Lock
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_array
 
-from separatrix._array import Array, Float, Rows, is_sparse
-from separatrix._threads import map_in_order
-from separatrix.rows.block import Block
-from separatrix.rows.reader import Reader, open_reader
-from separatrix.rows.source import Stat
-from separatrix.rows.watch import followed
+from separatrix._array import Array, Rows, is_sparse, working_dtype
+from separatrix.exceptions import DataError
 
-__all__ = ["InMemory", "as_source", "join_answers", "spans_of"]
-
-Answer = TypeVar("Answer")
-State = TypeVar("State")
-
-BLOCK_BYTES = 2**21  # about what one core keeps in its second-level cache
-MIN_ROWS, MAX_ROWS = 256, 2**16
-MAP_BLOCKS = 2  # answers of rows are smaller than statistics of blocks, so there may be fewer of them
+BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
+MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
+CONVERTED_AT_ONCE = 2**20  # numbers of a data frame that are converted at a time
 
 
 def block_rows(width: float) -> int:
     """Rows per block for ``width`` float64 numbers per row.
 
-    As many as fit the cache, but where rows are long at least as many as there are columns (up to
-    4096): a pass returns M x M numbers per block, which should not outweigh the block itself.
+    The block fits the cache. Wide tables get at least as many rows as there are columns (up to 4096): a pass returns
+    M x M numbers per block, which should not outweigh the block itself.
     """
     fit = int(BLOCK_BYTES / (8 * max(width, 1)))
-    return max(MIN_ROWS, min(fit, MAX_ROWS), min(int(width), 4096))
+    return max(MIN_BLOCK_ROWS, min(fit, MAX_BLOCK_ROWS), min(int(width), 4096))
 
 
-@dataclass(frozen=True)
-class InMemory:
-    """A table in memory with its targets and weights, read block by block.
+def cut_spans(n_rows: int, height: int) -> list[slice]:
+    """Spans of ``height`` rows that cover all rows; the last one may be shorter."""
+    return [slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
 
-    It may be a part of a larger one, in which its rows have numbers from ``first`` on, and be worked on by one of many
-    tasks: then on ``one_thread``, and nobody is told how far it is.
+
+class Memory:
+    """A partition of rows in memory. Each kind of table is a subclass with its own ``read``.
+
+    Attributes
+    ----------
+    n_rows : int
+    columns : tuple of str
+        Names of the columns; x0, x1, ... if the table has no names.
+    numbers_per_row : float
+        Numbers stored per row on average: the number of columns unless sparse.
     """
 
-    reader: Reader
-    t: Array | None
-    weight: Float | None
-    rows_per_block: int
-    offset: Float | None = None
-    first: int = 0
-    one_thread: bool = False
+    n_rows: int
+    columns: tuple[str, ...]
+    numbers_per_row: float
+    copies = False
 
     @property
-    def n_rows(self) -> int:
-        """N."""
-        return self.reader.n_rows
+    def known_rows(self) -> int:
+        """Number of rows, which is always known."""
+        return self.n_rows
+
+    def height_for(self, width: float) -> int:
+        """Rows per block for ``width`` numbers per row."""
+        return block_rows(width)
+
+    def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
+        """Spans of rows, in order or shuffled."""
+        spans = cut_spans(self.n_rows, height)
+        return spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
+
+    def read(self, piece: Any) -> Rows:
+        """Return the rows of a span, float32 or float64."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class NamedRows:
+    """Numbers (N, D), dense or sparse, with a name for each column, without a data frame library."""
+
+    array: Any
+    columns: tuple[str, ...]
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Column names."""
-        return self.reader.columns
+    def shape(self) -> tuple[int, int]:
+        """(N, D)."""
+        n, d = self.array.shape
+        return int(n), int(d)
 
-    def sized_for(self, width: int) -> InMemory:
-        """The same rows in blocks that suit ``width`` numbers per row."""
-        return replace(self, rows_per_block=block_rows(width))
+    def __len__(self) -> int:
+        return int(self.array.shape[0])
 
-    def taller(self, factor: int) -> InMemory:
-        """The same rows in blocks of more rows."""
-        return replace(self, rows_per_block=factor * self.rows_per_block)
 
-    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
-        """One pass. Blocks and the order of additions are fixed, so equal runs give equal bits."""
-        spans = spans_of(self.n_rows, self.rows_per_block)
-        return functools.reduce(operator.add, self._each(lambda span: statistic(self._block(span)), spans))
+def as_table(X: Any) -> Any:
+    """Return the table itself; an Arrow stream or record batch becomes an Arrow table, which can be read twice."""
+    if isinstance(X, np.ndarray | list | NamedRows) or is_sparse(X) or nw.dependencies.is_into_dataframe(X):
+        return X
+    if nw.dependencies.is_into_series(X):
+        return X
+    arrow = {"__arrow_c_stream__", "__arrow_c_array__"} & set(dir(X))
+    return nw.from_arrow(X, backend="pyarrow").to_native() if arrow else X
 
-    def fold(
-        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
-    ) -> State:
-        """Thread ``state`` through the blocks in order, or shuffled: first blocks, then rows within."""
-        spans = spans_of(self.n_rows, self.rows_per_block)
-        order = spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
-        for span in order if self.one_thread else followed(order, order):
-            block = self._block(span)
-            state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
-        return state
 
-    def map(self, row_function: Callable[[Rows], Array]) -> Array:
-        """``row_function`` of every row, in order; sparse where its answers are."""
-        spans = spans_of(self.n_rows, MAP_BLOCKS * self.rows_per_block)
-        answers = self._each(lambda span: row_function(self.reader.read(span)), spans)
-        return join_answers(iter(answers), spans, self.n_rows)
+def open_memory(X: Any) -> Memory:
+    """Open a NumPy array, sparse matrix, data frame, Arrow table or nested list."""
+    if type(X) is np.ndarray:  # the common case: looking for other types takes longer than a small fit
+        return _open_array(X)
+    if isinstance(X, NamedRows):
+        return _open_array(X.array, X.columns)
+    X = as_table(X)
+    if nw.dependencies.is_into_series(X):
+        raise DataError("X is a single column (a Series or an Arrow array); give a table, for example X.to_frame().")
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise DataError("X is a LazyFrame, which has no rows yet; give X.collect().")
+    if np.ma.isMaskedArray(X):
+        return _open_array(np.ma.filled(X.astype(float), np.nan))
+    if nw.dependencies.is_into_dataframe(X):
+        return _open_frame(nw.from_native(X, eager_only=True))
+    return _open_array(X)
 
-    def _each(self, work: Callable[[slice], Answer], spans: list[slice]) -> Iterable[Answer]:
-        return map(work, spans) if self.one_thread else followed(map_in_order(work, spans), spans)
 
-    def _block(self, span: slice) -> Block:
-        return Block(
-            X=self.reader.read(span),
-            t=None if self.t is None else self.t[span],
-            weight=None if self.weight is None else self.weight[span],
-            row=range(self.first + span.start, self.first + span.stop),
-            offset=None if self.offset is None else self.offset[span],
+class Dense(Memory):
+    """An array (N, D)."""
+
+    def __init__(self, array: Array, columns: tuple[str, ...]) -> None:
+        self.array, self.columns = array, columns
+        self.n_rows, self.numbers_per_row = int(array.shape[0]), float(array.shape[1])
+        self.dtype = working_dtype(array.dtype)
+
+    def read(self, piece: Any) -> Rows:
+        """Return a view, converted if the array is not of a working precision."""
+        X = self.array[piece]
+        return aligned(X if X.dtype == self.dtype else X.astype(self.dtype))
+
+
+class Sparse(Memory):
+    """A CSR array (N, D)."""
+
+    def __init__(self, array: Any, columns: tuple[str, ...]) -> None:
+        self.array, self.columns, self.n_rows = array, columns, int(array.shape[0])
+        self.numbers_per_row = float(1.5 * array.nnz / array.shape[0])  # a value, and half as much for its index
+
+    @cached_property
+    def has_duplicates(self) -> bool:
+        """Whether an entry may be stored twice, or out of order."""
+        return not self.array.has_canonical_format
+
+    def read(self, piece: Any) -> Rows:
+        """Return the rows without a copy of their entries."""
+        start, stop, _ = piece.indices(self.n_rows)
+        X, low, high = self.array, self.array.indptr[start], self.array.indptr[stop]
+        # Slicing a CSR matrix copies, and so does building one from small parts of arrays; three views do not.
+        rows = sparse.csr_array((stop - start, X.shape[1]), dtype=X.dtype)
+        rows.data, rows.indices, rows.indptr = X.data[low:high], X.indices[low:high], X.indptr[start : stop + 1] - low
+        if self.has_duplicates:  # summed in a copy, because the matrix belongs to the caller
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows.astype(working_dtype(X.dtype), copy=False)
+
+
+class Frame(Memory):
+    """A data frame whose columns are all float32 or all float64."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame, self.columns = frame, tuple(map(str, frame.columns))
+        self.n_rows, self.numbers_per_row = int(frame.shape[0]), float(frame.shape[1])
+
+    def read(self, piece: Any) -> Rows:
+        """Return the rows as an array."""
+        values = self.frame[piece].to_numpy()
+        return aligned(np.asarray(values, dtype=working_dtype(values.dtype)))
+
+
+class MixedFrame(Frame):
+    """A data frame of several types, which takes longer to convert than to read.
+
+    The first pass converts block by block and keeps nothing. A second pass suggests more to come: then the whole frame
+    is converted once, unless that takes more than a quarter of the machine's memory.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__(frame)
+        self._lock, self._passes, self._whole = Lock(), 0, np.empty((0, frame.shape[1]))
+
+    def read(self, piece: Any) -> Rows:
+        """Return the rows as float64."""
+        with self._lock:  # blocks are read on threads: one converts the frame while the others wait
+            self._passes += piece.start == 0
+            if self._passes > 1 and not len(self._whole) and 8 * self.n_rows * self.numbers_per_row < _spare_bytes():
+                whole = np.empty(self.frame.shape)
+                for span in cut_spans(self.n_rows, max(1, CONVERTED_AT_ONCE // whole.shape[1])):
+                    whole[span] = self._convert(span)
+                self._whole = whole
+        return self._whole[piece] if len(self._whole) else self._convert(piece)
+
+    def _convert(self, span: slice) -> Array:
+        return np.ascontiguousarray(self.frame[span].select(nw.all().cast(nw.Float64)).to_numpy())
+
+
+@cache
+def _spare_bytes() -> float:
+    """Bytes that one copy of a table may take: a quarter of the memory; 1 GiB if the system does not report it."""
+    try:
+        return 0.25 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2.0**30
+
+
+def aligned(X: Array) -> Array:
+    """Return X at an aligned address, copied if necessary: arrays that came over a network may start at any byte.
+
+    BLAS copies unaligned arrays at each use, and Numba compiles again for them.
+    """
+    if X.flags.aligned:
+        return X
+    if not X.flags.c_contiguous:
+        return np.require(X, requirements="A")
+    copy = np.empty_like(X)
+    copy.view(np.uint8)[...] = X.view(np.uint8)  # byte by byte: three times as fast as by numbers
+    return copy
+
+
+def _open_frame(frame: Any) -> Memory:
+    names = tuple(map(str, frame.columns))
+    native = frame.to_native()
+    if nw.dependencies.is_pandas_dataframe(native) and all(str(kind).startswith("Sparse") for kind in native.dtypes):
+        return _open_array(native.sparse.to_coo(), names)
+    kinds = frame.schema.dtypes()
+    if any(kind == nw.Object for kind in kinds):  # a pandas column of Python objects, which may be numbers
+        return _open_array(frame.to_numpy(), names)
+    wrong = [
+        f"{name!r} ({kind})"
+        for name, kind in zip(frame.columns, kinds, strict=True)
+        if not (kind.is_numeric() or kind == nw.Boolean)
+    ]
+    if wrong:
+        raise DataError(
+            f"Columns that are not numbers: {', '.join(wrong)}. Encode them (for example with "
+            "sklearn.preprocessing.OneHotEncoder) or drop them before fitting."
         )
+    for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
+        if count == 0:
+            raise DataError(f"Found a table with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
+    uniform = len(set(kinds)) == 1 and kinds[0] in (nw.Float32, nw.Float64)
+    return Frame(frame) if uniform else MixedFrame(frame)
 
 
-def spans_of(n_rows: int, rows: int) -> list[slice]:
-    """All rows, at most so many at a time."""
-    return [slice(start, min(start + rows, n_rows)) for start in range(0, n_rows, rows)]
+@cache
+def default_names(n_columns: int) -> tuple[str, ...]:
+    """x0, x1, ...; cached, because building thousands of names takes longer than a small prediction."""
+    return tuple(f"x{d}" for d in range(n_columns))
 
 
-def join_answers(answers: Iterator[Array], spans: Sequence[slice], n_rows: int) -> Array:
-    """The answers of spans of rows as one array, allocated once and like the first of them; sparse where they are."""
-    first = next(answers)
-    if len(spans) == 1:
-        return first
-    if is_sparse(first):
-        stacked = sparse.vstack([first, *answers], format="csr")
-        return sparse.csr_array(stacked)  # type: ignore[no-any-return]  # SciPy ships no types
-    whole = np.empty((n_rows, *first.shape[1:]), first.dtype)
-    whole[spans[0]] = first
-    for span, answer in zip(spans[1:], answers, strict=True):
-        whole[span] = answer
-    return whole
+def _open_array(X: Any, columns: tuple[str, ...] | None = None) -> Memory:
+    try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
+        array = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+    except (ValueError, TypeError) as error:
+        raise _naming_the_column(error, X, columns) from error
+    columns = columns or default_names(array.shape[1])
+    return Sparse(sparse.csr_array(array), columns) if is_sparse(array) else Dense(array, columns)
 
 
-def as_source(X: Any, t: Array | None = None, weight: Float | None = None) -> InMemory:
-    """Rows of any in-memory table, with class codes (or real targets) and weights if there are any."""
-    reader = open_reader(X)
-    return InMemory(reader, t, weight, block_rows(reader.row_numbers))
+def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:
+    """Return an error that names the first column and value that is not a number, if that is the cause."""
+    if np.iscomplexobj(X) or np.ndim(X) != 2:
+        return error
+    values = np.asarray(X, dtype=object)
+    for d, column in enumerate(values.T):
+        for n, value in enumerate(column):
+            try:
+                float(value)
+            except (TypeError, ValueError) as why:
+                name = columns[d] if columns else f"x{d}"
+                return type(why)(
+                    f"Column {name!r} holds {value!r} at row {n}, which is not a number ({why}). "
+                    "Encode the column (for example with sklearn.preprocessing.OneHotEncoder) or drop it."
+                )
+    return error

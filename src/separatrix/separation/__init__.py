@@ -11,7 +11,6 @@ margin       the largest margin and Novikoff's bound for two separable classes
 
 from separatrix.separation.certificate import (
     Support,
-    Viewed,
     check_separation,
     has_free_weights,
     warn_if_collinear,
@@ -27,7 +26,6 @@ __all__ = [
     "SeparabilityReport",
     "SeparationStatus",
     "Support",
-    "Viewed",
     "check_separation",
     "has_free_weights",
     "is_separable",

@@ -40,20 +40,19 @@ step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float
 from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import CollinearWarning, SeparationWarning, warn
 from separatrix.priors import Penalty
-from separatrix.rows import Addable, Block, Source
+from separatrix.rows import Block, Source
 from separatrix.separation.program import Separability, separability
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Factor, Newton, Posterior, Solution, factorise
 from separatrix.stats import Design, Largest, collect_sample
@@ -74,41 +73,6 @@ UNDECIDED = (
     "that rounding hides the result. If one does, the maximum-likelihood estimate does not exist, and the weights are "
     "those at which the solver stopped. Set a prior (alpha > 0), or use fewer columns or narrower basis functions."
 )
-
-State = TypeVar("State")
-Stat = TypeVar("Stat", bound=Addable)
-
-
-@dataclass(frozen=True, eq=False)
-class Viewed:
-    """The rows of a source, each block replaced by a function of it; ``columns`` are those of the new blocks."""
-
-    source: Source
-    view: Callable[[Block], Block]
-    columns: tuple[str, ...]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of the source."""
-        return self.source.n_rows
-
-    def sized_for(self, width: int) -> Viewed:
-        """The same view, in blocks for statistics of this width."""
-        return replace(self, source=self.source.sized_for(width))
-
-    def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
-        """Sum of a statistic over the new blocks: one pass."""
-        return self.source.reduce(lambda block: statistic(self.view(block)))
-
-    def fold(
-        self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
-    ) -> State:
-        """Ordered work on the new blocks: one pass."""
-        return self.source.fold(lambda s, block: step(s, self.view(block)), state, rng)
-
-    def map(self, row_function: Callable[[Rows], Array]) -> Array:
-        """A function of the rows of the source."""
-        return self.source.map(row_function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +112,7 @@ def check_separation(
     if needs_maximum or (C * P <= MAX_CHEAP_WEIGHTS and objective.source.n_rows <= MAX_CHEAP_ROWS):
         source = objective.source
         if support is not None:
-            source = Viewed(source, support.repeat, source.columns)
+            source = source.viewed(support.repeat)
         found = separability(source, n_classes, fit_intercept=objective.design.bias)
     else:
         found = _without_direction(objective, "unknown")
@@ -215,7 +179,7 @@ def _proves(
     step = factor.solve(grad)
     bounding = flat
     if support is not None:
-        bounding = replace(flat, source=Viewed(flat.source, support.partial, flat.source.columns))
+        bounding = replace(flat, source=flat.source.viewed(support.partial))
     if not np.isfinite(step).all() or bounding.largest_share(theta, step) >= MAX_SLOPE_CHANGE:
         return False
     smallest = MIN_EIGENVALUE[flat.units.dtype]

@@ -55,9 +55,9 @@ class Dual:
 
 def dual(objective: Posterior) -> Dual:
     """The model of the rows of L."""
-    rows = collect_sample(objective.source, objective.source.n_rows)
+    rows = collect_sample(objective.source, objective.source.n_rows).as_block()
     M, bias = len(objective.design.origin), objective.design.bias
-    X = rows.reader.read(slice(0, rows.n_rows))
+    X = rows.X
     units, precision = objective.units, objective.prior.precision[:M]
     offset, spread = (units.mean**2 / precision).sum(), (units.spread**2 / precision).sum()
     is_moved = bias and bool(offset > MAX_SQUARED_OFFSET * spread) and not is_sparse(X)
@@ -65,14 +65,14 @@ def dual(objective: Posterior) -> Dual:
         X = X - objective.design.origin
     far = objective.design.far() if is_sparse(X) and bias else np.zeros(M)
     if far.any():  # of sparse rows, only columns that have almost no zeros
-        X = sparse.csr_array(X - sparse.csr_array(np.ones((rows.n_rows, 1))) @ sparse.csr_array(far[None]))
+        X = sparse.csr_array(X - sparse.csr_array(np.ones((len(rows), 1))) @ sparse.csr_array(far[None]))
     if (precision == precision[0]).all():
         scaled = X * (1.0 / precision[0])  # X Λ⁻¹
     else:
         scaled = X.multiply(1.0 / precision).tocsr() if is_sparse(X) else X / precision
     with single_thread_blas():
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
-    source = replace(as_source(L, rows.t, rows.weight), offset=rows.offset)
+    source = as_source(L).with_numbers(rows.t, rows.weight, rows.offset)
     thin_units = Units.of(source, fit_intercept=bias)
     design = thin_units.design(fit_intercept=bias)
     thin_precision = np.append(np.ones(L.shape[1]), objective.prior.precision[M:])

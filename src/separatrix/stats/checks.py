@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix._array import Array, Codes, Float, bincount, device_aware, is_sparse
 from separatrix.exceptions import DataError
-from separatrix.rows import Block, DeviceRows, Source, ThroughBasis
+from separatrix.rows import Block, DeviceRows, Source
 from separatrix.stats.device import extents
 
 MAX_COLUMNS_NAMED = 8  # in an error message
@@ -84,14 +84,14 @@ def require_finite(source: Source, *, allow_nan: bool = False) -> None:
 
     For rows seen through a basis, X is checked first; if X is finite, the basis functions overflow.
     """
-    if isinstance(source, ThroughBasis):
+    if source.has_basis:
         require_finite(source.raw, allow_nan=allow_nan)
     count = source.reduce(infinite if allow_nan else nonfinite).count
     bad = np.flatnonzero(count)
     if len(bad) == 0:
         return
     named = _named(source, bad, [f"{count[d]} of {source.n_rows} rows" for d in bad])
-    if isinstance(source, ThroughBasis):
+    if source.has_basis:
         raise DataError(
             f"The basis overflows or is undefined: {named} are NaN or infinite, although X is finite. "
             "Scale the columns of X to unit variance first (for example with sklearn.preprocessing.StandardScaler), "

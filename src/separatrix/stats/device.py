@@ -17,7 +17,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, to_host
 from separatrix.likelihoods import Logit, Probit, Softmax
-from separatrix.rows import CHUNK, DeviceRows
+from separatrix.rows import CHUNK_ROWS, DeviceRows
 
 LARGE_CLASS_FRACTION = 1 / 3  # of the rows, from which reading all rows is faster than copying those of the class
 PROBIT_LIMIT = -1e4  # activation below which the curvature of the probit equals its limit, to rounding
@@ -75,13 +75,13 @@ def gram(rows: DeviceRows, origin: Float, weight: Any) -> Any:
     if has_kernels(rows) and (weight is None or bool((weight >= 0).all())):
         from separatrix.stats._triton import split_gram
 
-        return split_gram(rows.tensor, rows.like(origin), weight, CHUNK)
+        return split_gram(rows.tensor, rows.like(origin), weight, CHUNK_ROWS)
     Z = rows.tensor - rows.like(origin)
     Y = Z if weight is None else Z * weight.to(Z.dtype)[:, None]
-    whole, M = len(Z) - len(Z) % CHUNK, Z.shape[1]  # chunks are summed in the precision of the rows, then in float64
+    whole, M = len(Z) - len(Z) % CHUNK_ROWS, Z.shape[1]  # sums of chunks have the precision of the rows
     total = Z[whole:].double().T @ Y[whole:].double()
     if whole:
-        products = Z[:whole].view(-1, CHUNK, M).transpose(1, 2) @ Y[:whole].view(-1, CHUNK, M)
+        products = Z[:whole].view(-1, CHUNK_ROWS, M).transpose(1, 2) @ Y[:whole].view(-1, CHUNK_ROWS, M)
         total = total + products.double().sum(dim=0)
     return total
 
@@ -129,7 +129,7 @@ def pooled_moments(rows: DeviceRows, origin: Float, codes: Array, n_classes: int
 
     if n_classes > MAX_GRAM_CLASSES:
         return None
-    sums, product = split_moments(rows.tensor, rows.like(origin), rows.on(codes), n_classes, CHUNK)
+    sums, product = split_moments(rows.tensor, rows.like(origin), rows.on(codes), n_classes, CHUNK_ROWS)
     return np.asarray(to_host(sums)), np.asarray(to_host(product))
 
 

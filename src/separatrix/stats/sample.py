@@ -8,7 +8,7 @@ Rows of weight zero are never drawn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._array import Array, Codes, device_aware, is_sparse
-from separatrix.rows import Block, DeviceRows, InMemory, Source, as_source, open_rows
+from separatrix.rows import Block, DeviceRows, Source, as_source, open_rows
 
 BLOCK_FACTOR = 16  # blocks are this much taller than in other passes: few rows are read, and few pieces are joined
 MAX_WEIGHT_RATIO = 2.0  # largest error, as a factor, of the total weight estimated from a representative sample
@@ -61,12 +61,12 @@ def drawn_numbers(start: int, stop: int, stride: int) -> Codes:
     return np.asarray(chosen[(chosen >= start) & (chosen < stop)])
 
 
-def collect_sample(source: Source, rows: int) -> InMemory:
+def collect_sample(source: Source, rows: int) -> Source:
     """Draw about ``rows`` rows into host memory, with weights scaled to the number of all rows."""
     sample = _drawn(source, rows)
     X = _stacked([np.asarray(part.X) if isinstance(part.X, DeviceRows) else part.X for part in sample.parts])
     t, weight, offset = _numbers(sample)
-    return replace(as_source(X, None if t is None else np.asarray(t), weight), offset=offset)
+    return as_source(X).with_numbers(None if t is None else np.asarray(t), weight, offset)
 
 
 def representative_sample(source: Source, rows: int, least: int) -> Source | None:
@@ -81,7 +81,7 @@ def representative_sample(source: Source, rows: int, least: int) -> Source | Non
     if n < least or not 1 / MAX_WEIGHT_RATIO < weight * sample.n_live / n / sample.total < MAX_WEIGHT_RATIO:
         return None
     X = _stacked([part.X for part in sample.parts])
-    return open_rows(X).attached(*_numbers(sample))
+    return open_rows(X).with_numbers(*_numbers(sample))
 
 
 def _drawn(source: Source, rows: int) -> Sample:

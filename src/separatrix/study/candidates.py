@@ -148,9 +148,9 @@ class PriorOnly(Classifier):
         """Count the labels and fit the bias."""
         with unchanged_on_error(self):
             training = self._open_training(X, y, sample_weight)
-            require_finite(training.source)  # so that it accepts the same tables as the other models
+            require_finite(training)  # so that it accepts the same tables as the other models
             K = len(training.classes)
-            self.class_count_ = training.source.reduce(partial(_class_count, n_classes=K)).count
+            self.class_count_ = training.reduce(partial(_class_count, n_classes=K)).count
             with watched(lambda done, total, number: None):  # progress reports cover the table, not these K rows
                 self.bias_ = BayesianLogisticRegression()
                 self.bias_.fit(np.zeros((K, 1)), np.arange(K), sample_weight=self.class_count_)

@@ -19,12 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array, Float, to_dense
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.estimator import truth_beside, unchanged_on_error
+from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError
+from separatrix.files import EncodedScan, Scan
 from separatrix.meta import is_ours
 from separatrix.priors import Gaussian
-from separatrix.rows import NamedRows, RowStore, Source, ThroughBasis, open_rows
-from separatrix.scanning import EncodedScan, Scan
+from separatrix.rows import NamedRows, RowStore, Source, open_rows
 from separatrix.stats import column_moments
 from separatrix.study.ramps import Ramps
 from separatrix.study.weights import Contrasts, contrasts_of, has_contrasts, summarise
@@ -123,7 +123,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
         if isinstance(X, Scan):
-            encoder.fit_statistics(X.facts(encoder.unread()), X.likeness())
+            encoder.fit_statistics(X.statistics(encoder.unread()), X.template())
         elif isinstance(X, RowStore):
             raise DataError(
                 f"{type(X).__name__} contains only numbers, and TableClassifier encodes columns of other types. "
@@ -146,7 +146,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if "feature_names_in_" in vars(encoder):
             self.feature_names_in_ = encoder.feature_names_in_
-        self.centre_, self.spread_ = moments or _moments(opened.rows(), getattr(estimator, "basis_", None))
+        self.centre_, self.spread_ = moments or _moments(opened, getattr(estimator, "basis_", None))
         return self
 
     def configured(self, schema: Schema, features: Any) -> tuple[Any, Moments | None]:
@@ -155,7 +155,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         is_tuned = isinstance(model, BayesianLogisticRegression) and model.tune is not None
         if not self.curved and not is_tuned:
             return model, None
-        bent, source = continuous_columns(schema), open_rows(features).rows()
+        bent, source = continuous_columns(schema), open_rows(features)
         straight, n_ramps, ramps = np.arange(len(schema.columns)), 0, None
         if self.curved:
             ramps = Ramps(bent).fit_source(source)
@@ -193,7 +193,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Weighted accuracy of `predict`; a scan provides its own labels and weights."""
-        return float(super().score(X, *truth_beside(X, y, sample_weight)))
+        return float(super().score(X, *truth_in_memory(X, y, sample_weight)))
 
     @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> Array:
@@ -280,5 +280,5 @@ def named(features: Any, schema: Schema, estimator: Any) -> Any:
 
 def _moments(source: Source, basis: Any = None) -> Moments:
     """One pass over all rows: a sample would miss rare levels."""
-    found = (source if basis is None else ThroughBasis(source, basis)).reduce(column_moments)
+    found = (source if basis is None else source.mapped(basis)).reduce(column_moments)
     return Moments(found.mean[0], np.sqrt(found.scatter.squares[0] / found.count[0]))

@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 from separatrix._array import Array, Codes
 from separatrix.bayesian import BayesianLogisticRegression, Limit
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
-from separatrix.rows import NamedRows, ThroughBasis, open_rows
+from separatrix.rows import NamedRows, open_rows
 from separatrix.separation import Separability, SeparationStatus, separability
 from separatrix.study.classifier import TableClassifier, functions_of
 from separatrix.study.records import Note, Topic
@@ -107,9 +107,9 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> Separa
     estimator = model.estimator_
     if not isinstance(estimator, BayesianLogisticRegression):
         return None
-    source = open_rows(NamedRows(features, model.encoder_.schema_.columns)).attached(codes, None, None)
+    source = open_rows(NamedRows(features, model.encoder_.schema_.columns)).with_numbers(codes, None, None)
     basis = getattr(estimator, "basis_", None)
-    source = source if basis is None else ThroughBasis(source, basis)
+    source = source if basis is None else source.mapped(basis)
     K = len(model.classes_)
     if (K - 1) * (len(source.columns) + 1) <= MAX_SEPARATION_UNKNOWNS:
         found = separability(source, K, fit_intercept=estimator.fit_intercept)

@@ -20,8 +20,8 @@ from sklearn.base import clone
 from separatrix._array import Array, Codes, Float
 from separatrix.bayesian import interval_tails
 from separatrix.exceptions import DataError
+from separatrix.files import Scan
 from separatrix.meta import listed
-from separatrix.scanning import Scan
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
 from separatrix.study.classifier import TableClassifier

@@ -30,8 +30,6 @@ from separatrix.table.target import Target, encode_target
 from separatrix.table.text import MISSING_WORDS
 from separatrix.table.values import Batch, as_text, open_batch, read_values
 
-TableFacts, table_facts = TableStatistics, table_statistics
-
 __all__ = [
     "CYCLES",
     "MISSING",
@@ -47,7 +45,6 @@ __all__ = [
     "Plan",
     "Schema",
     "TableEncoder",
-    "TableFacts",
     "TableStatistics",
     "Target",
     "as_text",
@@ -61,7 +58,6 @@ __all__ = [
     "number_readings",
     "open_batch",
     "read_values",
-    "table_facts",
     "table_statistics",
     "values_to_arrow",
 ]

@@ -42,8 +42,7 @@ def test_fit_and_fit_source_are_the_same_fit():
 
 @pytest.fixture
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr(memory, "BLOCK_BYTES", 2**16)
-    monkeypatch.setattr(memory, "MAP_BLOCKS", 1)
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 2**15)
     monkeypatch.setattr("separatrix._threads.LIMIT", "2")  # each thread may hold two blocks that wait their turn
 
 

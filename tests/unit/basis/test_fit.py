@@ -21,10 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix import LeastSquaresClassifier
 from separatrix.basis import RBF, Polynomial, fit_basis
-from separatrix.rows import ThroughBasis, as_source
+from separatrix.rows import as_source
 
 X = np.random.default_rng(0).normal(size=(90, 2))
-SOURCE = replace(as_source(X, np.zeros(90, int)), rows_per_block=20)
+SOURCE = replace(as_source(X, np.zeros(90, int)), height=20)
 
 
 class Spy(TransformerMixin, BaseEstimator):
@@ -67,7 +67,7 @@ def test_a_basis_is_copied_before_it_is_fitted():
 def test_any_transformer_of_scikit_learn_is_a_basis(transformer):
     functions = fit_basis(transformer, SOURCE)
     expected = transformer.fit(X).transform(X)
-    seen = ThroughBasis(SOURCE, functions)
+    seen = SOURCE.mapped(functions)
     np.testing.assert_allclose(seen.map(lambda Phi: Phi), expected, rtol=1e-13)
     assert len(set(seen.columns)) == len(seen.columns) == expected.shape[1]
 
@@ -84,7 +84,7 @@ def test_a_transformer_is_fitted_once_on_all_rows_and_never_on_targets():
 
 def test_sparse_rows_reach_a_transformer_sparse():
     rows = sparse.csr_array(np.where(X > 1, X, 0))
-    fit_basis(Spy(), replace(as_source(rows), rows_per_block=20))
+    fit_basis(Spy(), replace(as_source(rows), height=20))
     assert sparse.issparse(Spy.seen[0])
     Phi = fit_basis(MaxAbsScaler(), as_source(rows)).evaluate(rows)
     assert isinstance(Phi, sparse.csr_array)

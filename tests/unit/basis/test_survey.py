@@ -35,14 +35,14 @@ def test_rows_come_back_in_order_however_they_were_split_and_shuffled(order, cut
 @pytest.mark.parametrize("rows_per_block", [1, 7, 59, 60, 1000])
 def test_the_sample_does_not_depend_on_how_rows_are_blocked(rows_per_block):
     expected = survey(as_source(ROWS), 10, np.random.default_rng(5)).sample
-    source = replace(as_source(ROWS), rows_per_block=rows_per_block)
+    source = replace(as_source(ROWS), height=rows_per_block)
     np.testing.assert_array_equal(survey(source, 10, np.random.default_rng(5)).sample, expected)
 
 
 def test_a_sample_is_uniform_over_the_rows_and_without_replacement():
     numbers = np.arange(20.0)[:, None]
     rng = np.random.default_rng(1)
-    draws = [survey(replace(as_source(numbers), rows_per_block=3), 5, rng).sample.ravel() for _ in range(200)]
+    draws = [survey(replace(as_source(numbers), height=3), 5, rng).sample.ravel() for _ in range(200)]
     assert all(len(np.unique(draw)) == 5 for draw in draws)
     counts = np.bincount(np.concatenate(draws).astype(int), minlength=20)
     assert stats.chisquare(counts).pvalue > 1e-3
@@ -55,7 +55,7 @@ def test_asking_for_more_rows_than_there_are_gives_them_all():
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix])
 def test_extent_and_sample_of_sparse_rows_are_those_of_dense_rows(make):
     X = np.where(ROWS > 0.5, ROWS, 0.0)
-    found = survey(replace(as_source(make(X)), rows_per_block=7), 60)
+    found = survey(replace(as_source(make(X)), height=7), 60)
     np.testing.assert_array_equal(found.extent.low, X.min(axis=0))
     np.testing.assert_array_equal(found.extent.high, X.max(axis=0))
     np.testing.assert_array_equal(found.sample, X)
@@ -66,7 +66,7 @@ def test_a_value_that_is_not_finite_is_traced_to_its_column(value):
     X = ROWS.copy()
     X[[4, 30], 1] = value
     with pytest.raises(DataError, match=r"column 'x1' \(2 of 60 rows\)"):
-        survey(replace(as_source(X), rows_per_block=16))
+        survey(replace(as_source(X), height=16))
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -82,7 +82,7 @@ def test_a_constant_column_is_named_with_its_value():
 
 
 def test_whole_returns_the_table_and_keeps_it_sparse():
-    source = replace(as_source(sparse.csr_array(ROWS)), rows_per_block=16)
+    source = replace(as_source(sparse.csr_array(ROWS)), height=16)
     rows = whole(source)
     assert isinstance(rows, sparse.csr_array)
     np.testing.assert_array_equal(rows.toarray(), ROWS)

@@ -1,6 +1,7 @@
 """A restricted fit is the fit of a smaller model."""
 
-from dataclasses import replace
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy import sparse
 
 from separatrix._array import to_dense
 from separatrix.discriminative import GeneralizedLinearModel
-from separatrix.discriminative.restricted import Held, fit_restricted, foretold, restrict
+from separatrix.discriminative.restricted import fit_restricted, foretold, held, restrict
 from separatrix.rows import as_source
 
 
@@ -54,14 +55,15 @@ def test_with_every_coefficient_held_nothing_is_left_to_fit(problem):
 def test_held_columns_are_an_offset_in_every_verb(problem, storage):
     X, y = problem
     offset = np.arange(80.0)
-    rows = replace(as_source(storage(X), y), offset=offset)
-    held = Held(rows, np.array([0, 2]), np.array([1]), np.array([0.5]), 2.0).sized_for(10)
-    seen = held.fold(lambda blocks, block: [*blocks, block], [])
+    rows = as_source(storage(X)).with_numbers(y, None, offset)
+    view = partial(held, free=np.array([0, 2]), fixed=np.array([1]), values=np.array([0.5]), constant=2.0)
+    source = rows.viewed(view, ("x0", "x2")).sized_for(10)
+    seen = source.fold(lambda blocks, block: [*blocks, block], [])
     np.testing.assert_array_equal(to_dense(seen[0].X), X[:, [0, 2]])
     np.testing.assert_allclose(seen[0].offset, offset + 0.5 * X[:, 1] + 2.0)
-    np.testing.assert_allclose(held.map(lambda Z: np.asarray(Z.sum(axis=1)).ravel()), X[:, [0, 2]].sum(axis=1))
-    assert held.reduce(len) == held.n_rows == 80
-    assert held.columns == ("x0", "x2")
+    np.testing.assert_allclose(source.map(lambda Z: np.asarray(Z.sum(axis=1)).ravel()), X[:, [0, 2]].sum(axis=1))
+    assert source.reduce(len) == source.n_rows == 80
+    assert source.columns == ("x0", "x2")
 
 
 def test_starts_and_coefficients_are_each_others_inverse(problem):

@@ -8,7 +8,7 @@ from posteriors import PROBLEMS, Problem, overlapping
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit
 from separatrix.priors import Flat, Gaussian
-from separatrix.rows import Counted, as_source
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose, survey
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
@@ -114,11 +114,11 @@ def test_a_row_that_is_not_a_number_is_traced_to_its_column(bad):
 
 
 def test_few_rows_are_posed_without_a_sample_and_many_with_one(rng):
-    few = pose(Counted(as_source(rng.normal(size=(300, 2)), np.arange(300) % 2)), Logit(), Flat(), fit_intercept=True)
+    few = pose(as_source(rng.normal(size=(300, 2)), np.arange(300) % 2), Logit(), Flat(), fit_intercept=True)
     assert few.sample is None
     n = 40_000
     X = rng.normal(size=(n, 60))
-    many = pose(Counted(as_source(X, np.arange(n) % 2)), Logit(), Gaussian(), fit_intercept=True)
+    many = pose(as_source(X, np.arange(n) % 2), Logit(), Gaussian(), fit_intercept=True)
     assert many.sample is not None
     assert many.shape == (1, 61)
     assert many.units.total == pytest.approx(n, rel=1e-9)
@@ -133,5 +133,5 @@ def test_a_rare_value_that_a_sample_misses_is_found_by_all_rows(rng):
     X = rng.normal(size=(n, 60))
     X[:, 5] = 0.0
     X[12_345, 5] = 1.0
-    posed = pose(Counted(as_source(X, np.arange(n) % 2)), Logit(), Gaussian(), fit_intercept=True)
+    posed = pose(as_source(X, np.arange(n) % 2), Logit(), Gaussian(), fit_intercept=True)
     assert posed.units.spread[5] == pytest.approx(np.std(X[:, 5]))

@@ -5,7 +5,7 @@ from scipy import sparse
 from posteriors import PROBLEMS, Problem, overlapping
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian, penalty
-from separatrix.rows import Block, Counted, ThroughBasis, as_source
+from separatrix.rows import Block, as_source
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.posterior import Posterior, survey
 from separatrix.solvers.result import Status
@@ -135,7 +135,7 @@ class Squares:
 def test_rows_seen_through_a_basis_are_never_whole():
     X, t = overlapping(n=1500, n_features=2)
     basis = Squares()
-    source = Counted(ThroughBasis(as_source(X, t), basis, width=2**10))
+    source = as_source(X, t).mapped(basis).sized_for(2**10)
     units = survey(source, fit_intercept=True)
     design = units.design(fit_intercept=True)
     prior = penalty(Gaussian(), (1, design.width), fit_intercept=True, columns=source.columns)

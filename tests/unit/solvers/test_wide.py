@@ -9,7 +9,7 @@ from scipy import sparse
 from posteriors import Problem, identified
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.priors import Flat, Gaussian
-from separatrix.rows import Counted, as_source
+from separatrix.rows import as_source
 from separatrix.solvers import Auto, Newton, wide
 from separatrix.solvers.posterior import pose
 from separatrix.solvers.wide import dual, is_wide
@@ -25,9 +25,9 @@ def table(n_classes=2, seed=0):
 
 
 def posed(problem, store=np.asarray):
-    source = replace(as_source(store(problem.X), problem.t, problem.weight), offset=problem.offset)
+    source = as_source(store(problem.X)).with_numbers(problem.t, problem.weight, problem.offset)
     likelihood = Logit() if problem.n_outputs == 1 else Softmax(problem.n_outputs)
-    return pose(Counted(source), likelihood, problem.prior, fit_intercept=problem.fit_intercept)
+    return pose(source, likelihood, problem.prior, fit_intercept=problem.fit_intercept)
 
 
 def problems():

@@ -22,8 +22,8 @@ from separatrix.files.errors import FileReadError
 from separatrix.files.location import COMPRESSIONS
 from separatrix.files.sparse.lines import Chunk, LineFile
 from separatrix.files.sparse.parsing import LARGEST_INDEX, IndexRange, SparseRows, joined, parse
-from separatrix.files.sparse.rows import ClassCodes, OpenedLibsvm, SparseFileRows
-from separatrix.rows import Block, TargetStore
+from separatrix.files.sparse.rows import FileLabels, SparseText, label_from_file, open_libsvm
+from separatrix.rows import Block, Labelled, LabelRules, RowStore, Source, Targets
 
 __all__ = ["LibsvmFile", "is_libsvm"]
 
@@ -75,7 +75,7 @@ class Extent:
         )
 
 
-class LibsvmFile(TargetStore):
+class LibsvmFile(RowStore):
     r"""Sparse rows in a text file, ``label index:value index:value ...``, to fit and predict from without loading it.
 
     Opening reads the file once: every line is checked, and rows, features and classes are counted. Each pass of a fit
@@ -164,8 +164,9 @@ class LibsvmFile(TargetStore):
     def blocks(self, rows_per_block: int = 4096) -> Iterator[Block]:
         """All rows, in order: ``X`` CSR float64, ``t`` positions of the labels in ``classes``, ``row`` numbers."""
         size = check_count("blocks", "rows_per_block", rows_per_block)
-        codes = None if self.has_more_labels else ClassCodes(self.labels, np.arange(len(self.labels)))
-        return SparseFileRows(self, size, codes).blocks()
+        rows = SparseText(self)
+        codes = Targets() if self.has_more_labels else FileLabels(self.labels, np.arange(len(self.labels)))
+        return (codes.block(rows.read(piece), piece, 0) for piece in rows.pieces(size))
 
     def read(self) -> tuple[Any, Array]:
         """All rows in memory, a CSR array (N, D), and their labels (N,): for files that fit, and are read often."""
@@ -176,12 +177,16 @@ class LibsvmFile(TargetStore):
         """The labels of all rows (N,), for scores: one pass."""
         return _as_classes(np.concatenate([rows.label for rows in map_in_order(self.parse, self.chunks())]))
 
-    def open_rows(self, columns: Sequence[str] | None) -> OpenedLibsvm:
-        """The rows, as models ask for them; they have no names to be found by."""
-        return OpenedLibsvm(self)
+    def open_rows(self, columns: Sequence[str] | None) -> Source:
+        """Open the rows; columns have no names."""
+        return open_libsvm(self)
 
-    def beside(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        """Targets and weights in memory: those given, or the numbers that stand first in each line."""
+    def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Class codes from the labels of the file."""
+        return label_from_file(self, sample_weight, rules)
+
+    def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Targets and weights in memory: as given, or the first number of each line."""
         return self.read_labels() if y is None else y, sample_weight
 
     def chunks(self) -> Iterator[Chunk]:

@@ -47,7 +47,7 @@ def test_directions_that_no_row_knows_of_are_left_out(shape):
     small = rotate(objective, prior_scales(objective), widest=1e3)
     assert small.objective.design.width == 8  # and one for the offset of the columns
     theta = np.random.default_rng(1).normal(size=(1, 8))
-    X, L = (source.source.reader.read(slice(0, shape[0])) for source in (objective, small.objective))
+    X, L = (source.source.as_block().X for source in (objective, small.objective))
     assert_allclose(X @ small.back(theta)[0], L @ theta[0], atol=1e-7)
     assert_allclose(np.linalg.norm(small.back(theta)) / 0.8, np.linalg.norm(theta), rtol=1e-7)
 

@@ -11,7 +11,7 @@ from separatrix.bayesian.surface import evidence_surface
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Softmax
 from separatrix.priors import Gaussian
-from separatrix.rows import ThroughBasis, as_source
+from separatrix.rows import as_source
 from separatrix.solvers.posterior import pose
 
 WIDTHS, SCALES = [0.3, 1.0, 4.0], [30.0, 0.1, 1.0]
@@ -19,7 +19,7 @@ WIDTHS, SCALES = [0.3, 1.0, 4.0], [30.0, 0.1, 1.0]
 
 def direct(X, y, width, scale, likelihood, standardize):
     source = as_source(X, y)
-    rows = ThroughBasis(source, fit_basis(RBF(width=width), source))
+    rows = source.mapped(fit_basis(RBF(width=width), source))
     prior = Gaussian(scale, intercept_scale=10.0)
     objective = pose(rows, likelihood, prior, fit_intercept=True, standardize=standardize)
     return FitLaplace(1e-12).fit(objective, None).log_evidence
@@ -48,7 +48,7 @@ def test_any_basis_and_likelihood_will_do():
         X, y, basis_of_width=lambda d: Polynomial(int(d)), widths=[1, 2, 3], scales=[0.5, 1.0], likelihood=noisy
     )
     source = as_source(X, y)
-    rows = ThroughBasis(source, fit_basis(Polynomial(2), source))
+    rows = source.mapped(fit_basis(Polynomial(2), source))
     objective = pose(rows, noisy, Gaussian(1.0, intercept_scale=10.0), fit_intercept=True)
     assert_allclose(found.log_evidence[1, 1], FitLaplace(1e-12).fit(objective, None).log_evidence, atol=1e-6)
 

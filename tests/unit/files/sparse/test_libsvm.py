@@ -14,10 +14,10 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import separatrix as sx
 from separatrix.exceptions import DataError
+from separatrix.files import scan
 from separatrix.files.errors import FileReadError
 from separatrix.files.sparse import LibsvmFile, is_libsvm, libsvm, lines
-from separatrix.rows.opening import RowStore
-from separatrix.scanning import scan
+from separatrix.rows import RowStore
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, rng, monkeypatch):
 def test_a_scan_of_such_a_file_is_one(write):
     path = write("1 1:1\n0 2:1\n", "x.libsvm")
     assert scan(str(path)).classes.tolist() == [0, 1]
-    with pytest.raises(DataError, match=r"x.libsvm is a sparse text file.*target='y' means nothing there"):
+    with pytest.raises(DataError, match=r"x.libsvm is a sparse text file.*target='y'"):
         scan(path, target="y")
 
 

@@ -1,5 +1,6 @@
 """A file as a source: every model has the same answers as from memory."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,9 +15,8 @@ from separatrix.exceptions import DataError
 from separatrix.files.sparse import LibsvmFile, lines
 from separatrix.files.sparse.lines import Chunk
 from separatrix.files.sparse.parsing import IndexRange, joined, parse
-from separatrix.files.sparse.rows import SparseFileRows, cut
-from separatrix.rows import LabelRules, as_source
-from separatrix.scanning import watched
+from separatrix.files.sparse.rows import cut
+from separatrix.rows import LabelRules, as_source, watched
 
 N, D = 700, 12
 
@@ -40,6 +40,10 @@ def write(tmp_path, monkeypatch):
         return file
 
     return written
+
+
+def in_blocks(file, height):
+    return replace(file.open_rows(None), height=height)
 
 
 MODELS = {
@@ -90,8 +94,8 @@ def test_weights_and_labels_may_come_from_memory(rng, write):
 def test_blocks_are_cut_by_rows_and_carry_what_belongs_to_them(rng, write, rows):
     X, y = problem(rng, (0, 3))
     weight = rng.random(N)
-    source = SparseFileRows(write(X, y), rows, t=y, weight=weight, offset=-weight)
-    blocks = list(source.blocks())
+    source = in_blocks(write(X, y), rows).with_numbers(y, weight, -weight)
+    blocks = source.fold(lambda seen, block: [*seen, block], [])
     assert [len(block) for block in blocks[:-1]] == [rows] * (len(blocks) - 1)
     assert np.concatenate([block.row for block in blocks]).tolist() == list(range(N))
     np.testing.assert_array_equal(sparse.vstack([block.X for block in blocks]).toarray(), X.toarray())
@@ -100,7 +104,7 @@ def test_blocks_are_cut_by_rows_and_carry_what_belongs_to_them(rng, write, rows)
 
 
 def test_whoever_watches_is_told_of_every_pass(rng, write):
-    source = SparseFileRows(write(*problem(rng)), 300)
+    source = in_blocks(write(*problem(rng)), 300)
     told = []
     with watched(lambda *progress: told.append(progress)):
         source.reduce(lambda block: block.X.sum(axis=0))
@@ -110,7 +114,7 @@ def test_whoever_watches_is_told_of_every_pass(rng, write):
 
 def test_sums_are_bit_identical_from_run_to_run(rng, write):
     file = write(*problem(rng))
-    sums = [SparseFileRows(file, 13).reduce(lambda block: block.X.sum(axis=0)) for _ in range(5)]
+    sums = [in_blocks(file, 13).reduce(lambda block: block.X.sum(axis=0)) for _ in range(5)]
     assert all((total == sums[0]).all() for total in sums)
 
 
@@ -118,7 +122,7 @@ def test_a_shuffled_fold_sees_every_row_once_in_the_order_of_memory(rng, write):
     X, y = problem(rng)
     rows = [
         source.fold(lambda seen, block: [*seen, *block.row], [], np.random.default_rng(5))
-        for source in (SparseFileRows(write(X, y), 50), as_source(X).__class__(as_source(X).reader, None, None, 50))
+        for source in (in_blocks(write(X, y), 50), replace(as_source(X), height=50))
     ]
     assert rows[0] == rows[1]
     assert sorted(rows[0]) == list(range(N))
@@ -126,10 +130,10 @@ def test_a_shuffled_fold_sees_every_row_once_in_the_order_of_memory(rng, write):
 
 def test_a_label_can_mark_rows_without_one(rng, write):
     file = write(*problem(rng, (0, 1, 2)))
-    found = file.open_rows(None).labelled(None, None, LabelRules(unlabelled=0))
+    found = file.open_rows(None).with_labels(None, None, LabelRules(unlabelled=0))
     assert found.classes.tolist() == [1, 2]
     assert found.n_unlabelled == file.label_counts[0]
-    t = found.source.reduce(lambda block: np.bincount(block.t + 1, minlength=3))
+    t = found.reduce(lambda block: np.bincount(block.t + 1, minlength=3))
     assert t.tolist() == file.label_counts.tolist()
 
 

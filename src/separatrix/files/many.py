@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files as one table: each read in turn, with the same columns, and types widened to a common one.
+
+Workers share Parquet files by row groups.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from glob import glob, has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix._text import did_you_mean
+from separatrix.files.errors import FileReadError
+from separatrix.files.location import FORMATS, STANDARD, find
+from separatrix.files.opening import open_table
+from separatrix.files.parquet import read_groups
+from separatrix.files.table import TableFile
+from separatrix.files.where import Condition, SqlCondition
+from separatrix.rows import ArrowRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MIN_PART_ROWS = 2**20  # rows of a part of a Parquet file: smaller parts are not worth reading its footer again
+
+
+@dataclass(eq=False)
+class FilePart(ArrowRows):
+    """One file, or some row groups of a Parquet file.
+
+    ``types`` has the Arrow type of each column that is read, common to all files. ``stamp`` is size, modification time
+    and inode when the file was opened; it is compared before and after each pass. The open ``table`` stays behind when
+    the part is sent to a worker.
+    """
+
+    path: str
+    stamp: Any
+    types: Mapping[str, Any]
+    where: Condition | None = None
+    groups: tuple[int, ...] | None = None
+    known_rows: int | None = None
+    table: TableFile | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.title = self.path
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "table": None}
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Types common to all files."""
+        import pyarrow as pa
+
+        return pa.schema([(name, self.types[name]) for name in columns])
+
+    def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read the file; raises `FileReadError` if it cannot be read, or has changed since it was opened."""
+        table = self.table or open_table(self.path, types=self.types)
+        self._require_same(table)
+        if isinstance(self.where, SqlCondition) and self.groups is None and _is_plain_parquet(table):
+            batches = self._cast(self.where.read_parquet(self.path, columns, rows), columns)
+        else:
+            used = () if self.where is None else self.where.columns
+            wanted = tuple(dict.fromkeys([*columns, *used]))
+            if self.groups is None:
+                batches = self._cast(table.batches(columns=wanted, rows=rows), wanted)
+            else:
+                batches = self._cast(read_groups(Path(self.path), wanted, rows, groups=self.groups), wanted)
+            batches = batches if self.where is None else self.where.keep(batches)
+        for batch in batches:
+            yield batch.select(list(columns))
+        self._require_same(table)
+
+    def _cast(self, batches: Iterator[pa.RecordBatch], columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        schema = self.schema(columns)
+        for batch in batches:
+            if batch.schema.equals(schema):
+                yield batch
+            else:
+                arrays = [_as_type(batch.column(wanted.name), wanted, self.path) for wanted in schema]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _require_same(self, table: TableFile) -> None:
+        if table.fingerprint() != self.stamp:
+            raise FileReadError(
+                f"{self.path} has changed since it was opened. A fit reads it several times and needs the same rows "
+                "each time. Wait until it is complete, or copy it, and scan it again."
+            )
+
+
+class FileRows(ArrowRows):
+    """One table in one file or several."""
+
+    def __init__(self, files: Sequence[FilePart], tables: Sequence[TableFile]) -> None:
+        self._files, self._tables = files, tables
+        self._types: dict[str, pa.DataType] = {}  # found so far, because finding them may take a pass over text
+        self.columns = tables[0].columns
+        first = files[0].path
+        self.title = first if len(files) == 1 else f"{first} and {len(files) - 1} more"
+        counts = [table.n_rows for table in tables]
+        self.known_rows = None if None in counts else sum(n or 0 for n in counts)
+        self._where: Condition | None = None
+
+    def filtered(self, where: Condition) -> FileRows:
+        """The rows that meet a condition."""
+        found = FileRows(self._files, self._tables)
+        found._types, found._where, found.known_rows = self._types, where, None
+        return found
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Types of the columns, the same in every batch of every file.
+
+        Raises
+        ------
+        FileReadError
+            If the types of two files have no common type, naming the column and the files.
+        """
+        import pyarrow as pa
+
+        unknown = [name for name in columns if name not in self._types]
+        if unknown:
+            paths = [file.path for file in self._files]
+            schemas = list(zip(paths, [table.schema(unknown) for table in self._tables], strict=True))
+            self._types.update({name: _common_type(name, schemas) for name in unknown})
+        return pa.schema([(name, self._types[name]) for name in columns])
+
+    def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read one file after the other."""
+        for part in self._parts(columns):
+            yield from part.batches(columns, rows)
+
+    def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
+        """Files, and spans of row groups of Parquet files."""
+        found: list[ArrowRows] = []
+        for part, table in zip(self._parts(columns), self._tables, strict=True):
+            lengths = _group_lengths(table)
+            span: list[int] = []
+            for group, _ in enumerate(lengths):
+                span.append(group)
+                n_rows = sum(lengths[each] for each in span)
+                if n_rows >= MIN_PART_ROWS or group == len(lengths) - 1:
+                    found.append(replace(part, groups=tuple(span), known_rows=None if self._where else n_rows))
+                    span = []
+            if not lengths:
+                found.append(part)
+        return tuple(found)
+
+    def _parts(self, columns: tuple[str, ...]) -> list[FilePart]:
+        used = () if self._where is None else self._where.columns
+        schema = self.schema(tuple(dict.fromkeys([*columns, *used])))
+        types = dict(zip(schema.names, schema.types, strict=True))
+        return [
+            replace(file, types=types, where=self._where, table=table, known_rows=None if self._where else table.n_rows)
+            for file, table in zip(self._files, self._tables, strict=True)
+        ]
+
+
+def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
+    """Open a path, a pattern, a folder of Parquet files, or a list of paths, as one table.
+
+    Raises
+    ------
+    FileReadError
+        If there is no such file, it cannot be read, or files have different columns.
+    """
+    given = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not given:
+        raise FileReadError("There are no files to scan: the list of paths is empty.")
+    paths = [path for one in given for path in _expanded(os.fspath(one))]
+    tables = [open_table(path, types=types) for path in paths]
+    for path, table in zip(paths, tables, strict=True):
+        for (here, have), (there, lack) in (
+            ((paths[0], tables[0]), (path, table)),
+            ((path, table), (paths[0], tables[0])),
+        ):
+            odd = [name for name in have.columns if name not in lack.columns]
+            if odd:
+                raise FileReadError(
+                    f"Column {odd[0]!r} is in {here} but not in {there}.{did_you_mean(odd[0], lack.columns)} Give "
+                    "every file the same columns, or scan fewer files."
+                )
+    return FileRows([FilePart(p, t.fingerprint(), {}) for p, t in zip(paths, tables, strict=True)], tables)
+
+
+def _expanded(path: str) -> tuple[str, ...]:
+    """Files of a folder or a pattern, in order."""
+    if path == STANDARD or os.path.isfile(path):
+        return (path,)
+    if os.path.isdir(path):
+        return tuple(map(str, find(path).parts))
+    if not has_magic(path):
+        return (path,)  # a missing file, or a table of a database: opening it says which
+    found = sorted(name for name in glob(os.path.expanduser(path), recursive=True) if os.path.isfile(name))
+    if not found:
+        raise FileReadError(f"No file matches {path}. The current folder is {Path.cwd()}.")
+    return tuple(found)
+
+
+def _is_plain_parquet(table: TableFile) -> bool:
+    """Whether DuckDB and pyarrow see the columns of a Parquet file as we do: not packed, names distinct in any case."""
+    if table.format != "parquet" or table.path.suffix not in FORMATS["parquet"] or not table.path.is_file():
+        return False
+    import pyarrow.parquet as pq
+
+    names = pq.read_schema(table.path).names
+    return tuple(names) == table.columns and len({name.lower() for name in names}) == len(names)
+
+
+def _group_lengths(table: TableFile) -> list[int]:
+    """Rows of each row group; empty if they cannot be read one by one."""
+    if not _is_plain_parquet(table):
+        return []
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(table.path)
+    return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+
+
+def _common_type(name: str, schemas: list[tuple[str, pa.Schema]]) -> pa.DataType:
+    """Type that holds the values of every file."""
+    import pyarrow as pa
+
+    first, common = "", pa.null()
+    for path, schema in schemas:
+        kind = schema.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind  # dictionaries differ between files
+        kind = pa.large_string() if pa.types.is_string_view(kind) else kind
+        try:
+            both = [pa.schema([(name, common)]), pa.schema([(name, kind)])]
+            widened = pa.unify_schemas(both, promote_options="permissive").field(0).type
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise FileReadError(
+                f"Column {name!r} is of type {common} in {first} and of type {kind} in {path}. Write it as one type in "
+                f"every file, leave it out with columns=, or for CSV give its type: types={{{name!r}: ...}}."
+            ) from error
+        first, common = (path, widened) if widened != common else (first, common)
+    return common
+
+
+def _as_type(column: pa.Array, wanted: pa.Field, path: str) -> pa.Array:
+    """Cast to the common type; integers beyond 2**53 are rounded, as NumPy rounds them."""
+    import pyarrow as pa
+
+    if pa.types.is_null(wanted.type):
+        return pa.nulls(len(column))
+    try:
+        return column.cast(wanted.type, safe=not pa.types.is_floating(wanted.type))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise FileReadError(
+            f"Column {wanted.name!r} of {path} is of type {column.type} and does not fit {wanted.type}, the common "
+            f"type of all files: {error}. Write it as one type in every file, or leave it out with columns=."
+        ) from error

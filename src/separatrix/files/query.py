@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Queries as tables: DuckDB, ADBC (PostgreSQL and others), and Python's own SQLite."""
+
+from __future__ import annotations
+
+import importlib
+import sqlite3
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from separatrix.exceptions import DataError
+from separatrix.files.spool import SpooledRows
+from separatrix.files.sqlite import STORED, quoted
+from separatrix.files.where import Condition, make_condition
+from separatrix.table import Kind, join, values_to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+URIS = ("postgresql://", "postgres://")
+SQLITE_BATCH_ROWS = 2**14  # cells are Python objects on their way, which are large
+
+
+class QueryError(DataError):
+    """A database did not answer a query, or the connection broke."""
+
+
+class QueryRows(SpooledRows):
+    """The result of a query as a table.
+
+    Wherever the query is part of another one, a line break follows it: it may end in a comment.
+    """
+
+    def __init__(self, database: Database, sql: str) -> None:
+        self._database, self._sql = database, sql
+        line = " ".join(sql.split())
+        self.title = f"the query {line if len(line) <= 60 else line[:57] + '...'!r}"
+        self.reads_ahead = database.reads_ahead
+        self.where: Condition | None = None
+        with database.answer(f"SELECT * FROM ({sql}\n) AS scanned LIMIT 0", 1) as answer:
+            self._whole = answer.schema
+        self.columns = tuple(self._whole.names)
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Types of the columns, from the database."""
+        return self._database.types(self._select(columns), self._whole, columns)
+
+    def read_origin(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Run the query; rows come in the order in which the database returns them.
+
+        Raises
+        ------
+        QueryError
+            If the database refuses the query, or the connection breaks.
+        """
+        with self._database.answer(self._select(columns), rows) as answer:
+            _require_distinct(answer.schema.names, self.title)  # DuckDB renames duplicates in a subquery
+            batches = answer.batches
+            for batch in batches if self.where is None else self.where.keep(batches):
+                yield batch.select(list(columns))
+
+    def _select(self, columns: Sequence[str]) -> str:
+        """The query itself if all of its columns are wanted, so that it keeps its order; else a selection from it."""
+        wanted = [*columns, *(self.where.columns if self.where is not None else ())]
+        if set(wanted) == set(self.columns):
+            return self._sql
+        names = ", ".join(map(quoted, dict.fromkeys(wanted)))
+        return f"SELECT {names} FROM ({self._sql}\n) AS scanned"
+
+
+def open_query(sql: str, connection: Any, where: Any) -> QueryRows:
+    """Open a query through a connection; a condition in SQL becomes part of it.
+
+    Raises
+    ------
+    DataError
+        If the connection is not supported.
+    QueryError
+        If the database does not understand the query.
+    """
+    sql = sql.strip().rstrip(";")
+    if isinstance(where, str):
+        sql, where = f"SELECT * FROM ({sql}\n) AS scanned WHERE {where}", None
+    rows = QueryRows(open_database(connection), sql)
+    if not rows.columns:
+        raise DataError(f"{rows.title} returns no columns. Give a SELECT.")
+    _require_distinct(rows.columns, rows.title)
+    if where is not None:
+        rows.where = make_condition(where, rows, rows.columns)
+    return rows
+
+
+def _require_distinct(names: Sequence[str], title: str) -> None:
+    if len(set(names)) < len(names):
+        name, count = Counter(names).most_common(1)[0]
+        raise DataError(
+            f"{title} returns {count} columns named {name!r}. Rename them: SELECT ... AS {quoted(name + '_2')}."
+        )
+
+
+# Databases
+
+
+class Answer(NamedTuple):
+    """Result of a query: its types and its rows."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+
+
+class Database(Protocol):
+    """A database that executes SQL."""
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether another thread than the one that fits may run queries."""
+
+    def answer(self, sql: str, rows: int) -> AbstractContextManager[Answer]:
+        """Result of a query in batches of about ``rows`` rows; a failure is a `QueryError`."""
+
+    def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
+        """Types of some columns of a query whose declared types are ``known``."""
+
+
+def open_database(connection: Any) -> Database:
+    """The database behind a connection or an address; raises if it is neither."""
+    if connection is None:
+        raise DataError(
+            "A query needs connection=: a DuckDB, sqlite3 or ADBC connection, or an address such as "
+            "postgresql://user@host/name."
+        )
+    if isinstance(connection, sqlite3.Connection):
+        return Sqlite(connection)
+    if isinstance(connection, str):
+        if connection.startswith(URIS):
+            return Postgres(connection)
+        raise DataError(
+            f"connection={connection!r} is not a supported address ({', '.join(URIS)}...). Open a connection to that "
+            "database, and give it instead."
+        )
+    library = type(connection).__module__.partition(".")[0]
+    if library in ("duckdb", "_duckdb"):
+        return Duck(connection)
+    if library.startswith("adbc_driver"):
+        return Adbc(connection)
+    raise DataError(
+        f"connection is a {type(connection).__module__}.{type(connection).__name__}. Supported: DuckDB, sqlite3 and "
+        "ADBC connections, and addresses such as postgresql://user@host/name."
+    )
+
+
+class _Typed:
+    """A database whose results have types."""
+
+    reads_ahead = True
+
+    def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
+        """Types as the database declares them."""
+        import pyarrow as pa
+
+        return pa.schema([known.field(name) for name in columns])
+
+
+@dataclass(frozen=True, eq=False)
+class Duck(_Typed):
+    """An open DuckDB connection, used as it is: its temporary tables and its transaction are visible."""
+
+    connection: Any
+
+    @contextmanager
+    def answer(self, sql: str, rows: int) -> Iterator[Answer]:
+        """Stream the result."""
+        import duckdb
+
+        with _failing(duckdb.Error, "DuckDB"):
+            reader = self.connection.sql(sql).to_arrow_reader(rows)
+            with closing(reader):  # a result that stays open would block the connection
+                yield Answer(reader.schema, reader)
+
+
+@dataclass(frozen=True, eq=False)
+class Adbc(_Typed):
+    """An open ADBC connection; ``name`` is that of the database in messages."""
+
+    connection: Any
+    name: str = "The database"
+
+    @contextmanager
+    def answer(self, sql: str, rows: int) -> Iterator[Answer]:
+        """Stream the result; the driver chooses the number of rows per batch."""
+        import adbc_driver_manager as adbc
+
+        with _failing(adbc.Error, self.name), closing(self.connection.cursor()) as cursor:
+            cursor.execute(sql)
+            reader = cursor.fetch_record_batch()
+            yield Answer(_numeric_schema(reader.schema), map(_numeric, reader))
+
+
+@dataclass(frozen=True)
+class Postgres(_Typed):
+    """An address: each query gets its own connection."""
+
+    uri: str
+
+    @contextmanager
+    def answer(self, sql: str, rows: int) -> Iterator[Answer]:
+        """Stream the result, as through a connection."""
+        import adbc_driver_manager as adbc
+
+        try:
+            dbapi = importlib.import_module("adbc_driver_postgresql.dbapi")
+        except ModuleNotFoundError as missing:
+            raise ModuleNotFoundError(
+                "Queries to PostgreSQL need its ADBC driver, which is not installed: pip install 'separatrix[data]'"
+            ) from missing
+        with (
+            _failing(adbc.Error, "PostgreSQL"),
+            closing(dbapi.connect(self.uri)) as connection,
+            Adbc(connection, "PostgreSQL").answer(sql, rows) as answer,
+        ):
+            yield answer
+
+
+@dataclass(frozen=True, eq=False)
+class Sqlite:
+    """Python's own SQLite: a connection belongs to the thread that made it, and every cell has its own type.
+
+    ``found`` caches the kinds of the columns of each query.
+    """
+
+    connection: sqlite3.Connection
+    found: dict[str, dict[str, Kind]] = field(default_factory=dict)
+    reads_ahead: bool = False
+
+    @contextmanager
+    def answer(self, sql: str, rows: int) -> Iterator[Answer]:
+        """Batches whose columns have the types that fit all of their values."""
+        with _failing(sqlite3.Error, "SQLite"):
+            kinds = self._kinds(sql)
+            with closing(self.connection.execute(sql)) as cursor:
+                yield Answer(_schema(kinds), _fetched(cursor, kinds, min(rows, SQLITE_BATCH_ROWS)))
+
+    def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
+        """Types of the values of all rows."""
+        with _failing(sqlite3.Error, "SQLite"):
+            kinds = self._kinds(sql)
+        return _schema({name: kinds[name] for name in columns})
+
+    def _kinds(self, sql: str) -> dict[str, Kind]:
+        if sql not in self.found:
+            with closing(self.connection.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")) as cursor:
+                names = [column[0] for column in cursor.description]
+            self.found[sql] = {name: self._kind(sql, name) for name in names}
+        return self.found[sql]
+
+    def _kind(self, sql: str, name: str) -> Kind:
+        stored = self.connection.execute(f"SELECT DISTINCT typeof({quoted(name)}) FROM ({sql}\n)").fetchall()
+        return reduce(join, [STORED[found] for (found,) in stored if found != "null"], Kind.NOTHING)
+
+
+def _schema(kinds: dict[str, Kind]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([(name, kind.type) for name, kind in kinds.items()])
+
+
+def _fetched(cursor: sqlite3.Cursor, kinds: dict[str, Kind], rows: int) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    while found := cursor.fetchmany(rows):
+        columns = zip(kinds.values(), zip(*found, strict=True), strict=True)
+        yield pa.RecordBatch.from_arrays([values_to_arrow(v, kind) for kind, v in columns], schema=_schema(kinds))
+
+
+def _numeric_schema(schema: pa.Schema) -> pa.Schema:
+    """PostgreSQL sends NUMERIC as text, with every digit; models need a number."""
+    import pyarrow as pa
+
+    return pa.schema([f.with_type(pa.float64()) if _is_numeric(f) else f.remove_metadata() for f in schema])
+
+
+def _numeric(batch: pa.RecordBatch) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    if not any(map(_is_numeric, batch.schema)):
+        return batch
+    columns = [
+        column.cast(pa.string()).cast(pa.float64()) if _is_numeric(kind) else column
+        for kind, column in zip(batch.schema, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_numeric_schema(batch.schema))
+
+
+def _is_numeric(column: pa.Field) -> bool:
+    metadata = column.metadata or {}
+    return bool(metadata.get(b"ADBC:postgresql:typname") == b"numeric" or "type_name=numeric" in str(column.type))
+
+
+@contextmanager
+def _failing(kind: type[Exception], name: str) -> Iterator[None]:
+    """Errors of a driver as `QueryError`; errors in mid-stream come through Arrow."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (kind, OSError, pa.ArrowException) as error:
+        if isinstance(error, DataError):  # raised by the code that reads the rows
+            raise
+        said = " ".join(str(error).split()).rstrip(".?")
+        raise QueryError(f"{name} did not answer the query: {said}. Check the query and the connection.") from error

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`scan`: a table that stays where it is, for every model of the package to fit and to predict."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from separatrix._array import Array
+from separatrix._text import did_you_mean
+from separatrix.exceptions import DataError
+from separatrix.files.many import open_files
+from separatrix.files.query import open_query
+from separatrix.files.sparse import LibsvmFile, is_libsvm
+from separatrix.files.stream import open_stream
+from separatrix.files.where import make_condition
+from separatrix.rows import (
+    ArrowRows,
+    Batches,
+    BatchPlan,
+    Labelled,
+    LabelRules,
+    NamedRows,
+    RowStore,
+    Source,
+    batch_rows,
+    check_weight,
+    column_in_memory,
+    dask_runner,
+    is_number,
+    label_from_column,
+    open_batches,
+    precision,
+)
+from separatrix.table import Schema, TableStatistics, table_statistics
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def scan(
+    source: Any,
+    *,
+    target: str | None = None,
+    columns: Sequence[str] | None = None,
+    weight: str | None = None,
+    where: Any = None,
+    connection: Any = None,
+    types: Mapping[str, Any] | None = None,
+    client: Any = None,
+) -> Scan | LibsvmFile:
+    r"""Rows in files or a database, read again for every pass, in memory that does not grow with their number.
+
+    Parameters
+    ----------
+    source : path, list of paths, SQL text or object
+        A file, folder or pattern (``data/*.parquet``) of any format that `open_table` reads; with ``connection``, a
+        query; or an object with the Arrow stream interface, or a function that returns one. A sparse text file (.svm,
+        .libsvm, .svmlight) becomes a `LibsvmFile`, which has labels but no column names.
+    target : str, optional
+        The column of labels, for ``model.fit(scan)``. Not needed if ``y`` is given, or for prediction.
+    columns : sequence of str, optional
+        The features; by default all columns but the target and the weight. A fitted model finds its own columns.
+    weight : str, optional
+        A column of weights.
+    where : str or pyarrow.compute.Expression, optional
+        The rows to use: a condition in SQL, such as ``"age > 30"``, or an Arrow expression.
+    connection : optional
+        A connection of DuckDB, sqlite3 or ADBC, or an address such as ``postgresql://user@host/name``.
+    types : mapping from column to type, optional
+        For CSV, whose types take one more pass over the text otherwise; see `open_table`.
+    client : dask.distributed.Client or True, optional
+        Its workers read the files, one task for each file or group of rows; True for the scheduler that Dask uses. A
+        path must mean the same to the workers as it does here.
+
+    Returns
+    -------
+    Scan
+        To be given to a model in place of X.
+
+    Raises
+    ------
+    DataError
+        If a file, a column or a table does not exist, with the nearest names.
+
+    Notes
+    -----
+    A fit reads the target first, to find the classes, and then all columns as often as its method needs
+    (``n_passes_``). The next batch is read while the current one is processed. Blocks and the order of additions are
+    fixed, so equal runs give equal results to the last bit. A file that changes between two passes is an error. The
+    result of a query and the rows of a stream are copied to a temporary file before the first pass of a fit.
+
+    Columns must be numbers or booleans; `TableClassifier` encodes any others.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import separatrix as sx
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "iris.csv")
+    >>> _ = path.write_text("length,width,kind\n4.7,1.4,a\n4.5,1.5,a\n6.0,2.5,b\n5.1,1.9,b\n4.9,1.5,a\n5.9,2.1,b\n")
+    >>> model = sx.LogisticRegression(alpha=0.01).fit(sx.scan(path, target="kind"))
+    >>> model.predict(sx.scan(path, where="width > 1.8"))
+    array(['b', 'b', 'b'], dtype='<U1')
+    """
+    if connection is None and is_libsvm(source):
+        given = {
+            "target": target,
+            "columns": columns,
+            "weight": weight,
+            "where": where,
+            "types": types,
+            "client": client,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise DataError(
+                    f"{source} is a sparse text file, whose columns have no names: {name}={value!r} does not apply. "
+                    "Labels are the first number of each line; give others, and weights, to fit(...)."
+                )
+        return LibsvmFile(source)
+    rows = _open(source, connection, where, types)
+    chosen = tuple(rows.columns if columns is None else columns)
+    for name in [*chosen, *(name for name in (target, weight) if name is not None)]:
+        _require_column(name, rows)
+    _require_one_role(columns or (), target, weight)
+    apart = {target, weight} if columns is None else {weight}
+    features = tuple(name for name in chosen if name not in apart)
+    if not features:
+        raise DataError(f"{rows.title} has no column besides the target and the weight. Choose columns= to fit on.")
+    return Scan(rows, features, target, weight, client)
+
+
+def _open(source: Any, connection: Any, where: Any, types: Mapping[str, Any] | None) -> ArrowRows:
+    if connection is not None:
+        if not isinstance(source, str):
+            raise DataError(f"With connection= the source is a query in SQL, not a {type(source).__name__}.")
+        return open_query(source, connection, where)
+    is_paths = isinstance(source, list | tuple) and all(isinstance(path, str | os.PathLike) for path in source)
+    is_files = is_paths or isinstance(source, str | os.PathLike)
+    if types is not None and not is_files:
+        raise DataError("types= is for CSV files; this source has types of its own. Leave it out.")
+    rows = open_files(source, types) if is_files else open_stream(source)
+    return rows if where is None else rows.filtered(make_condition(where, rows, rows.columns))
+
+
+def _require_column(name: str, rows: ArrowRows) -> None:
+    if name not in rows.columns:
+        raise DataError(f"{rows.title} has no column {name!r}.{did_you_mean(name, rows.columns)}")
+
+
+def _require_one_role(columns: Sequence[str], target: str | None, weight: str | None) -> None:
+    if target is not None and target == weight:
+        raise DataError(f"Column {target!r} is both the target and the weight. Leave one of them out.")
+    if target in columns:
+        raise DataError(f"The target {target!r} is among columns=: the model would see the answer. Leave it out.")
+    for name in columns:
+        if list(columns).count(name) > 1:
+            raise DataError(f"columns= names {name!r} {list(columns).count(name)} times. Name each column once.")
+
+
+@dataclass(frozen=True, eq=False)
+class Scan(RowStore):
+    """A table that stays where it is: see `scan`, which makes one.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The columns that a model is fitted on.
+    target, weight : str or None
+        The columns of labels and weights.
+    """
+
+    rows: ArrowRows
+    features: tuple[str, ...]
+    target: str | None = None
+    weight: str | None = None
+    client: Any = None
+
+    def __repr__(self) -> str:
+        count = "" if self.rows.known_rows is None else f"{self.rows.known_rows} rows x "
+        named = ", ".join(self.features[:6]) + (", ..." if len(self.features) > 6 else "")
+        roles = [f"{what} {name!r}" for what, name in (("target", self.target), ("weight", self.weight)) if name]
+        return f"<Scan of {self.rows.title}: {'; '.join([f'{count}{len(self.features)} columns ({named})', *roles])}>"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; counted by a pass if the table does not declare it."""
+        self.prepare()
+        return self._open(BatchPlan(self.features, self.features)).n_rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, D)."""
+        return self.n_rows, len(self.features)
+
+    def open_rows(self, columns: Sequence[str] | None) -> Source:
+        """Open the rows with the ``columns`` that a fitted model expects; with all features if None.
+
+        Raises
+        ------
+        DataError
+            If a column does not exist, or is not a number.
+        """
+        wanted = self.features if columns is None else tuple(columns)
+        for name in wanted:
+            _require_column(name, self.rows)
+        schema = self.rows.schema(wanted)
+        wrong = [f"{c.name!r} ({c.type})" for c in schema if not is_number(c.type)]
+        if wrong:
+            for _ in self.batches():  # raises if the table has no rows, which then have no types either
+                break
+            raise DataError(
+                f"Columns of {self.rows.title} that are not numbers: {', '.join(wrong[:8])}"
+                f"{', ...' if len(wrong) > 8 else ''}. Wrap the model in TableClassifier, which encodes them, or "
+                "leave them out with columns=."
+            )
+        return self._open(BatchPlan(wanted, wanted, precision(schema.types)), schema.empty_table())
+
+    def encoded(self, schema: Schema, *, sparse: bool = False) -> EncodedScan:
+        """The same rows with the columns encoded as numbers."""
+        for name in schema.inputs:
+            _require_column(name, self.rows)
+        return EncodedScan(self, schema, sparse)
+
+    def statistics(self, unread: Sequence[str] = ()) -> TableStatistics:
+        """Statistics of the columns from which `TableEncoder` infers their types: one pass."""
+        self.prepare()
+        statistic = partial(_statistics_of, unread=tuple(unread))
+        source = self._open(BatchPlan(self.features, self.features))
+        return source.reduce_batches(statistic, self.features, TableStatistics())
+
+    def template(self) -> pa.Table:
+        """A table with the columns, and no rows."""
+        return self.rows.schema(self.features).empty_table()
+
+    def column(self, name: str) -> Array:
+        """One column in memory: numbers with NaN for missing values, or text with None."""
+        _require_column(name, self.rows)
+        self.prepare(name)
+        return column_in_memory(Batches(self.rows, BatchPlan((name,), (name,))), name)
+
+    def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Class codes from the target column."""
+        self._require_one_weight(sample_weight)
+        target = self._require_target()
+        if sample_weight is not None:  # as many numbers in memory as there are labels
+            weight = check_weight(sample_weight, source.n_rows)
+            found: Labelled = source.runner.label(source, self.column(target), weight, rules)
+            return found
+        return label_from_column(source, target, self.weight, rules)
+
+    def weights(self, sample_weight: Any) -> Any:
+        """Weights in memory: as given, or from their column; raises if there are both."""
+        self._require_one_weight(sample_weight)
+        self.prepare()
+        return sample_weight if self.weight is None else self.column(self.weight)
+
+    def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Labels and weights in memory: as given, or from their columns."""
+        weight = self.weights(sample_weight)
+        return self.column(self._require_target()) if y is None else y, weight
+
+    def without_targets(self) -> Scan:
+        """The same rows without target and weight."""
+        return replace(self, target=None, weight=None)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The features as Arrow record batches."""
+        plan = BatchPlan(self.features, self.features)
+        for piece in Batches(self.rows, plan).pieces(batch_rows(len(self.features))):
+            yield piece.batch
+
+    def _open(self, plan: BatchPlan, template: Any = None) -> Source:
+        if self.client is None:
+            return open_batches((self.rows,), plan, template, self)
+        parts = self.rows.parts(tuple(dict.fromkeys([*plan.features, *self._roles()])))
+        return open_batches(parts, plan, template, self, dask_runner(None if self.client is True else self.client))
+
+    def prepare(self, *more: str) -> None:
+        """Copy the rows of a query or a stream, so that all passes of a fit read the same rows."""
+        self.rows.prepare(tuple(dict.fromkeys([*self.features, *self._roles(), *more])))
+
+    def _roles(self) -> list[str]:
+        return [name for name in (self.target, self.weight) if name is not None]
+
+    def _require_target(self) -> str:
+        if self.target is None:
+            raise DataError(
+                f"{self.rows.title} has no target: name the column of labels, scan(..., target='column'), or give y."
+            )
+        return self.target
+
+    def _require_one_weight(self, sample_weight: Any) -> None:
+        if self.weight is not None and sample_weight is not None:
+            raise DataError(f"Weights were given twice: the column {self.weight!r} of the scan, and sample_weight.")
+
+
+def _statistics_of(piece: Any, unread: tuple[str, ...]) -> TableStatistics:
+    return table_statistics(piece.batch, name=f"rows {piece.start} to {piece.stop - 1}", unread=unread)
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedScan(RowStore):
+    """A scan whose columns are encoded as numbers by a schema."""
+
+    scan: Scan
+    schema: Schema
+    sparse: bool = False
+
+    def open_rows(self, columns: Sequence[str] | None) -> Source:
+        """Open the rows as numbers; a model fitted on them remembers no names."""
+        names = self.schema.columns
+        plan = BatchPlan(self.schema.inputs, names, encode=partial(self.schema.encode, sparse=self.sparse))
+        return self.scan._open(plan, NamedRows(np.empty((0, len(names))), names))
+
+    def prepare(self) -> None:
+        """Copy the rows of a query or a stream."""
+        self.scan.prepare()
+
+    def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Class codes from the target column."""
+        return self.scan.label(source, sample_weight, rules)
+
+    def weights(self, sample_weight: Any) -> Any:
+        """Weights in memory."""
+        return self.scan.weights(sample_weight)
+
+    def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Labels and weights in memory."""
+        return self.scan.targets_in_memory(y, sample_weight)
+
+    def without_targets(self) -> EncodedScan:
+        """The same rows without target and weight."""
+        return replace(self, scan=self.scan.without_targets())

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Conditions on rows, ``scan(..., where=...)``: SQL, which DuckDB evaluates, or an Arrow expression.
+
+DuckDB reads Parquet files with an SQL condition itself, and skips row groups whose statistics rule the condition out.
+Batches of all other tables are filtered one by one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from separatrix._text import did_you_mean
+from separatrix.exceptions import DataError
+from separatrix.files.sqlite import quoted
+from separatrix.rows import ArrowRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Condition(Protocol):
+    """A condition that each row meets or not."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it uses."""
+
+    def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows that meet the condition."""
+
+
+def make_condition(where: Any, table: ArrowRows, columns: tuple[str, ...]) -> Condition:
+    """The condition that a user wrote, on a table with these columns.
+
+    Raises
+    ------
+    DataError
+        If it is neither SQL nor an Arrow expression, names an unknown column, or may differ between passes.
+    """
+    import pyarrow.compute as pc
+
+    if isinstance(where, pc.Expression):
+        return _arrow_condition(where, table, columns)
+    if not isinstance(where, str):
+        raise DataError(f'where={where!r}: give a condition in SQL, such as "age > 30", or a pyarrow expression.')
+    tree = _parsed(where)
+    used = tuple(dict.fromkeys(str(node["column_names"][-1]) for node in _nodes(tree, "COLUMN_REF")))
+    for name in used:
+        if name not in columns:
+            raise DataError(f"where={where!r}: the table has no column {name!r}.{did_you_mean(name, columns)}")
+    if len({name.lower() for name in used}) < len(used):
+        raise DataError(
+            f"where={where!r} names columns that differ in case alone ({', '.join(used)}), which SQL does not "
+            "distinguish. Give an Arrow expression: pyarrow.compute.field('a') > 3."
+        )
+    return SqlCondition(where, used or columns[:1])  # DuckDB needs at least one column
+
+
+@dataclass(frozen=True)
+class SqlCondition:
+    """``age > 30 AND city IS NOT NULL``; a row for which the condition is NULL is left out."""
+
+    text: str
+    columns: tuple[str, ...]
+
+    def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows that meet the condition. Only the columns that it uses go through DuckDB, so types stay as they are."""
+        import pyarrow as pa
+
+        with self._database() as database:
+            for batch in batches:
+                seen = database.from_arrow(batch.select(list(self.columns)))
+                seen.filter(self.text)  # not executed: raises for what a WHERE must not contain
+                decisions = seen.project(f"({self.text}\n) AS keep").to_arrow_table().column(0).combine_chunks()
+                self._require_boolean(decisions.type)
+                yield batch.filter(decisions.cast(pa.bool_()))
+
+    def read_parquet(self, path: str, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        """Rows of a Parquet file that meet the condition, in the order of the file."""
+        names = ", ".join(map(quoted, columns))
+        file = "read_parquet('" + path.replace("'", "''") + "', hive_partitioning = false)"
+        with self._database() as database:
+            kind = database.sql(f"SELECT ({self.text}\n) AS keep FROM {file} LIMIT 0").to_arrow_table().schema.types[0]
+            self._require_boolean(kind)
+            with closing(
+                database.sql(f"SELECT {names} FROM {file} WHERE ({self.text}\n)").to_arrow_reader(rows)
+            ) as reader:
+                yield from reader
+
+    @contextmanager
+    def _database(self) -> Iterator[Any]:
+        import duckdb
+
+        try:
+            with closing(duckdb.connect()) as database:
+                yield database
+        except duckdb.Error as error:
+            raise DataError(f"where={self.text!r} is not understood: {str(error).splitlines()[0]}.") from error
+
+    def _require_boolean(self, kind: pa.DataType) -> None:
+        import pyarrow as pa
+
+        if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+            raise DataError(
+                f"where={self.text!r} is of type {kind}, neither true nor false. Add a comparison: {self.text} > 0."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowCondition:
+    """An Arrow expression, and the columns that it uses."""
+
+    expression: Any
+    columns: tuple[str, ...]
+
+    def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows that meet the condition."""
+        import pyarrow as pa
+
+        for batch in batches:
+            try:
+                yield batch.filter(self.expression)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+                raise DataError(f"where={self.expression} is not understood: {error}.") from error
+
+
+def _arrow_condition(expression: Any, table: ArrowRows, columns: tuple[str, ...]) -> ArrowCondition:
+    """An expression does not list its columns: it is tried on tables that lack some."""
+    if "FieldPath(" in str(expression):
+        raise DataError(f"where={expression} refers to a column by its number. Name it: pyarrow.compute.field('name').")
+    empty = table.schema(columns).empty_table()
+    return ArrowCondition(expression, _needed(expression, columns, (), empty) or columns[:1])
+
+
+def _needed(expression: Any, columns: tuple[str, ...], given: tuple[str, ...], empty: pa.Table) -> tuple[str, ...]:
+    """Those of ``columns`` that an expression needs besides the ``given`` ones, by bisection."""
+    import pyarrow as pa
+
+    try:
+        empty.select([*given]).filter(expression)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        if len(columns) <= 1:
+            return columns
+        half = len(columns) // 2
+        first = _needed(expression, columns[:half], (*given, *columns[half:]), empty)
+        return first + _needed(expression, columns[half:], (*given, *first), empty)
+    return ()
+
+
+def _parsed(where: str) -> Any:
+    """Parse tree of a condition, from DuckDB's parser; raises if a function in it returns other values each time."""
+    import duckdb
+
+    with closing(duckdb.connect()) as database:
+        text = database.execute("SELECT json_serialize_sql(?::VARCHAR)", [f"SELECT 1 FROM t WHERE {where}"]).fetchall()
+        parsed = json.loads(text[0][0])
+        if parsed["error"]:
+            raise DataError(f"where={where!r} is not understood: {parsed.get('error_message', 'not a condition')}.")
+        tree = parsed["statements"][0]["node"]["where_clause"]
+        called = list({str(node["function_name"]) for node in _nodes(tree, "FUNCTION")})
+        query = "SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE' AND function_name IN ?"
+        volatile = database.execute(query, [called]).fetchall() if called else []
+    if volatile:
+        raise DataError(
+            f"where={where!r} selects other rows in each pass: {volatile[0][0]}() returns a new value every time. For "
+            "a sample of rows, use a column: hash(id) % 10 = 0."
+        )
+    return tree
+
+
+def _nodes(tree: Any, kind: str) -> Iterator[dict[str, Any]]:
+    """All nodes of one class in a parse tree."""
+    if isinstance(tree, dict):
+        if tree.get("class") == kind:
+            yield tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for child in tree:
+            yield from _nodes(child, kind)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Any table that a user passes as X -> a `Source`. A new place for rows is one line in `open_rows`.
+
+- arrays, sparse matrices, data frames, Arrow tables: `memory`
+- tensors of torch and CuPy, on any device: `device`
+- Dask arrays and dataframes: `dask`
+- files, queries and streams: objects derived from `RowStore`, such as the result of ``sx.scan``
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from separatrix._array import Array, Float, is_tensor
+from separatrix.rows.labels import Labelled, LabelRules, is_dask
+from separatrix.rows.memory import as_table, open_memory
+from separatrix.rows.source import Source, Targets
+from separatrix.rows.threads import Threads
+
+
+class RowStore(ABC):
+    """A table of this package that opens its own rows and may hold labels and weights: a scan, a sparse text file.
+
+    A base class and not a protocol: a data frame has an attribute for each of its columns, whatever their names.
+    """
+
+    @abstractmethod
+    def open_rows(self, columns: Sequence[str] | None) -> Source:
+        """Open the rows with the ``columns`` that a fitted model expects, in their order; with all if None."""
+
+    @abstractmethod
+    def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Targets from the labels that are stored with the rows."""
+
+    @abstractmethod
+    def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Targets and weights in memory: as given, or from the columns that hold them."""
+
+    def prepare(self) -> None:
+        """Make sure that the rows can be read several times; called before a fit."""
+        return
+
+    def weights(self, sample_weight: Any) -> Any:
+        """Weights in memory: as given, or from the column that holds them."""
+        return sample_weight
+
+    def without_targets(self) -> RowStore:
+        """The same rows without the columns of targets and weights."""
+        return self
+
+
+def targets_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Return targets and weights as given; from the columns of a scan if they are not given."""
+    return X.targets_in_memory(y, sample_weight) if isinstance(X, RowStore) else (y, sample_weight)
+
+
+def without_targets(X: Any) -> Any:
+    """Return X without stored targets and weights, to be fitted with those from `targets_in_memory`."""
+    return X.without_targets() if isinstance(X, RowStore) else X
+
+
+def open_rows(X: Any, columns: Sequence[str] | None = None) -> Source:
+    """Open the rows of X, wherever they are; ``columns`` are the names that a fitted model expects."""
+    if isinstance(X, RowStore):
+        return X.open_rows(columns)
+    if is_tensor(X):
+        from separatrix.rows.device import open_tensor
+
+        return open_tensor(X)
+    if is_dask(X):
+        from separatrix.rows.dask import open_dask
+
+        return open_dask(X)
+    return as_source(as_table(X))
+
+
+def as_source(X: Any, t: Array | None = None, weight: Float | None = None) -> Source:
+    """Open a table in memory, with class codes or real targets and weights if given."""
+    rows = open_memory(X)
+    height = rows.height_for(rows.numbers_per_row)
+    return Source((rows,), Threads(), rows.columns, height, X, targets=(Targets(t, weight),))
+
+
+def in_memory(*values: Any) -> tuple[Any, ...]:
+    """Return the values with Dask collections computed."""
+    return tuple(value.compute() if is_dask(value) else value for value in values)
+
+
+def labels_of(classes: Array, codes: Any) -> Array:
+    """Return the label of each code; lazy if the codes are a Dask array."""
+    if not is_dask(codes):
+        return classes[codes]
+    return codes.map_blocks(classes.__getitem__, dtype=classes.dtype, meta=classes[:0])  # type: ignore[no-any-return]
+
+
+def dask_runner(client: Any) -> Any:
+    """The runner for rows that workers of Dask read; ``client`` is None for the scheduler that Dask uses."""
+    from separatrix.rows.dask import Dask
+
+    return Dask(client)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The runner for rows in memory and in files: blocks on a few threads, while the next rows are read."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from separatrix._array import Array, Rows
+from separatrix._threads import map_in_order
+from separatrix.rows.block import Block
+from separatrix.rows.labels import Labelled, LabelRules, pair
+from separatrix.rows.progress import Progress, begin_pass
+from separatrix.rows.source import Source, Targets, stack
+
+Item = TypeVar("Item")
+
+READ_AHEAD = 2  # batches that wait or are being read
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Blocks on all cores, or on one thread and without progress inside a task of Dask (``in_task``)."""
+
+    in_task: bool = False
+    is_remote = False
+
+    def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
+        """Sum of the statistic, in the order of the blocks."""
+        (rows,), (targets,) = source.partitions, source.targets
+        with _closing(rows.pieces(source.height, targets.columns)) as pieces:
+            return functools.reduce(operator.add, self._each(lambda p: statistic(source.block(p)), pieces, rows))
+
+    def reduce_batches(
+        self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
+    ) -> Any:
+        """Sum of a statistic of Arrow batches."""
+        (rows,) = source.partitions
+        with _closing(rows.batches(columns)) as pieces:
+            return functools.reduce(operator.add, self._each(statistic, pieces, rows), empty)
+
+    def fold(
+        self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
+    ) -> Any:
+        """State after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
+        (rows,), (targets,) = source.partitions, source.targets
+        progress = self._begin(rows)
+        with _closing(rows.pieces(source.height, targets.columns, rng)) as pieces:
+            for piece in pieces:
+                block = source.block(piece)
+                state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
+                if progress is not None:
+                    progress.advance(len(block))
+        return state
+
+    def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
+        """Results of all rows, in order."""
+        (rows,) = source.partitions
+        with _closing(rows.pieces(height)) as pieces:
+            return stack(iter(self._each(lambda p: row_function(rows.read(p)), pieces, rows)), rows.known_rows)
+
+    def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
+        """Answer of all rows."""
+        return answer(source)
+
+    def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
+        """Targets as they are."""
+        return (Targets(t, weight, offset),)
+
+    def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Class codes of labels in memory, encoded once."""
+        found = pair(y, sample_weight, source.n_rows, rules)
+        return Labelled((Targets(found.t, found.weight),), found.classes, found.n_unlabelled, found.is_soft)
+
+    def measured(self, source: Source) -> Source:
+        """Return the source itself: its partition counts its rows when asked."""
+        return source
+
+    def _begin(self, rows: Any) -> Progress | None:
+        return None if self.in_task else begin_pass(rows.known_rows)
+
+    def _each(self, work: Callable[[Any], Any], pieces: Iterable[Any], rows: Any) -> Iterable[Any]:
+        if self.in_task:
+            return map(work, pieces)
+        progress = self._begin(rows)
+        return map_in_order(work, pieces) if progress is None else _followed(work, pieces, progress)
+
+
+def _followed(work: Callable[[Any], Any], pieces: Iterable[Any], progress: Progress) -> Iterator[Any]:
+    """Results in order; each advances the progress."""
+
+    def measured(piece: Any) -> tuple[int, Any]:
+        return piece.stop - piece.start, work(piece)
+
+    for rows, result in map_in_order(measured, pieces):
+        progress.advance(rows)
+        yield result
+
+
+@contextmanager
+def _closing(pieces: Iterable[Item]) -> Iterator[Iterable[Item]]:
+    """Stop reading files when a pass ends early; a list of spans needs no closing."""
+    try:
+        yield pieces
+    finally:
+        if isinstance(pieces, Generator):
+            pieces.close()
+
+
+class _End:
+    """Marks the end of an iterator."""
+
+
+def read_ahead(items: Iterable[Item], depth: int = READ_AHEAD) -> Generator[Item]:
+    """The same items in the same order, up to ``depth`` of them fetched in advance on a thread of its own.
+
+    An exception of the iterable is raised here, in its place. Closing the generator early waits for the item that is
+    being fetched, and for no other.
+    """
+    iterator = iter(items)
+    with ThreadPoolExecutor(1, "separatrix-scan") as pool:
+        pending: deque[Future[Item | _End]] = deque()
+        try:
+            pending.extend(pool.submit(next, iterator, _End()) for _ in range(depth))
+            while not isinstance(item := pending.popleft().result(), _End):
+                pending.append(pool.submit(next, iterator, _End()))
+                yield item
+        finally:
+            for future in pending:
+                future.cancel()
+            if isinstance(iterator, Generator):
+                _close(iterator, pool)
+
+
+def _close(iterator: Generator[object], pool: ThreadPoolExecutor) -> None:
+    """Close on the thread that ran it, because it may hold a cursor; on this one when the interpreter shuts down."""
+    try:
+        closed = pool.submit(iterator.close)
+    except RuntimeError:  # the pool accepts no more work
+        iterator.close()
+    else:
+        closed.result()
