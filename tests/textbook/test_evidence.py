@@ -99,9 +99,7 @@ def radial():
 
 def held_out_log_likelihood(X, t, X_test, t_test, width, scale):
     basis = fit_basis(RBF(width=width), as_source(X))
-    objective = pose(
-        as_source(X, t).mapped(basis), Logit(), Gaussian(scale, intercept_scale=10.0), fit_intercept=True
-    )
+    objective = pose(as_source(X, t).mapped(basis), Logit(), Gaussian(scale, intercept_scale=10.0), fit_intercept=True)
     found = FitLaplace().fit(objective, None)
     a = found.activations(basis.evaluate(X_test), objective.design)
     kappa = 1 / np.sqrt(1 + np.pi * a.cov / 8)  # (4.154), (4.155)

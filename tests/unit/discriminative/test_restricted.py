@@ -1,6 +1,5 @@
 """A restricted fit is the fit of a smaller model."""
 
-
 from functools import partial
 
 import numpy as np
