@@ -20,7 +20,7 @@ import numpy as np
 
 from separatrix._array import Array, Float, device_aware, to_host
 from separatrix.likelihoods import Covariances, Likelihood, Logit
-from separatrix.rows import CHUNK, Block, DeviceRows
+from separatrix.rows import CHUNK_ROWS, Block, DeviceRows
 from separatrix.stats.design import Design
 from separatrix.stats.device import DERIVATIVES, gram_with_bias, has_kernels
 
@@ -238,7 +238,7 @@ def _logit_kernel(block: Block, theta: Float, design: Design, *, hessian: str) -
     sums, curvature = logit_pass(
         rows.tensor, rows.like(theta[0, :M]), start, bias, targets, with_curvature=with_hessian
     )
-    product = split_gram(rows.tensor, origin, curvature, CHUNK, rough=hessian == "rough") if with_hessian else None
+    product = split_gram(rows.tensor, origin, curvature, CHUNK_ROWS, rough=hessian == "rough") if with_hessian else None
     found = to_host(sums)
     (value, slope, total), slopes, curvatures = found[:3], found[3 : 3 + M], found[3 + M :]
     grad = -np.append(slopes - slope * rest, slope)[None, : design.width]
