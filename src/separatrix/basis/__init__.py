@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""x -> φ(x): functions of a row, evaluated block by block.
+"""Basis functions φ(x) of a row, evaluated block by block.
 
 ``a + b`` of two bases has the functions of both: ``Linear() + RBF(centres="kmeans", n_centres=20)``.
+
+base          what a basis is; unions, and scikit-learn transformers as bases
+polynomial    the columns themselves, and products of columns
+columns       functions of one column each: sigmoids and splines
+radial        Gaussians around centres, and random Fourier features
+survey        extent and sample of the rows, in one pass
 """
 
-from separatrix.basis.base import AbstractBasis
-from separatrix.basis.fit import fit_basis
-from separatrix.basis.fourier import Cosines, RandomFourier
+from separatrix.basis.base import AbstractBasis, Joined, Union, fit_basis
+from separatrix.basis.columns import BSplines, Sigmoid, Sigmoids, Spline
 from separatrix.basis.polynomial import Identity, Linear, Monomials, Polynomial
-from separatrix.basis.rbf import RBF, Gaussians, MultiScaleRBF
-from separatrix.basis.sigmoid import Sigmoid, Sigmoids
-from separatrix.basis.spline import BSplines, Spline
+from separatrix.basis.radial import RBF, Cosines, Gaussians, MultiScaleRBF, RandomFourier
 from separatrix.basis.survey import Survey, survey
-from separatrix.basis.union import Joined, Union
 
 __all__ = [
     "RBF",

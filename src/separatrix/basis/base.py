@@ -1,55 +1,57 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A basis: M functions φ_1 .. φ_M of a row x. The constant φ_0 = 1 is never one of them.
 
-The constant belongs to the model (``fit_intercept``): a basis that contained it would give the model two
-intercepts, and no unique answer.
+The constant belongs to the model (``fit_intercept``): a basis that contained it would give the model two intercepts,
+and the weights would not be unique.
 
-Every basis is two things. A *shell* holds the arguments and speaks scikit-learn (this class). A *row map*
-holds the numbers found in the training rows and evaluates Φ; it is frozen, so threads may share it.
+Every basis consists of two objects. An `AbstractBasis` holds the arguments and is a scikit-learn transformer. A *row
+map* holds the numbers found in the training rows and evaluates Φ; it is frozen, so threads may share it.
+
+This file also has `Union`, several bases side by side, and `fit_basis`, which turns the ``basis=`` argument of a model
+into a row map: a basis of this package, or any scikit-learn transformer of arrays.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._array import Array, Rows
-from separatrix.basis.survey import whole
+from separatrix._array import Array, Rows, is_sparse, to_dense, working_dtype
 from separatrix.rows import RowMap, Source, as_source
 from separatrix.stats import require_finite
 
-if TYPE_CHECKING:
-    from separatrix.basis.union import Union
-
-__all__ = ["AbstractBasis"]
-
 
 class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
-    """What every basis shares. A new one writes `_functions` and nothing else.
+    """Base class of all bases. A new basis implements `_functions` and nothing else.
 
-    As a scikit-learn transformer it returns Φ whole (``fit``, ``transform``); inside an estimator
-    (``basis=``) it sees one block at a time (``fit_source``, ``evaluate``) and Φ is never whole.
-    Neither the targets nor the weights of the rows are looked at.
+    As a scikit-learn transformer it returns the whole Φ (``fit``, ``transform``). Inside an estimator (``basis=``) it
+    evaluates one block at a time (``fit_source``, ``evaluate``), and Φ is never in memory as a whole. The targets and
+    weights of the rows are not used.
     """
 
     functions_: RowMap
 
     @abstractmethod
     def _functions(self, source: Source) -> RowMap:
-        """The fitted functions, from the training rows."""
+        """Fit the functions to the training rows."""
 
     def fit_source(self, source: Source) -> Self:
-        """Fit on the rows of a source, in at most one pass."""
+        """Fit to the rows of a source, in at most one pass."""
         self.functions_ = self._functions(source)
         self.n_features_in_ = len(source.columns)
         return self
 
     def evaluate(self, X: Rows) -> Rows:
-        """Φ (n, M) of the rows X (n, D), unchecked; a row that is not finite has a φ that is not finite."""
+        """Φ (n, M) of the rows X (n, D), without checks; a row that is not finite gives a φ that is not finite."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return self.functions_.evaluate(X)
 
@@ -58,57 +60,226 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
         return self.functions_.names(columns)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit on the rows of a table; ``y`` is ignored."""
+        """Fit to the rows of a table; ``y`` is ignored."""
         source = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=True)
         require_finite(source)
         return self.fit_source(source)
 
     def transform(self, X: Any) -> Rows:
-        """Φ (N, M) of a table: float32 where X is, sparse where X and the functions are."""
+        """Φ (N, M) of a table: float32 if X is, sparse if X and the functions are."""
         check_is_fitted(self)
         source = as_source(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         require_finite(source)
-        return whole(source.mapped(self))
+        return source.mapped(self).map(lambda Phi: Phi)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """`names` of the columns seen in ``fit``."""
+        """Name of each function; ``input_features`` must be the columns seen in ``fit``."""
         check_is_fitted(self)
-        return np.asarray(self.names(self._columns(input_features)), dtype=object)
-
-    def _columns(self, given: Any) -> tuple[str, ...]:
-        """Column names, checked as scikit-learn checks them."""
         D, known = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        if given is None:
-            return tuple(f"x{d}" for d in range(D)) if known is None else tuple(known)
-        columns = tuple(given)
+        if input_features is None:
+            input_features = [f"x{d}" for d in range(D)] if known is None else known
+        columns = tuple(input_features)
         if known is not None and columns != tuple(known):
             raise ValueError(
                 f"input_features is not equal to feature_names_in_: got {columns}, fitted on {tuple(known)}."
             )
         if len(columns) != D:
             raise ValueError(f"input_features should have length equal to number of features ({D}), got {len(columns)}")
-        return columns
+        return np.asarray(self.names(columns), dtype=object)
 
     def __add__(self, other: AbstractBasis) -> Union:
-        """The functions of both."""
-        from separatrix.basis.union import Union
-
+        """The functions of both; (a + b) + c is one union of three."""
         if not isinstance(other, AbstractBasis):
             return NotImplemented
-        return Union([*_parts(self), *_parts(other)])
+        parts = (basis.bases if isinstance(basis, Union) else [basis] for basis in (self, other))
+        return Union([part for members in parts for part in members])
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse rows are welcome; single precision stays single."""
+        """Sparse rows are allowed; float32 stays float32."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def _parts(basis: AbstractBasis) -> list[Any]:
-    """The members of a union, so that (a + b) + c is one union of three."""
-    from separatrix.basis.union import Union
+@dataclass(frozen=True)
+class Joined:
+    """Functions of several row maps side by side: φ(x) = (φ^1(x), φ^2(x), ...)."""
 
-    return list(basis.bases) if isinstance(basis, Union) else [basis]
+    maps: tuple[RowMap, ...]
+
+    def evaluate(self, X: Rows) -> Rows:
+        """Φ of all parts; sparse if every part is."""
+        parts = [functions.evaluate(X) for functions in self.maps]
+        if all(map(is_sparse, parts)):
+            return sparse.csr_array(sparse.hstack(parts, format="csr"))
+        return np.concatenate([to_dense(part) for part in parts], axis=1)
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of the parts; if two parts share a name, each name starts with the number of its part."""
+        parts = [functions.names(columns) for functions in self.maps]
+        plain = tuple(name for part in parts for name in part)
+        if len(set(plain)) == len(plain):
+            return plain
+        return tuple(f"{m}__{name}" for m, part in enumerate(parts) for name in part)
+
+
+class Union(AbstractBasis):
+    """Several bases side by side; ``a + b`` of two bases is ``Union([a, b])``.
+
+    Parameters
+    ----------
+    bases
+        Bases of this package or scikit-learn transformers, at least one. Arguments of the first are
+        reached as ``0__width``, of the second as ``1__width``, and so on; the parts themselves are ``0``, ``1``
+        (in a grid search over an estimator: ``basis__0__width``, ``basis__0``).
+
+    Attributes
+    ----------
+    functions_ : the fitted parts, side by side
+
+    Examples
+    --------
+    >>> from separatrix.basis import Linear, Polynomial, Sigmoid
+    >>> basis = Linear() + Sigmoid(n_centres=2)
+    >>> basis.fit([[0.0], [3.0]]).get_feature_names_out().tolist()
+    ['x0', 'x0_sigmoid0', 'x0_sigmoid1']
+    """
+
+    def __init__(self, bases: Sequence[Any]) -> None:
+        self.bases = bases
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Arguments; those of part m are ``m__name``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        for m, basis in enumerate(self.bases if deep and isinstance(self.bases, list | tuple) else ()):
+            params[str(m)] = basis
+            if isinstance(basis, BaseEstimator):
+                params |= {f"{m}__{name}": value for name, value in basis.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the list, then whole parts (``m``), then arguments of the parts (``m__name``)."""
+        if "bases" in params:
+            self.bases = params.pop("bases")
+        parts = {name for name in params.keys() & self.get_params() if name.isdecimal()}
+        if parts:
+            bases = list(self.bases)  # the list may be the user's own, or shared with another union
+            for m in parts:
+                bases[int(m)] = params.pop(m)
+            self.bases = bases
+        super().set_params(**params)
+        return self
+
+    def _functions(self, source: Source) -> RowMap:
+        if not isinstance(self.bases, list | tuple) or len(self.bases) == 0:
+            raise TypeError(f"Union(bases={self.bases!r}): pass a list of at least one basis.")
+        maps = []
+        for m, basis in enumerate(self.bases):
+            functions = fit_basis(basis, source)
+            if functions is None:
+                raise TypeError(f"Union: basis number {m} is None. Use Linear() for the columns themselves.")
+            maps.append(functions)
+        return Joined(tuple(maps))
+
+
+@runtime_checkable
+class Transformer(Protocol):
+    """A transformer in the sense of scikit-learn."""
+
+    def fit(self, X: Any) -> Any:
+        """Fit to the rows."""
+
+    def transform(self, X: Any) -> Any:
+        """Functions of each row."""
+
+
+def fit_basis(basis: Any, source: Source) -> RowMap | None:
+    """Fit a copy of the basis and return its row map.
+
+    Parameters
+    ----------
+    basis
+        None (the columns themselves), a basis of this package, or any scikit-learn transformer of arrays. A
+        transformer is fitted to all rows at once, without column names, and transforms block by block.
+    source
+        The training rows. Their targets are not used.
+
+    Raises
+    ------
+    TypeError
+        If ``basis`` is something else, or a transformer that needs the targets.
+    """
+    if basis is None:
+        return None
+    if isinstance(basis, type):
+        raise TypeError(f"basis={basis.__name__} is a class; write basis={basis.__name__}().")
+    if isinstance(basis, AbstractBasis):
+        fitted: AbstractBasis = clone(basis)
+        return fitted.fit_source(source)
+    if not isinstance(basis, Transformer):
+        raise TypeError(
+            f"basis={basis!r} is neither a basis nor a transformer. Pass None, one of separatrix.basis "
+            "(for example RBF()), or a scikit-learn transformer with fit and transform."
+        )
+    if isinstance(basis, BaseEstimator) and get_tags(basis).target_tags.required:
+        raise TypeError(
+            f"basis={basis!r} needs the targets, and a basis depends on the rows alone. "
+            "Put it before the classifier in a sklearn.pipeline.Pipeline."
+        )
+    return _fit_transformer(clone(basis, safe=False), source.map(lambda X: X))
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """A fitted scikit-learn transformer that returns ``n_functions`` columns, as a row map."""
+
+    transformer: Any
+    n_functions: int
+
+    def evaluate(self, X: Rows) -> Rows:
+        """Φ of the rows; the transformer checks them."""
+        return transformed(self.transformer, X)
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Names given by the transformer, or ``phi0, phi1, ...`` if it has none.
+
+        A pipeline that passes data frames from step to step has named the columns ``x0, x1, ...`` itself and refuses
+        other names (ValueError); a pipeline with a step without names has none at all (AttributeError).
+        """
+        for given in (np.asarray(columns, dtype=object), None):
+            try:
+                return tuple(map(str, self.transformer.get_feature_names_out(given)))
+            except (AttributeError, ValueError):
+                continue
+        return tuple(f"phi{m}" for m in range(self.n_functions))
+
+
+def _fit_transformer(transformer: Any, X: Rows) -> Wrapped:
+    """Fit to an array without column names, which is what `transformed` passes later."""
+    try:
+        with sklearn.config_context(transform_output="default"):
+            transformer.fit(X)
+    except Exception as error:
+        error.add_note(
+            f"basis={transformer!r} received the rows as an array of numbers without column names. If it needs a data "
+            "frame (for example to select columns by name), put it before the classifier in a "
+            "sklearn.pipeline.Pipeline, or select columns by position."
+        )
+        raise
+    return Wrapped(transformer, n_functions=transformed(transformer, X[:1]).shape[1])
+
+
+def transformed(transformer: Any, X: Rows, *, assume_finite: bool = False) -> Rows:
+    """``transformer.transform(X)`` as a float32 or float64 array or CSR array.
+
+    scikit-learn may be configured to return data frames everywhere; inside a pass arrays are needed.
+    """
+    with sklearn.config_context(transform_output="default", assume_finite=assume_finite):
+        Phi = transformer.transform(X)
+    if is_sparse(Phi):
+        return sparse.csr_array(Phi).astype(working_dtype(Phi.dtype), copy=False)
+    Phi = np.asarray(Phi)
+    return Phi.astype(working_dtype(Phi.dtype), copy=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""φ(x) = x, and all products of up to ``degree`` columns. No pass: only the number of columns matters."""
+"""φ(x) = x, and all products of up to ``degree`` columns. No pass is needed: only the number of columns matters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ import numpy as np
 
 from separatrix._arguments import check_count
 from separatrix._array import Rows
-from separatrix.basis.base import AbstractBasis
-from separatrix.basis.wrapped import transformed
+from separatrix.basis.base import AbstractBasis, transformed
 from separatrix.rows import RowMap, Source
-
-__all__ = ["Linear", "Polynomial"]
 
 
 @dataclass(frozen=True)
@@ -22,19 +19,19 @@ class Identity:
     """Φ = X."""
 
     def evaluate(self, X: Rows) -> Rows:
-        """The rows themselves, dense or sparse."""
+        """Φ = X, dense or sparse."""
         return X
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """The columns themselves."""
+        """Names of the columns."""
         return columns
 
 
 class Linear(AbstractBasis):
-    """The columns as they are: φ_d(x) = x_d.
+    """The columns themselves: φ_d(x) = x_d.
 
-    On its own it changes nothing; in a union it keeps the linear part beside other functions. The
-    constant φ_0 = 1 is the model's ``fit_intercept``.
+    On its own it changes nothing; in a union it adds the linear part to other functions. The constant φ_0 = 1 is the
+    model's ``fit_intercept``.
 
     Examples
     --------
@@ -54,7 +51,7 @@ class Monomials:
     transformer: Any
 
     def evaluate(self, X: Rows) -> Rows:
-        """Sparse where X is: a product is zero where any factor is."""
+        """Φ (n, M); sparse if X is, because a product with a zero is zero."""
         return transformed(self.transformer, X, assume_finite=True)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ device       the same sums for rows on a GPU; `_triton` has their CUDA kernels
 _kernels     compiled loops for large blocks in host memory
 """
 
-from separatrix.stats.checks import Extent, Tally, confusion, extent, nonfinite, require_finite, require_squares
+from separatrix.stats.checks import Extent, Tally, confusion, extent, require_finite, require_squares
 from separatrix.stats.design import Design, dots
 from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights
 from separatrix.stats.moments import ClassMoments, class_moments, collect_moments, column_moments
@@ -59,7 +59,6 @@ __all__ = [
     "largest_share",
     "least_lead",
     "log_det_slope",
-    "nonfinite",
     "representative_sample",
     "require_finite",
     "require_squares",

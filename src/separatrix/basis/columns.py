@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions of one column each, centred at marks along the column.
+
+`Sigmoid` has logistic steps φ_m(x) = σ((x_d - c_m) / s_d), PRML (3.5), (3.6). `Spline` has B-splines: piecewise
+polynomials that join smoothly at the knots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from separatrix._arguments import check_count, check_option, check_positive
+from separatrix._array import Array, Codes, Float, Rows, to_dense
+from separatrix.basis.base import AbstractBasis, transformed
+from separatrix.basis.survey import MARKS, marks
+from separatrix.exceptions import DataError
+from separatrix.rows import RowMap, Source
+
+EXTRAPOLATION = ("constant", "linear", "continue", "periodic")
+
+
+@dataclass(frozen=True)
+class Sigmoids:
+    """Function m depends on column ``column[m]``, is 1/2 at ``centre[m]`` and has scale ``width[m]``."""
+
+    column: Codes
+    centre: Float
+    width: Float
+
+    def evaluate(self, X: Rows) -> Array:
+        """Φ (n, M)."""
+        X = to_dense(X)
+        X = X + (X - X)  # infinity becomes NaN; σ would return 0 or 1 and hide it
+        A = X[:, self.column]
+        np.subtract(A, self.centre, out=A)  # in float64, then rounded if X is float32
+        A /= self.width.astype(X.dtype, copy=False)
+        return np.asarray(expit(A, out=A))
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """``x0_sigmoid0, x0_sigmoid1, ...``: the column, and the number of its function."""
+        first = np.searchsorted(self.column, self.column)
+        return tuple(f"{columns[d]}_sigmoid{m - first[m]}" for m, d in enumerate(self.column))
+
+
+class Sigmoid(AbstractBasis):
+    """Smooth steps along each column: φ_m(x) = σ((x_d - c_m) / s_d), with σ(a) = 1 / (1 + exp(-a)).
+
+    Each step separates low values of one column from high ones; a sum of steps can approximate any smooth function of
+    that column. The constant φ_0 = 1 is the model's ``fit_intercept``.
+
+    Parameters
+    ----------
+    centres
+        Centres of the steps: ``"grid"`` (evenly spaced in the range of the column) or ``"quantile"`` (with equally
+        many rows between them, from a sample of 10 000 rows).
+    n_centres
+        Steps per column; with ``"quantile"``, fewer for a column of few distinct values.
+    width
+        s_d for every column. None: the spacing of a grid, the range of the column over n_centres + 1.
+
+    Attributes
+    ----------
+    centres_ : list of D ndarrays
+
+    Examples
+    --------
+    >>> from separatrix.basis import Sigmoid
+    >>> Sigmoid(n_centres=1).fit_transform([[-2.0], [0.0], [2.0]]).round(4).ravel().tolist()
+    [0.2689, 0.5, 0.7311]
+    """
+
+    def __init__(self, centres: str = "grid", n_centres: int = 5, width: float | None = None) -> None:
+        self.centres = centres
+        self.n_centres = n_centres
+        self.width = width
+
+    functions_: Sigmoids
+
+    @property
+    def centres_(self) -> list[Float]:
+        """The centres along each column."""
+        return [self.functions_.centre[self.functions_.column == d] for d in range(self.n_features_in_)]
+
+    def _functions(self, source: Source) -> RowMap:
+        n = check_count("Sigmoid", "n_centres", self.n_centres)
+        kind = check_option("Sigmoid", "centres", self.centres, MARKS)
+        width = None if self.width is None else check_positive("Sigmoid", "width", self.width)
+        ends = marks(kind, source, n + 2)  # the ends of the range get no step
+        centres = [np.unique(along) for along in ends[1:-1].T]
+        column = np.repeat(np.arange(len(centres)), [len(c) for c in centres])
+        spacing = (ends[-1] - ends[0]) / (n + 1)
+        return Sigmoids(
+            column, np.concatenate(centres), spacing[column] if width is None else np.full(len(column), width)
+        )
+
+
+@dataclass(frozen=True)
+class BSplines:
+    """All B-splines of each column except the last, by a fitted ``sklearn.preprocessing.SplineTransformer``."""
+
+    transformer: Any
+    knots: Float
+
+    def evaluate(self, X: Rows) -> Array:
+        """Φ (n, M); the transformer itself would hide NaN and infinity."""
+        X = to_dense(X)
+        Phi = np.asarray(transformed(self.transformer, X, assume_finite=True))
+        finite = np.isfinite(X).all(axis=1)
+        if not finite.all():
+            Phi[~finite] = np.nan
+        return Phi
+
+    def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """``x0_sp_0, x0_sp_1, ...``: the column, and the number of its function."""
+        return tuple(self.transformer.get_feature_names_out(np.asarray(columns, dtype=object)))
+
+
+class Spline(AbstractBasis):
+    """A smooth curve along each column: the B-splines B_m(x_d) of ``degree`` over ``n_knots`` knots.
+
+    Σ_m B_m(x_d) = 1 for every column d would duplicate the model's intercept, so the last B-spline of each column is
+    left out. The constant φ_0 = 1 is the model's ``fit_intercept``. M = D (n_knots + degree - 2),
+    and D (n_knots - 2) for periodic splines.
+
+    Parameters
+    ----------
+    n_knots
+        Knots per column, the two ends of its range included; at least 2.
+    degree
+        Degree of the pieces; 3 joins them with two continuous derivatives.
+    knots
+        ``"grid"`` (evenly spaced) or ``"quantile"`` (with equally many rows between them, from a sample
+        of 10 000 rows).
+    extrapolation
+        Outside the range of the training rows: ``"constant"``, ``"linear"``, ``"continue"`` (the last polynomial)
+        or ``"periodic"`` (the range is one period).
+
+    Attributes
+    ----------
+    knots_ : ndarray (n_knots, D)
+
+    Examples
+    --------
+    >>> from separatrix.basis import Spline
+    >>> Spline(n_knots=3, degree=1).fit_transform([[0.0], [0.25], [1.0]])
+    array([[1. , 0. ],
+           [0.5, 0.5],
+           [0. , 0. ]])
+    """
+
+    def __init__(self, n_knots: int = 5, degree: int = 3, knots: str = "grid", extrapolation: str = "constant") -> None:
+        self.n_knots = n_knots
+        self.degree = degree
+        self.knots = knots
+        self.extrapolation = extrapolation
+
+    functions_: BSplines
+
+    @property
+    def knots_(self) -> Float:
+        """Knots along each column."""
+        return self.functions_.knots
+
+    def _functions(self, source: Source) -> RowMap:
+        from sklearn.preprocessing import SplineTransformer
+
+        n = check_count("Spline", "n_knots", self.n_knots, least=2)
+        degree = check_count("Spline", "degree", self.degree)
+        kind = check_option("Spline", "knots", self.knots, MARKS)
+        check_option("Spline", "extrapolation", self.extrapolation, EXTRAPOLATION)
+        if self.extrapolation == "periodic" and n <= max(degree, 2):
+            raise ValueError(
+                f"Spline(n_knots={n}, degree={degree}, extrapolation='periodic'): a period needs more knots "
+                f"than the degree, and at least 3. Use n_knots={max(degree, 2) + 1} or more."
+            )
+        knots = marks(kind, source, n)
+        tied = np.flatnonzero((np.diff(knots, axis=0) <= 0).any(axis=0))
+        if len(tied):
+            raise DataError(
+                f"Column {source.columns[tied[0]]!r} has too few distinct values for {n} knots at its quantiles. Use "
+                "Spline(knots='grid'), or a smaller n_knots."
+            )
+        splines = SplineTransformer(degree=degree, knots=knots, extrapolation=self.extrapolation, include_bias=False)
+        return BSplines(splines.fit(knots), knots)  # with given knots, only the number of columns matters

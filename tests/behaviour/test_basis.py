@@ -1,0 +1,353 @@
+"""Laws of every basis: fitting, names, unions, scikit-learn transformers as bases."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse, stats
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    SplineTransformer,
+    StandardScaler,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix import LeastSquaresClassifier
+from separatrix.basis import RBF, AbstractBasis, Linear, Polynomial, Sigmoid, Union, fit_basis, survey
+from separatrix.exceptions import DataError
+from separatrix.rows import as_source
+
+X = np.random.default_rng(0).normal(size=(90, 2))
+SOURCE = replace(as_source(X, np.zeros(90, int)), height=20)
+
+
+@dataclass(frozen=True)
+class Squares:
+    def evaluate(self, X):
+        return X**2
+
+    def names(self, columns):
+        return tuple(f"{c}²" for c in columns)
+
+
+class Square(AbstractBasis):
+    def _functions(self, source):
+        return Squares()
+
+
+def test_a_new_basis_is_one_method_and_one_record():
+    basis = Square().fit(X)
+    np.testing.assert_array_equal(basis.transform(X), X**2)
+    assert (Linear() + Square()).fit(X).get_feature_names_out().tolist() == ["x0", "x1", "x0²", "x1²"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_sparse_table_keeps_its_order_storage_and_precision(dtype):
+    rows = sparse.random_array((90_000, 5), density=0.1, rng=np.random.default_rng(2), format="csr", dtype=dtype)
+    Phi = Square().fit(rows).transform(rows)
+    assert isinstance(Phi, sparse.csr_array)
+    assert Phi.dtype == dtype
+    assert abs(Phi - rows**2).max() == 0
+
+
+def test_before_fit_there_is_nothing_to_evaluate():
+    with pytest.raises(NotFittedError):
+        RBF().transform(X)
+    with pytest.raises(NotFittedError):
+        RBF().get_feature_names_out()
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_rows_of_another_width_are_refused(columns):
+    with pytest.raises(ValueError, match=f"X has {columns} features, but RBF is expecting 2 features"):
+        RBF().fit(X).transform(np.zeros((2, columns)))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames_go_in_and_come_out(library):
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({"age": X[:, 0], "dose": X[:, 1]})
+    basis = Polynomial().fit(frame)
+    np.testing.assert_array_equal(basis.transform(frame), Polynomial().fit_transform(X))
+    out = basis.set_output(transform=library).transform(frame)
+    assert list(out.columns) == ["age", "dose", "age^2", "age dose", "dose^2"]
+
+
+def test_columns_in_another_order_are_refused():
+    pd = pytest.importorskip("pandas")
+    basis = Polynomial().fit(pd.DataFrame({"age": X[:, 0], "dose": X[:, 1]}))
+    with pytest.raises(ValueError, match="feature names should match"):
+        basis.transform(pd.DataFrame({"dose": X[:, 1], "age": X[:, 0]}))
+
+
+def test_requested_names_must_be_the_columns_of_the_fit():
+    pd = pytest.importorskip("pandas")
+    basis = Linear().fit(pd.DataFrame({"age": X[:, 0], "dose": X[:, 1]}))
+    assert basis.get_feature_names_out(["age", "dose"]).tolist() == ["age", "dose"]
+    with pytest.raises(ValueError, match=r"input_features is not equal to feature_names_in_: got \('age', 'x'\)"):
+        basis.get_feature_names_out(["age", "x"])
+    with pytest.raises(ValueError, match=r"length equal to number of features \(2\), got 1"):
+        Linear().fit(X).get_feature_names_out(["age"])
+
+
+@pytest.mark.parametrize("when", ["fit", "transform"])
+@pytest.mark.parametrize("basis", [Linear(), Polynomial(), RBF(), Sigmoid()], ids=lambda b: type(b).__name__)
+def test_a_value_that_is_not_finite_names_its_column(basis, when):
+    pd = pytest.importorskip("pandas")
+    good = pd.DataFrame({"age": X[:, 0], "dose": X[:, 1]})
+    bad = good.copy()
+    bad.loc[[3, 7], "dose"] = [np.nan, np.inf]
+    with pytest.raises(DataError, match=r"NaN or infinity in column 'dose' \(2 of 90 rows\)"):
+        basis.fit(good if when == "transform" else bad).transform(bad)
+
+
+class Spy(TransformerMixin, BaseEstimator):
+    """Records the arguments of fit."""
+
+    seen = ()
+
+    def fit(self, *arguments):
+        type(self).seen = arguments
+        return self
+
+    def transform(self, rows):
+        return rows
+
+
+def test_a_basis_is_copied_before_it_is_fitted():
+    basis = RBF("random", 5, rng=np.random.default_rng(1))
+    first, second = fit_basis(basis, SOURCE), fit_basis(basis, SOURCE)
+    np.testing.assert_array_equal(first.evaluate(X), second.evaluate(X))
+    with pytest.raises(Exception, match="not fitted"):
+        check_is_fitted(basis)
+
+
+@pytest.mark.parametrize(
+    "transformer",
+    [
+        StandardScaler(),
+        PolynomialFeatures(2, include_bias=False),
+        SplineTransformer(),
+        make_pipeline(StandardScaler(), PolynomialFeatures(3)),
+        FunctionTransformer(np.abs),
+        make_pipeline(FunctionTransformer(np.abs), StandardScaler()),
+    ],
+    ids=lambda t: type(t).__name__,
+)
+def test_any_transformer_of_scikit_learn_is_a_basis(transformer):
+    functions = fit_basis(transformer, SOURCE)
+    expected = transformer.fit(X).transform(X)
+    seen = SOURCE.mapped(functions)
+    np.testing.assert_allclose(seen.map(lambda Phi: Phi), expected, rtol=1e-13)
+    assert len(set(seen.columns)) == len(seen.columns) == expected.shape[1]
+
+
+def test_a_transformer_is_fitted_once_on_all_rows_and_never_on_targets():
+    fit_basis(Spy(), SOURCE)
+    (rows,) = Spy.seen
+    np.testing.assert_array_equal(rows, X)
+
+
+def test_sparse_rows_reach_a_transformer_sparse():
+    rows = sparse.csr_array(np.where(X > 1, X, 0))
+    fit_basis(Spy(), replace(as_source(rows), height=20))
+    assert sparse.issparse(Spy.seen[0])
+    Phi = fit_basis(MaxAbsScaler(), as_source(rows)).evaluate(rows)
+    assert isinstance(Phi, sparse.csr_array)
+
+
+@pytest.mark.parametrize("basis", ["rbf", 3, LogisticRegression(), np.sin])
+def test_other_objects_are_refused(basis):
+    with pytest.raises(TypeError, match=r"is neither a basis nor a transformer. Pass None"):
+        fit_basis(basis, SOURCE)
+
+
+@pytest.mark.parametrize("kind", [Polynomial, StandardScaler])
+def test_a_class_instead_of_an_object_is_refused(kind):
+    with pytest.raises(TypeError, match=rf"basis={kind.__name__} is a class; write basis={kind.__name__}\(\)"):
+        fit_basis(kind, SOURCE)
+
+
+def test_a_transformer_that_needs_targets_belongs_in_a_pipeline():
+    with pytest.raises(TypeError, match=r"needs the targets.*Pipeline"):
+        fit_basis(LinearDiscriminantAnalysis(), SOURCE)
+
+
+def pipeline():
+    return make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False))
+
+
+def test_a_pipeline_that_passes_data_frames_between_its_steps_is_a_basis():
+    pytest.importorskip("pandas")
+    functions = fit_basis(pipeline().set_output(transform="pandas"), SOURCE)
+    np.testing.assert_allclose(functions.evaluate(X), pipeline().fit_transform(X), rtol=1e-13)
+    assert functions.names(("a", "b")) == ("x0", "x1", "x0^2", "x0 x1", "x1^2")
+
+
+def test_data_frames_as_global_output_change_nothing():
+    pytest.importorskip("pandas")
+    with sklearn.config_context(transform_output="pandas"):
+        functions = fit_basis(pipeline(), SOURCE)
+        Phi = functions.evaluate(X)
+    np.testing.assert_allclose(Phi, pipeline().fit_transform(X), rtol=1e-13)
+    assert functions.names(("a", "b")) == ("a", "b", "a^2", "a b", "b^2")
+
+
+def test_a_transformer_selects_columns_by_position_not_by_name():
+    pd = pytest.importorskip("pandas")
+    frame, t = pd.DataFrame(X, columns=["a", "b"]), X[:, 1] > 0
+    by_name, by_position = (ColumnTransformer([("scaled", StandardScaler(), [which])]) for which in ("b", 1))
+    expected = make_pipeline(by_name, LeastSquaresClassifier()).fit(frame, t).decision_function(frame)
+    model = LeastSquaresClassifier(basis=by_position).fit(frame, t)
+    np.testing.assert_allclose(model.decision_function(frame), expected, rtol=1e-12)
+    assert model.basis_.names(("a", "b")) == ("scaled__b",)
+    with pytest.raises(ValueError, match="strings") as caught:
+        LeastSquaresClassifier(basis=by_name).fit(frame, t)
+    assert "without column names" in caught.value.__notes__[0]
+    assert "sklearn.pipeline.Pipeline" in caught.value.__notes__[0]
+
+
+def test_a_transformer_without_names_gets_numbers():
+    assert fit_basis(None, SOURCE) is None
+    assert fit_basis(FunctionTransformer(np.abs), SOURCE).names(("a", "b")) == ("phi0", "phi1")
+
+
+def test_integers_and_sparse_results_become_float64():
+    codes = np.array([[0.0], [1.0], [1.0]])
+    Phi = fit_basis(OneHotEncoder(dtype=np.int8), as_source(codes)).evaluate(codes)
+    assert isinstance(Phi, sparse.csr_array)
+    assert Phi.dtype == np.float64
+    assert fit_basis(StandardScaler(), SOURCE).evaluate(X.astype(np.float32)).dtype == np.float32
+
+
+def test_a_union_is_its_parts_side_by_side():
+    parts = [Polynomial(), RBF("grid", 3), Sigmoid()]
+    expected = np.hstack([clone(part).fit_transform(X) for part in parts])
+    np.testing.assert_array_equal(Union(parts).fit_transform(X), expected)
+    theirs = FeatureUnion([(str(m), part) for m, part in enumerate(parts)])
+    np.testing.assert_array_equal(theirs.fit_transform(X), expected)
+
+
+def test_plus_is_union_and_is_flat():
+    a, b, c = Linear(), RBF(), Sigmoid()
+    assert (a + b).bases == [a, b]
+    assert ((a + b) + c).bases == (a + (b + c)).bases == [a, b, c]
+
+
+@pytest.mark.parametrize("other", [1, None, StandardScaler()])
+def test_only_bases_add(other):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Linear() + other
+
+
+def test_transformers_of_scikit_learn_may_be_parts():
+    Phi = Union([StandardScaler(), Linear()]).fit_transform(X)
+    np.testing.assert_allclose(Phi, np.hstack([StandardScaler().fit_transform(X), X]))
+
+
+def test_names_are_numbered_only_if_two_parts_share_one():
+    plain = (Linear() + RBF([[0.0, 0.0]])).fit(X).get_feature_names_out()
+    assert plain.tolist() == ["x0", "x1", "rbf0"]
+    clash = (RBF([[0.0, 0.0]]) + RBF([[0.0, 0.0]], width=2.0)).fit(X).get_feature_names_out()
+    assert clash.tolist() == ["0__rbf0", "1__rbf0"]
+
+
+def test_a_union_of_sparse_parts_is_sparse_and_one_dense_part_makes_it_dense():
+    rows = sparse.csr_array(np.where(X > 1, X, 0.0))
+    assert isinstance((Linear() + Polynomial()).fit_transform(rows), sparse.csr_array)
+    assert isinstance((Linear() + Sigmoid()).fit_transform(rows), np.ndarray)
+
+
+def test_arguments_of_a_part_are_reached_by_its_number():
+    basis = clone(Linear() + RBF(width=1.0))
+    assert basis.get_params()["1__width"] == 1.0
+    basis.set_params(**{"1__width": 3.0})
+    assert basis.fit(X).functions_.maps[1].width_ == 3.0
+
+
+def test_a_whole_part_is_replaced_by_its_number_and_the_users_list_stays_as_it_was():
+    parts = [Linear(), RBF(width=1.0)]
+    basis = clone(Union(parts)).set_params(**{"0": Polynomial(3)})
+    assert basis.get_params()["0__degree"] == 3
+    assert clone(basis).fit_transform(X).shape == (90, 9 + 90)
+    Union(parts).set_params(**{"0": Sigmoid()})
+    assert isinstance(parts[0], Linear)
+
+
+def test_the_list_is_set_before_its_parts_and_a_part_before_its_arguments():
+    basis = Linear() + Linear()
+    basis.set_params(**{"1__width": 2.0, "1": RBF(), "bases": [Sigmoid(), Linear()]})
+    assert isinstance(basis.bases[0], Sigmoid)
+    assert basis.bases[1].width == 2.0
+
+
+def test_a_grid_search_over_a_part_tries_each_of_them():
+    t = (X**2).sum(axis=1) < 1.5  # a disc: no line separates it
+    model = LeastSquaresClassifier(Linear() + Sigmoid(n_centres=1), alpha=1e-3)
+    search = GridSearchCV(model, {"basis__0": [Linear(), Polynomial(2)]}, cv=2).fit(X, t)
+    assert isinstance(search.best_estimator_.basis.bases[0], Polynomial)
+    assert search.cv_results_["mean_test_score"][0] < search.cv_results_["mean_test_score"][1]
+
+
+@pytest.mark.parametrize("name", ["2", "-1", "00", "part"])
+def test_a_part_that_is_not_there_cannot_be_set(name):
+    with pytest.raises(ValueError, match=f"Invalid parameter '{name}'"):
+        (Linear() + RBF()).set_params(**{name: Sigmoid()})
+
+
+@pytest.mark.parametrize("bases", [[], 4, "RBF", RBF()])
+def test_a_union_needs_a_list_of_bases(bases):
+    with pytest.raises(TypeError, match="list of at least one basis"):
+        Union(bases).fit(X)
+
+
+@pytest.mark.parametrize(("bases", "message"), [([None], "number 0 is None"), ([RBF], "RBF is a class")])
+def test_a_part_that_is_no_basis_is_named(bases, message):
+    with pytest.raises(TypeError, match=message):
+        Union(bases).fit(X)
+
+
+@pytest.mark.parametrize("rows_per_block", [1, 7, 59, 60, 1000])
+def test_the_sample_does_not_depend_on_how_rows_are_blocked(rows_per_block):
+    expected = survey(as_source(X), 10, np.random.default_rng(5)).sample
+    source = replace(as_source(X), height=rows_per_block)
+    np.testing.assert_array_equal(survey(source, 10, np.random.default_rng(5)).sample, expected)
+
+
+def test_a_sample_is_uniform_over_the_rows_and_without_replacement():
+    numbers = np.arange(20.0)[:, None]
+    rng = np.random.default_rng(1)
+    draws = [survey(replace(as_source(numbers), height=3), 5, rng).sample.ravel() for _ in range(200)]
+    assert all(len(np.unique(draw)) == 5 for draw in draws)
+    counts = np.bincount(np.concatenate(draws).astype(int), minlength=20)
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_a_sample_larger_than_the_table_is_the_table():
+    np.testing.assert_array_equal(survey(as_source(X), 100, np.random.default_rng(0)).sample, X)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+def test_extent_and_sample_of_sparse_rows_are_those_of_dense_rows(make):
+    rows = np.where(X > 0.5, X, 0.0)
+    found = survey(replace(as_source(make(rows)), height=7), 90)
+    np.testing.assert_array_equal(found.extent.low, rows.min(axis=0))
+    np.testing.assert_array_equal(found.extent.high, rows.max(axis=0))
+    np.testing.assert_array_equal(found.sample, rows)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_the_largest_finite_numbers_are_not_infinite(make):
+    rows = make(np.array([[1.7e308], [1.6e308]]))
+    assert survey(as_source(rows)).extent.high == 1.7e308
