@@ -55,7 +55,7 @@ def compare(
 ) -> Comparison:
     """Fit models to the same rows, score them on the same held-out rows, and compare their evidences.
 
-    Scores are those of `separatrix.metrics`, each with its standard error; differences in log-likelihood are paired row
+    Scores come from `separatrix.metrics`, each with its standard error; differences in log-likelihood are paired row
     by row. Models that report the evidence p(D | M_i) of their training labels have posterior probabilities among each
     other, p(M_i | D) ∝ p(M_i) p(D | M_i)  (PRML 3.66).
 

@@ -4,7 +4,7 @@
     p(M_i | D) = p(M_i) p(D | M_i) / Σ_j p(M_j) p(D | M_j)                                                  (3.66)
 
 D must be the same for all models: the labels of the training rows, given their inputs. The evidence of a generative
-model is that of p(x, t), a density in the units of the columns, and is not compared with evidences of p(t | x).
+model belongs to p(x, t), a density in the units of the columns, and is not compared with evidences of p(t | x).
 """
 
 from __future__ import annotations
@@ -69,7 +69,14 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
             raise TypeError(
                 f"{model!r} is not a classifier: it needs fit and predict (and predict_proba for most scores)."
             )
-    names = _default_names(models) if names is None else _checked_names(names, len(models))
+    if names is None:
+        names = _default_names(models)
+    names = [names] if isinstance(names, str) else list(names)
+    if len(names) != len(models) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"names={names!r}: pass one string for each of the {len(models)} models.")
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"names={names!r}: {twice[0]!r} is used for two models. Give each model its own name.")
     return {name: clone(model, safe=False) for name, model in zip(names, models, strict=True)}
 
 
@@ -79,16 +86,6 @@ def _default_names(models: list[Any]) -> list[str]:
     homes = {kind: {f for f, k in zip(full, kinds, strict=True) if k == kind} for kind in kinds}
     names = [f if len(homes[kind]) > 1 else kind for f, kind in zip(full, kinds, strict=True)]
     return [name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}" for i, name in enumerate(names)]
-
-
-def _checked_names(names: Any, n_models: int) -> list[str]:
-    found = [names] if isinstance(names, str) else list(names)
-    if len(found) != n_models or not all(isinstance(name, str) for name in found):
-        raise ValueError(f"names={names!r}: pass one string for each of the {n_models} models.")
-    twice = [name for i, name in enumerate(found) if name in found[:i]]
-    if twice:
-        raise ValueError(f"names={names!r}: {twice[0]!r} is used for two models. Give each model its own name.")
-    return found
 
 
 # -- evidence ----------------------------------------------------------------------------------------------------------
@@ -154,7 +151,7 @@ def model_probabilities(
 
 
 def _reporting_model(model: Any) -> Any:
-    """The model whose evidence counts; None if there is none."""
+    """The model whose evidence counts, or None."""
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import Pipeline
 

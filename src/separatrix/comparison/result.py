@@ -37,7 +37,7 @@ class Scores:
     Attributes
     ----------
     log_likelihood, accuracy, brier, ece, auc : Estimate
-        Value and standard error; see `separatrix.metrics`. Accuracy is that of ``predict``.
+        Value and standard error; see `separatrix.metrics`. Accuracy scores ``predict``.
     ece_if_calibrated : float
         Expected calibration error of correct probabilities on these rows.
     rows : ndarray of shape (N,), or None
@@ -269,8 +269,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if 2 <= len(compared) < len(ran):
         yield (
             f"P(model) compares {enumerated(compared)} only: they report the evidence p(t | x) of the training labels. "
-            "The evidence of a generative model is that of p(x, t), and cannot be compared with it; other models "
-            "report none."
+            "The evidence of a generative model belongs to p(x, t) and cannot be compared with it; other models report "
+            "none."
         )
 
 

@@ -59,7 +59,7 @@ def candidates(
     ['prior only', 'naive Bayes', 'linear discriminant', 'logistic (Bayesian)']
     """
     outputs = n_classes if n_classes > 2 else 1
-    bent = n_curved_functions(n_rows, n_columns, n_numbers)
+    bent = n_columns + n_numbers * default_n_knots(n_rows)  # functions if numbers and dates act by curves, at most
     offered: dict[str, Any] = {PRIOR: PriorOnly(), BAYES: NaiveBayes(temper=True)}
     if n_columns <= MAX_LINEAR_COLUMNS:
         offered[LINEAR] = LinearDiscriminantAnalysis(shrinkage="evidence")
@@ -71,11 +71,6 @@ def candidates(
     if n_numbers and n_rows >= max(MIN_CURVED_ROWS, bent) and is_affordable:
         models[CURVED] = TableClassifier(_logistic(n_rows, bent * outputs), types, curved=True)
     return models
-
-
-def n_curved_functions(n_rows: int, n_columns: int, n_numbers: int) -> int:
-    """Largest number of functions if numbers and dates act by curves."""
-    return n_columns + n_numbers * default_n_knots(n_rows)
 
 
 def max_fit_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:

@@ -48,12 +48,6 @@ def _offers(method: str) -> Callable[[Any], bool]:
     return check
 
 
-def _has_weights(self: Any) -> bool:
-    """Whether the fitted model has weights; before the fit, `contrasts` raises its own error."""
-    fitted = vars(self).get("estimator_")
-    return fitted is None or has_contrasts(fitted)
-
-
 class TableClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of tables with columns of any type: an encoder, then a model of the encoded features.
 
@@ -216,7 +210,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         is_bayesian = isinstance(self._fitted(), BayesianLogisticRegression)
         return summarise(self, level) if is_bayesian else self.estimator_.summary(level)
 
-    @available_if(_has_weights)  # type: ignore[untyped-decorator]
+    @available_if(lambda self: "estimator_" not in vars(self) or has_contrasts(self.estimator_))  # type: ignore[untyped-decorator]
     def contrasts(self) -> Contrasts:
         """Weights that the data identify: levels relative to their average over the rows, and classes likewise.
 

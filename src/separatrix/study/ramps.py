@@ -93,7 +93,7 @@ class Ramps(AbstractBasis):
     Parameters
     ----------
     columns : sequence of int
-        Positions of the columns to bend. A column with at most two distinct values stays as it is.
+        Positions of the columns to bend. A column with at most two distinct values is not changed.
     n_knots : int, optional
         The largest number of knots along a column; by default sqrt(N)/3 for N rows, between 4 and 24. A column with
         at most this many values has a knot at each; otherwise the knots are its frequent values and quantiles.

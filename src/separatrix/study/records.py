@@ -102,7 +102,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked: the name of the table, its target, given types, the fraction of test rows, and the seed.
+    """The question: the name of the table, its target, given types, the fraction of test rows, and the seed.
 
     ``test_share`` and ``seed`` are None if a fitted model was examined.
     """
@@ -210,7 +210,7 @@ class Compared:
 
     @property
     def schema(self) -> Schema:
-        """What each column becomes, and why."""
+        """How each column was encoded, and why."""
         return self.encoder.schema_
 
     @property
@@ -295,7 +295,7 @@ class Study:
 
     @property
     def schema(self) -> Schema:
-        """What each column becomes, and why."""
+        """How each column was encoded, and why."""
         return self.model.encoder_.schema_
 
     @property

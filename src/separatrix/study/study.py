@@ -196,7 +196,7 @@ def _fitted_to_scan(compared: Compared, rows: Scan, stages: Stages) -> tuple[Tab
     text = (
         f"The table is larger than a quarter of the memory. Models were compared on {compared.n_rows} of its rows, "
         f"evenly spread, and {name} was fitted to all {rows.n_rows} rows as they were read. Class proportions and "
-        "effects of columns are those of the rows compared on."
+        "effects of columns refer to the rows compared on."
     )
     features = model.encoder_.transform(compared.table.X)
     return model, features, (Note("sampled", text), *notes_on_model(model, warned))
