@@ -2,8 +2,8 @@
 """From a table to a model that was compared, chosen, fitted and explained: used by the command line and the report.
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice) and records.py
-(`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), candidates.py (which models suit a table).
-The findings: weights.py, effects.py, notes.py. Progress reports: progress.py.
+(`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), candidates.py (which models
+suit a table). The findings: weights.py, effects.py, notes.py. Progress reports: progress.py.
 """
 
 from separatrix.study.candidates import MODELS, PriorOnly, candidates
