@@ -1,0 +1,552 @@
+"""The Bayesian classifier as a user meets it: approximations, warnings, batches, arguments and intervals."""
+
+import pickle
+import tracemalloc
+import warnings
+from dataclasses import replace
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import separatrix as sx
+from exact import LIKELIHOODS, at_the_mode, on_a_grid, two_weights
+from exact import posed as small_problem
+from oracles.gold import load
+from posteriors import overlapping
+from separatrix.bayesian import inference, logistic
+from separatrix.bayesian.inference import METHODS, Options, Skewness, choose, infer, pareto_k, skewness, third_order
+from separatrix.bayesian.predictive import N_INTERVAL_DRAWS
+from separatrix.exceptions import ApproximationWarning, ConvergenceWarning, DataError
+from separatrix.likelihoods import Logit, Softmax, SoftmaxLabelNoise
+from separatrix.priors import Gaussian
+from separatrix.rows import as_source
+from separatrix.solvers import Status, factorise, pose
+
+X, Y = overlapping(90)
+
+
+X3, Y3 = overlapping(120, n_classes=3)
+
+
+NAMED = pd.DataFrame(X, columns=["age", "income", "height", "weight"])
+
+
+def model(**arguments):
+    return sx.BayesianLogisticRegression(**arguments)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"approximation": "importance"}, {"predictive": "qmc"}, {"basis": "rbf"}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shapes_of_results(n_classes, arguments):
+    rows, y = (X, Y) if n_classes == 2 else (X3, Y3)
+    if arguments.get("basis") == "rbf":
+        arguments = {"basis": sx.basis.RBF(centres="kmeans", n_centres=5), "approximation": "laplace"}
+    fitted = model(**arguments).fit(rows, y)
+    C, P = (1, fitted.coef_.shape[1] + 1) if n_classes == 2 else (3, fitted.coef_.shape[1] + 1)
+    n = 7
+    assert fitted.coef_.shape == (C, P - 1)
+    assert fitted.intercept_.shape == (C,)
+    assert fitted.predict_proba(rows[:n]).shape == (n, n_classes)
+    assert_allclose(fitted.predict_proba(rows).sum(axis=1), 1.0, rtol=1e-6)
+    assert_allclose(np.exp(fitted.predict_log_proba(rows)), fitted.predict_proba(rows), rtol=1e-9)
+    assert fitted.predict_interval(rows[:n]).shape == ((n, 2) if C == 1 else (n, 3, 2))
+    assert fitted.decision_distribution(rows[:n]).mean.shape == ((n,) if C == 1 else (n, 3))
+    assert fitted.decision_distribution(rows[:n]).variance.shape == ((n,) if C == 1 else (n, 3))
+    assert fitted.posterior_.mean.shape == fitted.posterior_.std.shape == ((P,) if C == 1 else (3, P))
+    assert fitted.posterior_.covariance.shape == (C * P, C * P)
+    assert fitted.posterior_.sample(4, rng=0).shape == ((4, P) if C == 1 else (4, 3, P))
+    P_error = fitted.predict_with_error(rows[:n], n=256)
+    assert P_error[0].shape == P_error[1].shape == (n, n_classes)
+    assert fitted.n_passes_ == fitted.solution_.passes > 0
+
+
+def test_attributes_agree_with_one_another():
+    fitted = model().fit(X, Y)
+    assert_allclose(fitted.log_likelihood_ + fitted.occam_factor_, fitted.log_evidence_)
+    assert_allclose(fitted.coef_[0], fitted.posterior_.mean[:4])
+    assert_allclose(fitted.intercept_[0], fitted.posterior_.mean[4])
+    assert fitted.prior_.scale == 1.0
+    assert fitted.prior_.intercept_scale == 10.0  # the default is not flat
+    assert np.array_equal(fitted.predict(X), fitted.classes_[fitted.predict_proba(X).argmax(axis=1)])
+    assert 0 < fitted.effective_parameters_ < 5
+    assert fitted.tuning_ is None
+    assert fitted.notes_ == ()
+    assert model(likelihood="label_noise", noise=0.2).fit(X, Y).likelihood_.eps0 == 0.2
+
+
+@pytest.mark.parametrize("arguments", [{}, {"approximation": "importance"}, {"tune": "evidence"}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_pickle_clone_and_joblib(arguments, n_classes, tmp_path):
+    rows, y = (X, Y) if n_classes == 2 else (X3, Y3)
+    fitted = model(prior=sx.Gaussian(2.0), **arguments).fit(rows, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    joblib.dump(fitted, tmp_path / "model.joblib")
+    stored = joblib.load(tmp_path / "model.joblib")
+    for other in (again, stored, clone(fitted).fit(rows, y)):
+        assert np.array_equal(other.predict_proba(rows), fitted.predict_proba(rows))
+        assert str(other.summary()) == str(fitted.summary())
+    copy = clone(fitted)
+    assert copy.get_params()["prior"].scale == 2.0
+    with pytest.raises(NotFittedError):
+        copy.predict(rows)
+
+
+def test_search_pipelines_and_parallel_folds():
+    grid = {"prior": [sx.Gaussian(0.01), sx.Gaussian(1.0)], "approximation": ["laplace", "auto"]}
+    search = GridSearchCV(model(), grid, scoring="neg_log_loss", cv=3).fit(X, Y)
+    assert search.best_params_["prior"].scale == 1.0
+    piped = make_pipeline(StandardScaler(), model(standardize=False)).fit(X, Y)
+    plain = model().fit(X, Y)
+    assert_allclose(piped.predict_proba(X), plain.predict_proba(X), atol=1e-6)
+    with joblib.parallel_config("threading"):
+        scores = cross_val_score(model(), X, Y, cv=3, scoring="neg_log_loss", n_jobs=2)
+    assert_allclose(scores, cross_val_score(model(), X, Y, cv=3, scoring="neg_log_loss"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_interval", "decision_distribution"])
+def test_methods_of_an_unfitted_model_raise(method):
+    with pytest.raises(NotFittedError):
+        getattr(model(), method)(X)
+    with pytest.raises(NotFittedError):
+        model().summary()
+
+
+@pytest.mark.filterwarnings("ignore:The posterior is far:separatrix.exceptions.ApproximationWarning")
+@pytest.mark.parametrize("approximation", ["laplace", "auto"])
+def test_separable_classes(approximation):
+    """A prior bounds the weights; the evidence cannot bound its scale, and a warning reports it."""
+    separable = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    assert model().fit(X, separable).score(X, separable) > 0.95
+    with pytest.warns(ApproximationWarning, match="the classes are separable"):
+        fitted = model(tune="evidence", approximation=approximation).fit(X, separable)
+    assert "separable" in str(fitted.summary())
+    assert np.isfinite(fitted.predict_proba(X)).all()
+    assert np.isfinite(fitted.log_evidence_)
+
+
+def test_a_search_that_did_not_converge_warns(monkeypatch):
+    whole = logistic.infer
+    stopped = Status.MAX_STEPS
+
+    def cut_short(*arguments):
+        found = whole(*arguments)
+        return replace(found, solution=replace(found.solution, status=stopped))
+
+    monkeypatch.setattr(logistic, "infer", cut_short)
+    with pytest.warns(ConvergenceWarning, match="search for the mode stopped at the limit of steps") as caught:
+        model().fit(X, Y)
+    assert caught[0].filename == __file__
+
+
+def test_batches_keep_the_prior_of_the_first_and_the_classes():
+    fitted = model(prior=sx.Gaussian(0.5)).partial_fit(X[:30], Y[:30], classes=[1, 0])
+    prior = fitted.prior_
+    fitted.partial_fit(X[30:31], Y[30:31])
+    fitted.partial_fit(X[31:], Y[31:], classes=[0, 1])
+    assert fitted.prior_ is prior
+    assert fitted.classes_.tolist() == [0, 1]
+
+
+def test_one_row_at_a_time():
+    """What a row adds to the log evidence is the log of the probability that was predicted for its label."""
+    fitted = model(prior=sx.Gaussian(1.0, intercept_scale=1.0), standardize=False, approximation="ep")
+    fitted.partial_fit(X[:1], Y[:1], classes=[0, 1])
+    for n in range(1, 40):
+        before, p = fitted.log_evidence_, fitted.predict_proba(X[n : n + 1])[0, Y[n]]
+        fitted.partial_fit(X[n : n + 1], Y[n : n + 1])
+        assert_allclose(fitted.log_evidence_ - before, np.log(p), atol=1e-6)
+    joint = clone(fitted).fit(X[:40], Y[:40])
+    assert abs(fitted.log_evidence_ - joint.log_evidence_) < 1.0  # forty Gaussian approximations
+    assert np.abs((fitted.posterior_.mean - joint.posterior_.mean) / joint.posterior_.std).max() < 0.3
+
+
+def test_batches_that_do_not_match():
+    fitted = model().partial_fit(X, Y)
+    with pytest.raises(DataError, match=r"Label 2 is not one of the classes: 0, 1\. Name all classes"):
+        fitted.partial_fit(X3, Y3)
+    with pytest.raises(DataError, match=r"first batch had other classes, \[0, 1\]"):
+        fitted.partial_fit(X, Y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="3 features, but .* is expecting 4"):
+        fitted.partial_fit(X[:, :3], Y)
+    with pytest.raises(DataError, match="only one class is present"):
+        model().partial_fit(X, np.zeros(90, dtype=int))
+    with pytest.raises(DataError, match="'diagonal' cannot be the prior"):
+        model(structure="diagonal").partial_fit(X, Y).partial_fit(X, Y)
+
+
+def test_tuning_has_no_partial_fit():
+    tuned = model(tune="evidence")
+    with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as raised:
+        tuned.partial_fit(X, Y)
+    assert "tuning needs all rows at once. Set tune=None, or fit all rows" in str(raised.value.__cause__)
+    assert "partial_fit" in dir(model())
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (sx.Gaussian([1.0, 2.0]), r"scale=.* has shape \(2,\), but there are 4 columns"),
+        (sx.Gaussian(-1.0), "is -1 for age; a standard deviation must be greater than 0"),
+        (sx.Gaussian(mean=[0.0, np.nan, 0.0, 0.0]), "is nan for income"),
+        (sx.Gaussian(covariance=np.eye(3)), r"covariance=.* has shape \(3, 3\), but there are 4 columns"),
+        (sx.Gaussian(covariance=np.diag([1.0, 1.0, -1.0, 1.0])), "not positive definite.*'height'"),
+        (sx.Gaussian(covariance=np.triu(np.ones((4, 4)))), "must be symmetric"),
+        (sx.Gaussian(2.0, covariance=np.eye(4)), "give one of the two"),
+        (sx.Gaussian(np.inf), "prior of 'age' has an infinite scale.*logarithm minus infinity"),
+        (sx.Gaussian([1.0, 1.0, np.inf, 1.0]), "prior of 'height' has an infinite scale"),
+        (sx.Flat(), "under a flat prior the evidence of any data is zero.*LogisticRegression"),
+        (1.0, r"prior=1.0\): give Gaussian"),
+    ],
+)
+def test_invalid_priors(prior, message):
+    with pytest.raises(ValueError, match=message):
+        model(prior=prior).fit(NAMED, Y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"likelihood": "normal"}, "choose one of 'logit', 'probit', 'label_noise'"),
+        ({"approximation": "mcmc"}, "choose one of 'auto', 'laplace', 'variational', 'ep', 'importance'"),
+        ({"predictive": "mean"}, "choose one of 'exact', 'qmc', 'probit', 'map'"),
+        ({"structure": "sparse"}, r"BayesianLogisticRegression\(structure='sparse'\): choose one of 'full', 'dual'"),
+        ({"tune": "cv"}, "choose one of 'evidence', or None"),
+        ({"tol": 0}, "greater than 0"),
+        ({"noise": 0.7}, "between 0 and 0.5"),
+        ({"groups": "columns"}, "Set tune='evidence' as well, or groups=None"),
+        ({"tune": "evidence", "groups": [0, 1]}, "groups has 2 labels, but there are 4 columns"),
+        ({"tune": "evidence", "groups": "column"}, "choose None, 'columns', or a label for each of 4 columns"),
+        (
+            {"tune": "evidence", "groups": "columns", "prior": sx.Gaussian(covariance=np.eye(4) + 0.5)},
+            "one scale to tune, and groups= has 4",
+        ),
+        ({"structure": "dual"}, "fewer rows than columns"),
+        ({"structure": "by class"}, "needs more than two classes"),
+    ],
+)
+def test_invalid_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        model(**arguments).fit(X, Y)
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "label_noise"])
+def test_three_classes_where_two_are_meant(likelihood):
+    with pytest.raises(
+        DataError, match=rf"Only binary classification.*'{likelihood}', which is for two classes, but y has 3: 0, 1, 2"
+    ):
+        model(likelihood=likelihood).fit(X3, Y3)
+
+
+def test_a_posterior_that_does_not_fit_into_memory():
+    wide = sparse.random_array((30, 300_000), density=1e-4, rng=0, format="csr")
+    y = np.arange(30) % 2
+    with pytest.raises(DataError, match=r"'full' for 1 x 300001 weights needs .* GiB of memory.*'dual' fits"):
+        model(structure="full").fit(wide, y)
+    assert model().fit(wide, y).posterior_.structure == "dual"
+    with pytest.raises(DataError, match="needs the full covariance, and 1 x 300001 weights have structure 'dual'"):
+        model(approximation="ep").fit(wide, y)
+
+
+def test_one_row_and_one_class():
+    with pytest.raises(DataError, match="only one class is present: every label is 1"):
+        model().fit(X[:1], [1])
+    with pytest.raises(DataError, match="only one class is present: every label is 'a'"):
+        model().fit(X, ["a"] * 90)
+    alone = model().fit(X[:1], np.array([[0.3, 0.7]]))  # a soft target
+    assert 0.5 < alone.predict_proba(X[:1])[0, 1] < 0.7
+    only = model().partial_fit(X[:1], [1], classes=[0, 1])
+    assert 0.5 < only.predict_proba(X[:1])[0, 1] < 1
+    assert_allclose(only.log_evidence_, np.log(0.5), atol=0.01)  # either label is as probable before
+    equal = model().partial_fit(X, np.ones(90, dtype=int), classes=[0, 1])
+    assert np.all(equal.predict_proba(X)[:, 1] > 0.95)
+    assert model().fit(X[:2], [0, 1]).score(X[:2], [0, 1]) == 1
+
+
+@pytest.mark.parametrize("predictive", ["exact", "qmc", "probit", "map"])
+@pytest.mark.parametrize("approximation", ["laplace", "importance"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nonfinite_values_at_prediction_raise(predictive, approximation, bad):
+    rows = NAMED.copy()
+    rows.loc[[3, 8], "income"] = bad
+    fitted = model(predictive=predictive, approximation=approximation).fit(NAMED, Y)
+    for method in ("predict", "predict_proba", "predict_interval", "decision_distribution", "predict_with_error"):
+        with pytest.raises(DataError, match=r"NaN or infinity in column 'income' \(2 of 90 rows\)"):
+            getattr(fitted, method)(rows)
+
+
+def test_constant_and_repeated_columns_need_only_the_prior():
+    table = np.column_stack([X, np.full(90, 7.0), X[:, 0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = model().fit(table, Y)
+    assert_allclose(fitted.posterior_.std[4], 1.0, rtol=1e-6)  # the data have no information on it
+    assert_allclose(fitted.coef_[0, 4], 0.0, atol=1e-9)
+    assert_allclose(fitted.coef_[0, 0], fitted.coef_[0, 5], rtol=1e-6)  # equal columns share the effect
+    assert fitted.posterior_.covariance[0, 5] < 0
+
+
+def test_intervals_of_k_classes_need_memory_for_few_rows_at_a_time():
+    fitted = model(approximation="laplace").fit(X3, Y3)
+    rows = np.tile(X3, (60, 1))
+    tracemalloc.start()
+    fitted.predict_interval(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64e6 < 8 * len(rows) * 3 * N_INTERVAL_DRAWS
+
+
+def options(method="auto", structure=None, tune=False, groups=None):
+    return Options(method, structure, tune, groups, 1e-8, np.random.default_rng(0))
+
+
+def posed(X, y, scale=1.0, *, standardize=True, fit_intercept=True):
+    K = int(y.max()) + 1
+    prior = Gaussian(scale, intercept_scale=5.0)
+    likelihood = Logit() if K == 2 else Softmax(K)
+    return pose(as_source(X, y), likelihood, prior, fit_intercept=fit_intercept, standardize=standardize)
+
+
+@pytest.fixture(scope="module")
+def two():
+    return posed(*overlapping(80))
+
+
+@pytest.fixture(scope="module")
+def three():
+    return posed(*overlapping(150, n_classes=3))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_its_approximation(two, method):
+    found = infer(two, options(method))
+    assert found.approximation.name == {"auto": "ep"}.get(method, method)
+    assert (found.draws is not None) == (method == "importance")
+    assert found.pareto_k < 0.7
+    assert found.notes == found.warnings == ()
+    assert found.tuning is None
+    assert_allclose(found.factors, 1.0)
+    assert 0 < found.effective_parameters < 5
+
+
+def test_auto_uses_laplace_with_a_corrected_mean_for_many_rows():
+    X, y = overlapping(6000)
+    objective = posed(X, y)
+    found = infer(objective, options())
+    assert found.approximation.name == "laplace"
+    mode = infer(objective, options("laplace")).approximation
+    better = infer(objective, options("ep")).approximation
+    gap = np.abs(found.approximation.mean - better.mean).max()
+    assert gap < 0.2 * np.abs(mode.mean - better.mean).max()
+    assert np.isnan(found.pareto_k)  # not computed for this many rows
+
+
+def test_auto_uses_importance_sampling_for_few_weights_of_k_classes(three):
+    found = infer(three, options())
+    asked = infer(three, options("importance"))
+    assert found.approximation.name == "importance"
+    assert_allclose(found.approximation.mean, asked.approximation.mean, rtol=1e-12)
+    assert found.pareto_k == asked.pareto_k
+    assert asked.draws is not None
+    assert found.draws is None  # the Gaussian of their moments predicts
+
+
+def test_auto_falls_back_to_laplace_if_importance_weights_are_poor(three, monkeypatch):
+    """With its mean corrected, and without the draws."""
+    poor = inference.importance
+
+    def with_a_heavy_tail(*arguments, **named):
+        return replace(poor(*arguments, **named), k=0.9)
+
+    monkeypatch.setattr(inference, "importance", with_a_heavy_tail)
+    found = infer(three, options())
+    assert found.approximation.name == "laplace"
+    assert found.draws is None
+    first = infer(three, options("laplace")).approximation
+    expected = third_order(three, first, inference.skewness(three, first))
+    assert_allclose(found.approximation.mean, expected.mean, rtol=1e-10)
+    asked = infer(three, options("importance"))
+    assert asked.approximation.name == "importance"
+    assert "Pareto k = 0.90" in asked.warnings[0]
+    assert "Use a narrower prior" in asked.warnings[0]
+
+
+@pytest.fixture(scope="module")
+def rare_levels():
+    """Four classes, and rare 0/1 columns that each go with one of them: a skewed posterior of 60 weights."""
+    rng = np.random.default_rng(0)
+    X, y = overlapping(300, n_classes=4)
+    levels = np.where(np.arange(300) < 40, np.arange(300) % 10, 10)
+    X = np.column_stack([X, levels[:, None] == np.arange(10)])
+    return posed(X[rng.permutation(300)], np.where(levels < 10, levels % 4, y), 5.0, standardize=False)
+
+
+def test_auto_uses_the_variational_posterior_for_many_skewed_weights(rare_levels):
+    found = infer(rare_levels, options())
+    assert found.approximation.name == "variational"
+    assert found.rule is None
+    asked = infer(rare_levels, options("variational"))
+    assert_allclose(found.approximation.mean, asked.approximation.mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["ep", "auto", "variational"])
+def test_an_approximation_that_does_not_converge_is_not_used(two, method, monkeypatch):
+    name = "variational" if method == "variational" else "expectation_propagation"
+    settled = getattr(inference, name)
+    monkeypatch.setattr(inference, name, lambda *a, **n: replace(settled(*a, **n), is_converged=False, steps=7))
+    found = infer(two, options(method))
+    assert found.approximation.name == "laplace"
+    assert "did not converge in 7 steps; 'laplace' is used instead" in found.warnings[0]
+    shifted = not np.allclose(found.approximation.mean, infer(two, options("laplace")).approximation.mean, rtol=1e-4)
+    assert shifted == (method == "auto")
+
+
+def test_a_poor_approximation_warns():
+    problem = load("many_dummies").problem
+    objective = posed(problem.X, problem.y, problem.scale, standardize=False)
+    found = infer(objective, options("laplace"))
+    assert found.pareto_k > 0.7
+    assert "approximation='ep' or 'importance'" in found.warnings[0]
+    assert found.notes == found.warnings
+    assert infer(objective, options("ep")).warnings == ()
+
+
+@pytest.mark.parametrize("structure", ["diagonal", "by class"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_one_scale_is_tuned_in_any_structure(three, structure, standardize):
+    """Including a prior of the intercept at zero, which is a matrix in the coordinates of the fit."""
+    X, y = overlapping(150, n_classes=3)
+    objective = posed(X, y, 30.0, standardize=standardize)
+    found = infer(objective, options(structure=structure, tune=True))
+    full = infer(objective, options("laplace", tune=True))
+    assert found.approximation.structure == structure
+    assert_allclose(found.factors, full.factors, rtol=0.05)
+    assert_allclose(found.objective.prior.matrix(), full.objective.prior.matrix(), rtol=0.1, atol=1e-6)
+    assert_allclose(found.approximation.mean, full.approximation.mean, rtol=0.05, atol=0.01)
+
+
+def test_methods_that_need_the_full_covariance(two):
+    with pytest.raises(
+        DataError, match="approximation='ep' needs the full covariance, and 1 x 5 weights have structure"
+    ):
+        infer(two, options("ep", structure="diagonal"))
+    with pytest.raises(DataError, match="'diagonal' has one scale to tune; leave groups=None"):
+        infer(two, options(structure="diagonal", tune=True, groups="columns"))
+
+
+def test_columns_of_noise_are_a_note_and_a_warning_if_all_are(rng):
+    X = rng.normal(size=(300, 6))
+    y = (1.5 * X[:, 0] + rng.logistic(size=300) > 0).astype(int)
+    some = infer(posed(X, y), options("laplace", tune=True, groups="columns"))
+    assert some.warnings == ()
+    assert some.notes
+    assert all("is irrelevant" in note and "'x0'" not in note for note in some.notes)
+    lone = posed(rng.normal(size=(300, 6)), y)
+    for groups in (None, [0] * 6):
+        none = infer(lone, options("laplace", tune=True, groups=groups))
+        assert "'x0', 'x1', 'x2', 'x3', 'x4' and 1 more are irrelevant" in none.warnings[0]
+        assert none.notes == none.warnings
+
+
+def by_differences(objective, laplace, h=1e-4):
+    """-½ A⁻¹ ∇ tr(A(θ) A⁻¹): the third derivative of the objective, contracted with the covariance."""
+    covariance = laplace.covariance
+    pull = np.empty(laplace.mean.size)
+    for i, axis in enumerate(np.eye(laplace.mean.size)):
+        step = h * axis.reshape(laplace.mean.shape)
+        ahead, behind = (objective.value_grad_hess(laplace.mean + s).hess for s in (step, -step))
+        pull[i] = np.vdot(ahead - behind, covariance) / (2 * h)
+    return (-0.5 * covariance @ pull).reshape(laplace.mean.shape)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_the_shift_of_one_output_is_the_third_derivative(name, rng):
+    X, t = rng.normal(size=(50, 3)), rng.integers(2, size=50)
+    weight, offset = rng.gamma(2.0, size=50), rng.normal(size=50)
+    objective = small_problem(
+        X, t, likelihood=LIKELIHOODS[name], weight=weight, offset=offset, fit_intercept=True, rows=17
+    )
+    laplace = at_the_mode(objective)
+    assert_allclose(skewness(objective, laplace).shift, by_differences(objective, laplace), rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("likelihood", [Softmax(3), SoftmaxLabelNoise(0.9 * np.eye(3) + 0.1 / 3)])
+def test_the_shift_of_k_outputs_is_the_third_derivative(likelihood, rng):
+    X, weight = rng.normal(size=(60, 2)), rng.gamma(2.0, size=60)
+    t = (X @ rng.normal(size=(2, 3)) + rng.gumbel(size=(60, 3))).argmax(axis=1)
+    objective = small_problem(X, t, likelihood=likelihood, weight=weight, fit_intercept=True, rows=17)
+    laplace = at_the_mode(objective)
+    assert_allclose(skewness(objective, laplace).shift, by_differences(objective, laplace), rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_the_corrected_mean_is_nearer_to_the_posterior_mean(name):
+    objective, X, t = two_weights(name, n=80)
+    exact, laplace = on_a_grid(objective, X, t, 2.0), at_the_mode(objective)
+    found = skewness(objective, laplace)
+    corrected = third_order(objective, laplace, found)
+    sd = np.sqrt(np.diag(exact.covariance))
+    before, after = (np.abs((a.mean[0] - exact.mean) / sd).max() for a in (laplace, corrected))
+    assert after < 0.3 * before
+    assert found.largest == pytest.approx(before, rel=0.4)
+    log_p = objective.likelihood.derivatives(X @ corrected.mean[0], t).log_p
+    assert corrected.log_likelihood == pytest.approx(log_p.sum(), rel=1e-9)
+
+
+def rare_column(n, rng, rare):
+    X = np.column_stack([rng.normal(size=(n, 2)), np.zeros(n)])
+    t = (X[:, 0] + rng.logistic(size=n) > 0).astype(int)
+    X[:rare, 2], t[:rare] = 1.0, 1
+    return X, t
+
+
+def test_a_rare_column_that_separates_is_named(rng):
+    X, t = rare_column(300, rng, 6)
+    objective = small_problem(X, t, scale=10.0, fit_intercept=True)
+    found = skewness(objective, at_the_mode(objective))
+    assert found.largest > 1.0
+    assert found.column == "x2"
+    assert choose(objective, found) == "ep"
+
+
+@pytest.mark.parametrize(
+    ("largest", "shape", "rows", "choice"),
+    [
+        (0.01, (1, 5), 100, "laplace"),
+        (0.2, (1, 5), 100, "ep"),
+        (0.2, (1, 200), 10**6, "laplace"),
+        (0.5, (1, 200), 10**6, "ep"),
+        (0.01, (3, 5), 100, "laplace"),
+        (0.2, (3, 5), 100, "importance"),
+        (0.2, (3, 50), 100, "laplace"),
+        (0.2, (3, 5), 10**6, "laplace"),
+        (0.5, (3, 50), 100, "variational"),
+        (0.5, (19, 134), 455, "laplace"),
+        (0.5, (3, 50), 10**6, "laplace"),
+    ],
+)
+def test_the_choice_weighs_skewness_against_cost(largest, shape, rows, choice):
+    class Source:
+        n_rows = rows
+        columns = tuple(f"x{m}" for m in range(shape[1]))
+
+    objective = small_problem(np.eye(2), np.array([0, 1]), likelihood=Logit() if shape[0] == 1 else Softmax(shape[0]))
+    design = replace(objective.design, origin=np.zeros(shape[1]))
+    objective = replace(objective, source=Source(), design=design)
+    assert choose(objective, Skewness(np.zeros(shape), largest, "x0")) == choice
+
+
+def test_pareto_k_passes_a_good_gaussian_and_flags_a_poor_one():
+    objective, _, _ = two_weights(n=200)
+    laplace = at_the_mode(objective)
+    narrow = replace(laplace, factor=factorise(25 * laplace.factor.matrix, 1, np.zeros(2, dtype=bool)))
+    assert pareto_k(objective, laplace, n=2048) < 0.5
+    assert pareto_k(objective, narrow, n=2048) > 0.7

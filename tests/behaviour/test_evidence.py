@@ -1,0 +1,403 @@
+"""The evidence as a function of the prior: gradients against differences, rotations, surrogates, and the surface."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from problems import blobs
+from separatrix import evidence_surface
+from separatrix.basis import RBF, fit_basis
+from separatrix.bayesian.evidence import (
+    FitEP,
+    FitLaplace,
+    Guess,
+    effective_parameters,
+    is_rotatable,
+    laplace_slope,
+    prior_scales,
+    rescaled,
+    rotate,
+    stationary_slope,
+    well_determined,
+)
+from separatrix.bayesian.posterior import Approximation, laplace
+from separatrix.bayesian.tuning import Parabola, Surrogate
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
+from separatrix.priors import Flat, Gaussian, Penalty
+from separatrix.rows import ThroughBasis, as_source
+from separatrix.solvers import Factor, factorise, pose
+from separatrix.stats import log_det_slope
+
+
+def three_columns(prior, *, standardize=False, fit_intercept=True, likelihood=None):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3)) * [1.0, 10.0, 0.1] + [5.0, 0.0, 1.0]
+    t = rng.integers(2, size=50)
+    return pose(as_source(X, t), likelihood or Logit(), prior, fit_intercept=fit_intercept, standardize=standardize)
+
+
+COVARIANCE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 4.0]])
+
+
+PRIORS = {
+    "isotropic": Gaussian(0.5, intercept_scale=2.0),
+    "per_column": Gaussian([0.5, 1.0, 3.0], mean=1.0, intercept_scale=2.0),
+    "full": Gaussian(covariance=COVARIANCE, intercept_scale=2.0),
+}
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False], ids=["bias", "no_bias"])
+@pytest.mark.parametrize("standardize", [True, False], ids=["standardized", "as_is"])
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
+def test_a_factor_gives_the_prior_with_rescaled_scales(prior, standardize, fit_intercept):
+    options = {"standardize": standardize, "fit_intercept": fit_intercept}
+    scales = prior_scales(three_columns(prior, **options))
+    wider = three_columns(rescaled(prior, np.full(3, 1.7)), **options).prior
+    assert_allclose(scales.prior(np.zeros(1)).matrix(), three_columns(prior, **options).prior.matrix(), rtol=1e-12)
+    found = scales.prior(np.log([1.7]))
+    assert_allclose(found.matrix(), wider.matrix(), rtol=1e-10, atol=1e-12)
+    assert_allclose(found.mean, wider.mean)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_groups_widen_only_their_own_columns(standardize):
+    scales = prior_scales(three_columns(Gaussian(0.5, intercept_scale=2.0), standardize=standardize), ["u", "v", "u"])
+    assert scales.labels == ("u", "v")
+    wider = three_columns(Gaussian(0.5 * np.array([2.0, 3.0, 2.0]), intercept_scale=2.0), standardize=standardize).prior
+    assert_allclose(scales.prior(np.log([2.0, 3.0])).matrix(), wider.matrix(), rtol=1e-10, atol=1e-12)
+    assert scales.columns(0, ("a", "b", "c")) == ("a", "c")
+
+
+def test_priors_that_cannot_be_tuned_raise():
+    with pytest.raises(DataError, match=r"prior of 'the intercept' is flat.*intercept_scale"):
+        prior_scales(three_columns(Gaussian(1.0)))
+    with pytest.raises(DataError, match="prior of 'x0' is flat"):
+        prior_scales(three_columns(Flat()))
+    with pytest.raises(DataError, match="one scale to tune.*has 3"):
+        prior_scales(three_columns(PRIORS["full"]), "columns")
+    with pytest.raises(DataError, match="2 labels, but there are 3 columns"):
+        prior_scales(three_columns(PRIORS["isotropic"]), ["a", "b"])
+    with pytest.raises(DataError, match="groups='rows'"):
+        prior_scales(three_columns(PRIORS["isotropic"]), "rows")
+    joint = three_columns(Penalty(np.zeros((3, 4)), np.eye(12)), likelihood=Softmax(3))
+    with pytest.raises(DataError, match="couples the outputs"):
+        prior_scales(joint)
+
+
+def test_a_rescaled_prior_keeps_its_form():
+    assert rescaled(Gaussian(2.0), np.full(3, 3.0)).scale == 6.0
+    assert_allclose(rescaled(Gaussian(2.0), np.array([1.0, 2.0])).scale, [2.0, 4.0])
+    wide = rescaled(Gaussian(covariance=COVARIANCE), np.full(3, 2.0))
+    assert_allclose(wide.covariance, 4 * COVARIANCE)
+
+
+CONFUSION = [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.0, 0.1, 0.9]]
+
+
+LIKELIHOODS = {
+    "logit": Logit(),
+    "probit": Probit(),
+    "label_noise": LabelNoise(0.05, 0.1),
+    "softmax": Softmax(3),
+    "softmax_label_noise": SoftmaxLabelNoise(CONFUSION),
+}
+
+
+GROUPS = {"isotropic": None, "groups": ["a", "a", "b", "b"], "columns": "columns"}
+
+
+def problem(likelihood, *, standardize=True, weight=False, prior=None, n=120):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 4)) * [1.0, 3.0, 0.2, 1.0] + [0.0, 2.0, 1.0, 0.0]
+    a = (X - X.mean(axis=0)) @ [1.0, 0.3, -2.0, 0.0]
+    if likelihood.n_outputs == 1:
+        t = (rng.random(n) < 1 / (1 + np.exp(-a))).astype(np.intp)
+    else:
+        t = np.argmax(a[:, None] * [1, 0, -1] + rng.gumbel(size=(n, 3)), axis=1)
+    weights = rng.integers(1, 4, size=n).astype(float) if weight else None
+    prior = prior or Gaussian(0.7, mean=0.1, intercept_scale=3.0)
+    return pose(as_source(X, t, weights), likelihood, prior, fit_intercept=True, standardize=standardize)
+
+
+def differences(objective, scales, eta, step=1e-4):
+    fit = FitLaplace(1e-12)
+
+    def value(at):
+        return fit.fit(replace(objective, prior=scales.prior(at)), None).log_evidence
+
+    return np.array([(value(eta + e) - value(eta - e)) / (2 * step) for e in step * np.eye(len(eta))])
+
+
+@pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS)
+@pytest.mark.parametrize("standardize", [True, False], ids=["standardized", "as_is"])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=LIKELIHOODS)
+def test_the_gradient_of_the_evidence_includes_the_shift_of_the_mode(likelihood, standardize, groups):
+    objective = problem(likelihood, standardize=standardize, weight=True)
+    scales = prior_scales(objective, groups)
+    eta = np.linspace(-0.4, 0.3, scales.size)
+    here = replace(objective, prior=scales.prior(eta))
+    slope = laplace_slope(here, FitLaplace(1e-12).fit(here, None))
+    assert_allclose(scales.gradient(eta, slope), differences(objective, scales, eta), atol=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=LIKELIHOODS)
+def test_the_slope_of_the_log_determinant_against_differences(likelihood, rng):
+    objective = problem(likelihood, weight=True)
+    theta = 0.5 * rng.normal(size=objective.shape) / objective.column_units
+    if not likelihood.is_log_concave:
+        theta = FitLaplace().fit(objective, None).mean
+
+    def log_det(at):
+        return factorise(objective.value_grad_hess(at).hess, objective.shape[0], objective.prior.free).log_det
+
+    root = laplace(objective, theta).factor.root
+    block = objective.source._block(slice(0, objective.source.n_rows))
+    v = log_det_slope(block, theta, root, likelihood, objective.design).grad
+    step = 1e-5 / objective.column_units
+    for c, p in np.ndindex(*theta.shape):
+        e = np.zeros_like(theta)
+        e[c, p] = step[p]
+        assert_allclose(v[c, p] * step[p], (log_det(theta + e) - log_det(theta - e)) / 2, rtol=2e-5, atol=1e-9)
+
+
+def test_the_slope_for_a_gaussian_likelihood_is_the_stationary_one(rng):
+    """With a parabola for a log likelihood the evidence is known: its slope is the stationary one."""
+    objective = problem(Logit())
+    H = np.eye(5) + np.ones((5, 5))
+    centre = rng.normal(size=5)
+
+    def exact(prior):
+        A = H + prior.matrix()
+        m = np.linalg.solve(A, H @ centre + prior.matrix() @ prior.mean[0])
+        d = m - prior.mean[0]
+        energy = 0.5 * (m - centre) @ H @ (m - centre) + 0.5 * d @ prior.matrix() @ d
+        value = -energy + 0.5 * prior.log_det() - 0.5 * np.linalg.slogdet(A)[1]
+        return Approximation(m[None], factorise(A, 1, prior.free), 0.0, value, "exact")
+
+    scales = prior_scales(objective, "columns")
+    eta = np.array([0.3, -0.2, 0.1, 0.4])
+    here = replace(objective, prior=scales.prior(eta))
+    gradient = scales.gradient(eta, stationary_slope(here.prior, exact(here.prior)))
+    step = 1e-5 * np.eye(4)
+    change = [exact(scales.prior(eta + e)).log_evidence - exact(scales.prior(eta - e)).log_evidence for e in step]
+    assert_allclose(gradient, np.array(change) / 2e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("likelihood", [Logit(), Softmax(3)], ids=["logit", "softmax"])
+def test_effective_parameters_are_a_trace_and_an_eigenvalue_sum(likelihood, standardize):
+    objective = problem(likelihood, standardize=standardize)
+    found = FitLaplace().fit(objective, None)
+    Lambda = objective.prior.matrix()
+    A = found.factor.matrix
+    gamma = effective_parameters(found, objective.prior)
+    assert_allclose(gamma, len(A) - np.trace(np.linalg.solve(A, Lambda)), rtol=1e-9)
+    root = np.linalg.cholesky(np.linalg.inv(Lambda))
+    mu = np.linalg.eigvalsh(root.T @ (A - Lambda) @ root)
+    assert_allclose(gamma, (mu / (1 + mu)).sum(), rtol=1e-9)  # PRML (3.91)
+    assert 0 < gamma < len(A)
+
+
+def test_determined_weights_range_from_none_to_all():
+    for scale, low, high in [(1e-6, 0.0, 1e-6), (1e6, 3.9, 4.0)]:
+        objective = problem(Logit(), prior=Gaussian(scale, intercept_scale=1.0))
+        found = FitLaplace().fit(objective, None)
+        assert low <= well_determined(found, objective.prior)[:4].sum() <= high
+
+
+@pytest.fixture(params=[2, 3], ids=["logit", "softmax"])
+def objective(request):
+    X, t = blobs(n_classes=request.param)
+    likelihood = Logit() if request.param == 2 else Softmax(3)
+    return pose(as_source(X, t), likelihood, Gaussian(1.0, intercept_scale=5.0), fit_intercept=True, standardize=True)
+
+
+def test_the_posterior_does_not_depend_on_the_guess(objective, rng):
+    fitter = FitLaplace(1e-10)
+    plain = fitter.fit(objective, None)
+    bad = Factor(np.ones(plain.mean.size), np.eye(plain.mean.size))
+    far = plain.mean + rng.normal(size=plain.mean.shape)
+    for guess in (Guess.of(plain), Guess(far, plain.factor), Guess(far, bad), Guess(far, None)):
+        found = fitter.fit(objective, guess)
+        assert_allclose(found.mean, plain.mean, atol=1e-7)
+        assert_allclose(found.log_evidence, plain.log_evidence, rtol=1e-10)
+
+
+def test_a_guess_loses_no_accuracy_under_a_wide_prior():
+    X, t = blobs(180, seed=4, distance=0.7)
+    narrow, wide = (
+        pose(as_source(X, t), Softmax(3), Gaussian(scale, intercept_scale=10.0), fit_intercept=True, standardize=True)
+        for scale in (1.0, 15.0)
+    )
+    found = FitLaplace().fit(wide, Guess.of(FitLaplace().fit(narrow, None)))
+    assert_allclose(found.log_evidence, FitLaplace(1e-13).fit(wide, None).log_evidence, rtol=1e-10)
+
+
+@pytest.mark.parametrize("groups", [None, "columns"])
+def test_the_evidence_of_expectation_propagation_has_the_gradient_of_fixed_sites(groups):
+    X, t = blobs(n=60, n_classes=2)
+    prior = Gaussian(1.0, intercept_scale=5.0)
+    objective = pose(as_source(X, t), Logit(), prior, fit_intercept=True, standardize=True)
+    scales, fitter = prior_scales(objective, groups), FitEP(1e-10)
+
+    def at(eta):
+        here = replace(objective, prior=scales.prior(eta))
+        return here, fitter.fit(here, None)
+
+    here, found = at(np.zeros(scales.size))
+    assert found.name == "ep"
+    gradient = scales.gradient(np.zeros(scales.size), fitter.slope(here, found, sampled=True))
+    step = 1e-3 * np.eye(scales.size)
+    change = [at(e)[1].log_evidence - at(-e)[1].log_evidence for e in step]
+    assert_allclose(gradient, np.array(change) / 2e-3, atol=2e-3)
+
+
+SHAPES = {"wide": (40, 60), "square": (50, 50), "tall": (300, 20)}
+
+
+def low_rank(N, M, *, likelihood=None, standardize=False, fit_intercept=True, rank=None, prior=None, weight=None):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, rank or M)) @ rng.normal(size=(rank or M, M)) / np.sqrt(M) + 0.5
+    likelihood = likelihood or Logit()
+    t = rng.integers(max(2, likelihood.n_outputs), size=N)
+    prior = prior or Gaussian(0.8, intercept_scale=3.0)
+    source = as_source(X, t, weight)
+    return pose(source, likelihood, prior, fit_intercept=fit_intercept, standardize=standardize)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False], ids=["bias", "no_bias"])
+@pytest.mark.parametrize("standardize", [True, False], ids=["standardized", "as_is"])
+@pytest.mark.parametrize("likelihood", [Logit(), Softmax(3)], ids=["logit", "softmax"])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_evidence_and_mode_in_rotated_coordinates_are_those_of_all_columns(
+    shape, likelihood, standardize, fit_intercept
+):
+    objective = low_rank(*shape, likelihood=likelihood, standardize=standardize, fit_intercept=fit_intercept)
+    scales = prior_scales(objective)
+    small = rotate(objective, scales, widest=10.0)
+    eta = np.array([0.4])
+    fitter = FitLaplace(1e-11)
+    whole = fitter.fit(replace(objective, prior=scales.prior(eta)), None)
+    part = fitter.fit(replace(small.objective, prior=prior_scales(small.objective).prior(eta)), None)
+    assert_allclose(part.log_evidence, whole.log_evidence, atol=1e-7)
+    assert_allclose(small.back(part.mean), whole.mean, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_directions_without_data_are_dropped(shape):
+    objective = low_rank(*shape, rank=7, fit_intercept=False)
+    small = rotate(objective, prior_scales(objective), widest=1e3)
+    assert small.objective.design.width == 8  # and one for the offset of the columns
+    theta = np.random.default_rng(1).normal(size=(1, 8))
+    X, L = (source.source.reader.read(slice(0, shape[0])) for source in (objective, small.objective))
+    assert_allclose(X @ small.back(theta)[0], L @ theta[0], atol=1e-7)
+    assert_allclose(np.linalg.norm(small.back(theta)) / 0.8, np.linalg.norm(theta), rtol=1e-7)
+
+
+def test_only_one_scale_of_many_columns_with_mean_zero_is_rotated():
+    many = low_rank(50, 120)
+    assert is_rotatable(many, prior_scales(many))
+    assert not is_rotatable(many, prior_scales(many, "columns"))
+    few = low_rank(50, 20)
+    assert not is_rotatable(few, prior_scales(few))
+    moved = low_rank(50, 120, prior=Gaussian(1.0, mean=0.5, intercept_scale=1.0))
+    assert not is_rotatable(moved, prior_scales(moved))
+
+
+def overlapping_blobs(n_classes=2, n=300, scale=1.0):
+    X, t = blobs(n=n, n_classes=n_classes)
+    likelihood = Logit() if n_classes == 2 else Softmax(n_classes)
+    prior = Gaussian(scale, mean=0.1, intercept_scale=5.0)
+    return pose(as_source(X, t), likelihood, prior, fit_intercept=True, standardize=True)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_under_its_own_prior_a_parabola_is_the_fit_it_came_from(n_classes):
+    objective = overlapping_blobs(n_classes)
+    found = FitLaplace(1e-11).fit(objective, None)
+    again = Parabola.of(found, objective.prior).under(objective.prior)
+    assert_allclose(again.mean, found.mean, atol=1e-9)
+    assert_allclose(again.factor.matrix, found.factor.matrix, rtol=1e-9, atol=1e-9)
+    assert_allclose(again.log_evidence, found.log_evidence, rtol=1e-12)
+    assert_allclose(again.log_likelihood, found.log_likelihood, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_evidence_of_a_parabola_is_a_gaussian_integral(n_classes):
+    """ln ∫ e^(L0 + g'δ - ½ δ'Hδ) N(m + δ | m0, Λ⁻¹) dδ, without a mode."""
+    objective = overlapping_blobs(n_classes)
+    found = FitLaplace(1e-11).fit(objective, None)
+    parabola = Parabola.of(found, objective.prior)
+    scales = prior_scales(objective, "columns")
+    prior = scales.prior(np.array([0.5, -1.0, 0.2, 0.0]))
+    H, Lambda, d = parabola.curvature, prior.matrix(), (found.mean - prior.mean).ravel()
+    g = objective.prior.matrix() @ d
+    A, b = H + Lambda, g - Lambda @ d
+    expected = found.log_likelihood - 0.5 * d @ Lambda @ d + 0.5 * b @ np.linalg.solve(A, b)
+    expected += 0.5 * np.linalg.slogdet(Lambda)[1] - 0.5 * np.linalg.slogdet(A)[1]
+    assert_allclose(parabola.under(prior).log_evidence, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("groups", [None, "columns"])
+def test_a_surrogate_has_the_given_value_and_gradients(groups):
+    objective = overlapping_blobs(n=60)
+    scales = prior_scales(objective, groups)
+
+    def at(eta):
+        here = replace(objective, prior=scales.prior(eta))
+        found = FitLaplace(1e-11).fit(here, None)
+        return eta, found, scales.gradient(eta, laplace_slope(here, found))
+
+    before, here = at(np.full(scales.size, -0.8)), at(np.linspace(-0.2, 0.2, scales.size))
+    surrogate = Surrogate(scales, *here, [(before[0], before[2])])
+    value, gradient = surrogate.value_gradient(here[0])
+    assert_allclose(value, here[1].log_evidence, rtol=1e-12)
+    assert_allclose(gradient, here[2], atol=1e-9)
+    assert_allclose(surrogate.value_gradient(before[0])[1], before[2], atol=1e-8)
+    step = 1e-5 * np.eye(scales.size)
+    point = here[0] + 0.3
+    change = [surrogate.value_gradient(point + e)[0] - surrogate.value_gradient(point - e)[0] for e in step]
+    assert_allclose(surrogate.value_gradient(point)[1], np.array(change) / 2e-5, atol=1e-5)
+
+
+WIDTHS, SCALES = [0.3, 1.0, 4.0], [30.0, 0.1, 1.0]
+
+
+def direct(X, y, width, scale, likelihood, standardize):
+    source = as_source(X, y)
+    rows = ThroughBasis(source, fit_basis(RBF(width=width), source))
+    prior = Gaussian(scale, intercept_scale=10.0)
+    objective = pose(rows, likelihood, prior, fit_intercept=True, standardize=standardize)
+    return FitLaplace(1e-12).fit(objective, None).log_evidence
+
+
+@pytest.mark.parametrize("standardize", [False, True], ids=["as_is", "standardized"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_surface_is_the_evidence_of_each_cell(n_classes, standardize):
+    X, y = blobs(n=90, n_features=2, n_classes=n_classes)
+    found = evidence_surface(
+        X, y, basis_of_width=lambda w: RBF(width=w), widths=WIDTHS, scales=SCALES, standardize=standardize
+    )
+    likelihood = Logit() if n_classes == 2 else Softmax(3)
+    expected = [[direct(X, y, width, scale, likelihood, standardize) for scale in SCALES] for width in WIDTHS]
+    assert_allclose(found.log_evidence, expected, atol=1e-6)
+    i, j = np.unravel_index(np.argmax(expected), (3, 3))
+    assert found.best == (WIDTHS[i], SCALES[j])
+    assert (found.rank <= 90).all()
+    assert found.rank[2] < 60  # wide functions are smooth, and span few directions
+
+
+def test_invalid_axes_and_labels_raise():
+    X, y = blobs(n=30, n_features=2, n_classes=2)
+    arguments = {"basis_of_width": lambda w: RBF(width=w), "widths": [1.0], "scales": [1.0]}
+    with pytest.raises(ValueError, match="widths"):
+        evidence_surface(X, y, **arguments | {"widths": [1.0, -1.0]})
+    with pytest.raises(ValueError, match="scales"):
+        evidence_surface(X, y, **arguments | {"scales": []})
+    with pytest.raises(DataError, match="Every label is 1"):
+        evidence_surface(X, np.ones(30, dtype=int), **arguments)
+    with pytest.raises(DataError, match="30 rows but y has 29"):
+        evidence_surface(X, y[1:], **arguments)

@@ -1,0 +1,315 @@
+"""Expectation propagation: exact for rows that share no weight, and against grids, quadrature and repeated rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
+from separatrix.bayesian import ep
+from separatrix.bayesian.ep import (
+    cavities,
+    expectation_propagation,
+    first_sites,
+    is_affordable,
+    pair_sums,
+    posterior_of,
+    sweep,
+    tilted,
+)
+from separatrix.bayesian.logistic_normal import sigmoid_derivatives
+from separatrix.bayesian.predictive import logit_normal_log_odds
+from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
+
+TILTED = {"logit": Logit(), "probit": Probit(), "label_noise": LabelNoise(0.1, 0.02)}
+
+
+#: Mean and variance of the Gaussian: narrow and wide, on the right side, the wrong side, and far out on it.
+CASES = [(0.0, 0.01), (0.0, 1.0), (2.0, 4.0), (-2.0, 4.0), (-10.0, 1.0), (-30.0, 25.0), (5.0, 100.0), (-3.0, 1e-6)]
+
+
+def tilted_on_a_grid(log_p, mu, v):
+    """ln Z and the derivatives that mean, variance and third cumulant stand for: the trapezium rule, plainly."""
+    s = np.sqrt(v)
+    a = np.linspace(mu - v - 12 * s, mu + v + 12 * s, 200_001)
+    log_f = log_p(a) - 0.5 * (a - mu) ** 2 / v - 0.5 * np.log(2 * np.pi * v)
+    f = np.exp(log_f - log_f.max())
+    Z = f.sum()
+    mean = f @ a / Z
+    var, third = (f @ (a - mean) ** j / Z for j in (2, 3))
+    log_z = log_f.max() + np.log(Z * (a[1] - a[0]))
+    return np.array([log_z, (mean - mu) / v, (v - var) / v**2, -third / v**3])
+
+
+def one(likelihood, mu, v, t, power=None):
+    found = tilted(likelihood, np.array([mu]), np.array([v]), np.array([t]), power=power)
+    return np.array([part[0] for part in found])
+
+
+@pytest.mark.parametrize(("mu", "v"), CASES)
+@pytest.mark.parametrize("name", TILTED)
+@pytest.mark.parametrize("t", [0, 1])
+def test_closed_forms_of_tilted_moments_are_the_integrals(name, mu, v, t):
+    likelihood = TILTED[name]
+    found = one(likelihood, mu, v, t)
+    expected = tilted_on_a_grid(lambda a: likelihood.derivatives(a, np.full(len(a), t)).log_p, mu, v)
+    unit = np.array([1.0, v**0.5, v, v**1.5])  # derivatives as cumulants, in standard deviations of the Gaussian
+    assert_allclose(found * unit, expected * unit, rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", TILTED)
+@given(mu=st.floats(-12, 12), v=st.floats(1e-4, 30), t=st.sampled_from([0, 1]))
+@settings(max_examples=20)
+def test_each_tilted_moment_is_the_derivative_of_the_one_before(name, mu, v, t):
+    h = 1e-3
+    ahead, here, behind = (one(TILTED[name], mu + d, v, t) for d in (h, 0.0, -h))
+    difference = (ahead - behind) / (2 * h)
+    assert_allclose(here[1], difference[0], rtol=1e-5, atol=1e-6)
+    assert_allclose(-here[2], difference[1], rtol=1e-5, atol=1e-6)
+    assert_allclose(here[3], difference[2], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", TILTED)
+def test_a_gaussian_without_width_leaves_the_likelihood_itself(name, rng):
+    likelihood, a, t = TILTED[name], rng.normal(size=50, scale=5), rng.integers(2, size=50)
+    found = tilted(likelihood, a, np.full(50, 1e-14), t)
+    for part, expected in zip(found, (*likelihood.derivatives(a, t), likelihood.skew(a, t)), strict=True):
+        assert_allclose(part, expected, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["logit", "probit"])
+@given(mu=st.floats(-40, 40), v=st.floats(1e-6, 500), t=st.sampled_from([0, 1]))
+@settings(max_examples=40)
+def test_a_concave_likelihood_narrows_and_moves_to_its_own_side(name, mu, v, t):
+    log_z, slope, curvature, _ = one(TILTED[name], mu, v, t)
+    assert log_z <= 0
+    assert (2 * t - 1) * slope >= 0
+    assert -1e-9 <= curvature * v <= 1 + 1e-9
+
+
+def test_the_normaliser_is_the_predictive_probability(rng):
+    mu, v = rng.normal(size=200, scale=4), rng.gamma(1.0, 9.0, size=200)
+    up, down = (tilted(Logit(), mu, v, np.full(200, t)).log_z for t in (1, 0))
+    assert_allclose(up - down, logit_normal_log_odds(mu, v), rtol=1e-8, atol=1e-9)
+
+
+def test_averages_of_the_sigmoid_and_its_derivatives_by_quadrature():
+    x, w = np.polynomial.hermite_e.hermegauss(200)
+    w = w / w.sum()
+    for m, s in [(0.0, 0.5), (1.0, 1.0), (3.0, 1.5), (0.2, 2.0)]:
+        a = -m + s * x
+        up, down = 1 / (1 + np.exp(-a)), 1 / (1 + np.exp(a))
+        first = up * down
+        moments = [w @ up, w @ first, w @ (first * (down - up)), w @ (first * ((down - up) ** 2 - 2 * first))]
+        log_q, log_c, second, third = sigmoid_derivatives(np.array([m]), np.array([s]))
+        assert_allclose([log_q[0], log_c[0]], np.log(moments[:2]), rtol=1e-10, atol=1e-12)
+        assert_allclose([second[0], third[0]], np.array(moments[2:]) / moments[1], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_the_first_sites_make_the_laplace_approximation(name):
+    objective, _, _ = two_weights(name)
+    laplace = at_the_mode(objective)
+    q = posterior_of(first_sites(objective, laplace.mean[0]), objective)
+    assert_allclose(q.mean, laplace.mean[0], rtol=1e-6)
+    assert_allclose(q.factor.matrix, laplace.factor.matrix, rtol=1e-8)
+
+
+def test_a_row_whose_cavity_is_not_a_density_is_skipped():
+    objective, _, _ = two_weights()
+    sites = first_sites(objective, np.zeros(2))
+    q = posterior_of(sites, objective)
+    tau = sites.tau.copy()
+    tau[3] = 1e6  # more than the whole precision of its activation
+    found = sweep(objective, replace(sites, tau=tau), q)
+    assert found.skipped == 1
+    assert found.sites.tau[3] == 1e6
+    assert (found.sites.tau[np.arange(25) != 3] < 10).all()
+
+
+def fixed_point(objective, **options):
+    found = expectation_propagation(objective, at_the_mode(objective), **{"tol": 1e-9, "max_sweeps": 400} | options)
+    assert found.is_converged
+    return found
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_one_row_is_exact(name):
+    X, t = np.array([[2.0, -1.0]]), np.array([1])
+    found = fixed_point(posed(X, t, scale=1.5, likelihood=LIKELIHOODS[name]))
+    prior_var = np.array([1.5**2 * 5.0])
+    log_z, slope, curvature, _ = tilted(LIKELIHOODS[name], np.zeros(1), prior_var, t)
+    gain = 1.5**2 * X[0]
+    assert found.log_evidence == pytest.approx(log_z[0], abs=1e-10)
+    assert_allclose(found.mean[0], gain * slope[0], atol=1e-8)
+    assert_allclose(found.covariance, 1.5**2 * np.eye(2) - curvature[0] * np.outer(gain, gain), atol=1e-8)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_rows_that_share_no_weight_are_exact(name, rng):
+    X, t = np.diag(rng.normal(size=6, scale=3)), rng.integers(2, size=6)
+    found = fixed_point(posed(X, t, scale=2.0, likelihood=LIKELIHOODS[name]))
+    log_z, slope, curvature, _ = tilted(LIKELIHOODS[name], np.zeros(6), 4 * np.diag(X) ** 2, t)
+    assert found.log_evidence == pytest.approx(log_z.sum(), abs=1e-8)
+    assert_allclose(found.mean[0], 4 * np.diag(X) * slope, atol=1e-7)
+    assert_allclose(np.diag(found.covariance), 4 - (4 * np.diag(X)) ** 2 * curvature, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_expectation_propagation_is_nearer_to_the_posterior_than_laplace(name):
+    objective, X, t = two_weights(name)
+    exact, laplace = on_a_grid(objective, X, t, 2.0), at_the_mode(objective)
+    found = fixed_point(objective)
+    sd = np.sqrt(np.diag(exact.covariance))
+
+    def errors(approximation):
+        mean = np.abs((approximation.mean[0] - exact.mean) / sd).max()
+        return mean, np.abs(approximation.std[0] / sd - 1).max(), abs(approximation.log_evidence - exact.log_evidence)
+
+    assert all(better < 0.2 * worse for better, worse in zip(errors(found), errors(laplace), strict=True))
+
+
+def test_a_row_of_weight_k_is_k_rows(rng):
+    X, t, weight = rng.normal(size=(20, 3)), rng.integers(2, size=20), rng.integers(0, 4, size=20).astype(float)
+    weight[0] = 3.0
+    repeated = np.repeat(np.arange(20), weight.astype(int))
+    weighted = fixed_point(posed(X, t, weight=weight, fit_intercept=True))
+    plain = fixed_point(posed(X[repeated], t[repeated], fit_intercept=True))
+    assert_allclose(weighted.mean, plain.mean, atol=1e-6)
+    assert_allclose(weighted.covariance, plain.covariance, atol=1e-6)
+    assert weighted.log_evidence == pytest.approx(plain.log_evidence, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_a_row_of_weight_below_one_is_a_power_of_its_likelihood(name):
+    _, X, t = two_weights(name)
+    weight = np.linspace(0.1, 1.0, 25)
+    objective = posed(X, t, scale=1.0, weight=weight, likelihood=LIKELIHOODS[name])
+    exact, found = on_a_grid(objective, X, t, 1.0, weight=weight), fixed_point(objective)
+    assert found.log_evidence == pytest.approx(exact.log_evidence, abs=0.01)
+    assert_allclose(found.mean[0], exact.mean, atol=0.02)
+    assert_allclose(found.covariance, exact.covariance, atol=0.02)
+
+
+def test_an_offset_is_a_shift_of_the_prior_mean(rng):
+    X, t, d = rng.normal(size=(25, 3)), rng.integers(2, size=25), np.array([0.5, -1.0, 0.2])
+    offset = fixed_point(posed(X, t, offset=X @ d))
+    moved = fixed_point(posed(X, t, mean=d))
+    assert_allclose(offset.mean + d, moved.mean, atol=1e-7)
+    assert_allclose(offset.covariance, moved.covariance, atol=1e-7)
+    assert offset.log_evidence == pytest.approx(moved.log_evidence, abs=1e-8)
+    assert offset.log_likelihood == pytest.approx(moved.log_likelihood, abs=1e-6)
+
+
+def test_a_target_of_one_half_is_half_of_each_label():
+    _, X, t = two_weights()
+    soft = t.astype(float)
+    soft[:10] = 0.5
+    objective = posed(X, soft, scale=2.0)
+    exact, found = on_a_grid(objective, X, soft, 2.0), fixed_point(objective)
+    assert found.log_evidence == pytest.approx(exact.log_evidence, abs=0.01)
+    assert_allclose(found.mean[0], exact.mean, atol=0.02)
+
+
+def test_sparse_rows_are_dense_rows(rng):
+    X, t = rng.normal(size=(40, 4)) * (rng.random((40, 4)) < 0.4), rng.integers(2, size=40)
+    dense, stored = (
+        fixed_point(posed(X, t, fit_intercept=True)),
+        fixed_point(posed(sparse.csr_array(X), t, fit_intercept=True)),
+    )
+    assert_allclose(stored.mean, dense.mean, atol=1e-7)
+    assert stored.log_evidence == pytest.approx(dense.log_evidence, abs=1e-7)
+
+
+def test_a_skewed_posterior_takes_few_sweeps(rng):
+    X = np.column_stack([rng.normal(size=(300, 2)), np.arange(300) < 6]).astype(float)
+    t = (rng.random(300) < 0.3).astype(int)
+    t[:6] = 1  # a rare column, all of one class: nothing but the prior bounds its weight
+    objective = posed(X, t, scale=10.0, fit_intercept=True)
+    found = expectation_propagation(objective, at_the_mode(objective))
+    assert found.is_converged
+    assert found.steps <= 15
+
+
+def test_the_limit_of_sweeps_is_reported():
+    objective, _, _ = two_weights()
+    found = expectation_propagation(objective, at_the_mode(objective), tol=1e-12, max_sweeps=2)
+    assert not found.is_converged
+    assert found.steps == 2
+
+
+def test_a_softmax_raises(rng):
+    objective = posed(rng.normal(size=(30, 2)), rng.integers(3, size=30), likelihood=Softmax(3))
+    with pytest.raises(ValueError, match=r'one activation per row, and Softmax\(n_outputs=3\) has 3; use "laplace"'):
+        expectation_propagation(objective, at_the_mode(objective))
+
+
+def somewhere(objective):
+    sites = first_sites(objective, 0.3 * np.ones(objective.shape[1]))
+    return sites, posterior_of(sites, objective)
+
+
+def plainly(objective, sites, q):
+    """Both sums scales pairs n ≠ m, in two loops."""
+    block = objective.source._block(slice(0, objective.source.n_rows))
+    out = cavities(block, sites, q, objective)
+    skew = tilted(objective.likelihood, out.mu_out, out.var_out, block.t).skew
+    u = -skew * out.var_out**3 / out.var**3
+    psi = objective.design.regressors(block.X) @ q.factor.root
+    cubes, squares = 0.0, np.zeros((psi.shape[1], psi.shape[1]))
+    for n in range(len(u)):
+        for m in range(len(u)):
+            if n != m:
+                cubes += u[n] * u[m] * (psi[n] @ psi[m]) ** 3
+                squares += u[n] * u[m] * (psi[n] @ psi[m]) ** 2 * np.outer(psi[n], psi[m])
+    return cubes, squares
+
+
+@pytest.mark.parametrize("method", ["tensor", "pairs"])
+def test_both_methods_are_the_sum_over_pairs(method, rng, monkeypatch):
+    X, t = rng.normal(size=(30, 4)), rng.integers(2, size=30)
+    objective = posed(X, t, scale=2.0, fit_intercept=True, rows=8)
+    monkeypatch.setattr(ep, "_tensor_fits", lambda N, P: method == "tensor")
+    monkeypatch.setattr(ep, "_pairs_fit", lambda N, P: method == "pairs")
+    sites, q = somewhere(objective)
+    found = pair_sums(objective, sites, q)
+    cubes, squares = plainly(objective, sites, q)
+    assert found.cubes == pytest.approx(cubes, rel=1e-9)
+    assert_allclose(found.squares, squares, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_correction_halves_the_errors_of_evidence_and_variances(name, seed):
+    objective, X, t = two_weights(name, seed=seed)
+    exact, laplace = on_a_grid(objective, X, t, 2.0), at_the_mode(objective)
+    plain = expectation_propagation(objective, laplace, tol=1e-8, corrected=False)
+    corrected = expectation_propagation(objective, laplace, tol=1e-8)
+
+    def errors(approximation):
+        sd = approximation.std[0] / np.sqrt(np.diag(exact.covariance))
+        return abs(approximation.log_evidence - exact.log_evidence), np.abs(sd - 1).max()
+
+    assert all(after < 0.5 * before for before, after in zip(errors(plain), errors(corrected), strict=True))
+
+
+def test_the_correction_does_not_change_predictions():
+    objective, X, _ = two_weights()
+    laplace = at_the_mode(objective)
+    plain = expectation_propagation(objective, laplace, corrected=False)
+    corrected = expectation_propagation(objective, laplace)
+    before, after = (a.activations(X, objective.design) for a in (plain, corrected))
+    assert (before.mean == after.mean).all()
+    assert (before.cov == after.cov).all()
+    assert (corrected.std > plain.std).all()
+
+
+def test_the_correction_is_not_affordable_for_many_rows_and_columns():
+    assert is_affordable(1000, 50)
+    assert is_affordable(800, 801)
+    assert not is_affordable(10**6, 300)
+    assert not is_affordable(10**4, 10**4)

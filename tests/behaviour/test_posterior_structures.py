@@ -1,0 +1,441 @@
+"""Gaussians over the weights: full, by class, dual and diagonal, against dense matrices and each other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse, stats
+
+import separatrix as sx
+from posteriors import PROBLEMS, overlapping
+from problems import blobs
+from separatrix.bayesian.posterior import (
+    STRUCTURES,
+    choose_structure,
+    laplace,
+    laplace_by_class,
+    laplace_diagonal,
+    laplace_dual,
+    laplace_of,
+    memory_needed,
+)
+from separatrix.bayesian.weights import summarise
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import Logit, Probit, Softmax
+from separatrix.priors import Flat, Gaussian
+from separatrix.rows import as_source
+from separatrix.solvers import Auto, factorise, pose
+
+PROPER = ["logit", "logit_mean", "logit_covariance", "logit_weights_offset", "logit_no_intercept", "softmax"]
+
+
+def full_posterior(name):
+    objective = PROBLEMS[name].posterior()
+    if objective.prior.free.any():  # a proper prior for the intercept
+        precision = objective.prior.precision.copy()
+        precision[(-1,) * precision.ndim] = 0.1
+        objective = replace(objective, prior=replace(objective.prior, precision=precision))
+    mode = Auto().minimise(objective, np.zeros(objective.shape)).value
+    return objective, laplace(objective, mode, steps=3)
+
+
+@pytest.mark.parametrize("name", PROPER)
+def test_laplace_is_the_mode_and_the_inverse_hessian(name):
+    objective, q = full_posterior(name)
+    here = objective.value_grad_hess(q.mean)
+    assert_allclose(here.grad, 0.0, atol=1e-5)
+    assert_allclose(q.covariance, np.linalg.inv(here.hess), rtol=1e-6, atol=1e-9)
+    assert_allclose(q.std.ravel(), np.sqrt(np.diag(np.linalg.inv(here.hess))), rtol=1e-6)
+    assert (q.name, q.structure, q.steps, q.is_converged) == ("laplace", "full", 3, True)
+
+
+@pytest.mark.parametrize("name", PROPER)
+def test_evidence_is_the_height_times_the_volume(name):
+    """ln p(D) = ln p(D | θ) + ln N(θ | m0, Λ⁻¹) + ½ CP ln 2π - ½ ln |A|, from dense matrices."""
+    objective, q = full_posterior(name)
+    prior, D = objective.prior, q.mean.size
+    Lambda = prior.matrix()
+    away = (q.mean - prior.mean).ravel()
+    log_prior = 0.5 * np.linalg.slogdet(Lambda)[1] - 0.5 * D * np.log(2 * np.pi) - 0.5 * away @ Lambda @ away
+    hess = objective.value_grad_hess(q.mean).hess
+    volume = 0.5 * D * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(hess)[1]
+    assert_allclose(q.log_evidence, q.log_likelihood + log_prior + volume, rtol=1e-9)
+    assert_allclose(q.log_likelihood, prior.value_grad(q.mean)[0] - objective.value_grad(q.mean).value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", PROPER)
+def test_activations_are_linear_in_the_weights(name):
+    objective, q = full_posterior(name)
+    X = PROBLEMS[name].X[:7]
+    Phi = objective.design.regressors(X)
+    C = len(q.mean)
+    a = q.activations(X, objective.design)
+    wide = np.stack([np.kron(np.eye(C), phi) for phi in Phi])  # (n, C, CP)
+    cov = wide @ q.covariance @ wide.transpose(0, 2, 1)
+    assert_allclose(a.mean.reshape(7, C), Phi @ q.mean.T, rtol=1e-12)
+    assert_allclose(a.cov.reshape(7, C, C), cov, rtol=1e-9, atol=1e-12)
+
+
+def test_better_moments_are_reported_and_do_not_predict():
+    """A skewed posterior is wider than the Gaussian that predicts best."""
+    objective, q = full_posterior("logit")
+    P = q.mean.size
+    wider = replace(q, moments=factorise(q.factor.matrix / 4, 1, np.zeros(P, dtype=bool)))
+    assert_allclose(wider.std, 2 * q.std, rtol=1e-10)
+    assert_allclose(wider.covariance, 4 * q.covariance, rtol=1e-8)
+    X = PROBLEMS["logit"].X[:5]
+    assert_allclose(wider.activations(X, objective.design).cov, q.activations(X, objective.design).cov)
+
+
+def test_a_flat_direction_is_named():
+    problem = replace(PROBLEMS["logit_flat"], X=np.column_stack([PROBLEMS["logit_flat"].X, np.full(240, 3.0)]))
+    objective = problem.posterior()
+    mode = np.zeros(objective.shape)
+    with pytest.raises(DataError, match="posterior is improper: 'x4'"):
+        laplace(objective, mode)
+
+
+def three_classes(n_classes=3, prior=None, n_features=4, weight=None, n=300):
+    X, y = blobs(n, n_features, n_classes, seed=n_classes)
+    prior = Gaussian(1.0, intercept_scale=5.0) if prior is None else prior
+    objective = pose(as_source(X, y, weight), Softmax(n_classes), prior, fit_intercept=True, standardize=True)
+    return objective, Auto(1e-10).minimise(objective, np.zeros(objective.shape)).value
+
+
+@pytest.fixture(params=["contrasts", "classes"])
+def by_class(request):
+    objective, mode = three_classes()
+    axes = np.eye(3) if request.param == "classes" else None
+    return objective, laplace(objective, mode), laplace_by_class(objective, mode, axes=axes)
+
+
+def test_blocks_by_class_are_those_of_the_hessian_along_the_axes(by_class):
+    objective, full, ours = by_class
+    C, P = objective.shape
+    H = full.factor.matrix.reshape(C, P, C, P)
+    for q, factor in zip(ours.axes.T, ours.factors, strict=True):
+        assert np.allclose(factor.matrix, np.einsum("j,jpkr,k->pr", q, H, q), rtol=1e-9, atol=1e-9)
+
+
+def test_the_evidence_by_class_is_low_by_the_divergence_from_the_full_gaussian(by_class):
+    _, full, ours = by_class
+    H, S = full.factor.matrix, ours.covariance
+    divergence = 0.5 * (np.trace(H @ S) - len(H) - np.linalg.slogdet(S)[1] - np.linalg.slogdet(H)[1])
+    assert divergence > 0
+    assert np.isclose(full.log_evidence - ours.log_evidence, divergence, rtol=1e-6)
+    assert np.isclose(full.log_likelihood, ours.log_likelihood, rtol=1e-12)
+
+
+def test_contrasts_are_closer_than_classes():
+    objective, mode = three_classes(5)
+    by_contrast, alone = laplace_by_class(objective, mode), laplace_by_class(objective, mode, axes=np.eye(5))
+    assert by_contrast.log_evidence > alone.log_evidence
+
+
+def test_contrasts_are_exact_for_two_classes():
+    objective, mode = three_classes(2)
+    full, ours = laplace(objective, mode), laplace_by_class(objective, mode)
+    assert np.isclose(full.log_evidence, ours.log_evidence, rtol=1e-12)
+    assert np.allclose(full.covariance, ours.covariance, atol=1e-12)
+
+
+def test_moments_by_class_agree_with_the_covariance(by_class, rng):
+    objective, _, ours = by_class
+    C, P = objective.shape
+    S = ours.covariance
+    assert np.allclose(ours.std.ravel(), np.sqrt(np.diag(S)), rtol=1e-12)
+    X = rng.normal(size=(6, 4))
+    Phi = objective.design.regressors(X)
+    a = ours.activations(X, objective.design)
+    assert np.allclose(a.mean, Phi @ ours.mean.T)
+    assert np.allclose(a.cov, np.einsum("np,jpkr,nr->njk", Phi, S.reshape(C, P, C, P), Phi), rtol=1e-10)
+    draws = ours.sample(40_000, rng).reshape(40_000, -1)
+    unit = np.sqrt(np.diag(S))
+    assert np.abs((draws.mean(axis=0) - ours.mean.ravel()) / unit).max() < 0.025
+    assert np.abs((np.cov(draws.T) - S) / np.outer(unit, unit)).max() < 0.03
+
+
+@pytest.mark.parametrize("prior", ["column", "matrix", "joint", "flat bias"])
+def test_priors_of_every_shape_by_class(prior, rng):
+    objective, mode = three_classes(3, Gaussian(1.0) if prior == "flat bias" else None)
+    C, P = objective.shape
+    root = rng.normal(size=(C * P, C * P))
+    if prior == "joint":
+        objective = replace(objective, prior=replace(objective.prior, precision=root @ root.T))
+    if prior == "matrix":
+        objective = replace(objective, prior=replace(objective.prior, precision=root[:P, :P] @ root[:P, :P].T))
+    full, ours = laplace(objective, mode), laplace_by_class(objective, mode)
+    H = full.factor.matrix.reshape(C, P, C, P)
+    for q, factor in zip(ours.axes.T, ours.factors, strict=True):
+        assert np.allclose(factor.matrix, np.einsum("j,jpkr,k->pr", q, H, q), rtol=1e-8, atol=1e-8)
+    assert (ours.log_evidence == -np.inf) == (prior == "flat bias")  # as for the full one
+
+
+def test_an_improper_direction_by_class_is_named():
+    X, y = blobs(100, 3, 3)
+    X = np.column_stack([X, X[:, 0] - X[:, 1]])
+    objective = pose(as_source(X, y), Softmax(3), Flat(), fit_intercept=True)
+    with pytest.raises(DataError, match=r"improper: .*is a combination of.*finite scale"):
+        laplace_by_class(objective, np.zeros(objective.shape))
+
+
+def sparse_classes(n_classes=3, *, store=np.asarray, bias=True, weight=None):
+    X, y = blobs(200, 4, n_classes, seed=1)
+    X[np.abs(X) < 1] = 0.0
+    likelihood = Logit() if n_classes == 2 else Softmax(n_classes)
+    prior = Gaussian(1.0, intercept_scale=5.0)
+    objective = pose(as_source(store(X), y, weight), likelihood, prior, fit_intercept=bias, standardize=True)
+    return objective, Auto(1e-10).minimise(objective, np.zeros(objective.shape)).value
+
+
+@pytest.fixture(
+    params=[
+        (2, {}),
+        (3, {}),
+        (3, {"bias": False}),
+        (2, {"store": sparse.csr_array}),
+        (3, {"store": sparse.csr_array, "weight": np.arange(200.0) % 4}),
+        (3, {"store": sparse.csr_array, "bias": False}),
+    ],
+    ids=["two", "three", "no bias", "sparse two", "sparse weighted", "sparse no bias"],
+)
+def diagonal(request):
+    n_classes, options = request.param
+    objective, mode = sparse_classes(n_classes, **options)
+    return objective, laplace(objective, mode), laplace_diagonal(objective, mode)
+
+
+def test_diagonal_precisions_are_the_diagonal_of_the_hessian(diagonal):
+    _, full, ours = diagonal
+    assert np.allclose(ours.precision.ravel(), np.diag(full.factor.matrix), rtol=1e-10)
+    assert np.isclose(ours.log_likelihood, full.log_likelihood, rtol=1e-12)
+
+
+def test_the_errors_of_the_diagonal_structure_have_a_known_direction(diagonal):
+    _, full, ours = diagonal
+    assert (ours.std <= full.std * (1 + 1e-12)).all()
+    assert ours.log_evidence < full.log_evidence
+    gap = 0.5 * (np.log(np.diag(full.factor.matrix)).sum() - full.factor.log_det)
+    assert np.isclose(full.log_evidence - ours.log_evidence, gap, rtol=1e-8)
+
+
+def test_diagonal_moments_agree_with_the_covariance(diagonal, rng):
+    objective, _, ours = diagonal
+    C, P = objective.shape
+    X = rng.normal(size=(5, 4))
+    Phi = objective.design.regressors(X)
+    S = ours.covariance.reshape(C, P, C, P)
+    cov = np.einsum("np,jpkr,nr->njk", Phi, S, Phi)
+    for rows in (X, sparse.csr_array(X)):
+        a = ours.activations(rows, objective.design)
+        assert np.allclose(a.mean, (Phi @ ours.mean.T).reshape(a.mean.shape))
+        assert np.allclose(a.cov, cov.reshape(a.cov.shape))
+    draws = ours.sample(20_000, rng)
+    assert np.abs(draws.std(axis=0) / ours.std - 1).max() < 0.03
+    assert np.abs((draws.mean(axis=0) - ours.mean) / ours.std).max() < 0.03
+
+
+def test_diagonal_is_exact_for_columns_that_are_never_nonzero_together():
+    X = np.repeat(np.eye(3), 20, axis=0) * 2.0
+    y = np.arange(60) % 2
+    objective = pose(as_source(X, y), Logit(), Gaussian(1.0), fit_intercept=False)
+    mode = Auto(1e-12).minimise(objective, np.zeros((1, 3))).value
+    full, ours = laplace(objective, mode), laplace_diagonal(objective, mode)
+    assert np.allclose(full.covariance, ours.covariance)
+    assert np.isclose(full.log_evidence, ours.log_evidence)
+
+
+def test_an_improper_weight_is_named():
+    X, y = blobs(50, 2, 2)
+    X = np.column_stack([X, np.zeros(50)])
+    objective = pose(as_source(X, y), Logit(), Flat(), fit_intercept=False)
+    with pytest.raises(DataError, match=r"improper along the weight of 'x2': its curvature there is 0"):
+        laplace_diagonal(objective, np.zeros(objective.shape))
+
+
+M = 40
+
+
+def more_columns_than_rows(likelihood, rng, *, bias=True, n=15, store=np.asarray, repeat=False, weight=None):
+    X = rng.normal(size=(n, M)) + 2.0
+    if repeat:
+        X[n // 2 :] = X[: n - n // 2]  # rank n/2
+    y = np.arange(n) % max(2, likelihood.n_outputs)
+    prior = Gaussian(rng.uniform(0.3, 2.0, M), intercept_scale=3.0)
+    objective = pose(as_source(store(X), y, weight), likelihood, prior, fit_intercept=bias, standardize=True)
+    return objective, Auto(1e-11).minimise(objective, np.zeros(objective.shape)).value
+
+
+@pytest.fixture(
+    params=[
+        (Logit(), {}),
+        (Probit(), {"bias": False}),
+        (Softmax(3), {}),
+        (Softmax(4), {"bias": False}),
+        (Logit(), {"repeat": True}),
+        (Softmax(3), {"repeat": True}),
+        (Logit(), {"store": sparse.csr_array}),
+        (Softmax(3), {"weight": 0.5 + np.arange(15.0)}),
+    ],
+    ids=["logit", "probit", "softmax", "no bias", "repeated", "repeated softmax", "sparse", "weighted"],
+)
+def dual(request, rng):
+    likelihood, options = request.param
+    objective, mode = more_columns_than_rows(likelihood, rng, **options)
+    return objective, laplace(objective, mode), laplace_dual(objective, mode)
+
+
+def test_dual_evidence_is_that_of_all_weights(dual):
+    _, full, ours = dual
+    assert np.isclose(ours.log_evidence, full.log_evidence, rtol=1e-10)
+    assert np.isclose(ours.log_likelihood, full.log_likelihood, rtol=1e-10)
+    assert (ours.name, ours.structure) == ("laplace", "dual")
+
+
+def test_dual_moments_are_those_of_all_weights(dual):
+    _, full, ours = dual
+    assert np.allclose(ours.mean, full.mean, atol=1e-8)
+    assert np.allclose(ours.std, full.std, rtol=1e-8)
+    assert np.allclose(ours.covariance, full.covariance, atol=1e-9)
+
+
+def test_dual_activations_of_new_rows(dual, rng):
+    objective, full, ours = dual
+    X = 3 * rng.normal(size=(9, M))
+    a, b = full.activations(X, objective.design), ours.activations(X, objective.design)
+    assert np.allclose(a.mean, b.mean, rtol=1e-7, atol=1e-8)
+    assert np.allclose(a.cov, b.cov, rtol=1e-7, atol=1e-8)
+
+
+def test_dual_draws_have_the_covariance(dual, rng):
+    _, _, ours = dual
+    S = ours.covariance
+    draws = ours.sample(10_000, rng).reshape(10_000, -1)
+    unit = np.sqrt(np.diag(S))
+    assert np.abs((draws.mean(axis=0) - ours.mean.ravel()) / unit).max() < 0.06
+    assert np.abs((np.cov(draws.T) - S) / np.outer(unit, unit)).max() < 0.07
+
+
+def test_orthogonal_to_the_rows_the_prior_remains(rng):
+    objective, mode = more_columns_than_rows(Logit(), rng, bias=False)
+    X, precision = objective.source.reader.read(slice(0, 15)), objective.prior.precision
+    z = rng.normal(size=M)
+    x = precision * (z - np.linalg.lstsq(X.T, z, rcond=None)[0] @ X)  # X Λ⁻¹ x = 0
+    a = laplace_dual(objective, mode).activations(x[None], objective.design)
+    assert np.isclose(a.mean[0], 0.0, atol=1e-9)
+    assert np.isclose(a.cov[0], x @ (x / precision), rtol=1e-12)
+
+
+def sized(n=60, n_features=3, n_classes=3, *, store=np.asarray, scale=1.0):
+    X, y = blobs(n, n_features, n_classes)
+    likelihood = Logit() if n_classes == 2 else Softmax(n_classes)
+    prior = Gaussian(scale, intercept_scale=5.0)
+    return pose(as_source(store(X), y), likelihood, prior, fit_intercept=True, standardize=True)
+
+
+@pytest.mark.parametrize(
+    "sizes", [{}, {"n_classes": 2}, {"n": 8, "n_features": 12}, {"n": 8, "n_features": 12, "n_classes": 2}]
+)
+def test_every_structure_has_the_mean_and_a_lower_evidence(sizes, rng):
+    objective = sized(**sizes)
+    mode = Auto().minimise(objective, np.zeros(objective.shape)).value
+    full = laplace(objective, mode)
+    X = rng.normal(size=(5, objective.shape[1] - 1))
+    possible = [s for s in STRUCTURES if (s != "by class" or len(mode) > 1) and (s != "dual" or "n" in sizes)]
+    for name in possible:
+        made = laplace_of(name, objective, mode, steps=3)
+        assert (made.structure, made.name, made.steps) == (name, "laplace", 3)
+        assert np.allclose(made.mean, mode, atol=1e-6)
+        assert made.std.shape == mode.shape
+        assert made.sample(4, rng).shape == (4, *mode.shape)
+        a, b = made.activations(X, objective.design), full.activations(X, objective.design)
+        assert (a.mean.shape, a.cov.shape) == (b.mean.shape, b.cov.shape)
+        assert np.allclose(a.mean, b.mean, atol=1e-6)
+        assert made.log_evidence <= full.log_evidence + 1e-8
+        assert np.isclose(made.log_likelihood, full.log_likelihood)
+
+
+def test_memory_needed_decreases_from_full_to_diagonal():
+    objective = sized(50, 200, 4)
+    needed = {name: memory_needed(objective, name) for name in STRUCTURES}
+    assert needed["full"] == 8 * 4 * (4 * 201) ** 2
+    assert needed["full"] > needed["by class"] > needed["dual"] > needed["diagonal"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "requested", "error", "message"),
+    [
+        ({"n": 60}, "dual", DataError, r"fewer rows than columns.*60 rows and 3 columns"),
+        ({"n": 8, "n_features": 12, "scale": np.inf}, "dual", DataError, r"prior with mean 0 and a finite scale"),
+        ({"n_classes": 2}, "by class", DataError, r"more than two classes"),
+        ({}, "banded", ValueError, r"structure='banded'.*'full', 'dual', 'by class', 'diagonal', or None"),
+    ],
+)
+def test_unsuitable_structures_raise(sizes, requested, error, message):
+    with pytest.raises(error, match=message):
+        choose_structure(sized(**sizes), requested)
+
+
+def fitted_model(n_classes=2, structure=None, n=240, n_features=4, **arguments):
+    X, y = overlapping(n, n_features, n_classes)
+    return sx.BayesianLogisticRegression(structure=structure, approximation="laplace", **arguments).fit(X, y), X
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_weights_in_user_units_are_a_linear_map_of_the_fit(n_classes, fit_intercept):
+    model, X = fitted_model(n_classes, fit_intercept=fit_intercept)
+    posterior, q = model.posterior_, model.posterior_.approximation
+    C, P = q.mean.shape
+    T = np.eye(P)
+    if fit_intercept:
+        T[-1, :-1] = -X.mean(axis=0)
+    assert_allclose(posterior.mean.reshape(C, P), q.mean @ T.T, rtol=1e-9)
+    wide = np.kron(np.eye(C), T)
+    assert_allclose(posterior.covariance, wide @ q.covariance @ wide.T, rtol=1e-9, atol=1e-12)
+    assert_allclose(posterior.std.ravel(), np.sqrt(np.diag(posterior.covariance)), rtol=1e-9)
+    assert_allclose(model.coef_, posterior.mean.reshape(C, P)[:, :4], rtol=1e-9)
+    assert repr(posterior) == f"WeightPosterior({P} weights, structure='full')"
+
+
+@pytest.mark.parametrize("approximation", ["laplace", "ep", "importance"])
+def test_std_agrees_with_the_covariance_and_with_draws(approximation):
+    X, y = overlapping(60)
+    posterior = sx.BayesianLogisticRegression(approximation=approximation).fit(X, y).posterior_
+    assert_allclose(posterior.std, np.sqrt(np.diag(posterior.covariance)), rtol=1e-9)
+    draws = posterior.sample(50_000, rng=3)
+    assert_allclose(draws.std(axis=0), posterior.std, rtol=0.02)
+    assert_allclose((draws.mean(axis=0) - posterior.mean) / posterior.std, 0.0, atol=0.03)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_posterior_as_a_prior_is_the_same_gaussian(n_classes):
+    posterior = fitted_model(n_classes)[0].posterior_
+    prior = posterior.as_prior()
+    assert_allclose(prior.mean.ravel(), posterior.mean.ravel(), rtol=1e-12)
+    assert_allclose(prior.matrix() @ posterior.covariance, np.eye(posterior.mean.size), atol=1e-7)
+
+
+def test_only_a_full_covariance_becomes_a_prior():
+    with pytest.raises(DataError, match="'diagonal' cannot be the prior of the next batch"):
+        fitted_model(structure="diagonal")[0].posterior_.as_prior()
+
+
+def test_a_summary_has_quantiles_of_normal_distributions():
+    posterior = fitted_model()[0].posterior_
+    summary = summarise(posterior, ("0", "1"), 0.8, ("A note.",))
+    q = stats.norm(posterior.mean, posterior.std)
+    assert_allclose(summary.lower, q.ppf(0.1), rtol=1e-9)
+    assert_allclose(summary.upper, q.ppf(0.9), rtol=1e-9)
+    assert_allclose(summary.probability_of_sign, np.maximum(q.cdf(0), q.sf(0)), rtol=1e-9)
+    assert summary.to_frame().loc["x2", "sd"] == posterior.std[2]
+    assert summary.to_dict()["coefficient"] is summary.coefficient
+
+
+def test_a_summary_is_an_aligned_table():
+    lines = str(summarise(fitted_model()[0].posterior_, ("0", "1"), 0.95, ("A note.",))).splitlines()
+    assert lines[0].split() == ["coefficient", "sd", "lower", "upper", "P(sign)"]
+    assert [line.split()[0] for line in lines[1:6]] == ["x0", "x1", "x2", "x3", "intercept"]
+    assert len({len(line) for line in lines[:6]}) == 1
+    assert lines[6:] == ["95 % credible intervals, in the units of the columns", "A note."]

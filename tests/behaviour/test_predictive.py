@@ -1,0 +1,398 @@
+"""The likelihood averaged over a Gaussian activation: exact laws, known limits, quadrature and sampling."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as cases
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import integrate, special, stats
+
+from separatrix.bayesian import predictive
+from separatrix.bayesian._kernels import look_up
+from separatrix.bayesian.logistic_normal import (
+    fast_log_averages,
+    log_averages,
+    log_odds,
+    shrinkage,
+    soften,
+    softplus_variance,
+)
+from separatrix.bayesian.posterior import Activations
+from separatrix.bayesian.predictive import (
+    RULES,
+    class_intervals,
+    class_probabilities,
+    expected_logit,
+    logit_normal,
+    logit_normal_log_odds,
+    probabilities_and_errors,
+    probit_normal,
+    softmax_normal,
+    softmax_normal_qmc,
+    softmax_probit_rule,
+    two_class_interval,
+)
+from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
+
+MEAN = np.array([-3.0, -0.4, 0.0, 1.0, 6.0])
+
+
+VAR = np.array([0.5, 9.0, 2.0, 0.0, 30.0])
+
+
+TWO = Activations(MEAN, VAR)
+
+
+@pytest.fixture
+def three(rng):
+    L = rng.normal(size=(6, 3, 3))
+    return Activations(2 * rng.normal(size=(6, 3)), L @ L.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("likelihood", [Logit(), Probit(), LabelNoise(0.1)])
+@pytest.mark.parametrize("rule", ["exact", "qmc"])
+def test_two_classes_by_quadrature(likelihood, rule):
+    """With label noise, the probability is that of the true class."""
+    P = class_probabilities(likelihood, TWO, rule)
+    assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    for mu, var, p in zip(MEAN, VAR, P[:, 1], strict=True):
+        sigma = stats.norm.cdf if isinstance(likelihood, Probit) else special.expit
+        if var == 0:
+            assert_allclose(p, sigma(mu), rtol=1e-10)
+            continue
+        sd = np.sqrt(var)
+        q = stats.norm(mu, sd)
+        exact = integrate.quad(lambda a, q=q, f=sigma: f(a) * q.pdf(a), mu - 12 * sd, mu + 12 * sd)[0]
+        assert_allclose(p, exact, atol=1e-8)
+
+
+def test_the_probit_and_map_rules_of_two_classes():
+    kappa = (1 + np.pi * VAR / 8) ** -0.5
+    assert_allclose(class_probabilities(Logit(), TWO, "probit")[:, 1], special.expit(kappa * MEAN))
+    assert_allclose(class_probabilities(Logit(), TWO, "map")[:, 1], special.expit(MEAN))
+    assert_allclose(class_probabilities(Probit(), TWO, "probit")[:, 1], stats.norm.cdf(MEAN / np.sqrt(1 + VAR)))
+    assert_allclose(class_probabilities(Probit(), TWO, "map")[:, 1], stats.norm.cdf(MEAN))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("likelihood", [Logit(), Probit(), LabelNoise(0.1)])
+def test_exchanging_the_classes_exchanges_their_probabilities(rule, likelihood):
+    mirrored = Activations(-MEAN, VAR)
+    assert_allclose(
+        class_probabilities(likelihood, mirrored, rule), class_probabilities(likelihood, TWO, rule)[:, ::-1], rtol=1e-12
+    )
+    assert_allclose(class_probabilities(likelihood, Activations(np.zeros(5), VAR), rule), 0.5, rtol=1e-12)
+
+
+def test_three_classes_by_sampling(three, rng):
+    z = rng.normal(size=(100_000, 3))
+    root = np.linalg.cholesky(three.cov)
+    exact = np.stack([special.softmax(m + z @ R.T, axis=1).mean(axis=0) for m, R in zip(three.mean, root, strict=True)])
+    for rule, atol in [("exact", 0.015), ("qmc", 0.005), ("probit", 0.2)]:
+        P = class_probabilities(Softmax(3), three, rule)
+        assert_allclose(P.sum(axis=1), 1.0, rtol=1e-9)
+        assert_allclose(P, exact, atol=atol)
+    assert_allclose(class_probabilities(Softmax(3), three, "map"), special.softmax(three.mean, axis=1))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_rows_without_a_finite_activation_have_no_probability(rule, bad, three):
+    for likelihood, a in [(Logit(), TWO), (Probit(), TWO), (Softmax(3), three)]:
+        mean = a.mean.copy()
+        mean[2] = bad
+        P = class_probabilities(likelihood, Activations(mean, a.cov), rule)
+        assert np.isnan(P[2]).all()
+        others = np.arange(len(mean)) != 2
+        assert_allclose(P[others], class_probabilities(likelihood, a, rule)[others], atol=1e-3 if rule == "qmc" else 0)
+        P, error = probabilities_and_errors(likelihood, Activations(mean, a.cov), 64)
+        assert np.isnan(P[2]).all()
+        assert np.isfinite(P[others]).all()
+        assert np.isfinite(error[others]).all()
+
+
+@pytest.mark.parametrize(("likelihood", "sigmoid"), [(Logit(), special.expit), (Probit(), special.ndtr)])
+def test_intervals_of_two_classes_have_their_coverage(likelihood, sigmoid, rng):
+    mean, var = np.array([-1.0, 0.0, 3.0]), np.array([0.5, 0.0, 4.0])
+    low, high = two_class_interval(likelihood, Activations(mean, var), special.ndtri([0.05, 0.95])).T
+    p = sigmoid(mean + np.sqrt(var) * rng.normal(size=(200_000, 1)))
+    assert_allclose(((p > low) & (p < high)).mean(axis=0)[[0, 2]], 0.9, atol=0.003)
+    assert low[1] == high[1] == 0.5  # nothing varies
+
+
+def test_intervals_of_k_classes_are_quantiles_over_the_draws(rng):
+    Phi, theta = rng.normal(size=(20, 4)), rng.normal(size=(3, 4, 101))
+    tails = np.array([0.025, 0.9])
+    P = special.softmax(np.einsum("np,kps->nks", Phi, theta), axis=1)
+    expected = np.moveaxis(np.quantile(P, tails, axis=2), 0, -1)
+    assert_allclose(class_intervals(Softmax(3), Phi, theta, tails), expected, rtol=1e-12)
+
+
+POWERS = [(i, j) for i in range(6, -1, -1) for j in range(7 - i)]
+
+
+@pytest.mark.parametrize("which", range(28))
+@pytest.mark.parametrize("run", [look_up, look_up.py_func])
+def test_each_coefficient_of_the_table_belongs_to_its_power(which, run):
+    table = np.zeros((1, 28))
+    table[0, which] = 1.0
+    u, kappa = np.array([0.1, 0.7]), np.array([0.3, 0.9])
+    out = np.empty(2)
+    run(u, kappa, table, 1, 1, out)
+    i, j = POWERS[which]
+    assert_allclose(out, (2 * u - 1) ** i * (2 * kappa - 1) ** j, rtol=1e-13)
+
+
+@pytest.fixture(scope="module")
+def everywhere():
+    """m and s² scales every regime: both zero, tiny, huge, on the edges of cells and around the edge of the table."""
+    rng = np.random.default_rng(1)
+    kappa = np.concatenate([np.arange(1, 65) / 64, rng.uniform(0.0005, 1, 400)])
+    u = np.concatenate([np.arange(0, 25) / 1.0, rng.uniform(0, 26, 100)])
+    m, var = np.ravel(u[:, None] / kappa), np.ravel(np.zeros((len(u), 1)) + (kappa**-2 - 1) * 8 / np.pi)
+    wild = 10 ** rng.uniform(-6, 6, 5000), 10 ** rng.uniform(-10, 8, 5000)
+    return np.concatenate([[0, 0, 1e6, 1e6], m, wild[0]]), np.concatenate([[0, 1e8, 0, 1e8], var, wild[1]])
+
+
+def test_the_table_agrees_with_the_exact_sums(everywhere):
+    m, var = everywhere
+    for fast, exact in zip(fast_log_averages(m, var), log_averages(m, np.sqrt(var)), strict=True):
+        likely = exact > np.log(1e-15)
+        assert np.abs(fast - exact)[likely].max() < 1e-8
+        assert np.abs(fast - exact).max() < 5e-6
+
+
+def test_the_table_gives_probabilities_to_ten_digits(everywhere):
+    m, var = everywhere
+    q = np.exp(log_averages(m, np.sqrt(var)).log_probability)
+    assert np.abs(1 / (1 + np.exp(np.minimum(log_odds(m, var), 700))) - q).max() < 1e-10
+
+
+def test_the_compiled_look_up_agrees_with_plain_python(rng):
+    table = rng.normal(size=(6 * 4, 28))
+    u, kappa = np.append(rng.uniform(0, 3.2, 50), [0.0, 3.0, np.nan]), np.append(rng.uniform(size=50), [1.0, 0.5, 0.5])
+    compiled, plain = np.empty(53), np.empty(53)
+    look_up(u, kappa, table, 2, 4, compiled)
+    look_up.py_func(u, kappa, table, 2, 4, plain)
+    assert_allclose(compiled, plain, rtol=1e-12, atol=1e-13)
+    assert np.isnan(compiled[u >= 3]).all()
+    assert np.isnan(compiled[-1])
+
+
+def test_variance_of_a_soft_maximum():
+    """A straight line if the Gaussian is narrow, V = σ(-m)² s²; half a Gaussian if it is wide."""
+    m = np.linspace(0, 5, 11)
+    assert_allclose(softplus_variance(m, np.full(11, 1e-3)), 1e-6 / (1 + np.exp(m)) ** 2, rtol=1e-5)
+    assert_allclose(softplus_variance(np.zeros(1), np.array([1e5])), 1e10 * (0.5 - 0.5 / np.pi), rtol=1e-9)
+
+
+def test_moments_of_the_softplus_agree_with_the_exact_sums(everywhere):
+    m, var = everywhere
+    kept = (var > 1e-3) & (shrinkage(var) * m < 23)
+    m, var = m[kept], var[kept]
+    probability, mean, variance = soften(-m, var)
+    exact = log_averages(m, np.sqrt(var))
+    assert_allclose(probability, np.exp(exact.log_probability), atol=1e-10)
+    assert_allclose(mean, np.exp(exact.log_softplus), rtol=1e-8, atol=1e-10)
+    assert np.abs((variance - softplus_variance(m, np.sqrt(var))) / var).max() < 1e-8
+
+
+def gaussians(rng, n, K, scale):
+    B = rng.normal(size=(n, K, K)) * np.sqrt(scale / K)
+    return rng.normal(size=(n, K)) * np.sqrt(1 + scale), B @ B.transpose(0, 2, 1)
+
+
+def test_softmax_of_two_classes_is_the_logit_of_their_difference(rng):
+    mu, Sigma = gaussians(rng, 300, 2, 9.0)
+    var = Sigma[:, 0, 0] + Sigma[:, 1, 1] - 2 * Sigma[:, 0, 1]
+    assert_allclose(softmax_normal(mu, Sigma)[:, 1], logit_normal(mu[:, 1] - mu[:, 0], var), rtol=1e-9)
+
+
+def test_softmax_without_variance_is_the_softmax(rng):
+    mu = 20 * rng.normal(size=(50, 5))
+    assert_allclose(softmax_normal(mu, np.zeros((50, 5, 5))), special.softmax(mu, axis=1), rtol=1e-7, atol=1e-12)
+
+
+def test_a_number_added_to_all_activations_changes_nothing(rng):
+    """Neither a constant nor a random one: Sigma + v 1 1'."""
+    mu, Sigma = gaussians(rng, 100, 4, 4.0)
+    assert_allclose(softmax_normal(mu + 7.0, Sigma + 50.0), softmax_normal(mu, Sigma), rtol=1e-6, atol=1e-10)
+
+
+def test_the_order_of_classes_does_not_matter(rng):
+    mu, Sigma = gaussians(rng, 100, 5, 16.0)
+    order = rng.permutation(5)
+    turned = softmax_normal(mu[:, order], Sigma[:, order][:, :, order])
+    assert_allclose(turned, softmax_normal(mu, Sigma)[:, order], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scale", "mean_error", "largest"), [(0.25, 3e-4, 5e-3), (1.0, 2e-3, 0.02), (16.0, 0.01, 0.12)]
+)
+@pytest.mark.parametrize("K", [3, 6])
+def test_moment_matching_is_more_accurate_than_the_probit_rule(rng, K, scale, mean_error, largest):
+    mu, Sigma = gaussians(rng, 150, K, scale)
+    truth = softmax_normal_qmc(mu, Sigma, n=8192).probability
+    gap = np.abs(softmax_normal(mu, Sigma) - truth)
+    older = np.abs(softmax_probit_rule(mu, np.diagonal(Sigma, axis1=1, axis2=2)) - truth)
+    assert gap.mean() < mean_error
+    assert gap.max() < largest
+    assert gap.mean() < 0.2 * older.mean()
+
+
+def test_softmax_of_extreme_activations_are_probabilities():
+    mu = np.array([[1e6, -1e6, 0.0], [1e-9, 0.0, 0.0]])
+    p = softmax_normal(mu, np.array([np.eye(3), 1e8 * np.eye(3)]))
+    assert_allclose(p[0], [1, 0, 0], atol=1e-12)
+    assert_allclose(p[1], 1 / 3, atol=0.005)
+
+
+def test_invalid_moments_of_classes_are_named(rng):
+    mu, Sigma = gaussians(rng, 3, 3, 1.0)
+    with pytest.raises(ValueError, match=r"cov has shape \(3, 3, 3\); for mu of shape \(2, 3\) it must be \(2, 3, 3\)"):
+        softmax_normal(mu[:2], Sigma)
+    with pytest.raises(ValueError, match=r"mu has shape \(3,\); it must be \(n, K\)"):
+        softmax_normal(mu[0], Sigma)
+    with pytest.raises(ValueError, match="cov of row 1 is not a covariance"):
+        softmax_normal(mu, np.array([Sigma[0], -Sigma[1], Sigma[2]]))
+    with pytest.raises(ValueError, match="mu is nan in row 2"):
+        softmax_normal(np.where(np.arange(3)[:, None] == 2, np.nan, mu), Sigma)
+    with pytest.raises(ValueError, match="var is -1.0 in row 0; it must be finite and not negative"):
+        softmax_probit_rule([[0.0, 0.0]], [[-1.0, 0.0]])
+
+
+def test_qmc_of_two_classes_is_the_logit_of_their_difference(rng):
+    mu, Sigma = gaussians(rng, 200, 2, 4.0)
+    var = Sigma[:, 0, 0] + Sigma[:, 1, 1] - 2 * Sigma[:, 0, 1]
+    exact = logit_normal(mu[:, 0] - mu[:, 1], var)
+    assert np.abs(softmax_normal_qmc(mu, Sigma, n=4096).probability[:, 0] - exact).max() < 2e-4
+
+
+def test_the_standard_error_covers(rng):
+    """With eight replicates the error in units of the standard error is Student's t with seven degrees of freedom."""
+    mu, Sigma = gaussians(rng, 400, 2, 4.0)
+    exact = logit_normal(mu[:, 0] - mu[:, 1], Sigma[:, 0, 0] + Sigma[:, 1, 1] - 2 * Sigma[:, 0, 1])
+    covered = []
+    for seed in range(20):  # rows share their points, so that only seeds are independent
+        p, error = softmax_normal_qmc(mu, Sigma, n=256, rng=seed)
+        covered.append((np.abs(p[:, 0] - exact) <= 2.365 * error[:, 0]).mean())
+    assert 0.85 < np.mean(covered) < 0.995
+
+
+def test_qmc_is_more_accurate_than_plain_monte_carlo(rng):
+    mu, Sigma = gaussians(rng, 50, 4, 1.0)
+    truth = softmax_normal_qmc(mu, Sigma, n=32768).probability
+    quasi = np.abs(softmax_normal_qmc(mu, Sigma, n=256, rng=1).probability - truth).mean()
+    a = mu[:, None] + np.einsum("nij,pj->npi", np.linalg.cholesky(Sigma + 1e-12 * np.eye(4)), rng.normal(size=(256, 4)))
+    e = np.exp(a - a.max(axis=2, keepdims=True))
+    plain = np.abs((e / e.sum(axis=2, keepdims=True)).mean(axis=1) - truth).mean()
+    assert quasi < plain / 3
+
+
+def test_rows_of_qmc_sum_to_one_and_seeds_repeat(rng):
+    mu, Sigma = gaussians(rng, 60, 4, 10.0)
+    whole = softmax_normal_qmc(mu, Sigma, rng=3)
+    assert_allclose(whole.probability.sum(axis=1), 1.0, rtol=1e-13)
+    again = softmax_normal_qmc(mu, Sigma, rng=3)
+    assert_array_equal(again.probability, whole.probability)
+    assert not np.array_equal(softmax_normal_qmc(mu, Sigma, rng=4).probability, again.probability)
+
+
+def test_qmc_without_variance_has_no_error():
+    estimate = softmax_normal_qmc([[1.0, 2.0, 3.0]], np.zeros((1, 3, 3)))
+    assert_allclose(estimate.probability, np.exp([[1, 2, 3]]) / np.exp([1, 2, 3]).sum(), rtol=1e-12)
+    assert estimate.standard_error.max() < 1e-15
+
+
+def test_invalid_numbers_of_points_are_named(rng):
+    mu, Sigma = gaussians(rng, 3, 3, 1.0)
+    with pytest.raises(
+        ValueError, match=r"n=100, n_replicates=8\): n / n_replicates must be a power of two.*try n=128"
+    ):
+        softmax_normal_qmc(mu, Sigma, n=100)
+    with pytest.raises(ValueError, match="n_replicates must be an integer, at least 2"):
+        softmax_normal_qmc(mu, Sigma, n_replicates=1)
+    with pytest.raises(ValueError, match="cov of row 2 is not a covariance: it has the eigenvalue"):
+        softmax_normal_qmc(mu, np.array([Sigma[0], Sigma[1], -Sigma[2]]))
+
+
+means = st.floats(-1e6, 1e6)
+
+
+variances = st.one_of(st.just(0.0), st.floats(1e-12, 1e8))
+
+
+@cases(max_examples=200)
+@given(means, variances)
+def test_p_of_mu_and_of_minus_mu_sum_to_one_exactly(mu, var):
+    p, q = logit_normal([mu, -mu], var)
+    assert p + q == 1.0
+
+
+def test_at_zero_it_is_one_half_exactly():
+    assert_array_equal(logit_normal(0.0, np.append(0.0, np.logspace(-12, 8, 50))), 0.5)
+
+
+@cases(max_examples=100)
+@given(means, means, variances)
+def test_the_probability_increases_with_mu(one, other, var):
+    low, high = logit_normal(sorted([one, other]), var)
+    assert low <= high + 1e-11
+
+
+@cases(max_examples=100)
+@given(means, variances)
+def test_uncertainty_moves_the_probability_towards_one_half(mu, var):
+    """p lies between ½ and σ(mu), for every variance (PRML §4.5.2)."""
+    assert abs(logit_normal_log_odds(mu, var)) <= abs(mu) * (1 + 1e-9)
+
+
+def test_no_variance_is_the_sigmoid():
+    mu = np.linspace(-700, 700, 4001)
+    assert_allclose(logit_normal(mu, 0.0), special.expit(mu), rtol=3e-8, atol=1e-11)
+
+
+def test_a_large_variance_is_a_step_function():
+    z = np.linspace(-5, 5, 41)
+    assert_allclose(logit_normal(1e8 * z, 1e16), special.ndtr(z), atol=1e-10)
+
+
+def test_log_odds_do_not_saturate():
+    """Far out, σ(a) is e^a, and E[e^a] = e^(mu + var/2)."""
+    assert_allclose(logit_normal_log_odds([-2000.0, -1e6], [4.0, 100.0]), [-1998.0, -999950.0], rtol=1e-12)
+
+
+def test_probit_normal_is_the_probability_that_a_noisy_activation_is_positive(rng):
+    a = 1.5 + np.sqrt(3.0) * rng.normal(size=200_000) + rng.normal(size=200_000)
+    assert abs(probit_normal(1.5, 3.0) - (a > 0).mean()) < 4e-3
+    assert_allclose(probit_normal([-2.0, 0.0, 2.0], 0.0), special.ndtr([-2.0, 0.0, 2.0]))
+
+
+@pytest.mark.parametrize("t", [0, 1, 0.3])
+def test_slope_and_curvature_are_the_derivatives_of_the_average(t):
+    mu, var = (x.ravel() for x in np.meshgrid(np.linspace(-8, 8, 33), [0.3, 2.0, 30.0, 1e4]))
+    h = 1e-2
+    ahead, behind = expected_logit(mu + h, var, t), expected_logit(mu - h, var, t)
+    here = expected_logit(mu, var, t)
+    assert_allclose((ahead.log_p - behind.log_p) / (2 * h), here.slope, atol=2e-5)
+    assert_allclose((behind.slope - ahead.slope) / (2 * h), here.curvature, atol=2e-5)
+
+
+def test_price_theorem():
+    """∂E[g]/∂var = ½ E[g'']."""
+    mu, var = (x.ravel() for x in np.meshgrid(np.linspace(-8, 8, 33), [0.3, 2.0, 30.0]))
+    h = 1e-3 * var
+    change = expected_logit(mu, var + h, 1).log_p - expected_logit(mu, var - h, 1).log_p
+    assert_allclose(change / (2 * h), -0.5 * expected_logit(mu, var, 1).curvature, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["logit_normal", "logit_normal_log_odds", "logit_probit_rule", "probit_normal"])
+def test_invalid_moments_of_two_classes_are_named(name):
+    function = getattr(predictive, name)
+    with pytest.raises(ValueError, match=f"{name}: var is -1.0 in row 1; it must be finite and not negative"):
+        function([0.0, 0.0], [1.0, -1.0])
+    with pytest.raises(ValueError, match=f"{name}: mu is nan in row 0; it must be finite"):
+        function([np.nan], [1.0])
+    with pytest.raises(ValueError, match="var is inf"):
+        function(0.0, np.inf)

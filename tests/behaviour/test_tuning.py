@@ -1,0 +1,335 @@
+"""Priors and hyperparameters of highest evidence, the limits that scales reach, and why tuning stops."""
+
+from collections import namedtuple
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from problems import blobs, separable
+from separatrix import BayesianLogisticRegression, Gaussian, LogisticRegression, evidence_surface
+from separatrix.basis import RBF, Polynomial
+from separatrix.bayesian import Limit, tune_model, tuning
+from separatrix.bayesian.evidence import FitLaplace, prior_scales, stationary_slope
+from separatrix.bayesian.tune_model import GAIN_TOL, SCALE_TOL, tune_choice, tune_outer
+from separatrix.bayesian.tuning import Boundary, Parabola, Search, TuningStatus, tune_scales
+from separatrix.datasets import make_label_noise, make_rbf_experiment, make_xor_clusters
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
+from separatrix.rows import as_source
+from separatrix.solvers import pose
+
+
+def simulate(n, weights, seed=0, n_classes=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, len(weights)))
+    a = X @ np.asarray(weights, dtype=float)
+    if n_classes == 2:
+        return X, (a + rng.logistic(size=n) > 0).astype(np.intp)
+    return X, np.argmax(np.outer(a, np.linspace(-1, 1, n_classes)) + rng.gumbel(size=(n, n_classes)), axis=1)
+
+
+def posed(X, t, likelihood=None, scale=1.0, **options):
+    prior = Gaussian(scale, intercept_scale=5.0)
+    options = {"fit_intercept": True, "standardize": True} | options
+    return pose(as_source(X, t), likelihood or Logit(), prior, **options)
+
+
+LIKELIHOODS = {"logit": Logit(), "probit": Probit(), "label_noise": LabelNoise(0.05), "softmax": Softmax(3)}
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=LIKELIHOODS)
+def test_the_tuned_scale_is_the_maximum_of_a_fine_grid(likelihood):
+    X, t = simulate(150, [1.0, -0.5, 0.3, 0.0], n_classes=2 if likelihood.n_outputs == 1 else 3)
+    objective = posed(X, t, likelihood)
+    tuned = tune_scales(objective, tol=1e-8)
+    scales = prior_scales(objective)
+    axis = np.log(tuned.factors) + np.linspace(-1.5, 1.5, 61)
+    values = [FitLaplace().fit(replace(objective, prior=scales.prior(np.array([u]))), None).log_evidence for u in axis]
+    assert int(np.argmax(values)) == 30
+    assert tuned.log_evidence >= max(values) - 1e-7
+    assert_allclose(tuned.gradient, 0.0, atol=1e-3)
+    assert tuned.status is TuningStatus.CONVERGED
+    assert tuned.boundary == ()
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_the_answer_does_not_depend_on_the_start(scale):
+    X, t = simulate(200, [1.0, -0.5, 0.3])
+    tuned = tune_scales(posed(X, t, scale=scale), tol=1e-8)
+    reference = tune_scales(posed(X, t, scale=0.7), tol=1e-8)
+    assert_allclose(scale * tuned.factors, 0.7 * reference.factors, rtol=1e-3)
+
+
+def test_irrelevant_columns_are_switched_off_and_named():
+    X, t = simulate(1000, [1.5, -1.0, 0.8] + 7 * [0.0], seed=2)
+    tuned = tune_scales(posed(X, t), "columns")
+    off = {limit.columns[0] for limit in tuned.boundary if limit.limit is Limit.NARROW}
+    assert off.isdisjoint({"x0", "x1", "x2"})
+    assert len(off) >= 4  # a noise column that seems to matter by chance keeps a small scale
+    weights = np.abs(tuned.approximation.mean[0, :-1])
+    assert weights[[int(name[1:]) for name in off]].max() < 1e-5
+    assert weights[3:].max() < 0.25 * weights[:3].min()
+    assert tuned.log_evidence > tune_scales(posed(X, t)).log_evidence + 3
+
+
+def test_groups_share_a_scale():
+    X, t = simulate(600, [1.0, -1.2, 0.9, 0.0, 0.0, 0.0], seed=1)
+    tuned = tune_scales(posed(X, t), ["signal"] * 3 + ["noise"] * 3, tol=1e-6)
+    assert tuned.labels == ("signal", "noise")
+    assert tuned.factors[0] > 10 * tuned.factors[1]
+    assert_allclose(tuned.column_factors, np.repeat(tuned.factors, 3))
+    found = 1 / np.sqrt(tuned.objective.prior.precision[:-1]) * tuned.objective.column_units[:-1]
+    assert_allclose(found, tuned.column_factors)
+
+
+def test_columns_of_pure_noise_are_reported_as_irrelevant():
+    X, _ = simulate(200, np.zeros(5))
+    t = np.random.default_rng(1).integers(2, size=200)
+    tuned = tune_scales(posed(X, t))
+    assert [(limit.label, limit.limit) for limit in tuned.boundary] == [("all", Limit.NARROW)]
+    null = tune_scales(posed(np.zeros((200, 1)), t))  # nothing but a bias
+    assert_allclose(tuned.log_evidence, null.log_evidence, atol=1e-3)
+
+
+@pytest.mark.parametrize("groups", [None, "columns"])
+def test_separable_classes_are_reported(groups):
+    X, t = separable(n=120, n_features=2, gap=0.5)
+    tuned = tune_scales(posed(X, t), groups)
+    assert Limit.SEPARATED in {limit.limit for limit in tuned.boundary}
+    assert "separable" in tuned.boundary[0].describe()
+
+
+@pytest.mark.parametrize("n", [60, 400], ids=["few_rows", "many_rows"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_rotated_coordinates_give_the_same_scale(monkeypatch, standardize, n):
+    X, t = simulate(n, np.append([1.0, -1.0, 0.5], np.zeros(117)), seed=4)
+    X += 1.0
+    rotated = tune_scales(posed(X, t, standardize=standardize), tol=1e-7)
+    monkeypatch.setattr(tuning, "is_rotatable", lambda objective, scales: False)
+    plain = tune_scales(posed(X, t, standardize=standardize), tol=1e-7)
+    assert_allclose(rotated.factors, plain.factors, rtol=1e-3)
+    assert_allclose(rotated.log_evidence, plain.log_evidence, atol=1e-5)
+    assert_allclose(rotated.approximation.mean, plain.approximation.mean, atol=1e-4)
+    assert rotated.approximation.mean.shape == (1, 121)
+
+
+@dataclass(frozen=True)
+class FixedSites:
+    """Sites that never change: a likelihood that is a parabola, whose evidence is exact."""
+
+    parabola: Parabola
+
+    def fit(self, objective, guess):
+        return self.parabola.under(objective.prior)
+
+    def slope(self, objective, approximation, *, sampled):
+        return stationary_slope(objective.prior, approximation)
+
+
+def test_any_approximation_can_be_tuned():
+    X, t = simulate(300, [1.0, -0.5, 0.3])
+    objective = posed(X, t)
+    sites = FixedSites(Parabola.of(FitLaplace().fit(objective, None), objective.prior))
+    tuned = tune_scales(objective, "columns", fitter=sites, tol=1e-9)
+    assert tuned.fits == 2  # the surrogate is exact, and the second fit confirms it
+    # At the maximum each scale solves MacKay's equation: s² = d² + S_pp.   PRML (3.92), (3.98)
+    prior, found = tuned.objective.prior, tuned.approximation
+    second = found.mean[0] ** 2 + np.diag(found.covariance)
+    assert_allclose(1 / prior.precision[:-1], second[:-1], rtol=1e-3)
+
+
+def two_blobs(scale=1.0, likelihood=None):
+    X, t = blobs(n_classes=2)
+    prior = Gaussian(scale, intercept_scale=5.0)
+    return pose(as_source(X, t), likelihood or Logit(), prior, fit_intercept=True, standardize=True)
+
+
+def search(objective, groups=None, fitter=None, tol=1e-6):
+    scales = prior_scales(objective, groups)
+    return Search(objective, scales, fitter or FitLaplace(1e-10), bounds=scales.bounds(objective), tol=tol)
+
+
+@pytest.mark.parametrize("groups", [None, "columns"])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 300.0])
+def test_the_evidence_rises_at_every_step_and_the_gradient_vanishes(scale, groups):
+    found = search(two_blobs(scale), groups).run(None, 50)
+    values = [step.log_evidence for step in found.trace]
+    assert found.status is TuningStatus.CONVERGED
+    assert all(np.diff(values) > -1e-6)
+    assert np.abs(found.gradient).max() < 0.01
+
+
+def test_the_limit_of_steps_is_reported():
+    assert search(two_blobs(1e-3)).run(None, 1).status is TuningStatus.MAX_STEPS
+
+
+class Falling(FitLaplace):
+    """Every fit after the first has less evidence than promised."""
+
+    def fit(self, objective, guess):
+        found = super().fit(objective, guess)
+        return found if guess is None else replace(found, log_evidence=found.log_evidence - 1e3)
+
+
+def test_predicted_gains_that_are_never_achieved_end_the_search():
+    found = search(two_blobs(30.0), fitter=Falling()).run(None, 50)
+    assert found.status is TuningStatus.STALLED
+    assert len(found.trace) == 1
+    assert_allclose(found.eta, 0.0)
+
+
+class Refusing(FitLaplace):
+    """There is no Gaussian away from where the search began."""
+
+    def fit(self, objective, guess):
+        if guess is None:
+            return super().fit(objective, guess)
+        raise DataError("The posterior is improper.")
+
+
+def test_a_trial_without_a_posterior_is_rejected_unless_the_likelihood_is_log_concave():
+    found = search(two_blobs(30.0, LabelNoise(0.1)), fitter=Refusing()).run(None, 50)
+    assert found.status is TuningStatus.STALLED
+    with pytest.raises(DataError, match="improper"):
+        search(two_blobs(30.0), fitter=Refusing()).run(None, 50)
+
+
+@pytest.mark.parametrize("limit", Limit)
+def test_a_limit_names_its_columns_and_what_it_means(limit):
+    text = Boundary("g", ("age", "height"), limit).describe()
+    assert text.startswith("Tuning ran to the boundary: 'age', 'height' are ")
+    assert text.endswith(limit.value + ".")
+    assert "'age' is " in Boundary("g", ("age",), limit).describe()
+
+
+Fit = namedtuple("Fit", "log_evidence at")
+
+
+def profile(function, seen=None):
+    def fit(x, near):
+        if seen is not None:
+            seen.append((x, near))
+        return Fit(float(function(x)), x)
+
+    return fit
+
+
+@settings(max_examples=30)
+@given(st.floats(-3.0, 3.0), st.floats(0.5, 200.0))
+@example(-2.1671889, 158.03831)  # a parabola through far points has its top where the highest of them is, by chance
+@example(2.5551462, 182.59474)
+def test_the_maximum_of_a_profile_is_found(top, height):
+    """A typical profile of evidence: steep on one side, a plateau on the other."""
+
+    def hill(x):
+        u = np.log(x) - top
+        return -height * (np.exp(-u) + u)
+
+    found = tune_outer(profile(hill), np.exp(-4.0), np.exp(4.0), tol=1e-3, max_fits=40)
+    assert_allclose(hill(found.value), -height, atol=0.01)
+    assert found.result.at == found.value
+    assert not found.at_boundary
+    assert max(trial.log_evidence for trial in found.tried) == found.result.log_evidence
+
+
+def test_the_higher_of_two_maxima_is_found():
+    found = tune_outer(profile(lambda u: -20 * min((u - 1) ** 2, (u - 3) ** 2 - 0.2)), 0.0, 4.0, log=False, tol=1e-6)
+    assert_allclose(found.value, 3.0, atol=1e-3)
+
+
+@pytest.mark.parametrize(("slope", "end"), [(1.0, 100.0), (-1.0, 0.01)])
+def test_a_maximum_at_the_boundary_is_reported(slope, end):
+    found = tune_outer(profile(lambda x: slope * np.log(x)), 0.01, 100.0, max_fits=30)
+    assert found.at_boundary
+    assert_allclose(found.value, end)
+
+
+def test_choices_are_all_fitted_and_the_last_is_a_boundary():
+    found = tune_choice(profile(lambda degree: -((degree - 3) ** 2)), range(1, 6))
+    assert (found.value, found.at_boundary, len(found.tried)) == (3, False, 5)
+    assert tune_choice(profile(float), range(1, 6)).at_boundary
+    assert not tune_choice(profile(float), ["7"]).at_boundary
+    with pytest.raises(ValueError, match="at least one value"):
+        tune_choice(profile(float), [])
+
+
+def test_invalid_ranges_raise():
+    with pytest.raises(ValueError, match="need low < high"):
+        tune_outer(profile(float), 2.0, 1.0)
+    with pytest.raises(ValueError, match="0 < low"):
+        tune_outer(profile(float), 0.0, 1.0)
+    with pytest.raises(ValueError, match="coarse"):
+        tune_outer(profile(float), 1.0, 2.0, coarse=2)
+
+
+def of_width(width):
+    return BayesianLogisticRegression(basis=RBF(width=width), tune="evidence", standardize=False)
+
+
+def of_degree(degree):
+    return BayesianLogisticRegression(basis=Polynomial(degree), tune="evidence", approximation="laplace")
+
+
+def test_no_point_of_a_fine_grid_of_widths_and_scales_is_better():
+    X, y, _, _ = make_rbf_experiment(80, n_test=0)
+    found = tune_model(of_width, X, y, bounds=(0.1, 5.0))
+    grid = evidence_surface(
+        X,
+        y,
+        basis_of_width=lambda width: RBF(width=width),
+        widths=np.geomspace(0.1, 5.0, 24),
+        scales=np.geomspace(0.05, 50.0, 16),
+    )
+    best = max(trial.log_evidence for trial in found.tried)
+    assert best > grid.log_evidence.max() - GAIN_TOL - SCALE_TOL
+    assert found.value == pytest.approx(grid.best[0], rel=0.3)
+    assert len(found.tried) < 12
+    assert not found.at_boundary
+
+
+def test_each_value_has_the_evidence_of_its_model():
+    X, y = make_xor_clusters(150, std=0.7)
+    found = tune_model(of_degree, X, y, values=[2, 3])
+    assert [trial.value for trial in found.tried] == [2, 3]
+    for degree, log_evidence in found.tried:
+        assert log_evidence == pytest.approx(of_degree(degree).fit(X, y).log_evidence_, abs=SCALE_TOL)
+
+
+def test_a_rate_of_wrong_labels_is_found_from_the_labels_alone():
+    X, y, _ = make_label_noise(1500, noise=0.15)
+    found = tune_model(
+        lambda noise: BayesianLogisticRegression(likelihood="label_noise", noise=noise, tune="evidence"),
+        X,
+        y,
+        bounds=(0.01, 0.4),
+    )
+    assert found.value == pytest.approx(0.15, abs=0.03)  # three standard errors of a fraction of 1500
+
+
+def test_a_maximum_outside_the_bounds_is_reported():
+    X, y, _, _ = make_rbf_experiment(80, n_test=0)
+    assert tune_model(of_width, X, y, bounds=(0.02, 0.1)).at_boundary
+    assert tune_model(of_degree, *make_xor_clusters(150, std=0.7), values=[1, 2]).at_boundary
+
+
+@pytest.mark.parametrize("arguments", [{}, {"bounds": (0.1, 1.0), "values": [1]}])
+def test_bounds_or_values_and_not_both(arguments):
+    with pytest.raises(ValueError, match="either bounds=.* or values="):
+        tune_model(of_width, *make_xor_clusters(20), **arguments)
+
+
+@pytest.mark.parametrize("bounds", [0.5, (0.1,), ("narrow", "wide")])
+def test_bounds_are_two_numbers(bounds):
+    with pytest.raises(ValueError, match="must be two numbers"):
+        tune_model(of_width, *make_xor_clusters(20), bounds=bounds)
+
+
+def test_a_model_without_evidence_raises():
+    with pytest.raises(
+        TypeError, match=r"returned LogisticRegression.*must return an unfitted BayesianLogisticRegression"
+    ):
+        tune_model(lambda alpha: LogisticRegression(alpha), *make_xor_clusters(20), bounds=(0.1, 10.0))

@@ -1,0 +1,255 @@
+"""The variational bound: below the evidence, largest where it should be, and never falling; two classes and softmax."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import optimize, special
+
+from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
+from oracles.gold import load
+from separatrix.bayesian import variational as module
+from separatrix.bayesian.predictive import class_probabilities
+from separatrix.bayesian.variational import (
+    Bound,
+    estimated_seconds,
+    expected_derivatives,
+    softmax_averages,
+    variational,
+    variational_softmax,
+)
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import Logit, Softmax
+from separatrix.priors import Flat, Gaussian, Penalty
+from separatrix.rows import as_source
+from separatrix.solvers import factorise, pose
+from separatrix.stats import ValueGradHess
+
+
+def nothing(block, mean, root):
+    """A likelihood without information."""
+    return ValueGradHess(0.0, np.zeros_like(mean), np.zeros_like(root))
+
+
+def random_precision(rng, size):
+    root = rng.normal(size=(size, size + 3))
+    return root @ root.T
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "one for every class", "all together"])
+def test_without_rows_the_bound_is_minus_the_divergence_from_the_prior(kind, rng):
+    """KL(N(m, S) || N(m0, Λ⁻¹)), by the formula with whole matrices."""
+    objective = posed(rng.normal(size=(20, 2)), rng.integers(3, size=20), likelihood=Softmax(3))
+    precision = {
+        "diagonal": np.array([0.5, 2.0]),
+        "one for every class": random_precision(rng, 2),
+        "all together": random_precision(rng, 6),
+    }[kind]
+    prior = Penalty(rng.normal(size=(3, 2)), precision)
+    object.__setattr__(objective, "prior", prior)
+    mean, A = rng.normal(size=(3, 2)), random_precision(rng, 6)
+    here = Bound(objective, nothing, 0.5).at(mean, factorise(A, 3, prior.free))
+    Lambda, away = prior.matrix(), (mean - prior.mean).ravel()
+    divergence = 0.5 * (
+        np.trace(Lambda @ np.linalg.inv(A))
+        + away @ Lambda @ away
+        - 6
+        + np.linalg.slogdet(A)[1]
+        - np.linalg.slogdet(Lambda)[1]
+    )
+    assert here.bound == pytest.approx(-divergence, rel=1e-10)
+
+
+def test_the_bound_rises_at_the_rate_of_the_natural_gradient():
+    """|R'g|² + ½ |R'HR - I|² for each unit of the share."""
+    objective, _, _ = two_weights()
+    bound = Bound(objective, partial(module._scalar_average, objective=objective), 1e-6)
+    mode = at_the_mode(objective)
+    here = bound.at(mode.mean + 0.3, mode.factor)
+    there, share = bound.ascend(here, 1e-5)
+    root = here.factor.root
+    change = root.T @ here.hess @ root - np.eye(2)
+    rate = np.sum((root.T @ here.grad[0]) ** 2) + 0.5 * np.sum(change**2)
+    assert (there.bound - here.bound) / share == pytest.approx(rate, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_the_bound_is_below_the_evidence_and_near_it(name):
+    objective, X, t = two_weights(name)
+    found = variational(objective, at_the_mode(objective))
+    exact = on_a_grid(objective, X, t, 2.0)
+    assert found.is_converged
+    assert exact.log_evidence - 0.15 < found.log_evidence < exact.log_evidence
+    sd = np.sqrt(np.diag(exact.covariance))
+    assert_allclose(found.mean[0], exact.mean, atol=0.05 * sd.max())
+    assert (found.std[0] < sd).all()  # KL(q || p) keeps q inside p
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+@pytest.mark.parametrize(("mu", "var"), [(0.5, 1.0), (3.0, 4.5), (-8.0, 30.0), (40.0, 100.0), (-3.0, 2500.0)])
+@pytest.mark.parametrize("t", [0, 1])
+def test_derivatives_are_averaged_at_every_width(name, mu, var, t):
+    found = np.stack(expected_derivatives(LIKELIHOODS[name], np.array([mu]), np.array([var]), np.array([t])))[:, 0]
+    a = np.linspace(mu - 10 * np.sqrt(var), mu + 10 * np.sqrt(var), 400_001)
+    density = np.exp(-0.5 * (a - mu) ** 2 / var) / np.sqrt(2 * np.pi * var) * (a[1] - a[0])
+    expected = np.stack(LIKELIHOODS[name].derivatives(a, np.full(len(a), t))) @ density
+    assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_no_gaussian_nearby_has_a_larger_bound(name):
+    objective, _, _ = two_weights(name)
+    found = variational(objective, at_the_mode(objective), tol=1e-8)
+
+    def bound(x):
+        """Of mean x[:2] and precision L L' with the triangle x[2:]."""
+        L = np.array([[np.exp(x[2]), 0.0], [x[3], np.exp(x[4])]])
+        factor = factorise(L @ L.T, 1, objective.prior.free)
+        return (
+            Bound(objective, partial(module._scalar_average, objective=objective), 1e-4).at(x[None, :2], factor).bound
+        )
+
+    L = np.linalg.cholesky(found.factor.matrix)
+    start = np.array([*found.mean[0], np.log(L[0, 0]), L[1, 0], np.log(L[1, 1])])
+    best = optimize.minimize(lambda x: -bound(x), start + 0.05, method="BFGS", options={"gtol": 1e-7})
+    assert found.log_evidence == pytest.approx(bound(start), abs=1e-10)
+    assert found.log_evidence == pytest.approx(-best.fun, abs=1e-8)
+    assert_allclose(best.x, start, atol=1e-3)
+
+
+def test_an_offset_is_a_shift_of_the_prior_mean(rng):
+    X, t, d = rng.normal(size=(25, 3)), rng.integers(2, size=25), np.array([0.5, -1.0, 0.2])
+    offset, moved = posed(X, t, offset=X @ d), posed(X, t, mean=d)
+    a, b = (variational(objective, at_the_mode(objective), tol=1e-8) for objective in (offset, moved))
+    assert_allclose(a.mean + d, b.mean, atol=1e-7)
+    assert a.log_evidence == pytest.approx(b.log_evidence, abs=1e-9)
+    assert a.log_likelihood == pytest.approx(b.log_likelihood, abs=1e-6)
+
+
+def test_the_limit_of_steps_is_reported():
+    objective, _, _ = two_weights()
+    found = variational(objective, at_the_mode(objective), tol=1e-12, max_steps=1)
+    assert not found.is_converged
+    assert found.steps == 1
+
+
+def test_a_softmax_raises(rng):
+    objective = posed(rng.normal(size=(30, 2)), rng.integers(3, size=30), likelihood=Softmax(3))
+    with pytest.raises(
+        ValueError, match=r"one activation per row, and Softmax\(n_outputs=3\) has 3; use variational_softmax"
+    ):
+        variational(objective, at_the_mode(objective))
+
+
+def skewed(rng, n=150, K=4, scale=5.0):
+    """Classes with a rare column that only one of them has."""
+    X = np.column_stack([rng.normal(size=(n, 2)), np.arange(n) < 5]).astype(float)
+    t = (2 * X[:, :1] * np.arange(K) / K + rng.gumbel(size=(n, K))).argmax(axis=1)
+    t[:5] = K - 1
+    return posed(X, t, scale=scale, likelihood=Softmax(K), fit_intercept=True)
+
+
+def test_two_classes_are_one_output_under_the_prior_of_a_difference(rng):
+    """w_1 - w_0 of two weights N(0, s²) is N(0, 2 s²), and their sum learns nothing."""
+    X = rng.normal(size=(60, 3))
+    t = (X @ [2.0, -1.0, 0.5] + rng.logistic(size=60) > 0).astype(int)
+    one = pose(as_source(X, t), Logit(), Gaussian(np.sqrt(8.0), intercept_scale=np.sqrt(18.0)), fit_intercept=True)
+    two = pose(as_source(X, t), Softmax(2), Gaussian(2.0, intercept_scale=3.0), fit_intercept=True)
+    expected = variational(one, at_the_mode(one))
+    found = variational_softmax(two, at_the_mode(two), tol=1e-6, n_points=256)
+    assert found.is_converged
+    assert found.log_evidence == pytest.approx(expected.log_evidence, abs=0.01)
+    assert_allclose(found.mean[1] - found.mean[0], expected.mean[0], atol=0.02 * expected.std.max())
+    contrast = np.kron([[-1.0, 1.0]], np.eye(4))
+    assert_allclose(np.sqrt(np.diag(contrast @ found.covariance @ contrast.T)), expected.std[0], rtol=0.02)
+
+
+def test_three_classes_of_the_gold_standard():
+    gold = load("three_classes")
+    problem = gold.problem
+    prior = Gaussian(problem.scale, intercept_scale=problem.intercept_scale)
+    objective = pose(as_source(problem.X, problem.y), Softmax(3), prior, fit_intercept=True)
+    mode = at_the_mode(objective)
+    found = variational_softmax(objective, mode)
+    assert found.is_converged
+    assert found.name == "variational"
+    assert gold.log_evidence - 0.2 < found.log_evidence < gold.log_evidence + 3 * gold.log_evidence_se
+    means = np.column_stack(objective.design.in_user_units(found.mean)).ravel()
+    assert np.abs((means - gold.means) / gold.sds).max() < 0.05
+
+    def error(approximation):
+        activations = approximation.activations(problem.X_test, objective.design)
+        return np.abs(class_probabilities(objective.likelihood, activations, "exact") - gold.probabilities).mean()
+
+    assert error(found) < 0.002 < error(mode)
+
+
+def test_the_softmax_bound_rises_as_fast_as_its_derivatives_predict(rng):
+    """The bound rises as fast as they say, in the mean and in the covariance, with the points held fixed."""
+    objective = skewed(rng)
+    mode, points = at_the_mode(objective), module._point_sets(3, 64)
+    bound = Bound(objective, partial(module._softmax_average, points=points, design=objective.design), 1e-6)
+    here = bound.at(mode.mean, mode.factor)
+    there, share = bound.ascend(here, 1e-5)
+    root = here.factor.root
+    change = root.T @ here.hess @ root - np.eye(len(root))
+    rate = np.sum((root.T @ here.grad.ravel()) ** 2) + 0.5 * np.sum(change**2)
+    assert (there.bound - here.bound) / share == pytest.approx(rate, rel=0.01)
+
+
+@pytest.mark.parametrize("K", [2, 3, 6])
+def test_averages_of_a_row_are_those_of_many_draws(K, rng):
+    mu, root = rng.normal(size=(1, K)), rng.normal(size=(K, K))
+    against = root[:-1] - root[-1]
+    L = np.linalg.cholesky(against @ against.T)[None]
+    points = module._point_sets(K - 1, 1024)
+    found = [softmax_averages(mu, L, z) for z in points]
+    a = mu + rng.normal(size=(200_000, K)) @ root.T
+    P = special.softmax(a, axis=1)
+    second = np.diag(P.mean(axis=0)) - P.T @ P / len(P)
+    assert np.mean([f.log_sum for f in found]) == pytest.approx(special.logsumexp(a, axis=1).mean(), abs=0.03)
+    assert_allclose(np.mean([f.P[0] for f in found], axis=0), P.mean(axis=0), atol=0.005)
+    curvature = np.mean([f.curvature[0] for f in found], axis=0)
+    assert_allclose(L[0].T @ curvature @ L[0], L[0].T @ second[:-1, :-1] @ L[0], atol=0.01)
+
+
+def test_the_bound_never_falls(monkeypatch, rng):
+    ascend, seen = Bound.ascend, []
+
+    def recorded(self, here, share):
+        moved = ascend(self, here, share)
+        seen.append((here.bound, moved[0].bound, moved[1]))
+        return moved
+
+    monkeypatch.setattr(Bound, "ascend", recorded)
+    assert variational_softmax(skewed(rng), at_the_mode(skewed(rng))).is_converged
+    assert len(seen) > 2
+    assert all(after >= before - 1e-10 * abs(before) for before, after, _ in seen)
+    assert min(share for *_, share in seen) < 1.0, "full steps were enough: this does not test the safeguard"
+
+
+def test_neither_blocks_nor_the_order_of_rows_matter_and_a_row_of_weight_k_is_k_rows(rng):
+    X, t, weight = rng.normal(size=(40, 2)), rng.integers(3, size=40), rng.integers(0, 4, size=40)
+    each = rng.permutation(np.repeat(np.arange(40), weight))
+    weighted = posed(X, t, likelihood=Softmax(3), weight=weight.astype(float), fit_intercept=True)
+    repeated = posed(X[each], t[each], likelihood=Softmax(3), fit_intercept=True, rows=7)
+    a, b = (variational_softmax(objective, at_the_mode(objective)) for objective in (weighted, repeated))
+    assert a.log_evidence == pytest.approx(b.log_evidence, abs=1e-8)
+    assert_allclose(a.mean, b.mean, atol=1e-8)
+
+
+def test_a_flat_prior_and_other_likelihoods_raise(rng):
+    objective = posed(rng.normal(size=(30, 2)), rng.integers(2, size=30))
+    with pytest.raises(ValueError, match="needs a Softmax, not Logit"):
+        variational_softmax(objective, at_the_mode(objective))
+    proper = skewed(rng)
+    flat = pose(proper.source, proper.likelihood, Flat(), fit_intercept=True)
+    with pytest.raises(DataError, match="the prior is flat along some weight"):
+        variational_softmax(flat, at_the_mode(proper))
+
+
+def test_the_estimated_time_grows_with_the_work(rng):
+    small, large = skewed(rng, n=100), skewed(rng, n=1000)
+    assert 5 < estimated_seconds(large) / estimated_seconds(small) < 10
+    assert estimated_seconds(large) < 2.0
