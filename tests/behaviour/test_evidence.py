@@ -27,7 +27,7 @@ from separatrix.bayesian.tuning import Parabola, Surrogate
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Flat, Gaussian, Penalty
-from separatrix.rows import ThroughBasis, as_source
+from separatrix.rows import as_source
 from separatrix.solvers import Factor, factorise, pose
 from separatrix.stats import log_det_slope
 
@@ -154,7 +154,7 @@ def test_the_slope_of_the_log_determinant_against_differences(likelihood, rng):
         return factorise(objective.value_grad_hess(at).hess, objective.shape[0], objective.prior.free).log_det
 
     root = laplace(objective, theta).factor.root
-    block = objective.source._block(slice(0, objective.source.n_rows))
+    block = objective.source.as_block()
     v = log_det_slope(block, theta, root, likelihood, objective.design).grad
     step = 1e-5 / objective.column_units
     for c, p in np.ndindex(*theta.shape):
@@ -292,7 +292,7 @@ def test_directions_without_data_are_dropped(shape):
     small = rotate(objective, prior_scales(objective), widest=1e3)
     assert small.objective.design.width == 8  # and one for the offset of the columns
     theta = np.random.default_rng(1).normal(size=(1, 8))
-    X, L = (source.source.reader.read(slice(0, shape[0])) for source in (objective, small.objective))
+    X, L = (source.source.as_block().X for source in (objective, small.objective))
     assert_allclose(X @ small.back(theta)[0], L @ theta[0], atol=1e-7)
     assert_allclose(np.linalg.norm(small.back(theta)) / 0.8, np.linalg.norm(theta), rtol=1e-7)
 
@@ -368,7 +368,7 @@ WIDTHS, SCALES = [0.3, 1.0, 4.0], [30.0, 0.1, 1.0]
 
 def direct(X, y, width, scale, likelihood, standardize):
     source = as_source(X, y)
-    rows = ThroughBasis(source, fit_basis(RBF(width=width), source))
+    rows = source.mapped(fit_basis(RBF(width=width), source))
     prior = Gaussian(scale, intercept_scale=10.0)
     objective = pose(rows, likelihood, prior, fit_intercept=True, standardize=standardize)
     return FitLaplace(1e-12).fit(objective, None).log_evidence

@@ -255,7 +255,7 @@ def somewhere(objective):
 
 def plainly(objective, sites, q):
     """Both sums scales pairs n ≠ m, in two loops."""
-    block = objective.source._block(slice(0, objective.source.n_rows))
+    block = objective.source.as_block()
     out = cavities(block, sites, q, objective)
     skew = tilted(objective.likelihood, out.mu_out, out.var_out, block.t).skew
     u = -skew * out.var_out**3 / out.var**3

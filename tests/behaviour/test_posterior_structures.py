@@ -319,7 +319,7 @@ def test_dual_draws_have_the_covariance(dual, rng):
 
 def test_orthogonal_to_the_rows_the_prior_remains(rng):
     objective, mode = more_columns_than_rows(Logit(), rng, bias=False)
-    X, precision = objective.source.reader.read(slice(0, 15)), objective.prior.precision
+    X, precision = objective.source.as_block().X, objective.prior.precision
     z = rng.normal(size=M)
     x = precision * (z - np.linalg.lstsq(X.T, z, rcond=None)[0] @ X)  # X Λ⁻¹ x = 0
     a = laplace_dual(objective, mode).activations(x[None], objective.design)

@@ -569,8 +569,9 @@ def pair_sums(objective: Posterior, sites: Sites, q: Normal) -> PairSums:
     """Return the sums over pairs: over rows with P³ numbers, 2/3 N P³ flops, or over pairs of rows, 4 N² P flops."""
     N, P = objective.source.n_rows, objective.design.width
     by_tensor = _tensor_fits(N, P) and (0.67 * P**2 <= 4 * N or not _pairs_fit(N, P))
-    statistic = _tensor if by_tensor else _gather
-    return objective.source.reduce(partial(statistic, sites=sites, q=q, objective=objective)).pairs()
+    if by_tensor:
+        return objective.source.reduce(partial(_tensor, sites=sites, q=q, objective=objective)).pairs()
+    return objective.source.reduce(partial(_gather, sites=sites, q=q, objective=objective)).pairs()
 
 
 def _skewness(block: Block, sites: Sites, q: Normal, objective: Posterior) -> tuple[Float, Float, Float, PairSums]:
