@@ -243,7 +243,14 @@ def reliability(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS,
     B = int(bins.max()) + 1
     count = bincount(bins, sample.weight, B)
     observed = bincount(bins, sample.weight * hit, B) / count
-    lower, upper = _wilson(observed, count, level)
+    if level == 1:
+        lower, upper = np.zeros(B), np.ones(B)
+    else:  # Wilson's score interval
+        z = float(special.ndtri(0.5 + 0.5 * level))
+        centre = (observed + z * z / (2 * count)) / (1 + z * z / count)
+        variance = np.maximum(observed * (1 - observed), 0.0) / count + (z / (2 * count)) ** 2
+        reach = z * np.sqrt(variance) / (1 + z * z / count)
+        lower, upper = np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
     event = "the second class" if sample.P.shape[1] == 2 else "the most probable class"
     return Reliability(bincount(bins, sample.weight * p, B) / count, observed, count, lower, upper, level, event)
 
@@ -260,16 +267,6 @@ def _binned(sample: _Sample, n_bins: int) -> tuple[Float, Array, Codes]:
     middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()  # quantile of each distinct value: equal values share a bin
     bins = np.minimum((n_bins * middle).astype(np.intp), n_bins - 1)
     return p, hit, np.unique(bins[place], return_inverse=True)[1]
-
-
-def _wilson(share: Float, count: Float, level: float) -> tuple[Float, Float]:
-    """Wilson's score interval for a fraction of ``count`` rows."""
-    if level == 1:
-        return np.zeros_like(share), np.ones_like(share)
-    z = float(special.ndtri(0.5 + 0.5 * level))
-    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
-    reach = z * np.sqrt(np.maximum(share * (1 - share), 0.0) / count + (z / (2 * count)) ** 2) / (1 + z * z / count)
-    return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
 
 
 # -- ranking -----------------------------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Comparing models on the same held-out rows and by their evidence, and averaging them.
 
-`compare` fits and scores models (compare.py), `Comparison` is the result, a table with notes (result.py), and
+`compare` fits and scores models (trials.py), `Comparison` is the result, a table with notes (result.py), and
 `ModelAverage` weights models by their evidence (models.py).
 """
 
-from separatrix.comparison.compare import Fold, compare, run_trial
 from separatrix.comparison.models import Evidence, ModelAverage
 from separatrix.comparison.result import Comparison, Scores, Trial, notes_on
+from separatrix.comparison.trials import Fold, compare, run_trial
 
 __all__ = [
     "Comparison",

@@ -6,7 +6,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ SCORES = ("log_likelihood", "accuracy", "brier", "ece", "auc")
 CRITERIA = dict.fromkeys(("log_likelihood", "accuracy", "auc", "log_evidence", "probability"), 1) | dict.fromkeys(
     ("brier", "ece", "bic", "aic"), -1
 )
-UNKNOWN = Estimate(np.nan, np.nan)
+NO_SCORE = Estimate(np.nan, np.nan)
 TEXT_WIDTH, MIN_NAME_WIDTH = 80, 12  # characters
 
 
@@ -44,11 +43,11 @@ class Scores:
         ln p(t_n | x_n) of each row.
     """
 
-    log_likelihood: Estimate = UNKNOWN
-    accuracy: Estimate = UNKNOWN
-    brier: Estimate = UNKNOWN
-    ece: Estimate = UNKNOWN
-    auc: Estimate = UNKNOWN
+    log_likelihood: Estimate = NO_SCORE
+    accuracy: Estimate = NO_SCORE
+    brier: Estimate = NO_SCORE
+    ece: Estimate = NO_SCORE
+    auc: Estimate = NO_SCORE
     ece_if_calibrated: float = np.nan
     rows: Float | None = None
 
@@ -139,7 +138,9 @@ class Comparison:
             The criterion. "log_evidence" considers only evidences that can be compared, as "probability" does.
         """
         check_option("best", "by", by, CRITERIA)
-        value = CRITERIA[by] * self._criteria[by]
+        columns = self.to_dict()
+        columns["log_evidence"] = np.where(np.isfinite(columns["probability"]), columns["log_evidence"], np.nan)
+        value = CRITERIA[by] * columns[f"test_{by}" if by in SCORES else by]
         if np.isnan(value).all():
             raise ValueError(f"No model has a value for {by!r}. Choose another criterion.")
         return self.names[int(np.nanargmax(value))]
@@ -151,13 +152,12 @@ class Comparison:
         those of the two means. A difference of less than two standard errors may be due to chance.
         """
         best = next((trial.test.rows for trial in self.trials if trial.test.rows is not None), None)
-        is_known = best is not None and not np.isneginf(best).any()
-        return {
-            trial.name: weighted_mean(trial.test.rows - best, self.test_weight)
-            if is_known and trial.test.rows is not None
-            else UNKNOWN
-            for trial in self.trials
-        }
+        found = dict.fromkeys(self.names, NO_SCORE)
+        if best is not None and not np.isneginf(best).any():
+            for trial in self.trials:
+                if trial.test.rows is not None:
+                    found[trial.name] = weighted_mean(trial.test.rows - best, self.test_weight)
+        return found
 
     def probabilities(self, prior: Mapping[str, float] | None = None) -> dict[str, float]:
         """p(M_i | D) of each model that reports the evidence of the training labels, by name; see PRML (3.66).
@@ -180,21 +180,21 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Columns by name, each an array over models; missing values are NaN, ``"failure"`` is a text."""
-        columns: dict[str, Any] = {}
+        found: dict[str, list[Any]] = {}
         for part in ("test", "train"):
             for score in SCORES:
-                found = [getattr(getattr(trial, part), score) for trial in self.trials]
-                columns[f"{part}_{score}"] = np.array([e.value for e in found])
-                columns[f"{part}_{score}_se"] = np.array([e.standard_error for e in found])
-        differences = list(self.differences().values())
-        columns["difference"] = np.array([e.value for e in differences])
-        columns["difference_se"] = np.array([e.standard_error for e in differences])
+                found[f"{part}_{score}"] = [getattr(getattr(trial, part), score).value for trial in self]
+                found[f"{part}_{score}_se"] = [getattr(getattr(trial, part), score).standard_error for trial in self]
+        differences = self.differences()
+        found["difference"] = [differences[trial.name].value for trial in self]
+        found["difference_se"] = [differences[trial.name].standard_error for trial in self]
         for name in ("log_evidence", "bic", "aic"):
-            columns[name] = np.array([getattr(trial.evidence, name) for trial in self.trials])
-        columns["probability"] = self._criteria["probability"]
-        for name in ("fit_seconds", "predict_seconds"):
-            columns[name] = np.array([getattr(trial, name) for trial in self.trials])
-        return {**columns, "failure": np.array([trial.failure for trial in self.trials])}
+            found[name] = [getattr(trial.evidence, name) for trial in self]
+        p = self.probabilities() if any(trial.evidence.of_labels for trial in self) else {}
+        found["probability"] = [p.get(trial.name, np.nan) for trial in self]
+        for name in ("fit_seconds", "predict_seconds", "failure"):
+            found[name] = [getattr(trial, name) for trial in self]
+        return {name: np.array(values) for name, values in found.items()}
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row for each model."""
@@ -219,59 +219,41 @@ class Comparison:
 
     __repr__ = __str__
 
-    @cached_property
-    def _criteria(self) -> dict[str, Float]:
-        """Values of each criterion of `best`, over models."""
-        test = {name: np.array([getattr(trial.test, name).value for trial in self.trials]) for name in SCORES}
-        evidence = [trial.evidence for trial in self.trials]
-        p = self.probabilities() if any(e.of_labels for e in evidence) else {}
-        return {
-            **test,
-            "log_evidence": np.array([e.log_evidence if e.of_labels else np.nan for e in evidence]),
-            "probability": np.array([p.get(name, np.nan) for name in self.names]),
-            "bic": np.array([e.bic for e in evidence]),
-            "aic": np.array([e.aic for e in evidence]),
-        }
-
 
 # -- notes -------------------------------------------------------------------------------------------------------------
 
 
 def notes_on(comparison: Comparison) -> list[str]:
     """Sentences needed to read a comparison: failures first, then what the numbers do not show."""
-    return list(_notes(comparison))
-
-
-def _notes(comparison: Comparison) -> Iterator[str]:
-    yield from (f"{trial.name} failed. {trial.failure}" for trial in comparison if trial.failure)
+    notes = [f"{trial.name} failed. {trial.failure}" for trial in comparison if trial.failure]
     ran = [trial for trial in comparison if not trial.failure]
     scored = [trial for trial in ran if trial.test.rows is not None]
     for trial in scored:
         missed = comparison.test_rows[np.isneginf(np.asarray(trial.test.rows))]
         if len(missed):
             count = "a test row" if len(missed) == 1 else f"{len(missed)} test rows"
-            yield (
+            notes.append(
                 f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0]}), so its "
                 "log-likelihood is -inf; it is not clipped."
             )
     gaps = comparison.differences()
     near = [name for name, gap in gaps.items() if gap.value < 0 and -gap.value < 2 * gap.standard_error]
     if near:
-        yield f"Within two standard errors of the best log-likelihood: {enumerated(near)}."
+        notes.append(f"Within two standard errors of the best log-likelihood: {enumerated(near)}.")
     if scored:
-        floor = scored[0].test.ece_if_calibrated
-        n = len(comparison.test_rows)
-        yield f"On {n:,} rows, even perfectly calibrated probabilities would have an ECE of about {floor:.2g}."
-    without = [trial.name for trial in ran if trial.test.rows is None]
-    if without:
-        yield f"{enumerated(without)}: no predict_proba, so only the decisions are scored."
+        n, floor = len(comparison.test_rows), scored[0].test.ece_if_calibrated
+        notes.append(f"On {n:,} rows, even perfectly calibrated probabilities would have an ECE of about {floor:.2g}.")
+    decisions = [trial.name for trial in ran if trial.test.rows is None]
+    if decisions:
+        notes.append(f"{enumerated(decisions)}: no predict_proba, so only the decisions are scored.")
     compared = [trial.name for trial in ran if trial.evidence.of_labels]
     if 2 <= len(compared) < len(ran):
-        yield (
+        notes.append(
             f"P(model) compares {enumerated(compared)} only: they report the evidence p(t | x) of the training labels. "
             "The evidence of a generative model belongs to p(x, t) and cannot be compared with it; other models report "
             "none."
         )
+    return notes
 
 
 # -- text --------------------------------------------------------------------------------------------------------------

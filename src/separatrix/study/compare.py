@@ -82,10 +82,7 @@ def compare_models(
     n_columns, n_numbers = len(encoder.schema_.columns), len(continuous_columns(encoder.schema_))
     offered = candidates(train.n_rows, n_columns, len(rows.classes), n_numbers=n_numbers, types=inputs)
     offered = offered if models is None else selected(offered, models)
-    folds = [
-        Fold(NamedRows(encoder.transform(part.X), encoder.schema_.columns), part.codes, part.rows)
-        for part in (train, test)
-    ]
+    folds = _encoded(encoder, train), _encoded(encoder, test)
     stages.total = len(offered) + 1 + later
     comparison, warnings = _run_trials(offered, encoder.schema_, folds, rows.classes, stages)
     notes = (*some.notes, *notes_on_table(encoder.schema_, folds[0].X.array, rows.classes, rows.counts))
@@ -104,24 +101,28 @@ def compare_models(
     )
 
 
+def _encoded(encoder: TableEncoder, rows: LabelledTable) -> Fold:
+    return Fold(NamedRows(encoder.transform(rows.X), encoder.schema_.columns), rows.codes, rows.rows)
+
+
 def _run_trials(
-    models: Mapping[str, TableClassifier], schema: Schema, folds: list[Fold], classes: Array, stages: Stages
+    models: Mapping[str, TableClassifier], schema: Schema, folds: tuple[Fold, Fold], classes: Array, stages: Stages
 ) -> tuple[Comparison, dict[str, list[Note]]]:
     """All candidates fitted to the training fold and scored on both; and their warnings."""
+    train, test = folds
     trials: list[Trial] = []
     warnings: dict[str, list[Note]] = {}
     with captured():  # a first fit, so that no model is charged for imports and compilation
         PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
     for name, model in models.items():
-        stages(f"{name}, {len(folds[0].codes):,} rows")
+        stages(f"{name}, {len(train.codes):,} rows")
         with captured() as warnings[name], stages.watching():
             try:
-                estimator, _ = model.configured(schema, folds[0].X.array)
+                estimator, _ = model.configured(schema, train.X.array)
             except Exception as error:  # one model that cannot be fitted never ends a study
                 trials.append(Trial.failed(name, error))
             else:
-                trials.append(run_trial(name, estimator, *folds, classes))
-    train, test = folds
+                trials.append(run_trial(name, estimator, train, test, classes))
     return Comparison(tuple(sorted(trials, key=lambda trial: trial.rank)), classes, train.rows, test.rows), warnings
 
 

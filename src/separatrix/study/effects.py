@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ def partial_effects(
     if is_bayesian:
         curves_of = _PosteriorCurves(model, sample, tails, n_draws, generator(rng))
     else:
-        curves_of = _PointCurves(model, sample)
+        curves_of = partial(_point_curves, model, sample)
     schema = model.encoder_.schema_
     plans = {plan.column: plan for plan in schema.plans}
     places = {column: schema.groups[column] for column in _shown_columns(model)}
@@ -158,21 +159,15 @@ def _spread_out(parts: dict[str, Float], n: int) -> Codes:
 # -- curves ------------------------------------------------------------------------------------------------------------
 
 
-class _PointCurves:
+def _point_curves(model: TableClassifier, sample: Float, grid: Grid, place: range) -> Curves:
     """Average predictions of a model without a posterior."""
-
-    def __init__(self, model: TableClassifier, sample: Float) -> None:
-        self.model, self.sample = model, sample
-
-    def __call__(self, grid: Grid, place: range) -> Curves:
-        X = _variants(self.sample, place, grid)
-        estimator = self.model.estimator_
-        rows = named(X.reshape(-1, X.shape[2]), self.model.encoder_.schema_, estimator)
-        P: Float = np.asarray(estimator.predict_proba(rows), dtype=np.float64)
-        mean = P.reshape(*X.shape[:2], -1).mean(axis=1)
-        unknown = np.full(mean.shape, np.nan)
-        a = np.log(np.maximum(mean, 1e-300))
-        return Curves(mean, unknown, unknown, np.diff(a, axis=1) if a.shape[1] == 2 else _centred(a))
+    X = _variants(sample, place, grid)
+    rows = named(X.reshape(-1, X.shape[2]), model.encoder_.schema_, model.estimator_)
+    P: Float = np.asarray(model.estimator_.predict_proba(rows), dtype=np.float64)
+    mean = P.reshape(*X.shape[:2], -1).mean(axis=1)
+    unknown = np.full(mean.shape, np.nan)
+    a = np.log(np.maximum(mean, 1e-300))
+    return Curves(mean, unknown, unknown, np.diff(a, axis=1) if a.shape[1] == 2 else _centred(a))
 
 
 class _PosteriorCurves:

@@ -48,7 +48,8 @@ def captured() -> Iterator[list[Note]]:
     found: dict[Note, None] = {}
     for warning in caught:
         if not issubclass(warning.category, DEPRECATIONS):
-            topic = next((topic for kind, topic in TOPIC_OF if issubclass(warning.category, kind)), "warning")
+            topics = [topic for kind, topic in TOPIC_OF if issubclass(warning.category, kind)]
+            topic: Topic = topics[0] if topics else "warning"
             found[Note(topic, str(warning.message))] = None
     notes.extend(found)
 
@@ -59,8 +60,8 @@ def notes_on_table(schema: Schema, features: Any, classes: Array, counts: Codes)
     missing = {}
     for plan in schema.plans:
         is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
-        place = schema.groups[plan.column] if plan.names else ()
-        if len(place) and (is_flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
+        place = schema.groups[plan.column] if plan.names else range(0)
+        if place and (is_flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
             missing[plan.column] = float(features[:, [place[-1]]].mean())  # the last feature marks missing values
     worst = sorted((column for column in missing if missing[column] > 0), key=lambda column: -missing[column])
     if worst:
