@@ -114,34 +114,45 @@ def expectation_propagation(
             f"expectation_propagation needs one activation per row, and {objective.likelihood} has "
             f'{objective.shape[0]}; use "laplace" or "importance".'
         )
-    sites = first_sites(objective, start.mean[0])
+    sites = objective.source.reduce(partial(laplace_sites, mean=start.mean[0], objective=objective)).sites
     q = posterior_of(sites, objective)
     if q is None:  # the mean is no mode of a likelihood that is not log-concave: start at the prior
         sites = mixed([sites], np.zeros(1))
         q = posterior_of(sites, objective)
     if q is None:
         raise ValueError("expectation_propagation: there is no proper Gaussian to start from; fit the mode first.")
-    run = _Run(objective, (_Iterate(sites, q, sweep(objective, sites, q)),))
-    while not run.is_converged(tol) and run.sweeps < max_sweeps:
-        moved = run.step()
-        if moved is None:
+    here = Iterate(sites, q, sweep(objective, sites, q))
+    past, fraction, sweeps = [here], FIRST_STEP, 1
+    while here.distance > (0.0 if here.result.skipped else tol) and sweeps < max_sweeps:
+        near = here.distance < NEAR_IN_STD
+        sites = _combined(past) if near and len(past) > 1 else here.damped(fraction)
+        q = posterior_of(sites, objective)
+        while q is None and fraction * STEP_SHRINK >= MIN_STEP:
+            fraction *= STEP_SHRINK
+            sites = here.damped(fraction)
+            q = posterior_of(sites, objective)
+        if q is None:
             break
-        run = moved
-    q, result, prior = run.here.q, run.here.result, objective.prior
-    mean, is_converged = q.mean[None, :], run.is_converged(tol)
+        there, sweeps = Iterate(sites, q, sweep(objective, sites, q)), sweeps + 1
+        growth = there.distance / here.distance
+        if near and growth > MAX_GROWTH and fraction > MIN_STEP:  # undone
+            past, fraction = [here], fraction * STEP_SHRINK
+            continue
+        fraction = min(fraction * STEP_GROWTH, FIRST_STEP) if growth < 1 else max(fraction * STEP_SHRINK, MIN_STEP)
+        past, here = [*past, there][-N_MIXED - 1 :], there
+    q, result, prior = here.q, here.result, objective.prior
+    mean, is_converged = q.mean[None, :], result.skipped == 0 and here.distance <= tol
     occam = 0.5 * (prior.log_det() - q.factor.log_det) - prior.value_grad(mean)[0]
     log_evidence = result.log_ratio + occam
-    found = Approximation(
-        mean, q.factor, result.log_likelihood, log_evidence, "ep", run.sweeps, is_converged=is_converged
-    )
-    return correct(objective, found, run.here.sites, q) if corrected and is_converged else found
+    found = Approximation(mean, q.factor, result.log_likelihood, log_evidence, "ep", sweeps, is_converged=is_converged)
+    return correct(objective, found, here.sites, q) if corrected and is_converged else found
 
 
 # -- the iteration -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class _Iterate:
+class Iterate:
     """Sites, their posterior q, and the result of a sweep from them."""
 
     sites: Sites
@@ -166,47 +177,7 @@ class _Iterate:
         return mixed([self.sites, self.update], np.array([1 - fraction, fraction]))
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """The last few iterates, the latest last, and the fraction of an update that a step takes."""
-
-    objective: Posterior
-    past: tuple[_Iterate, ...]
-    fraction: float = FIRST_STEP
-    sweeps: int = 1
-
-    @property
-    def here(self) -> _Iterate:
-        """The latest iterate."""
-        return self.past[-1]
-
-    def is_converged(self, tol: float) -> bool:
-        """Whether a sweep over all rows no longer changes q."""
-        return self.here.result.skipped == 0 and self.here.distance <= tol
-
-    def step(self) -> _Run | None:
-        """Return the run after one more sweep, or None if no step gives a posterior or every row was skipped."""
-        if self.here.distance == 0:
-            return None
-        near = self.here.distance < NEAR_IN_STD
-        trial = _combined(self.past) if near and len(self.past) > 1 else self.here.damped(self.fraction)
-        q, fraction = posterior_of(trial, self.objective), self.fraction
-        while q is None:
-            fraction *= STEP_SHRINK
-            if fraction < MIN_STEP:
-                return None
-            trial = self.here.damped(fraction)
-            q = posterior_of(trial, self.objective)
-        there = _Iterate(trial, q, sweep(self.objective, trial, q))
-        moved = replace(self, sweeps=self.sweeps + 1)
-        growth = there.distance / self.here.distance
-        if near and growth > MAX_GROWTH and fraction > MIN_STEP:
-            return replace(moved, past=self.past[-1:], fraction=fraction * STEP_SHRINK)
-        fraction = min(fraction * STEP_GROWTH, FIRST_STEP) if growth < 1 else max(fraction * STEP_SHRINK, MIN_STEP)
-        return replace(moved, past=(*self.past, there)[-N_MIXED - 1 :], fraction=fraction)
-
-
-def _combined(past: tuple[_Iterate, ...]) -> Sites:
+def _combined(past: Sequence[Iterate]) -> Sites:
     """A damped step from the affine combination of iterates, Σ_i c_i = 1, with the smallest linearised residual."""
     residuals = np.stack([np.concatenate([p.update.tau - p.sites.tau, p.update.nu - p.sites.nu]) for p in past], axis=1)
     # A residual counts relative to its site or to a typical one, and a row of weight k as k rows.
@@ -247,17 +218,11 @@ class Sites:
 
 def mixed(points: Sequence[Sites], coefficients: Float) -> Sites:
     """Return Σ_i c_i point_i, for the sites and for their sums, which are linear in the sites."""
-
-    def total(parts: list[Float]) -> Float:
-        return np.asarray(sum(c * part for c, part in zip(coefficients, parts, strict=True)))
-
-    return Sites(
-        total([point.tau for point in points]),
-        total([point.nu for point in points]),
-        total([point.precision for point in points]),
-        total([point.shift for point in points]),
-        points[0].weight,
-    )
+    totals = [
+        np.asarray(sum(c * getattr(point, part) for c, point in zip(coefficients, points, strict=True)))
+        for part in ("tau", "nu", "precision", "shift")
+    ]
+    return Sites(*totals, points[0].weight)
 
 
 def posterior_of(sites: Sites, objective: Posterior) -> Normal | None:
@@ -319,7 +284,7 @@ class Cavities(NamedTuple):
     var_out: Float
     left: Float  # var / var_out, and defined if both are zero: a row of zeros without a bias
     power: Float  # of the likelihood that replaces the removed site
-    is_density: Array  # if False, mu_out and var_out are those of q
+    is_density: Array  # if False, mu_out and var_out equal mu and var
 
 
 def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cavities:
@@ -336,7 +301,7 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
 
 
 def sweep(objective: Posterior, sites: Sites, q: Normal) -> Sweep:
-    """Update every site, given the others as they are: one pass."""
+    """Update every site, with the others fixed: one pass."""
     return objective.source.reduce(partial(_sweep, sites=sites, q=q, objective=objective))
 
 
@@ -363,12 +328,8 @@ def _sweep(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep
     )
 
 
-def first_sites(objective: Posterior, mean: Float) -> Sites:
-    """Return sites that make q the Laplace approximation if the mean (P,) is the mode: τ the curvature."""
-    return objective.source.reduce(partial(_first_sites, mean=mean, objective=objective)).sites
-
-
-def _first_sites(block: Block, mean: Float, objective: Posterior) -> Sweep:
+def laplace_sites(block: Block, mean: Float, objective: Posterior) -> Sweep:
+    """Sites that make q the Laplace approximation if the mean (P,) is the mode: τ is the curvature."""
     a = objective.design.activate(block, mean[None, :])
     _, slope, tau = objective.likelihood.derivatives(a, block.codes)
     return _with_sums(block, tau, slope + tau * a, objective)
@@ -535,13 +496,14 @@ def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) ->
         ln p(D)      rises by     1/12 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)³          = 1/12 (|T|² - Σ_n u_n² var_n³)
         Cov[z] - I   is           1/2 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m'  = 1/2 (T:T - Σ_n u_n² var_n² ψ_n ψ_n')
 
-    The evidence is that of Opper, Paquet & Winther (2013). The Gaussian that predicts is not changed: the added
+    The evidence follows Opper, Paquet & Winther (2013). The Gaussian that predicts is not changed: the added
     variance lies in the long tail of the skewed posterior, where probabilities are near 0 or 1, and a symmetric
     Gaussian that wide would put half of it on the wrong side.
     """
-    if not is_affordable(objective.source.n_rows, objective.design.width):
+    method = pair_method(objective.source.n_rows, objective.design.width)
+    if method is None:
         return ep
-    pairs = pair_sums(objective, sites, q)
+    pairs = pair_sums(objective, sites, q, method)
     with single_thread_blas():
         values, vectors = linalg.eigh(0.5 * pairs.squares)
     if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
@@ -552,26 +514,22 @@ def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) ->
     return replace(ep, moments=factor, log_evidence=ep.log_evidence + pairs.cubes / 12)
 
 
-def is_affordable(N: int, P: int) -> bool:
-    """Whether the sums over pairs are, either by the tensor or row by row."""
-    return _tensor_fits(N, P) or _pairs_fit(N, P)
+def pair_method(N: int, P: int) -> str | None:
+    """Return "tensor" for sums over rows with P³ numbers, "rows" for sums over pairs of rows, or None if expensive."""
+    tensor_flops, row_flops = 0.67 * N * P**3, 4.0 * N**2 * P
+    by_tensor = P**3 <= MAX_CUMULANT_NUMBERS and tensor_flops <= MAX_CUMULANT_FLOPS
+    by_rows = N * P <= MAX_CUMULANT_NUMBERS and row_flops <= MAX_CUMULANT_FLOPS
+    if by_tensor and (tensor_flops <= row_flops or not by_rows):
+        return "tensor"
+    return "rows" if by_rows else None
 
 
-def _tensor_fits(N: int, P: int) -> bool:
-    return P**3 <= MAX_CUMULANT_NUMBERS and 0.67 * N * P**3 <= MAX_CUMULANT_FLOPS
-
-
-def _pairs_fit(N: int, P: int) -> bool:
-    return N * P <= MAX_CUMULANT_NUMBERS and 4.0 * N**2 * P <= MAX_CUMULANT_FLOPS
-
-
-def pair_sums(objective: Posterior, sites: Sites, q: Normal) -> PairSums:
-    """Return the sums over pairs: over rows with P³ numbers, 2/3 N P³ flops, or over pairs of rows, 4 N² P flops."""
-    N, P = objective.source.n_rows, objective.design.width
-    by_tensor = _tensor_fits(N, P) and (0.67 * P**2 <= 4 * N or not _pairs_fit(N, P))
-    if by_tensor:
-        return objective.source.reduce(partial(_tensor, sites=sites, q=q, objective=objective)).pairs()
-    return objective.source.reduce(partial(_gather, sites=sites, q=q, objective=objective)).pairs()
+def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> PairSums:
+    """Return the sums over pairs of rows: one pass."""
+    at = {"sites": sites, "q": q, "objective": objective}
+    if method == "tensor":
+        return objective.source.reduce(partial(_tensor, **at)).pairs()
+    return objective.source.reduce(partial(_gather, **at)).pairs()
 
 
 def _skewness(block: Block, sites: Sites, q: Normal, objective: Posterior) -> tuple[Float, Float, Float, PairSums]:

@@ -171,8 +171,8 @@ class BayesianLogisticRegression(LinearClassifier):
         """Update the posterior with a batch: the posterior of the earlier batches is its prior.
 
         The result is close to a fit of all rows together, up to the Gaussian approximation. The first call needs
-        ``classes`` if its rows do not contain all of them. ``log_evidence_`` is that of all batches;
-        ``log_likelihood_``, ``occam_factor_``, ``bic_`` and ``aic_`` are those of the last batch. The prior is per
+        ``classes`` if its rows do not contain all of them. ``log_evidence_`` covers all batches;
+        ``log_likelihood_``, ``occam_factor_``, ``bic_`` and ``aic_`` cover the last one. The prior is per
         standard deviation of the first batch and cannot be tuned.
         """
         self._check_arguments()

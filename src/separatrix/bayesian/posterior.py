@@ -332,7 +332,7 @@ class DualApproximation:
 
         p(D) = ∫∫ p(D | L v, b) p(u) p(v) p(b) = ∫ p(D | L v, b) N(v | 0, I) p(b) dv db
 
-    is the evidence of the thin problem with r unknowns, whose rows are those of L, exactly and not only in the Laplace
+    is the evidence of the thin problem, with r unknowns and the rows of L, exactly and not only in the Laplace
     approximation. With S the thin posterior covariance of v, and l = B' x,
 
         w = u + B v                       u from the prior, v from the thin posterior

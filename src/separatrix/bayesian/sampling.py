@@ -166,27 +166,25 @@ class Proposal(NamedTuple):
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Float, Float]:
         """Return θ (n, C, P) and ln q(θ) (n,)."""
-        D, degrees = self.mean.size, self.degrees
-        z, stretch = _mirrored_points(n, D, degrees, rng)
+        from scipy.stats import qmc
+
+        D, degrees, half = self.mean.size, self.degrees, n - n // 2
+        sobol = qmc.Sobol(D + (degrees is not None), scramble=True, rng=rng)
+        u = np.clip(sobol.random_base2(int(np.ceil(np.log2(half))))[:half], 1e-16, 1 - 1e-16)
+        z = special.ndtri(u[:, :D])
+        z = np.concatenate([z, -z])[:n]  # mirrored pairs
+        stretch = np.ones(half)
+        if degrees is not None:  # √(ν/χ²)
+            stretch = np.sqrt(degrees / (2 * special.gammaincinv(0.5 * degrees, u[:, D])))
+        stretch = np.concatenate([stretch, stretch])[:n]
         theta = self.mean + ((z * stretch[:, None]) @ self.factor.root.T).reshape(n, *self.mean.shape)
         squared = np.einsum("sd,sd->s", z, z) * stretch**2
-        if degrees is None:
-            return theta, 0.5 * self.factor.log_det - 0.5 * squared - D * LOG_SQRT_2PI
-        whole = 0.5 * (degrees + D)
-        constant = special.gammaln(whole) - special.gammaln(0.5 * degrees) - 0.5 * D * np.log(degrees * np.pi)
-        return theta, 0.5 * self.factor.log_det + constant - whole * np.log1p(squared / degrees)
-
-
-def _mirrored_points(n: int, D: int, degrees: float | None, rng: np.random.Generator) -> tuple[Float, Float]:
-    """Standard normal points (n, D) in mirrored pairs, and the factor of each: √(ν/χ²), or one."""
-    from scipy.stats import qmc
-
-    half = n - n // 2
-    u = qmc.Sobol(D + (degrees is not None), scramble=True, rng=rng).random_base2(int(np.ceil(np.log2(half))))[:half]
-    u = np.clip(u, 1e-16, 1 - 1e-16)
-    z = special.ndtri(u[:, :D])
-    stretch = np.ones(half) if degrees is None else np.sqrt(degrees / (2 * special.gammaincinv(0.5 * degrees, u[:, D])))
-    return np.concatenate([z, -z])[:n], np.concatenate([stretch, stretch])[:n]
+        log_q = -0.5 * squared - D * LOG_SQRT_2PI
+        if degrees is not None:
+            whole = 0.5 * (degrees + D)
+            constant = special.gammaln(whole) - special.gammaln(0.5 * degrees) - 0.5 * D * np.log(degrees * np.pi)
+            log_q = constant - whole * np.log1p(squared / degrees)
+        return theta, 0.5 * self.factor.log_det + log_q
 
 
 class Weighted(NamedTuple):
@@ -349,7 +347,7 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
 
         k ≤ 0.7 ln(largest / median) / ln(√S / 3)
 
-    Vehtari, Simpson, Gelman, Yao & Gabry (2024); the fit is that of Zhang & Stephens (2009).
+    Vehtari, Simpson, Gelman, Yao & Gabry (2024); the fit follows Zhang & Stephens (2009).
 
     Parameters
     ----------
@@ -388,8 +386,12 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     if len(tail) < MIN_TAIL:
         return _normalised(relative, k=inf, top=top)
     k, scale = fit_generalized_pareto(np.exp(cut) * np.expm1(relative[tail] - cut))  # increasing, and never zero
+    # Quantiles of the law at (j - ½)/n, about the expected values of n ordered draws.
+    exponential = -np.log1p(-(np.arange(len(tail)) + 0.5) / len(tail))
+    is_exponential = abs(k) < np.finfo(np.float64).eps
+    quantiles = exponential if is_exponential else np.expm1(np.minimum(k * exponential, 700.0)) / k
     smooth = relative.copy()
-    smooth[tail] = np.minimum(np.log(np.exp(cut) + _pareto_quantiles(len(tail), k, scale)), 0.0)
+    smooth[tail] = np.minimum(np.log(np.exp(cut) + scale * quantiles), 0.0)
     # The largest k of weights that are all near the median; infinite if one is not.
     reach, height = log(sqrt(size) / 3), -float(np.partition(relative, size // 2)[size // 2])
     bound = SHOWN_K * height / reach if size >= MIN_DRAWS_FOR_LARGEST and height < reach else inf
@@ -425,14 +427,6 @@ def _inverse_scale(b: Float, k: Float, excess: Float) -> Float:
     """1/σ = -b/k, which tends to 1/mean as both tend to zero and the law to an exponential."""
     zero = k == 0.0
     return np.where(zero, 1.0 / excess.mean(), -b / np.where(zero, 1.0, k))
-
-
-def _pareto_quantiles(n: int, k: float, scale: float) -> Float:
-    """Generalised Pareto quantiles at (j - ½)/n, about the expected values of n ordered draws."""
-    exponential = -np.log1p(-(np.arange(n) + 0.5) / n)
-    if abs(k) < np.finfo(np.float64).eps:
-        return scale * exponential
-    return np.asarray(scale * np.expm1(np.minimum(k * exponential, 700.0)) / k)
 
 
 def _normalised(relative: Float, *, k: float, top: float) -> Smoothed:

@@ -3,7 +3,7 @@
 
     η* = argmax ln p(D | η),        η = logarithms of scales
 
-Every evaluation of the evidence is a fit, so few are made. From a fit, `Surrogate` predicts the evidence near η by
+Every evaluation of the evidence is a fit, so they are expensive. From a fit, `Surrogate` predicts the evidence near η by
 algebra alone, with the correct value and gradient at η. Its maximum within a trust region is the next η, where the fit
 starts at the predicted mode with the predicted curvature and takes a few gradients. A step counts only if the evidence
 itself rises (`Search`). With many rows the prediction is so accurate that the second fit is the last. One scale for
@@ -342,10 +342,16 @@ class Search:
             removes = bool(((best.eta == self.low) & (here.eta > self.low)).any())  # a group that is switched off now
             if best.gain < self.tol and not removes:
                 return here, self._verdict(here, radius)
-            there = self._try(best)
-            gain = -np.inf if there is None else there.log_evidence - here.approximation.log_evidence
-            loss = max(EVIDENCE_ROUNDING * abs(here.approximation.log_evidence), self.tol if removes else 0.0)
-            if there is not None and gain > -loss:
+            level = here.approximation.log_evidence
+            loss = max(EVIDENCE_ROUNDING * abs(level), self.tol if removes else 0.0)
+            gain = -np.inf
+            try:
+                there = self._fit(best.eta, Guess.of(best.prediction))
+                gain = there.log_evidence - level
+            except DataError:  # without log-concavity the posterior may have no mode there
+                if self.objective.likelihood.is_log_concave:
+                    raise
+            if gain > -loss:
                 here = self._accept(best.eta, there)
             if best.gain >= self.tol or gain <= -loss:  # else no gain was predicted
                 if gain < POOR_RATIO * best.gain:
@@ -373,15 +379,6 @@ class Search:
         if flat or radius >= MAX_RADIUS or self._predict(here, MAX_RADIUS).gain < self.tol:
             return TuningStatus.CONVERGED
         return TuningStatus.STALLED
-
-    def _try(self, best: Best) -> Approximation | None:
-        """The fit at a trial point, or None if the posterior of a likelihood that is not log-concave has no mode."""
-        try:
-            return self._fit(best.eta, Guess.of(best.prediction))
-        except DataError:
-            if self.objective.likelihood.is_log_concave:
-                raise
-            return None
 
     def _fit(self, eta: Float, guess: Guess | None) -> Approximation:
         self.fits += 1

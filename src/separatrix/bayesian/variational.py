@@ -105,7 +105,7 @@ class Bound:
         return BoundPoint(mean, factor, here.value - kl, here.grad - pull, prior.add_to(here.hess))
 
     def ascend(self, here: BoundPoint, fraction: float) -> tuple[BoundPoint, float] | None:
-        """Return a step that does not lower the bound and its fraction of a full step, or None if there is none."""
+        """Return a step that does not lower the bound and its fraction of a full step, or None."""
         A, noise = here.factor.matrix, BOUND_ROUNDING * abs(here.bound)
         while fraction >= self.min_fraction:
             precision = (1 - fraction) * A + fraction * here.hess
@@ -209,13 +209,8 @@ def expected_derivatives(likelihood: Likelihood, mu: Float, var: Float, t: Array
     wide = var > MAX_HERMITE_VARIANCE
     for rows, average in ((~wide, _over_hermite_nodes), (wide, _over_panels)):
         if rows.any():
-            found[:, rows] = average(partial(_derivatives, likelihood=likelihood, t=t[rows]), mu[rows], var[rows])
+            found[:, rows] = average(lambda a, t=t[rows]: np.stack(likelihood.derivatives(a, t)), mu[rows], var[rows])
     return Derivatives(*found)
-
-
-def _derivatives(a: Float, likelihood: Likelihood, t: Array) -> Array:
-    """ln p, slope and curvature of every row, (3, n)."""
-    return np.stack(likelihood.derivatives(a, t))
 
 
 def _over_hermite_nodes(function: Callable[[Float], Array], mu: Float, var: Float) -> Float:
@@ -265,7 +260,7 @@ def variational_softmax(
 
         f = E[ln Σ_j e^a_j] ≈ mu_K + mean_i ln(1 + Σ_k e^(mu_k - mu_K + (L z_i)_k)),        z_i in K - 1 dimensions
 
-    the average is E[ln p] = Σ_k t_k mu_k - f. The derivatives are those of this very sum, so the bound is one smooth
+    the average is E[ln p] = Σ_k t_k mu_k - f. The derivatives are derivatives of this sum, so the bound is one smooth
     function of q, with the points held fixed, and a step along its gradient raises it:
 
         ∂f/∂mu = E[p],      curvature = 2 ∂f/∂(L L') = L'⁻¹ (B + B') L⁻¹,  B = lower half of L' E[p z'], diagonal halved
