@@ -218,11 +218,11 @@ class Sites:
 
 def mixed(points: Sequence[Sites], coefficients: Float) -> Sites:
     """Return Σ_i c_i point_i, for the sites and for their sums, which are linear in the sites."""
-    totals = [
+    tau, nu, precision, shift = (
         np.asarray(sum(c * getattr(point, part) for c, point in zip(coefficients, points, strict=True)))
         for part in ("tau", "nu", "precision", "shift")
-    ]
-    return Sites(*totals, points[0].weight)
+    )
+    return Sites(tau, nu, precision, shift, points[0].weight)
 
 
 def posterior_of(sites: Sites, objective: Posterior) -> Normal | None:
@@ -526,10 +526,9 @@ def pair_method(N: int, P: int) -> str | None:
 
 def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> PairSums:
     """Return the sums over pairs of rows: one pass."""
-    at = {"sites": sites, "q": q, "objective": objective}
     if method == "tensor":
-        return objective.source.reduce(partial(_tensor, **at)).pairs()
-    return objective.source.reduce(partial(_gather, **at)).pairs()
+        return objective.source.reduce(partial(_tensor, sites=sites, q=q, objective=objective)).pairs()
+    return objective.source.reduce(partial(_gather, sites=sites, q=q, objective=objective)).pairs()
 
 
 def _skewness(block: Block, sites: Sites, q: Normal, objective: Posterior) -> tuple[Float, Float, Float, PairSums]:

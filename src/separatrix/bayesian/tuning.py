@@ -4,9 +4,9 @@
     η* = argmax ln p(D | η),        η = logarithms of scales
 
 Every evaluation of the evidence is a fit, and fits are expensive. From a fit, `Surrogate` predicts the evidence near η
-by algebra alone, with the correct value and gradient at η. Its maximum within a trust region is the next η, where the fit
-starts at the predicted mode with the predicted curvature and takes a few gradients. A step counts only if the evidence
-itself rises (`Search`). With many rows the prediction is so accurate that the second fit is the last. One scale for
+by algebra alone, with the correct value and gradient at η. Its maximum within a trust region is the next η, where the
+fit starts at the predicted mode with the predicted curvature and takes a few gradients. A step counts only if the
+evidence itself rises (`Search`). With many rows the prediction is so accurate that the second fit is the last. One scale for
 many columns is tuned in the directions that the data identify (`evidence.rotate`).
 
 The search ends when the surrogate predicts a gain below ``tol`` nats. A scale that reaches a bound is not a failure:

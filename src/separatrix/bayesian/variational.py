@@ -209,8 +209,12 @@ def expected_derivatives(likelihood: Likelihood, mu: Float, var: Float, t: Array
     wide = var > MAX_HERMITE_VARIANCE
     for rows, average in ((~wide, _over_hermite_nodes), (wide, _over_panels)):
         if rows.any():
-            found[:, rows] = average(lambda a, t=t[rows]: np.stack(likelihood.derivatives(a, t)), mu[rows], var[rows])
+            found[:, rows] = average(partial(_derivatives, likelihood=likelihood, t=t[rows]), mu[rows], var[rows])
     return Derivatives(*found)
+
+
+def _derivatives(a: Float, likelihood: Likelihood, t: Array) -> Array:
+    return np.stack(likelihood.derivatives(a, t))
 
 
 def _over_hermite_nodes(function: Callable[[Float], Array], mu: Float, var: Float) -> Float:
