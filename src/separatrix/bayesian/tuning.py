@@ -6,8 +6,8 @@
 Every evaluation of the evidence is a fit, and fits are expensive. From a fit, `Surrogate` predicts the evidence near η
 by algebra alone, with the correct value and gradient at η. Its maximum within a trust region is the next η, where the
 fit starts at the predicted mode with the predicted curvature and takes a few gradients. A step counts only if the
-evidence itself rises (`Search`). With many rows the prediction is so accurate that the second fit is the last. One scale for
-many columns is tuned in the directions that the data identify (`evidence.rotate`).
+evidence itself rises (`Search`). With many rows the prediction is so accurate that the second fit is the last. One
+scale for many columns is tuned in the directions that the data identify (`evidence.rotate`).
 
 The search ends when the surrogate predicts a gain below ``tol`` nats. A scale that reaches a bound is not a failure:
 the columns are irrelevant, or the prior is not needed, or the classes are separable. The result reports which.
