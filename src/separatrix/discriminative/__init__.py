@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of p(C_k | x) itself."""
+"""Discriminative models: p(C_k | x) itself, and regression with standard errors.
+
+model        `fit` and `predict_proba` of the classifiers
+logistic     logistic and softmax regression;   probit: probit regression
+label_noise  logistic regression for wrong labels;   noise_rates: confusion matrices and the joint estimate
+glm          generalised linear models;   glm_fit: maximum likelihood;   inference: tests, intervals, summary table
+"""
 
 from separatrix.discriminative.glm import GeneralizedLinearModel
 from separatrix.discriminative.label_noise import LabelNoiseLogisticRegression

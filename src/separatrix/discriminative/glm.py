@@ -3,61 +3,81 @@
 
     E[t | x] = μ(w'φ(x) + w0 + offset),      var[t | x] = φ V(μ)
 
-The mathematics is in `glm_fit` (the maximum), `inference` and `profile` (tests and intervals, which `estimates` puts to
-coefficients one by one) and `likelihoods.glm` (responses and links). Passes over the rows: one for the units of the
-columns, one per Newton step and its start, one to prove that a maximum exists where there may be none, one for
-everything that says how good the fit is.
+The mathematics is in `glm_fit` (the maximum), `inference` (tests and intervals) and `likelihoods` (responses and
+links). Passes over the rows: one for the units of the columns, one for the start and for each Newton step, one to
+prove that a maximum exists if that is not certain, and one for the information and the goodness of fit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._arguments import check_count, check_number, check_option, check_positive
-from separatrix._array import Float
-from separatrix.discriminative.estimates import INTERVALS, Estimates
-from separatrix.discriminative.glm_fit import GLMFit, fit_glm, warn_if_separable, warn_if_unfinished
-from separatrix.discriminative.inference import TESTS, TestResult, positions, quantile, run_test
-from separatrix.discriminative.null_model import null_deviance
-from separatrix.discriminative.regressor import LinearRegressor, Training
-from separatrix.discriminative.summary import Summary
-from separatrix.discriminative.targets import open_targets
-from separatrix.estimator import truth_in_memory, unchanged_on_error
+from separatrix._array import Array, Float, Rows, to_dense
+from separatrix.basis import fit_basis
+from separatrix.discriminative.glm_fit import (
+    GLMFit,
+    check_maximum,
+    check_offset,
+    fit_glm,
+    null_deviance,
+    open_targets,
+    warn_if_unfinished,
+)
+from separatrix.discriminative.inference import (
+    TESTS,
+    Summary,
+    TestResult,
+    each_coefficient,
+    positions,
+    profile_interval,
+    quantile,
+    run_test,
+    wald_tests,
+)
+from separatrix.estimator import check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import warn
 from separatrix.likelihoods import LIKELIHOODS, MeanLikelihood, mean_likelihood
-from separatrix.rows import in_memory, targets_in_memory
+from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
 from separatrix.solvers import Newton
 
-__all__ = ["GeneralizedLinearModel"]
+PENALISED = (
+    "Penalised fit (alpha = {alpha:g}): coefficients are shrunk towards zero, and standard errors and intervals are "
+    "those of the posterior, with the penalty as a prior. A test of w = 0 would use the penalty as evidence, so there "
+    "is none; set alpha=0 to test."
+)
 
 
-class GeneralizedLinearModel(LinearRegressor):
-    """Regression for numbers, shares, counts and positive amounts, with standard errors and tests.
+class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
+    """Regression for numbers, fractions, counts and positive amounts, with standard errors and tests.
 
     The mean is μ(a) with a = w'φ(x) + w0 + offset, and the fit minimises ½ Σ_n weight_n d(t_n, μ_n) + ½ alpha |w|²,
-    half the deviance and a penalty, by Newton's method (for canonical links, iterative reweighted least squares).
+    half the deviance plus a penalty, by Newton's method (for canonical links, iterative reweighted least squares).
 
     Parameters
     ----------
     family : {"gaussian", "bernoulli", "binomial", "poisson", "gamma"}, default "gaussian"
-        How targets scatter about the mean: V(μ) is 1, μ(1-μ), μ(1-μ)/trials, μ or μ².
+        Distribution of the targets about the mean: V(μ) is 1, μ(1-μ), μ(1-μ)/trials, μ or μ².
     link : str, optional
-        a(μ). The first is canonical, and the default: ``"identity"`` or ``"log"`` (gaussian); ``"logit"``,
+        Link function a(μ). The first is canonical and the default: ``"identity"`` or ``"log"`` (gaussian); ``"logit"``,
         ``"probit"`` or ``"cloglog"`` (bernoulli, binomial); ``"log"`` (poisson); ``"inverse"`` or ``"log"`` (gamma).
     alpha : float, default 0
-        Penalty on each weight, not on w0. A Gaussian prior of precision alpha/dispersion.
+        Penalty on each weight, not on w0: a Gaussian prior of precision alpha/dispersion.
     basis : basis function or transformer, optional
         φ; see `separatrix.basis`.
     fit_intercept : bool, default True
         Whether there is a w0.
     tol : float, default 1e-8
         The fit stops once the gradient, per row and per standard deviation of its column, is below ``tol`` times the
-        root mean square slope of the model of a mean alone. Units do not matter.
+        root mean square slope of the null model. Units do not matter.
     max_steps : int, default 50
         Limit of Newton steps.
 
@@ -66,17 +86,17 @@ class GeneralizedLinearModel(LinearRegressor):
     coef_ : ndarray of shape (M,)
     intercept_ : float
     covariance_ : ndarray of shape (M + 1, M + 1)
-        Of (w, w0), from Fisher's (expected) information; (M, M) without intercept.
+        Covariance of (w, w0) from Fisher's (expected) information; (M, M) without intercept.
     standard_errors_ : ndarray of shape (M + 1,)
     dispersion_ : float
-        φ: Pearson's X²/(N - P) for gaussian and gamma, else 1.
+        φ: Pearson's X²/(N - P) for gaussian and gamma, otherwise 1.
     deviance_, null_deviance_, pearson_ : float
-        Σ d of the fit and of the model of a mean alone (with the offset), and Pearson's X².
+        Σ d of the fit and of the null model (a mean and the offset), and Pearson's X².
     log_likelihood_, aic_, bic_ : float
-        With P coefficients counted, the dispersion not.
+        For P coefficients; the dispersion is not counted.
     degrees_of_freedom_ : float
-        N - P, where N is the sum of the weights (of a binomial model, the number of rows with trials). With a penalty
-        P is the effective number of coefficients.
+        N - P; N is the sum of the weights (for a binomial model, the number of rows with trials). With a penalty, P is
+        the effective number of coefficients.
     coefficient_names_ : tuple of str
     n_passes_, n_steps_ : int
     solution_ : status, and the parameters about the means of the columns
@@ -85,13 +105,13 @@ class GeneralizedLinearModel(LinearRegressor):
     Notes
     -----
     The model keeps a reference to the training table (no copy) for likelihood-ratio and score tests and for profile
-    intervals, and forgets it when it is pickled; everything else keeps working. Copies keep the same reference.
+    intervals. Pickled or saved models do not contain it, and these methods then raise. Copies keep the reference.
 
-    Standard errors take the covariance of all coefficients, so a table may have at most 10 000 columns.
+    Standard errors need the covariance of all coefficients, so a table may have at most 10 000 columns.
 
     Examples
     --------
-    Does the number of warp breaks per loom depend on the tension of the yarn?
+    Number of warp breaks per loom, depending on the tension of the yarn:
 
     >>> import numpy as np
     >>> from separatrix.discriminative import GeneralizedLinearModel
@@ -133,52 +153,54 @@ class GeneralizedLinearModel(LinearRegressor):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
     ) -> GeneralizedLinearModel:
-        """Fit by maximum likelihood, penalised where alpha > 0.
+        """Fit by maximum likelihood, penalised if alpha > 0.
 
         Parameters
         ----------
         X : table of shape (N, D)
-            The rows.
+            Rows.
         y : array of shape (N,)
-            Targets; of a scan, its target column if they are not given. Of a binomial model, shares of successes, with
-            ``sample_weight`` the numbers of trials; or an array of shape (N, 2), successes and failures.
+            Targets; by default the target column of a scan. For a binomial model, fractions of successes with the
+            numbers of trials as ``sample_weight``, or an array of shape (N, 2): successes and failures.
         sample_weight : array of shape (N,), optional
-            How often each row counts; a weight of 2 is the row twice, in standard errors and tests too.
+            Number of times that each row counts; a weight of 2 is the row twice, in standard errors and tests too.
         offset : array of shape (N,), optional
-            A known part of each row's activation.
+            Known part of each row's activation.
         exposure : array of shape (N,), optional
-            A known factor of each row's mean (log link): time at risk, area, population.
+            Known factor of each row's mean (log link): time at risk, area, population.
         """
-        likelihood, alpha, solver = self._arguments()
+        likelihood, solver = self._arguments()
         with unchanged_on_error(self):
             y, sample_weight = targets_in_memory(X, y, sample_weight)
-            opened = self._open_training(
-                X,
-                lambda n: open_targets(y, likelihood, n, sample_weight=sample_weight, offset=offset, exposure=exposure),
+            opened = open_rows(X)
+            validate_data(self, opened.template, skip_check_array=True)
+            targets = open_targets(
+                y, likelihood, opened.n_rows, sample_weight=sample_weight, offset=offset, exposure=exposure
             )
-            fit = fit_glm(
-                opened.source, opened.targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver
-            )
-            warn_if_separable(fit)
-            self._keep(fit, opened)
+            source = opened.with_numbers(targets.t, targets.weight, targets.offset)
+            basis = fit_basis(self.basis, source)
+            settings = {"alpha": self.alpha, "fit_intercept": self.fit_intercept, "solver": solver}
+            fit = fit_glm(source.mapped(basis), targets, likelihood, **settings)
+            check_maximum(fit)
+            self._keep(fit, basis)
             warn_if_unfinished(fit)
         return self
 
-    def _arguments(self) -> tuple[MeanLikelihood, float, Newton]:
+    def _arguments(self) -> tuple[MeanLikelihood, Newton]:
         owner = type(self).__name__
         family = check_option(owner, "family", self.family, LIKELIHOODS)
         if self.link is not None:
             check_option(owner, "link", self.link, LIKELIHOODS[family], otherwise=f" for family={family!r}, or None")
-        alpha = check_number(owner, "alpha", self.alpha, low=0.0)
+        check_number(owner, "alpha", self.alpha, low=0.0)
         solver = Newton(check_positive(owner, "tol", self.tol), check_count(owner, "max_steps", self.max_steps))
-        return mean_likelihood(family, self.link), alpha, solver
+        return mean_likelihood(family, self.link), solver
 
-    def _keep(self, fit: GLMFit, opened: Training) -> None:
-        """Store the fit under public names, in the user's units; all at the end, so that what fails changes nothing."""
+    def _keep(self, fit: GLMFit, basis: RowMap | None) -> None:
+        """Store the fit in the user's units; everything at the end, so that an error changes nothing."""
         coefficients, P = fit.coefficients, fit.n_effective
         M = len(coefficients) - bool(self.fit_intercept)
         self.coef_, self.intercept_ = coefficients[:M], float(coefficients[M:].sum())
-        self.basis_, self.likelihood_ = opened.basis, fit.likelihood
+        self.basis_, self.likelihood_ = basis, fit.likelihood
         self.coefficient_names_, self.alpha_ = fit.names, float(self.alpha)
         self.dispersion_ = fit.dispersion
         self.covariance_ = fit.dispersion * fit.user_covariance
@@ -188,19 +210,19 @@ class GeneralizedLinearModel(LinearRegressor):
         self.log_likelihood_ = fit.log_likelihood
         self.aic_ = -2 * self.log_likelihood_ + 2 * P
         self.bic_ = -2 * self.log_likelihood_ + np.log(fit.targets.n_observations) * P
-        passes = opened.source.passes
+        passes = fit.posterior.source.passes
         self.solution_ = replace(fit.solution, passes=passes)
         self.n_steps_, self.n_passes_ = fit.solution.steps, passes
         self._design, self._unscaled = fit.posterior.design, fit.unscaled_covariance
         self._fit: GLMFit | None = fit
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the training rows."""
+        """Everything except the training rows."""
         state: dict[str, Any] = super().__getstate__()
         return state | {"_fit": None} if "_fit" in state else state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GeneralizedLinearModel:
-        """A copy that refers to the same training rows."""
+        """A copy with a reference to the same training rows."""
         other = type(self).__new__(type(self))
         memo[id(self)] = other
         for name, value in vars(self).items():
@@ -208,19 +230,20 @@ class GeneralizedLinearModel(LinearRegressor):
         return other
 
     def __copy__(self) -> GeneralizedLinearModel:
-        """A copy that refers to the same training rows."""
+        """A copy with a reference to the same training rows."""
         other = type(self).__new__(type(self))
         other.__dict__.update(vars(self))
         return other
 
     def __sklearn_tags__(self) -> Any:
-        """Some families want positive targets."""
+        """Sparse rows are accepted; some families need positive targets."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.target_tags.positive_only = self.family in ("gamma", "poisson")
         return tags
 
     def predict(self, X: Any, *, offset: Any = None) -> Float:
-        """The mean μ(x) for each row, times any exposure: pass ``offset=np.log(exposure)``."""
+        """Mean μ(x) of each row; for an exposure, pass ``offset=np.log(exposure)``."""
         a = self._activations(X, offset)
         likelihood = self.likelihood_
         mean = likelihood.mean(a)
@@ -234,7 +257,7 @@ class GeneralizedLinearModel(LinearRegressor):
         return mean
 
     def predict_interval(self, X: Any, *, level: float = 0.95, offset: Any = None) -> Float:
-        """Lower and upper confidence limits (N, 2) of the mean of each row: those of its activation, mapped."""
+        """Lower and upper confidence limits (N, 2) of the mean of each row, mapped from those of its activation."""
         a = self._activations(X, offset)
         variance = self.dispersion_ * in_memory(self._map_rows(X, self._leverage))[0]
         half = quantile(level, self._residual) * np.sqrt(variance)
@@ -242,10 +265,9 @@ class GeneralizedLinearModel(LinearRegressor):
         return np.sort(np.column_stack([mean(a - half), mean(a + half)]), axis=1)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """D², the share of the null deviance that is explained: 1 - Σ d(t, μ)/Σ d(t, mean). R² for gaussian.
+        """D², the fraction of the null deviance that is explained: 1 - Σ d(t, μ)/Σ d(t, mean). R² for gaussian.
 
-        The mean is one number for all rows of y; with an offset, it is the mean that their activations have when the
-        offset is all that tells them apart.
+        The null model has one mean for all rows of y, or, with an offset, one activation plus the offset.
         """
         y, sample_weight = truth_in_memory(X, y, sample_weight)
         a = self._activations(X, offset)
@@ -256,19 +278,19 @@ class GeneralizedLinearModel(LinearRegressor):
         return float(1.0 - rest / flat) if flat > 0 else float(rest == 0.0)
 
     def test(self, columns: Any, *, method: str = "likelihood-ratio") -> TestResult:
-        """Whether the coefficients of some columns are all zero.
+        """Test whether the coefficients of some columns are all zero.
 
         Parameters
         ----------
         columns : str, int or a list of them
-            Names or positions of coefficients; ``"intercept"`` is one.
+            Names or positions of coefficients, for example ``"intercept"``.
         method : {"likelihood-ratio", "wald", "score"}
-            How; see `separatrix.discriminative.inference`.
+            Kind of test.
         """
         check_option("test", "method", method, TESTS)
-        estimates = self._estimates
-        estimates.require_unpenalised(f"test(method={method!r})")
-        return run_test(estimates.training_fit(), positions(columns, self.coefficient_names_), method)
+        check_is_fitted(self)
+        self._require_unpenalised(f"test(method={method!r})")
+        return run_test(self._training_fit(), positions(columns, self.coefficient_names_), method)
 
     def summary(self, *, level: float = 0.95, interval: str = "wald", test: str = "wald") -> Summary:
         """A table of coefficients with standard errors, tests of each being zero, and intervals.
@@ -276,25 +298,36 @@ class GeneralizedLinearModel(LinearRegressor):
         Parameters
         ----------
         level : float, default 0.95
-            Of the intervals.
+            Confidence level of the intervals.
         interval : {"wald", "profile"}
-            The estimate and standard errors to both sides, or all values that a likelihood ratio test accepts: slower
-            by some fits for each coefficient, and right where the likelihood is skewed.
+            Estimate plus and minus standard errors, or all values that a likelihood-ratio test does not reject; the
+            latter need a few fits for each coefficient, and are correct even if the likelihood is skewed.
         test : {"wald", "likelihood-ratio", "score"}
             Statistic and p value of each coefficient. The last two fit the model again without it.
         """
-        estimates = self._estimates
-        check_option("summary", "interval", interval, INTERVALS)
+        check_is_fitted(self)
+        check_option("summary", "interval", interval, ("wald", "profile"))
         check_option("summary", "test", test, TESTS)
         if interval == "profile" or test != "wald":
-            estimates.require_unpenalised(f"summary(interval={interval!r}, test={test!r})")
-        lower, upper = estimates.limits(level, interval)
-        name, statistic, p_value = estimates.tests(test)
+            self._require_unpenalised(f"summary(interval={interval!r}, test={test!r})")
+        coefficients = np.append(self.coef_, self.intercept_) if self.fit_intercept else self.coef_
+        errors, reach = self.standard_errors_, quantile(level, self._residual)
+        if interval == "wald":
+            lower, upper = coefficients - reach * errors, coefficients + reach * errors
+        else:
+            fit = self._training_fit()
+            lower, upper = np.array([profile_interval(fit, j, reach) for j in range(len(fit.names))]).T
+        if self.alpha_ > 0:
+            name, statistic, p_value = "z", np.full(len(errors), np.nan), np.full(len(errors), np.nan)
+        elif test == "wald":
+            name, statistic, p_value = wald_tests(coefficients, errors, self._residual)
+        else:
+            name, statistic, p_value = each_coefficient(self._training_fit(), test)
         return Summary(
             title=f"{self.likelihood_.response.name} regression, {self.likelihood_.link} link",
             names=self.coefficient_names_,
-            coefficient=estimates.coefficients,
-            standard_error=self.standard_errors_,
+            coefficient=coefficients,
+            standard_error=errors,
             statistic=statistic,
             p_value=p_value,
             lower=lower,
@@ -303,28 +336,52 @@ class GeneralizedLinearModel(LinearRegressor):
             test=test if self.alpha_ == 0 else "none",
             interval=interval,
             level=level,
-            facts=self._facts(),
-            notes=estimates.notes,
+            facts={
+                "deviance": self.deviance_,
+                "null deviance": self.null_deviance_,
+                "residual degrees of freedom": self.degrees_of_freedom_,
+                "dispersion": self.dispersion_,
+                "log likelihood": self.log_likelihood_,
+                "AIC": self.aic_,
+                "BIC": self.bic_,
+            },
+            notes=() if self.alpha_ == 0 else (PENALISED.format(alpha=self.alpha_),),
         )
-
-    def _facts(self) -> dict[str, float]:
-        return {
-            "deviance": self.deviance_,
-            "null deviance": self.null_deviance_,
-            "residual degrees of freedom": self.degrees_of_freedom_,
-            "dispersion": self.dispersion_,
-            "log likelihood": self.log_likelihood_,
-            "AIC": self.aic_,
-            "BIC": self.bic_,
-        }
-
-    @property
-    def _estimates(self) -> Estimates:
-        check_is_fitted(self)
-        coefficients = np.append(self.coef_, self.intercept_) if self.fit_intercept else self.coef_
-        return Estimates(coefficients, self.standard_errors_, self._residual, self.alpha_, self._fit)
 
     @property
     def _residual(self) -> float:
-        """Degrees of freedom of Student's t; infinite where the dispersion is known."""
+        """Degrees of freedom of Student's t; infinite if the dispersion is known."""
         return self.degrees_of_freedom_ if self.likelihood_.response.has_dispersion else np.inf
+
+    def _require_unpenalised(self, what: str) -> None:
+        if self.alpha_ > 0:
+            raise ValueError(f"{what} needs alpha=0. {PENALISED.format(alpha=self.alpha_)}")
+
+    def _training_fit(self) -> GLMFit:
+        if self._fit is None:
+            raise ValueError(
+                "Likelihood-ratio and score tests and profile intervals fit the model again, but a saved model does "
+                "not contain its training rows. Call fit(X, y) again; Wald tests and intervals need no rows."
+            )
+        return self._fit
+
+    def _activations(self, X: Any, offset: Any) -> Float:
+        a: Float = in_memory(self._map_rows(X, self._activate))[0]
+        known = check_offset(offset, len(a))
+        return a if known is None else a + known
+
+    def _activate(self, Phi: Rows) -> Array:
+        return self._design.activate(Block(Phi, None, None, range(Phi.shape[0])), self.solution_.value)
+
+    def _leverage(self, Phi: Rows) -> Array:
+        """φ̃' (I + alpha Λ)⁻¹ φ̃, the variance of an activation divided by the dispersion."""
+        Z = to_dense(Phi) - self._design.origin
+        Z = np.column_stack([Z, np.ones(len(Z))]) if self._design.bias else Z
+        return np.asarray(np.einsum("np,np->n", Z @ self._unscaled, Z))
+
+    def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:
+        """``row_function`` of every row; if a result is not finite, the error names the column."""
+        check_is_fitted(self)
+        opened = open_rows(X, known_columns(self))
+        validate_data(self, opened.template, skip_check_array=True, reset=False)
+        return opened.each(partial(check_results, row_function=row_function, basis=self.basis_))  # type: ignore[no-any-return]

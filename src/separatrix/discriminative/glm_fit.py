@@ -5,44 +5,260 @@
 
     θ        minimises E; one pass over the rows for each step
     I        = Σ_n weight_n μ'²/V φ̃ φ̃', Fisher's information, and
-    φ        = X²/(N - γ) with Pearson's X² = Σ_n weight_n (t - μ)²/V, or 1 where the response has no dispersion
+    φ        = X²/(N - γ) with Pearson's X² = Σ_n weight_n (t - μ)²/V, or 1 if the response has no dispersion
     cov θ    = φ (I + alpha Λ)⁻¹,      γ = tr (I + alpha Λ)⁻¹ I, the effective number of coefficients
 
-All of these come from one more pass. The model of a mean alone needs no pass: it is a function of targets and offsets.
+All of these come from one more pass. The null model a_n = b + offset_n, where a fit starts and with which its deviance
+is compared, needs no pass: it is a function of targets and offsets.
+
+**Existence of a maximum.** Classes, fractions and zero counts can be separated by a hyperplane (`separation`). A
+normal model with a log link, E = ½ Σ_n weight_n (t_n - e^{a_n})², has no maximum if the best mean of some rows is zero
+or less: along a direction d with d'φ̃_n <= 0 for all rows, the means of the rows S with d'φ̃_n < 0 tend to zero and
+the others stay. If
+
+    Σ_{n in S} weight_n (2 t_n μ_n - μ_n²) <= 0,
+
+the limit of E is no higher than E, and the weights grow without limit. S is searched twice: among rows whose target is
+not positive, and among those and rows whose mean is small at the end of the fit. If all targets are positive, a
+maximum exists.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from scipy import linalg
+from sklearn.utils.validation import column_or_1d
 
-from separatrix._array import Float
+from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
-from separatrix.discriminative.null_model import NullModel, fit_null
-from separatrix.discriminative.targets import Targets
-from separatrix.discriminative.vanishing import require_positive_means
 from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError, warn
-from separatrix.likelihoods import MeanLikelihood, NormalIdentity
+from separatrix.likelihoods import MeanLikelihood, NormalIdentity, NormalLog
 from separatrix.priors import Flat, Gaussian
-from separatrix.rows import Block, Source
-from separatrix.separation import Support, check_separation
+from separatrix.rows import Block, Source, check_weight, in_memory
+from separatrix.separation import Separability, Support, check_separation, separability
 from separatrix.solvers import Newton, Posterior, Solution, pose
 from separatrix.stats import Design
 
-__all__ = ["GLMFit", "Goodness", "collect_goodness", "fit_glm", "warn_if_separable", "warn_if_unfinished"]
-
 INTERCEPT = "intercept"
-MOST_COLUMNS = 10_000  # 0.8 GB for each matrix of all pairs
+MAX_COLUMNS = 10_000  # 0.8 GB for each matrix of all pairs
 SEPARABLE = ("bernoulli", "binomial", "poisson")  # responses with a target that an infinite activation fits best
+SMALL_MEAN = 1e-2  # relative to the root mean square of the targets: the mean may tend to zero
+MAX_ON_PLANE = 1e-9  # relative to the movement of one standard deviation of every column: such rows lie on the plane
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Targets:
+    """Targets t (N,), how often each row counts, its number of trials, and its offset; None is 1, 1 and 0.
+
+    A weight k counts a row k times. A fraction of n binomial trials has the weight n in the likelihood, but is one
+    observation.
+    """
+
+    t: Array
+    count: Float | None = None
+    trials: Float | None = None
+    offset: Float | None = None
+
+    @property
+    def weight(self) -> Float | None:
+        """Weight of each row in the likelihood: count times trials."""
+        if self.count is None or self.trials is None:
+            return self.count if self.trials is None else self.trials
+        return self.count * self.trials
+
+    @property
+    def n_observations(self) -> float:
+        """N, without rows that have no trials."""
+        tried = np.ones(len(self.t)) if self.trials is None else np.asarray(self.trials > 0, dtype=np.float64)
+        return self.sum(tried)
+
+    def average(self, values: Array) -> float:
+        """Weighted mean of one number per row."""
+        return float(np.average(values, weights=self.weight))
+
+    def sum(self, values: Array) -> float:
+        """Σ over observations."""
+        return float(values.sum() if self.count is None else values @ self.count)
+
+    def weighted_sum(self, values: Array) -> float:
+        """Σ over observations, each weighted by its trials."""
+        return float(values.sum() if self.weight is None else values @ self.weight)
+
+
+def open_targets(
+    y: Any,
+    likelihood: MeanLikelihood,
+    n_rows: int,
+    *,
+    sample_weight: Any = None,
+    offset: Any = None,
+    exposure: Any = None,
+) -> Targets:
+    """Check targets, weights, offsets and exposures; `DataError` names the row and the value at fault."""
+    y, sample_weight, offset, exposure = in_memory(y, sample_weight, offset, exposure)
+    count = check_weight(sample_weight, n_rows)
+    if count is not None and not count.any():
+        raise DataError("Every sample_weight is zero; at least one row needs a positive weight.")
+    is_binomial = likelihood.response.name == "binomial"
+    t, trials = _numbers(y, is_binomial)
+    if len(t) != n_rows:
+        raise DataError(f"X has {n_rows} rows but y has {len(t)} targets; their lengths must be equal.")
+    if is_binomial and trials is None:
+        count, trials = None, count
+    likelihood.response.check_targets(t)
+    if likelihood.response.name in ("bernoulli", "binomial") and np.isin(t, (0.0, 1.0)).all():
+        t = t.astype(np.intp)  # the likelihood of codes is exact for any activation
+    known = check_offset(offset, n_rows)
+    if exposure is not None:
+        if likelihood.link != "log":
+            raise ValueError(
+                f"exposure multiplies the mean, which needs a log link, not {likelihood.link!r}. Use offset."
+            )
+        values = _per_row("exposure", exposure, n_rows)
+        if not (values > 0).all():
+            row = int(np.flatnonzero(~(values > 0))[0])
+            raise DataError(
+                f"exposure[{row}] is {values[row]:g}; exposures must be positive. Drop rows without exposure."
+            )
+        known = np.log(values) if known is None else known + np.log(values)
+    return Targets(t, count, trials, known)
+
+
+def _numbers(y: Any, is_binomial: bool) -> tuple[Float, Float | None]:
+    """Targets, and trials if y has a column of successes and one of failures."""
+    if y is None:
+        raise ValueError("This regressor requires y to be passed, but the target y is None.")
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must contain numbers ({error}).") from error
+    _require_finite("Input y", values)
+    if not (is_binomial and values.ndim == 2 and values.shape[1] == 2):
+        return np.asarray(column_or_1d(values, warn=True)), None
+    wrong = np.flatnonzero((values < 0).any(axis=1))
+    if len(wrong):
+        raise DataError(f"y[{wrong[0]}] is {values[wrong[0]].tolist()}; successes and failures must not be negative.")
+    trials = values.sum(axis=1)
+    if not trials.any():
+        raise DataError("y has no trials: every row has 0 successes and 0 failures.")
+    return values[:, 0] / np.where(trials > 0, trials, 1.0), trials
+
+
+def check_offset(offset: Any, n_rows: int) -> Float | None:
+    """An offset as float64, one for each row."""
+    return None if offset is None else _per_row("offset", offset, n_rows)
+
+
+def _per_row(name: str, given: Any, n_rows: int) -> Float:
+    values = np.asarray(given, dtype=np.float64)
+    if values.ndim == 0:
+        values = np.full(n_rows, float(values))
+    if values.shape != (n_rows,):
+        raise DataError(f"{name}.shape == {values.shape}, expected {(n_rows,)}: one {name} for each row of X.")
+    _require_finite(name, values)
+    return values
+
+
+def _require_finite(what: str, values: Float) -> None:
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong):
+        value = values[tuple(wrong[0])]
+        kind = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float64')"
+        raise DataError(f"{what} contains {kind}. The first of {len(wrong)} is in row {wrong[0][0]}.")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NullModel:
+    """The model of a mean alone, a_n = b + offset_n."""
+
+    likelihood: MeanLikelihood
+    targets: Targets
+    activation: float
+
+    @property
+    def activations(self) -> Float:
+        """a_n = b + offset_n."""
+        known = self.targets.offset
+        return np.full(len(self.targets.t), self.activation) if known is None else self.activation + known
+
+    @property
+    def deviance(self) -> float:
+        """Σ d."""
+        log_p = self.likelihood.derivatives(self.activations, self.targets.t).log_p
+        return -2.0 * self.targets.weighted_sum(log_p)
+
+    @property
+    def slope_scale(self) -> float:
+        """Root mean square slope: the scale of a gradient, in the units of the targets."""
+        t = self.targets.t
+        scale = float(np.sqrt(self.targets.average(self.likelihood.derivatives(self.activations, t).slope ** 2)))
+        rounding = float(np.finfo(np.float64).eps * np.sqrt(np.average(np.square(t, dtype=np.float64))))
+        return max(scale, rounding) or 1.0
+
+    @property
+    def working_response(self) -> Float:
+        """Activations of means half way between the targets and their mean, where every target has one."""
+        mean = self.targets.average(self.targets.t)
+        middle = 0.5 * (self.targets.t + mean)
+        if self.likelihood.link == "log":  # targets of a normal response may be negative
+            middle = np.maximum(middle, 0.1 * mean)
+        z = self.likelihood.activation(middle)
+        return z if self.targets.offset is None else z - self.targets.offset
+
+
+def fit_null(likelihood: MeanLikelihood, targets: Targets) -> NullModel:
+    """The link of the mean; with offsets, Newton's method in one variable.
+
+    Raises
+    ------
+    DataError
+        If no finite activation has this mean.
+    """
+    mean = targets.average(targets.t)
+    likelihood.response.check_mean(mean)
+    if likelihood.link == "log" and mean <= 0:
+        raise DataError(f"The mean of y is {mean:g}, but means are positive with a log link. Use link='identity'.")
+    b = float(likelihood.activation(np.array([mean]))[0])
+    if targets.offset is None:
+        return NullModel(likelihood, targets, b)
+    # Every activation must lie in the domain of the inverse link; other links need the mean offset only.
+    b -= float(targets.offset.min() if likelihood.link == "inverse" else targets.average(targets.offset))
+    for _ in range(100):
+        here = NullModel(likelihood, targets, b)
+        a, deviance = here.activations, here.deviance
+        slope = targets.weighted_sum(likelihood.derivatives(a, targets.t).slope)
+        step = slope / targets.weighted_sum(likelihood.safe_curvature(a, targets.t))
+        for _ in range(60):  # halve the step until the deviance does not rise
+            if NullModel(likelihood, targets, b + step).deviance <= deviance:
+                break
+            step /= 2
+        else:
+            step = 0.0
+        b += step
+        if abs(step) <= 1e-12 * max(1.0, abs(b)):
+            break
+    return NullModel(likelihood, targets, b)
+
+
+def null_deviance(likelihood: MeanLikelihood, targets: Targets) -> float:
+    """Σ d of the null model; if no activation has its mean, the limit."""
+    if targets.offset is not None:
+        try:
+            return fit_null(likelihood, targets).deviance
+        except DataError:
+            pass
+    mean = np.full(len(targets.t), targets.average(targets.t))
+    return targets.weighted_sum(likelihood.response.deviance(targets.t, mean))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Goodness:
-    """How well the rows are fitted: Σ d, Σ (t - μ)²/V, and the information (P, P)."""
+    """Goodness of fit: Σ d, Σ (t - μ)²/V, and the information (P, P)."""
 
     deviance: float
     pearson: float
@@ -60,7 +276,7 @@ def goodness(block: Block, theta: Float, likelihood: MeanLikelihood, design: Des
         a = design.activate(block, theta)
         log_p, slope, _ = likelihood.derivatives(a, block.targets)
         expected = likelihood.expected_curvature(a)
-        # slope = (t - μ) μ'/V and the information is μ'²/V: no 1 - μ, which has no digits left in the tails
+        # slope = (t - μ) μ'/V and the information is μ'²/V: 1 - μ, which cancels in the tails, is not needed
         squared = np.divide(slope**2, expected, out=np.zeros(len(a)), where=expected > 0)
     weight = np.ones(len(a)) if block.weight is None else block.weight
     counted = weight > 0
@@ -71,15 +287,9 @@ def goodness(block: Block, theta: Float, likelihood: MeanLikelihood, design: Des
     )
 
 
-def collect_goodness(posterior: Posterior, theta: Float) -> Goodness:
-    """One pass."""
-    likelihood: MeanLikelihood = posterior.likelihood  # type: ignore[assignment]  # `fit_glm` put it there
-    return posterior.source.reduce(partial(goodness, theta=theta, likelihood=likelihood, design=posterior.design))
-
-
 @dataclass(frozen=True, eq=False)
 class GLMFit:
-    """A fitted model with the rows it was fitted to; θ is (1, P), about the means of the columns."""
+    """A fitted model with its training rows; θ is (1, P), about the means of the columns."""
 
     posterior: Posterior
     likelihood: MeanLikelihood
@@ -90,23 +300,47 @@ class GLMFit:
 
     @property
     def theta(self) -> Float:
-        """The coefficients that were found."""
+        """Estimated coefficients."""
         return self.solution.value
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the P coefficients."""
+        """Names of the P coefficients."""
         return self.posterior.source.columns + (INTERCEPT,) * self.posterior.design.bias
 
     @cached_property
     def goodness(self) -> Goodness:
-        """At θ."""
-        return collect_goodness(self.posterior, self.theta)
+        """Goodness of fit at θ."""
+        return self.goodness_at(self.theta)
+
+    def goodness_at(self, theta: Float) -> Goodness:
+        """Goodness of fit at any θ: one pass."""
+        at = {"theta": theta, "likelihood": self.likelihood, "design": self.posterior.design}
+        return self.posterior.source.reduce(partial(goodness, **at))
 
     @cached_property
     def unscaled_covariance(self) -> Float:
-        """(I + alpha Λ)⁻¹ about the means of the columns; `CollinearError` where there is none."""
-        return inverse(self.goodness.information, self)
+        """(I + alpha Λ)⁻¹ about the means of the columns."""
+        return self.inverse(self.goodness.information)
+
+    def inverse(self, information: Float) -> Float:
+        """(information + alpha Λ)⁻¹; `CollinearError` names the columns if it is singular."""
+        posterior = self.posterior
+        H = posterior.prior.add_to(information.copy())
+        flat = np.flatnonzero((posterior.units.spread == 0) & posterior.prior.free[: len(posterior.units.spread)])
+        try:
+            if len(flat):  # a constant column is rounding error after centring, which a factor cannot detect
+                raise SingularError(flat.tolist(), {})
+            with single_thread_blas():
+                scale, L = cholesky_of_correlation(H)
+                return np.asarray(linalg.cho_solve((L, True), np.eye(len(H))) / np.outer(scale, scale))
+        except SingularError as singular:
+            N, P = posterior.source.n_rows, len(H)
+            few = f" There are {P} coefficients, and n_samples = {N}." if N <= P else ""
+            raise CollinearError(
+                f"Collinear columns: {singular.describe(self.names)}.{few} Coefficients and standard errors are not "
+                "unique. Drop those columns, or set alpha > 0."
+            ) from None
 
     @property
     def n_effective(self) -> float:
@@ -115,12 +349,12 @@ class GLMFit:
 
     @property
     def degrees_of_freedom(self) -> float:
-        """N - γ, what is left for the dispersion."""
+        """N - γ."""
         return self.targets.n_observations - self.n_effective
 
     @property
     def dispersion(self) -> float:
-        """φ; not a number where no rows are left to estimate it."""
+        """φ; NaN if no degrees of freedom are left to estimate it."""
         return self.dispersion_of(self.goodness.pearson, self.degrees_of_freedom)
 
     def dispersion_of(self, pearson: float, degrees_of_freedom: float) -> float:
@@ -143,20 +377,15 @@ class GLMFit:
         """(w, w0)."""
         return np.asarray(self.to_user_units @ self.theta[0])
 
-    def of_user_units(self, w: Float) -> Float:
-        """θ of (w, w0)."""
-        M = len(self.posterior.design.origin)
-        return self.posterior.design.of_user_units(w[None, :M], w[M:])
-
     @cached_property
     def user_covariance(self) -> Float:
-        """Of (w, w0), over the dispersion."""
+        """Covariance of (w, w0) divided by the dispersion."""
         J = self.to_user_units
         return np.asarray(J @ self.unscaled_covariance @ J.T)
 
     @property
     def log_likelihood(self) -> float:
-        """Σ ln p(t | μ, φ); for a normal response φ is the maximum likelihood one, as is usual."""
+        """Σ ln p(t | μ, φ); for a normal response φ is the maximum-likelihood estimate, as usual."""
         N, deviance = self.targets.n_observations, self.goodness.deviance
         phi = deviance / N if isinstance(self.likelihood, NormalIdentity) else self.dispersion
         at_mean = self.targets.sum(self.likelihood.response.saturated(self.targets.t, phi, self.targets.trials))
@@ -164,16 +393,16 @@ class GLMFit:
 
 
 def fit_glm(
-    source: Source,
-    targets: Targets,
-    likelihood: MeanLikelihood,
-    *,
-    alpha: float = 0.0,
-    fit_intercept: bool = True,
-    solver: Newton,
+    source: Source, targets: Targets, likelihood: MeanLikelihood, *, alpha: float, fit_intercept: bool, solver: Newton
 ) -> GLMFit:
-    """Fit on a source that carries the targets, their weights and offsets."""
-    _require_few_columns(len(source.columns))
+    """Fit to a source that carries the targets, their weights and offsets."""
+    M = len(source.columns)
+    if M > MAX_COLUMNS:
+        raise DataError(
+            f"GeneralizedLinearModel keeps the covariance of all coefficients: for {M} columns that is a matrix of "
+            f"{8e-9 * M**2:.2g} GB, and fitting needs several. Drop or combine columns, to {MAX_COLUMNS} at most; for "
+            "two classes, LogisticRegression(alpha=...) has no standard errors and needs no such matrix."
+        )
     prior = Gaussian(scale=alpha**-0.5) if alpha > 0 else Flat()
     posterior = pose(source, likelihood, prior, fit_intercept=fit_intercept)
     null = fit_null(likelihood, targets)
@@ -182,38 +411,8 @@ def fit_glm(
     return GLMFit(posterior, likelihood, targets, scaled, solution, null)
 
 
-def _require_few_columns(M: int) -> None:
-    if M > MOST_COLUMNS:
-        raise DataError(
-            f"GeneralizedLinearModel keeps the covariance of all coefficients: of {M} columns that is a matrix of "
-            f"{8e-9 * M**2:.2g} GB, and fitting takes several. Drop or combine columns, to {MOST_COLUMNS} at most; for "
-            "two classes, LogisticRegression(alpha=...) has no standard errors and needs no such matrix."
-        )
-
-
-def inverse(information: Float, fit: GLMFit) -> Float:
-    """(information + alpha Λ)⁻¹, or `CollinearError` naming the columns at fault."""
-    posterior = fit.posterior
-    H = posterior.prior.add_to(information.copy())
-    flat = np.flatnonzero((posterior.units.spread == 0) & posterior.prior.free[: len(posterior.units.spread)])
-    try:
-        if len(flat):  # what is left of it after centring is rounding, which no factor can tell from a column
-            raise SingularError(flat.tolist(), {})
-        with single_thread_blas():
-            scale, L = cholesky_of_correlation(H)
-            identity = np.eye(len(H))
-            return np.asarray(linalg.cho_solve((L, True), identity) / np.outer(scale, scale))
-    except SingularError as singular:
-        N, P = posterior.source.n_rows, len(H)
-        few = f" There are {P} coefficients, and n_samples = {N}." if N <= P else ""
-        raise CollinearError(
-            f"Collinear columns: {singular.describe(fit.names)}.{few} Coefficients and standard errors are not unique. "
-            "Drop those columns, or set alpha > 0."
-        ) from None
-
-
 def _start(posterior: Posterior, null: NullModel) -> Float:
-    """The null model; without an intercept, a least squares fit to the activations that the targets point at."""
+    """The null model; without an intercept, a least squares fit to the working response."""
     theta = np.zeros(posterior.shape)
     if posterior.design.bias:
         theta[0, -1] = null.activation
@@ -224,8 +423,8 @@ def _start(posterior: Posterior, null: NullModel) -> Float:
         theta = np.asarray(linalg.lstsq(posterior.prior.add_to(here.information), here.projection)[0])[None]
     if not np.isfinite(posterior.value_grad(theta).value):
         raise DataError(
-            f"No start was found without an intercept: link={null.likelihood.link!r} needs every activation to be "
-            "positive. Set fit_intercept=True, or use link='log'."
+            f"No start was found without an intercept: link={null.likelihood.link!r} needs positive activations. Set "
+            "fit_intercept=True, or use link='log'."
         )
     return theta
 
@@ -244,11 +443,8 @@ def _normal_equations(block: Block, z: Float, design: Design) -> _NormalEquation
     return _NormalEquations(design.gram(block, weight), design.collect(block, weight * z[np.asarray(block.row)])[0])
 
 
-def warn_if_separable(fit: GLMFit) -> None:
-    """Say so where a hyperplane separates classes or shares, or zero counts, and the likelihood has no maximum.
-
-    Of a normal response with a log link, `DataError`: its best mean is one that the link does not have.
-    """
+def check_maximum(fit: GLMFit) -> None:
+    """Warn if the likelihood has no maximum; for a normal response with a log link, raise `DataError`."""
     require_positive_means(fit.posterior, fit.theta, fit.targets.t)
     name = fit.likelihood.response.name
     if name in SEPARABLE and fit.posterior.prior.free.all():
@@ -258,13 +454,64 @@ def warn_if_separable(fit: GLMFit) -> None:
 
 
 def warn_if_unfinished(fit: GLMFit) -> None:
-    """Say how far a fit got, and what to do."""
+    """Warn if the solver did not converge."""
     if fit.solution.is_converged:
         return
     size = fit.posterior.gradient_size(fit.posterior.value_grad(fit.theta).grad)
     warn(
         f"{fit.solution.status.value} ({fit.solution.steps}): the gradient is still {size:.1e} per row, and the "
         f"tolerance is {fit.solver.tol:.1e}. Raise max_steps, set alpha > 0, or look for columns that determine the "
-        "targets; without a finite maximum no number of steps is enough.",
+        "targets; if the maximum does not exist, no number of steps is enough.",
         ConvergenceWarning,
     )
+
+
+def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -> None:
+    """Raise `DataError` if the means of some rows tend to zero, for a normal model with a log link."""
+    if not (isinstance(posterior.likelihood, NormalLog) and posterior.prior.free.all() and (targets <= 0).any()):
+        return
+    for small in (0.0, SMALL_MEAN * float(np.sqrt(np.mean(targets**2)))):
+        rows = posterior.source.viewed(partial(_as_counts, posterior=posterior, theta=theta, small=small))
+        found = separability(rows, 2, fit_intercept=posterior.design.bias)
+        if not found:
+            continue
+        limit = posterior.source.reduce(partial(_change, posterior=posterior, theta=theta, found=found))
+        if limit.n_rows and limit.change <= 0:
+            raise DataError(
+                f"The best mean of {limit.n_rows} rows is zero or less, but means are positive with a log link: the "
+                f"weights would grow without limit along {', '.join(map(repr, found.columns)) or 'the intercept'}. Use "
+                "link='identity', set alpha > 0, or drop those rows or columns."
+            )
+
+
+def _as_counts(block: Block, posterior: Posterior, theta: Float, small: float) -> Block:
+    """Rows whose mean may tend to zero as zero counts, and the others as positive ones."""
+    may_fall = (block.targets <= 0) | (_means(posterior, block, theta) <= small)
+    return Support(is_count=True).repeat(replace(block, t=1.0 - may_fall))
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """2 (lim E - E), and the number of rows whose mean tends to zero."""
+
+    change: float
+    n_rows: int
+
+    def __add__(self, other: _Change) -> _Change:
+        return _Change(self.change + other.change, self.n_rows + other.n_rows)
+
+
+def _change(block: Block, posterior: Posterior, theta: Float, found: Separability) -> _Change:
+    """Change of E on one block along the direction that was found."""
+    design = posterior.design
+    d = design.of_user_units(found.coef, found.intercept)
+    moved = np.asarray(design.activate(replace(block, offset=None), d))
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    falls = (moved < -MAX_ON_PLANE * float(np.abs(d[0]) @ posterior.column_units)) & (weight > 0)
+    mu, t = _means(posterior, block, theta)[falls], block.targets[falls]
+    return _Change(float(weight[falls] @ (2 * t * mu - mu**2)), int(falls.sum()))
+
+
+def _means(posterior: Posterior, block: Block, theta: Float) -> Float:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(NormalLog().mean(posterior.design.activate(block, theta)))

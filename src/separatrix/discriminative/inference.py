@@ -1,43 +1,62 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are some coefficients zero? Three tests.
+"""Tests, intervals and the summary table of a generalised linear model.
 
-For q coefficients w_s of P, with D the deviance, U the gradient of the log likelihood and ^ the full fit,
+**Tests.** For q coefficients w_s of P, with D the deviance, U the gradient of the log likelihood and ^ the full fit,
 
     Wald                ŵ_s' (cov ŵ)_ss⁻¹ ŵ_s
     likelihood ratio    (D(restricted) - D̂)/φ̂
     score               U' I⁻¹ U/φ,  all of it at the restricted fit                        (Rao 1948)
 
-are each χ² with q degrees of freedom for many rows. Where the dispersion is estimated, the first two over q are F with
-(q, N - P) degrees of freedom, and for one coefficient √F is Student's t: exactly so for the normal model with identity
-link.
+are each χ² with q degrees of freedom for many rows. If the dispersion is estimated, the first two divided by q are F
+with (q, N - P) degrees of freedom, and for one coefficient √F is Student's t; this is exact for the normal model with
+identity link.
+
+**Profile intervals** contain every value b of a coefficient that a likelihood-ratio test does not reject:
+
+    √[(D(w_j = b) - D̂)/φ̂] <= reach,       D minimised over all other coefficients
+
+As a function of b the left side is nearly a straight line on each side of the estimate, so secants find the limits in
+a few restricted fits.
+
+**Restricted fits** move the columns of the fixed coefficients to the offset. They start from the conditional mean
+given by the covariance of the full fit, so they need few steps. Coefficients here are vectors (w, w0) in the user's
+units.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from separatrix._array import Float
+from separatrix._array import Codes, Float
+from separatrix._output import as_frame
 from separatrix._threads import single_thread_blas
-from separatrix.discriminative.glm_fit import GLMFit, collect_goodness, inverse
-from separatrix.discriminative.restricted import fit_restricted, foretold, null_coefficients
+from separatrix.discriminative.glm_fit import GLMFit
+from separatrix.exceptions import DataError
+from separatrix.priors import Penalty
+from separatrix.rows import Block
+from separatrix.solvers import Posterior, Units
+from separatrix.stats import Design
 
-__all__ = ["TESTS", "TestResult", "each_coefficient", "positions", "quantile", "run_test", "wald_tests"]
+PROFILE_TOL = 1e-7  # relative tolerance of the limits of a profile interval
+COLUMNS = ("coefficient", "standard_error", "statistic", "p_value", "lower", "upper")
 
 
 @dataclass(frozen=True)
 class TestResult:
-    """Whether some coefficients are all zero.
+    """Test whether some coefficients are all zero.
 
-    ``p_value`` is the probability of a statistic at least this large if they are. ``residual`` is the degrees of
-    freedom of the dispersion for an F statistic, and infinite for χ².
+    ``p_value`` is the probability of a statistic at least this large if they are. ``residual`` is the residual degrees
+    of freedom of an F statistic, and infinite for χ².
     """
 
-    __test__ = False  # not a test case, whatever pytest reads into its name
+    __test__ = False  # not a test case for pytest
 
     method: str
     names: tuple[str, ...]
@@ -47,66 +66,136 @@ class TestResult:
     p_value: float
 
     def __str__(self) -> str:
-        """One line."""
         q, left = self.degrees_of_freedom, self.residual
         law = f"chi2({q})" if np.isinf(left) else f"F({q}, {left:g})"
         which = ", ".join(self.names)
         return f"{self.method} test of {which} = 0: {law} = {self.statistic:.5g}, p = {self.p_value:.3g}"
 
 
-def wald_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
-    """ŵ_s' (cov ŵ)_ss⁻¹ ŵ_s, and that it is one over an estimated dispersion."""
+@dataclass(frozen=True, eq=False)
+class Restriction:
+    """Model of the ``free`` coefficients; ``rest`` contains the values of all others."""
+
+    posterior: Posterior
+    free: Codes
+    rest: Float
+
+    def start(self, w: Float) -> Float:
+        """θ (1, Q) of the free coefficients in a vector of all of them."""
+        part, bias = w[self.free], self.posterior.design.bias
+        M = len(part) - bias
+        return self.posterior.design.of_user_units(part[None, :M], part[M:])
+
+    def all_of(self, theta: Float) -> Float:
+        """Vector of all coefficients, the free ones from θ."""
+        coef, intercept = self.posterior.design.in_user_units(theta)
+        w = self.rest.copy()
+        w[self.free] = np.append(coef[0], intercept)[: len(self.free)]
+        return w
+
+
+def restrict(fit: GLMFit, fixed: list[int], values: Float) -> Restriction:
+    """The model in which some coefficients have given values."""
+    full = fit.posterior
+    P, M = full.design.width, len(full.design.origin)
+    free = np.setdiff1d(np.arange(P), fixed)
+    rest = np.zeros(P)
+    rest[fixed] = values
+    m, held = free[free < M], np.array([j for j in fixed if j < M], dtype=np.intp)
+    view = partial(_hold, free=m, held=held, values=rest[held], constant=float(rest[M:].sum()))
+    source = full.source.viewed(view, tuple(full.source.columns[j] for j in m))
+    mean, spread, bias = full.units.mean[m], full.units.spread[m], M in free
+    if full.design.bias and not bias:
+        spread = np.hypot(mean, spread)  # without a bias, columns can only be centred about zero
+    units: Units = replace(full.units, mean=mean, spread=spread)
+    design = Design(full.design.origin[m], True, full.design.subtract) if bias else Design(np.zeros(len(m)), False)
+    prior = Penalty(np.zeros((1, len(free))), np.zeros(len(free)))
+    return Restriction(Posterior(source, full.likelihood, prior, design, units), free, rest)
+
+
+def _hold(block: Block, free: Codes, held: Codes, values: Float, constant: float) -> Block:
+    """The free columns, with the others times their coefficients in the offset."""
+    known = np.asarray(block.X[:, held] @ values, dtype=np.float64) + constant
+    return replace(block, X=block.X[:, free], offset=known if block.offset is None else block.offset + known)
+
+
+def fit_restricted(fit: GLMFit, fixed: list[int], values: Float, *starts: Float) -> tuple[float, Float] | None:
+    """Deviance and coefficients of the restricted model, from the best start; None if no start has a likelihood."""
+    model = restrict(fit, fixed, values)
+    points = ((model.posterior.value_grad(theta).value, theta) for theta in map(model.start, starts))
+    value, theta = min(points, key=lambda point: point[0])
+    if not np.isfinite(value):
+        return None
+    if theta.size:
+        solution = replace(fit.solver, trace=True).minimise(model.posterior, theta)
+        value, theta = solution.trace[-1].value, solution.value
+    return 2.0 * value, model.all_of(theta)
+
+
+def conditional_mean(fit: GLMFit, fixed: list[int], values: Float) -> Float:
+    """Coefficients of the restricted fit if the likelihood were normal: the conditional mean given the fixed ones."""
+    S, w = fit.user_covariance, fit.coefficients
+    with single_thread_blas():
+        pull = np.linalg.solve(S[np.ix_(fixed, fixed)], values - w[fixed])
+    moved = w + S[:, fixed] @ pull
+    moved[fixed] = values
+    return np.asarray(moved)
+
+
+def _fit_without(fit: GLMFit, fixed: list[int]) -> tuple[float, Float] | None:
+    """Deviance and coefficients of the model in which some coefficients are zero."""
+    zero, null = np.zeros(len(fixed)), np.zeros(fit.posterior.design.width)
+    null[len(fit.posterior.design.origin) :] = fit.null.activation
+    return fit_restricted(fit, fixed, zero, conditional_mean(fit, fixed, zero), null)
+
+
+def _wald_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
+    """ŵ_s' (cov ŵ)_ss⁻¹ ŵ_s, and whether it contains the estimated dispersion."""
     S, w = fit.dispersion * fit.user_covariance[np.ix_(fixed, fixed)], fit.coefficients[fixed]
     with single_thread_blas():
         return float(w @ np.linalg.solve(S, w)), True
 
 
-def ratio_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
+def _ratio_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
     """(D(restricted) - D̂)/φ̂."""
-    found = _without(fit, fixed)
+    found = _fit_without(fit, fixed)
     return (np.nan if found is None else max(found[0] - fit.goodness.deviance, 0.0) / fit.dispersion), True
 
 
-def score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
-    """U' I⁻¹ U/φ, all three at the restricted fit; so the dispersion is that of the hypothesis, and this is χ²."""
-    found = _without(fit, fixed)
+def _score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
+    """U' I⁻¹ U/φ, all three at the restricted fit: the dispersion is that of the hypothesis, so this is χ²."""
+    found = _fit_without(fit, fixed)
     if found is None:
         return np.nan, False
-    theta = fit.of_user_units(found[1])
-    here = collect_goodness(fit.posterior, theta)
+    M = len(fit.posterior.design.origin)
+    theta = fit.posterior.design.of_user_units(found[1][None, :M], found[1][M:])
+    here = fit.goodness_at(theta)
     U = fit.posterior.value_grad(theta).grad[0]
     phi = fit.dispersion_of(here.pearson, fit.degrees_of_freedom + len(fixed))
-    return float(U @ inverse(here.information, fit) @ U) / phi, False
+    return float(U @ fit.inverse(here.information) @ U) / phi, False
 
 
-def _without(fit: GLMFit, fixed: list[int]) -> tuple[float, Float] | None:
-    """Deviance and coefficients of the model in which some are zero."""
-    zero = np.zeros(len(fixed))
-    return fit_restricted(fit, fixed, zero, foretold(fit, fixed, zero), null_coefficients(fit))
-
-
-Statistic = Callable[[GLMFit, list[int]], tuple[float, bool]]
-TESTS: dict[str, Statistic] = {
-    "wald": wald_statistic,
-    "likelihood-ratio": ratio_statistic,
-    "score": score_statistic,
+TESTS: dict[str, Callable[[GLMFit, list[int]], tuple[float, bool]]] = {
+    "wald": _wald_statistic,
+    "likelihood-ratio": _ratio_statistic,
+    "score": _score_statistic,
 }
 
 
 def run_test(fit: GLMFit, fixed: list[int], method: str) -> TestResult:
-    """Whether some coefficients are all zero, by one of `TESTS`."""
-    # A perfect fit has no dispersion to compare with, and too few rows have an unknown one.
-    chi2, over_dispersion = TESTS[method](fit, fixed) if fit.dispersion > 0 else (np.nan, True)
+    """Test whether some coefficients are all zero, by one of `TESTS`."""
+    # The dispersion of a perfect fit is zero, and with too few rows it is unknown.
+    chi2, has_dispersion = TESTS[method](fit, fixed) if fit.dispersion > 0 else (np.nan, True)
     q = len(fixed)
     names = tuple(fit.names[j] for j in fixed)
-    if over_dispersion and fit.likelihood.response.has_dispersion:
+    if has_dispersion and fit.likelihood.response.has_dispersion:
         left = fit.degrees_of_freedom
         return TestResult(method, names, chi2 / q, q, left, float(special.fdtrc(q, left, chi2 / q)))
     return TestResult(method, names, chi2, q, np.inf, float(special.chdtrc(q, chi2)))
 
 
 def wald_tests(coefficients: Float, errors: Float, residual: float) -> tuple[str, Float, Float]:
-    """Name, statistics and p values of coefficients one by one: Student's t, or z where the dispersion is known."""
+    """Name, statistics and p values of single coefficients: Student's t, or z if the dispersion is known."""
     statistic = np.divide(coefficients, errors, out=np.full_like(errors, np.nan), where=errors > 0)
     if np.isinf(residual):
         return "z", statistic, 2.0 * special.ndtr(-np.abs(statistic))
@@ -114,14 +203,14 @@ def wald_tests(coefficients: Float, errors: Float, residual: float) -> tuple[str
 
 
 def each_coefficient(fit: GLMFit, method: str) -> tuple[str, Float, Float]:
-    """Name, statistics and p values of coefficients one by one, by one of `TESTS`."""
+    """Name, statistics and p values of single coefficients, by one of `TESTS`."""
     found = [run_test(fit, [j], method) for j in range(len(fit.names))]
     name = "chi2" if np.isinf(found[0].residual) else "F"
     return name, np.array([one.statistic for one in found]), np.array([one.p_value for one in found])
 
 
 def quantile(level: float, residual: float) -> float:
-    """How many standard errors an interval reaches to either side: Student's t, or the normal."""
+    """Number of standard errors on either side of an interval: Student's t, or the normal distribution."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level={level!r}: choose a number between 0 and 1, for example 0.95.")
     tail = 0.5 * (1.0 + level)
@@ -129,9 +218,129 @@ def quantile(level: float, residual: float) -> float:
 
 
 def positions(columns: Any, names: tuple[str, ...]) -> list[int]:
-    """Positions of coefficients given by name or number, one or many."""
-    asked = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    known = [c in names if isinstance(c, str) else 0 <= c < len(names) for c in asked]
-    if not asked or not all(known):
+    """Positions of coefficients given by name or number, one or several."""
+    wanted = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    known = [c in names if isinstance(c, str) else 0 <= c < len(names) for c in wanted]
+    if not wanted or not all(known):
         raise ValueError(f"columns={columns!r}: choose from {', '.join(map(repr, names))}, or their positions.")
-    return sorted({names.index(c) if isinstance(c, str) else int(c) for c in asked})
+    return sorted({names.index(c) if isinstance(c, str) else int(c) for c in wanted})
+
+
+def profile_interval(fit: GLMFit, j: int, reach: float) -> tuple[float, float]:
+    """All b with √[(D(w_j = b) - D̂)/φ̂] <= reach; infinite on a side where the deviance never rises so far."""
+    center = float(fit.coefficients[j])
+    error = float(np.sqrt(fit.dispersion * fit.user_covariance[j, j]))
+    if not (error > 0 and np.isfinite(reach)):  # a perfect fit, or no rows left to estimate the dispersion
+        return center - reach * error, center + reach * error
+    below, above = (_distance(_Profile(fit, j, side), reach, error) for side in (-1.0, 1.0))
+    return center - below, center + above
+
+
+class _Profile:
+    """√[(D(w_j = ŵ_j ± x) - D̂)/φ̂] on one side; each fit starts from the nearest one inside the interval."""
+
+    def __init__(self, fit: GLMFit, j: int, side: float) -> None:
+        self.fit, self.j, self.side, self.center = fit, j, side, float(fit.coefficients[j])
+        self.inside = self.last = (0.0, fit.coefficients)
+        self.tangent = conditional_mean(fit, [j], np.array([self.center + side])) - fit.coefficients
+
+    def __call__(self, x: float) -> float:
+        b = np.array([self.center + self.side * x])
+        x0, w = self.inside
+        found = fit_restricted(self.fit, [self.j], b, w + (x - x0) * self.tangent, w)
+        if found is None:
+            return np.inf
+        self.last = (x, found[1])
+        return float(np.sqrt(max(found[0] - self.fit.goodness.deviance, 0.0) / self.fit.dispersion))
+
+
+def _distance(profile: _Profile, reach: float, error: float) -> float:
+    """The x at which a profile that rises from zero, nearly a straight line, is ``reach``: secants in a bracket."""
+    low, high = (0.0, 0.0), (np.inf, np.inf)
+    x, before = reach * error, (0.0, 0.0)
+    for _ in range(100):
+        z = profile(x)
+        if abs(z - reach) <= PROFILE_TOL * reach:
+            return x
+        if z < reach:
+            profile.inside = profile.last
+            low = (x, z)
+            if np.isinf(high[1]):  # no likelihood was found there from further inside: try again from here
+                high = (np.inf, np.inf)
+        else:
+            high = (x, z)
+        slope = (z - before[1]) / (x - before[0]) if np.isfinite(z) and x != before[0] else 0.0
+        guess = x + (reach - z) / slope if slope > 0 else np.inf
+        before = (x, z) if np.isfinite(z) else low
+        if not low[0] < guess < high[0] or guess > 4.0 * low[0] + reach * error:
+            guess = 0.5 * (low[0] + high[0]) if np.isfinite(high[0]) else 4.0 * low[0]
+        if guess > 1e8 * reach * error:
+            return np.inf
+        x = guess
+    raise DataError(f"The limit of the profile interval was not found in 100 fits, up to {low[0]:g} from the estimate.")
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """One line for each coefficient; print it, or use its columns by name.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the coefficients; the intercept is last.
+    coefficient, standard_error, statistic, p_value, lower, upper : ndarray of shape (P,)
+    statistic_name : str
+        ``"z"``, ``"t"``, ``"chi2"`` or ``"F"``.
+    test, interval : str
+        Method of the p values and of the intervals.
+    level : float
+        Confidence level of the intervals.
+    facts : dict
+        Deviance, dispersion, log likelihood, AIC and BIC of the fit.
+    notes : tuple of str
+        Warnings for readers of the table.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    coefficient: Float
+    standard_error: Float
+    statistic: Float
+    p_value: Float
+    lower: Float
+    upper: Float
+    statistic_name: str
+    test: str
+    interval: str
+    level: float
+    facts: dict[str, float]
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Float]:
+        """The columns by name."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+    def to_frame(self) -> Any:
+        """A pandas data frame, one row for each coefficient."""
+        return as_frame(self.to_dict(), self.names)
+
+    def __str__(self) -> str:
+        heads = ("", "coefficient", "std. error", self.statistic_name, "p value", "lower", "upper")
+        lines = [heads, *(self._line(j) for j in range(len(self.names)))]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+        table = [
+            "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(row))
+            for row in (list(zip(line, widths, strict=True)) for line in lines)
+        ]
+        facts = textwrap.fill(", ".join(f"{name} {value:.6g}" for name, value in self.facts.items()), 80)
+        kinds = f"{100 * self.level:g} % intervals: {self.interval}; tests: {self.test}"
+        return "\n".join(
+            [self.title, facts, kinds, "", *table, *("\n" + textwrap.fill(note, 80) for note in self.notes)]
+        )
+
+    def _line(self, j: int) -> tuple[str, ...]:
+        numbers = [f"{column[j]:.5g}" for column in self.to_dict().values()]
+        p = self.p_value[j]
+        numbers[3] = "-" if np.isnan(p) else f"{p:.3g}" if p >= 1e-16 else "<1e-16"
+        numbers[2] = "-" if np.isnan(self.statistic[j]) else numbers[2]
+        return (self.names[j], *numbers)

@@ -13,56 +13,54 @@ from __future__ import annotations
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 
-__all__ = ["LogisticRegression"]
-
 
 class LogisticRegression(DiscriminativeClassifier):
     """Logistic regression for two classes, softmax regression for more.
 
-    E(w) = -Σ_n weight_n ln p(t_n | x_n) + ½ alpha Σ_k |w_k|²  (PRML 4.90, 4.108), summed over rows and never averaged:
-    ``alpha = 1/C`` gives the weights of scikit-learn's model of that name.
+    E(w) = -Σ_n weight_n ln p(t_n | x_n) + ½ alpha Σ_k |w_k|²  (PRML 4.90, 4.108), a sum over rows, not an average:
+    ``alpha = 1/C`` gives the weights of scikit-learn's `LogisticRegression`.
 
     Parameters
     ----------
     alpha : float, default 1.0
         Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood.
     prior : Gaussian or Flat, optional
-        A prior with its own scales, mean or covariance, instead of ``alpha``.
+        Prior with scales, mean or covariance of its own; replaces ``alpha``.
     basis : basis function or transformer, optional
         φ; see `separatrix.basis`.
     fit_intercept : bool, default True
         Whether there is a bias w0.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
-        All reach the same optimum. "auto" is never much slower than the best of the others. An object has its own
-        limits, and ``tol``, ``max_steps`` and ``rng`` are not given beside it.
+        All reach the same optimum. "auto" is never much slower than the best of the others. A solver object has its own
+        limits; do not set ``tol``, ``max_steps`` or ``rng`` as well.
     tol : float, default 1e-8
         Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
     max_steps : int, optional
-        Limit of steps; each solver has its own.
+        Limit of steps; the default depends on the solver.
     trace : bool, default False
         Keep weights, objective and gradient of every step in ``trace_``.
     rng : int or numpy.random.Generator, optional
-        For ``solver="stochastic"``.
+        Order of the rows for ``solver="stochastic"``.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, M) for two classes, (K, M) for more
     intercept_ : ndarray of shape (1,) or (K,)
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    separation_ : whether a hyperplane separates the classes: ``status`` "complete", "quasi-complete", "overlapping", or
-        "unknown" (where a prior keeps the weights finite, or nearly collinear columns hide it); true if it does, with
+    separation_ : whether a hyperplane separates the classes: ``status`` "complete", "quasi-complete", "overlapping" or
+        "unknown" (not checked because of a prior, or hidden by nearly collinear columns); true if separable, with
         ``coef`` and ``columns``
     solution_ : status with reason, steps, passes
-    trace_ : steps (weights, objective, gradient), where asked for
-    n_steps_, n_passes_ : cost
+    trace_ : steps (weights, objective, gradient) if ``trace=True``
+    n_steps_, n_passes_ : number of steps, and of passes over the rows
 
     Notes
     -----
-    ``y`` may also be a table (N, K) with the probability of each class in each row: soft targets. Where
-    every one of them is 0 or 1, they are labels.
+    ``y`` may also be a table (N, K) with the probability of each class for each row: soft targets. If all of them are 0
+    or 1, they are labels.
 
-    Without a prior (``alpha=0``) there may be no maximum: a `SeparationWarning` then names the columns at fault. Of
-    soft targets, rows that are sure of their class can be separated, and the others lie on the plane.
+    Without a prior (``alpha=0``) the maximum may not exist: a `SeparationWarning` then names the columns at fault. With
+    soft targets, rows with probability 1 can be separated, and the others lie on the plane.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the discriminative classifiers share: a likelihood, a prior, a solver, and an answer that explains itself.
+"""The part that logistic, probit and label-noise regression share: `fit` from rows to coefficients.
 
-A fit poses the negative log posterior over the rows, hands it to a solver, asks whether there was a maximum to find,
-and reports weights in the user's units. A model adds its likelihood, and nothing else.
+A fit sets up the negative log posterior, minimises it with a solver, checks that a maximum exists, and stores the
+weights in the user's units. A model only adds its likelihood.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ from separatrix.solvers import (
     pose,
 )
 
-__all__ = ["DiscriminativeClassifier"]
-
 SOLVERS: Mapping[str, type[Any]] = {
     "auto": Auto,
     "newton": Newton,
@@ -45,15 +43,13 @@ SOLVERS: Mapping[str, type[Any]] = {
     "gradient": GradientDescent,
     "stochastic": StochasticGradient,
 }
-
-
-TOL = 1e-8  # where the user sets none
+DEFAULT_TOL = 1e-8
 
 
 class DiscriminativeClassifier(LinearClassifier):
-    """The shell of logistic, probit and label-noise regression."""
+    """Base class of logistic, probit and label-noise regression."""
 
-    has_limits_of_its_own: ClassVar[bool] = False  # whether tol and max_steps mean something beside a solver object
+    has_own_limits: ClassVar[bool] = False  # whether tol and max_steps are used although solver is an object
 
     def __init__(
         self,
@@ -62,7 +58,7 @@ class DiscriminativeClassifier(LinearClassifier):
         basis: Any = None,
         fit_intercept: bool = True,
         solver: Any = "auto",
-        tol: float = TOL,
+        tol: float = DEFAULT_TOL,
         max_steps: int | None = None,
         trace: bool = False,
         rng: Any = None,
@@ -82,9 +78,9 @@ class DiscriminativeClassifier(LinearClassifier):
         """p(t | a) for this many classes."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to labels y, or to soft targets: a table with the probability of each class in each row."""
+        """Fit to labels y, or to soft targets: a table with the probability of each class for each row."""
         prior, solver = self._prior(), self._solver()
-        # One thread for the whole fit: asking again in every pass costs as much as a small pass.
+        # BLAS is limited to one thread once for the whole fit: in every pass it would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
             training = self._open(X, y, sample_weight)
             likelihood = self._likelihood(len(training.classes))
@@ -95,7 +91,7 @@ class DiscriminativeClassifier(LinearClassifier):
         return self
 
     def _open(self, X: Any, y: Any, sample_weight: Any) -> Source:
-        """The training table; of a table of targets, each of them 0 or 1, the labels."""
+        """Open the training table; soft targets that are all 0 or 1 become labels."""
         if is_shares(y):
             classes, T = encode_shares(y)
             if ((T == 0) | (T == 1)).all():
@@ -106,18 +102,17 @@ class DiscriminativeClassifier(LinearClassifier):
         return self._open_training(X, y, sample_weight, soft=True)
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
-        """Keep the weights and how they were found; say what the user should know about them."""
+        """Store the weights and the solution; check that a maximum exists, and warn if the solver did not converge."""
 
         def in_units(theta: Float) -> tuple[Float, Float]:
-            return objective.design.in_user_units(objective.centre_classes(theta))  # the same whatever the solver
+            return objective.design.in_user_units(objective.centre_classes(theta))  # the same for every solver
 
         trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
         self.coef_, self.intercept_ = in_units(solution.value)
         self.trace_ = trace
-        self._keep(replace(solution, trace=trace), training.passes)
         support = Support() if training.is_soft else None
         self.separation_ = check_separation(objective, solution, len(training.classes), support=support)
-        self._keep(replace(solution, trace=trace), training.passes)  # with the passes of that question
+        self._keep(replace(solution, trace=trace), training.passes)
         if not self.separation_:
             warn_if_collinear(objective, solution)
         if not solution.is_converged and not (self.separation_ and has_free_weights(objective)):
@@ -129,12 +124,12 @@ class DiscriminativeClassifier(LinearClassifier):
         return self._map_rows(X, P, read_once=True)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """ln p(C_k | x), also where p itself underflows."""
+        """ln p(C_k | x), finite even if p underflows."""
         log_P = device_aware(lambda Phi: self._of_classes(Phi, self.likelihood_.log_probability))
         return self._map_rows(X, log_P, read_once=True)
 
     def _of_classes(self, Phi: Any, probability: Callable[[Array], Array]) -> Array:
-        """For each class; of two, the first has the activation -a."""
+        """Probabilities of all classes; the first of two has the activation -a."""
         a = self._activation(Phi)
         P = probability(a)
         return P if P.ndim == 2 else np.column_stack([probability(-a), P])
@@ -144,15 +139,15 @@ class DiscriminativeClassifier(LinearClassifier):
         if isinstance(self.prior, Gaussian | Flat):
             return self.prior
         if self.prior is not None:
-            raise ValueError(f"{name}(prior={self.prior!r}): give Gaussian(...) or Flat(), or None to use alpha.")
+            raise ValueError(f"{name}(prior={self.prior!r}): use Gaussian(...) or Flat(), or None to use alpha.")
         alpha = check_number(name, "alpha", self.alpha, low=0.0)
         return Gaussian(alpha**-0.5) if alpha > 0 else Flat()
 
     def _solver(self) -> Solver:
-        """The solver named or given, with the tolerance and limits of the model."""
+        """The solver object, or the named solver with the tolerance and limits of the model."""
         name = type(self).__name__
         if isinstance(self.solver, type):
-            raise ValueError(f"{name}(solver={self.solver.__name__}) is a class: give {self.solver.__name__}().")
+            raise ValueError(f"{name}(solver={self.solver.__name__}) is a class: use {self.solver.__name__}().")
         if isinstance(self.solver, Solver):
             return self._with_own_settings(self.solver)
         kind = SOLVERS[check_option(name, "solver", self.solver, SOLVERS, otherwise=", or a solver object")]
@@ -165,13 +160,13 @@ class DiscriminativeClassifier(LinearClassifier):
         return kind(**limits)  # type: ignore[no-any-return]
 
     def _with_own_settings(self, solver: Solver) -> Solver:
-        """An object as it is; settings of the model that it would ignore are an error, but for the trace."""
-        given = {} if self.has_limits_of_its_own else {"tol": self.tol != TOL, "max_steps": self.max_steps is not None}
+        """The given solver; settings of the model that it would ignore raise, except for the trace."""
+        given = {} if self.has_own_limits else {"tol": self.tol != DEFAULT_TOL, "max_steps": self.max_steps is not None}
         ignored = [setting for setting, is_given in (given | {"rng": self.rng is not None}).items() if is_given]
         if ignored:
             raise ValueError(
                 f"{type(self).__name__}(solver={solver!r}, {ignored[0]}={getattr(self, ignored[0])!r}): a solver "
-                f"object has its own settings. Set its limits in {type(solver).__name__}(...), or name the solver."
+                f"object has its own settings. Set them in {type(solver).__name__}(...), or name the solver."
             )
         if not self.trace:
             return solver
@@ -181,11 +176,11 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def _warn_of_steps(self, objective: Posterior, solution: Solution[Float]) -> None:
         size = objective.gradient_size(objective.value_grad(solution.value).grad)
-        is_named = isinstance(self.solver, str) or self.has_limits_of_its_own
+        is_named = isinstance(self.solver, str) or self.has_own_limits
         goal = f", and tol is {self.tol:.1e}" if is_named else ""
-        remedy = "Raise max_steps or tol" if is_named else "Give the solver object more steps, or a larger tol"
+        remedy = "Raise max_steps or tol" if is_named else "Raise the limit of steps or tol of the solver object"
         warn(
             f"{type(self).__name__} {solution.status.value} ({solution.steps}): the gradient is {size:.1e} per row and "
-            f"standard deviation{goal}. {remedy}, or leave solver='auto'.",
+            f"standard deviation{goal}. {remedy}, or use solver='auto'.",
             ConvergenceWarning,
         )

@@ -1,37 +1,206 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights and rates of wrong labels together: the mode of p(θ, η | data).
+"""Confusion matrices, and the joint estimate of weights and rates of wrong labels: the mode of p(θ, η | data).
+
+**Confusion matrix** C_kj = p(label j | true class k), with free numbers η:
+
+    C_kj = r_kj / (1 + Σ_i r_ki)  for j ≠ k,        r_kj = C_kj/C_kk = σ(η_g(k,j))
+
+One formula, three structures: one η for all entries, one for each true class, or one for each entry. For two classes
+and one rate, r = ε/(1 - ε). Since r < 1, the most frequent label of each class is its own. Without that condition,
+exchanging two classes and two rows of the matrix would give the same likelihood.
+
+**Prior.** Each r is uniform on (0, 1), and the estimate is the mode in η, where the density r^c (1 - r)^c has a
+maximum inside: as if c more labels had been wrong. c is 1 for a rate of its own, and divided among the K - 1 entries
+of a class, so it matters only if hardly any label is wrong.
+
+**Objective.**
 
     E(θ, η) = -Σ_n weight_n ln Σ_k p(label t_n | k, η) p(k | θ φ̃_n)  - ln p(θ) - ln p(η)
 
-One pass gives the value, the gradient in θ, and the expected counts of (true class, label), which are the gradient in η
-(`confusion`). EM would hold the counts fixed while it fits θ, then set the rates to them, and creep: rates and the
-length of the weights explain the same rows. L-BFGS over both, with the curvature of EM as its first guess of the
-Hessian, learns how they depend on each other from its own steps; where it has changed, the curvature is renewed.
+One pass gives the value, the gradient in θ, and the expected counts of (true class, label), from which the gradient in
+η follows. EM would keep the counts fixed while it fits θ, then set the rates, and converge slowly, because rates and
+the length of the weights explain the same rows. L-BFGS over both, with the curvature of EM as its first guess of the
+Hessian, learns their dependence from its own steps; the curvature is renewed every few steps. With given rates η is
+empty, and the same search finds θ alone.
 
-With given rates η is empty, and the same search finds θ alone.
-
-E has more than one minimum in principle. The search starts at the logistic fit without noise, whose minimum is unique:
-so the answer depends on the data alone, and classes keep their labels.
+E may have several minima. The search starts at the logistic fit without noise, whose minimum is unique: so the result
+depends on the data alone, and classes keep their labels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
 from separatrix._array import Array, Codes, Float, bincount
-from separatrix.discriminative.confusion import KnownRates, Noisy, Rates, noisy_likelihood
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
 from separatrix.rows import Block
 from separatrix.solvers import LBFGS, Inverse, Posterior, Solution, Status, approximate_inverse
 from separatrix.stats import Design, ValueGrad
 
-__all__ = ["Doubts", "Joint", "NoisyValueGrad", "doubts", "estimate", "noisy_value_grad", "wrong_share"]
-
+FIRST_RATE = 0.1  # fraction of wrong labels at the start of a search
+MAX_ETA = 25.0  # beyond, 1 - r is rounding error
 SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, whose noise is larger
 RENEWAL_STEPS = 25  # steps after which a new curvature is worth its cost
+
+Noisy = LabelNoise | SoftmaxLabelNoise
+
+
+def _each_entry(K: int) -> Codes:
+    group = np.zeros((K, K), dtype=np.intp)
+    group[~np.eye(K, dtype=bool)] = np.arange(K * (K - 1))
+    return group
+
+
+#: Index of the η of each entry of the matrix, (K, K).
+STRUCTURES: Mapping[str, Callable[[int], Codes]] = {
+    "one": lambda K: np.zeros((K, K), dtype=np.intp),
+    "per-class": lambda K: np.repeat(np.arange(K)[:, None], K, axis=1),
+    "full": _each_entry,
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rates:
+    """Unknown rates: index of the η of each entry of the matrix (K, K), and the count c of the prior."""
+
+    group: Codes
+    pseudo: float
+
+    @classmethod
+    def of(cls, structure: str, n_classes: int) -> Rates:
+        """Rates of one of the `STRUCTURES`."""
+        return cls(STRUCTURES[structure](n_classes), 1.0 / (n_classes - 1) if structure == "full" else 1.0)
+
+    @property
+    def n(self) -> int:
+        """Number of η."""
+        return int(self.group.max()) + 1
+
+    def start(self) -> Float:
+        """η if a tenth of all labels is wrong."""
+        K = len(self.group)
+        return np.full(self.n, special.logit(FIRST_RATE / ((1.0 - FIRST_RATE) * (K - 1))))
+
+    def odds(self, eta: Float) -> Float:
+        """r for each η."""
+        return np.asarray(special.expit(np.minimum(eta, MAX_ETA)))
+
+    def confusion(self, eta: Float) -> Float:
+        """C (K, K)."""
+        R = self.odds(eta)[self.group]
+        np.fill_diagonal(R, 1.0)
+        return np.asarray(R / R.sum(axis=1, keepdims=True))
+
+    def value_grad(self, eta: Float, counts: Float) -> tuple[float, Float]:
+        """-ln p(η), and the gradient in η of the whole objective.
+
+        ``counts`` (K, K) are the expected numbers of rows with true class k and label j. They determine the gradient:
+        ∂ ln p(t)/∂ ln r_kj = q_k ([t = j] - C_kj), with q the posterior of the true class.
+        """
+        value = self.pseudo * float(np.logaddexp(0.0, eta).sum() + np.logaddexp(0.0, -eta).sum())
+        excess = counts - counts.sum(axis=1, keepdims=True) * self.confusion(eta)
+        off, r = ~np.eye(len(counts), dtype=bool), self.odds(eta)
+        by_group = bincount(self.group[off], excess[off], self.n)
+        return value, (r - 1.0) * by_group + self.pseudo * (2.0 * r - 1.0)
+
+    def curvature(self, eta: Float, counts: Float) -> Float:
+        """Second derivative for each η if the true classes were known: the bound of EM."""
+        C, r = self.confusion(eta), self.odds(eta)
+        K = len(C)
+        share = np.zeros((K, self.n))  # fraction of the labels of a class that belong to each η
+        off = ~np.eye(K, dtype=bool)
+        np.add.at(share, (np.nonzero(off)[0], self.group[off]), C[off])
+        known = (1.0 - r) ** 2 * (counts.sum(axis=1) @ (share * (1.0 - share)))
+        return np.asarray(known + 2.0 * self.pseudo * r * (1.0 - r))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class KnownRates:
+    """A given matrix: no η to estimate."""
+
+    C: Float
+
+    def start(self) -> Float:
+        """No η."""
+        return np.zeros(0)
+
+    def confusion(self, eta: Float) -> Float:
+        """C (K, K)."""
+        return self.C
+
+    def value_grad(self, eta: Float, counts: Float) -> tuple[float, Float]:
+        """Zero, and no gradient."""
+        return 0.0, np.zeros(0)
+
+    def curvature(self, eta: Float, counts: Float) -> Float:
+        """No curvature."""
+        return np.zeros(0)
+
+
+def noisy_likelihood(confusion: Float) -> Noisy:
+    """p(label | a) for a confusion matrix."""
+    if len(confusion) == 2:
+        return LabelNoise(float(confusion[0, 1]), float(confusion[1, 0]))
+    return SoftmaxLabelNoise(confusion)
+
+
+def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
+    """The matrix given by the user as one rate, a rate for each class, or a whole matrix.
+
+    Raises
+    ------
+    ValueError
+        If a rate is not between 0 and 1 - 1/K.
+    DataError
+        If the shape of an array does not match the classes.
+    """
+    K = n_classes
+    array = np.asarray(noise)
+    if isinstance(noise, bool) or array.dtype.kind not in "fiu":
+        raise ValueError(
+            f"{owner}(noise={noise!r}): noise must be a number, an array of numbers, or None to estimate it."
+        )
+    array = array.astype(np.float64)
+    if array.shape not in ((), (K,), (K, K)):
+        raise DataError(
+            f"{owner}(noise=...) has shape {array.shape}, but y has {K} classes: use one rate, a rate for each class "
+            f"({K},), or a confusion matrix ({K}, {K})."
+        )
+    if array.ndim == 2:
+        return _checked_matrix(owner, array)
+    rates = np.broadcast_to(array, (K,))
+    limit = 1.0 - 1.0 / K
+    wrong = np.flatnonzero(~((rates >= 0.0) & (rates < limit)))
+    if len(wrong):
+        shown = repr(noise) if isinstance(noise, Real) else np.array2string(array, precision=4, threshold=6)
+        raise ValueError(
+            f"{owner}(noise={shown}): {rates[wrong[0]]:g} is not a rate of wrong labels among {K} classes; it must be "
+            f"at least 0 and below {limit:.3g}, where labels are no better than chance."
+        )
+    C = np.repeat((rates / (K - 1))[:, None], K, axis=1)  # spread evenly over the other classes
+    np.fill_diagonal(C, 1.0 - rates)
+    return C
+
+
+def _checked_matrix(owner: str, C: Float) -> Float:
+    C = np.array(SoftmaxLabelNoise(C).confusion)  # checks that rows are probabilities that sum to one
+    k = int((C - np.diag(C)[:, None] >= 0).sum(axis=1).argmax())
+    rivals = np.flatnonzero((C[k] >= C[k, k]) & (np.arange(len(C)) != k))
+    if len(rivals):
+        raise DataError(
+            f"{owner}(noise=...): confusion[{k}, {rivals[0]}] = {C[k, rivals[0]]:g} is not below confusion[{k}, {k}] = "
+            f"{C[k, k]:g}. The most frequent label of each class must be its own; otherwise classes and labels could "
+            "be exchanged. Rows are true classes and columns labels: transpose, or reorder the rows."
+        )
+    return C
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,47 +216,45 @@ class NoisyValueGrad:
 
 
 def noisy_value_grad(block: Block, theta: Float, likelihood: Noisy, design: Design) -> NoisyValueGrad:
-    """All of it on one block."""
+    """Value, gradient and expected counts of one block."""
     a, t = design.activate(block, theta), block.codes
     weight = np.ones(len(t)) if block.weight is None else block.weight
     log_p, slope, _ = likelihood.derivatives(a, t)
     grad = -design.collect(block, slope * (weight if slope.ndim == 1 else weight[:, None]))
-    return NoisyValueGrad(-float(log_p @ weight), grad, _expected_counts(likelihood.posterior(a, t), t, weight))
-
-
-def _expected_counts(Q: Array, t: Codes, weight: Array) -> Float:
-    """Σ_n weight_n q_nk [t_n = j] for posteriors q (n,) of the second of two classes, or (n, K)."""
+    Q = likelihood.posterior(a, t)
     columns = (1.0 - Q, Q) if Q.ndim == 1 else tuple(Q.T)
-    return np.stack([bincount(t, q * weight, len(columns)) for q in columns])
+    counts = np.stack([bincount(t, q * weight, len(columns)) for q in columns])  # Σ_n weight_n q_nk [t_n = j]
+    return NoisyValueGrad(-float(log_p @ weight), grad, counts)
 
 
-def wrong_share(likelihood: Noisy, a: Array, t: Codes) -> Float:
+def probability_wrong(likelihood: Noisy, a: Array, t: Codes) -> Float:
     """1 - p(true class t | label t, a) for each row."""
     Q = likelihood.posterior(a, t)
     if Q.ndim == 1:
         return np.where(t > 0, 1.0 - Q, Q).astype(np.float64)
-    np.put_along_axis(Q, t[:, None], 0.0, axis=1)  # the others, and not 1 - q_t, which cancels
+    np.put_along_axis(Q, t[:, None], 0.0, axis=1)  # sum of the others: 1 - q_t would cancel
     return np.asarray(Q.sum(axis=1), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Doubts:
-    """Numbers of rows, and for each the probability that its label is wrong."""
+class WrongLabels:
+    """Row numbers, and the probability of each row that its label is wrong."""
 
     row: Array
-    wrong: Float
+    probability: Float
 
-    def __add__(self, other: Doubts) -> Doubts:
-        return Doubts(np.append(self.row, other.row), np.append(self.wrong, other.wrong))
-
-
-def doubts(block: Block, theta: Float, likelihood: Noisy, design: Design) -> Doubts:
-    """`wrong_share` on one block."""
-    return Doubts(np.asarray(block.row), wrong_share(likelihood, design.activate(block, theta), block.codes))
+    def __add__(self, other: WrongLabels) -> WrongLabels:
+        return WrongLabels(np.append(self.row, other.row), np.append(self.probability, other.probability))
 
 
-class Split(NamedTuple):
-    """An inverse Hessian that takes θ and η apart."""
+def wrong_labels(block: Block, theta: Float, likelihood: Noisy, design: Design) -> WrongLabels:
+    """`probability_wrong` of one block."""
+    a = design.activate(block, theta)
+    return WrongLabels(np.asarray(block.row), probability_wrong(likelihood, a, block.codes))
+
+
+class SplitInverse(NamedTuple):
+    """An inverse Hessian that treats θ and η separately."""
 
     of_theta: Inverse
     shape: tuple[int, int]
@@ -102,14 +269,10 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """E(θ, η) as L-BFGS sees it: a function of one vector, θ row by row and then η."""
+    """E(θ, η) as a function of one vector, θ row by row and then η, with the methods that L-BFGS uses."""
 
     weights: Posterior
     rates: Rates | KnownRates
-
-    def join(self, theta: Float, eta: Float) -> Float:
-        """The vector."""
-        return np.concatenate([theta.ravel(), eta])
 
     def split(self, vector: Float) -> tuple[Float, Float]:
         """θ and η."""
@@ -120,28 +283,37 @@ class Joint:
         """E and its gradient: one pass."""
         return self._value_grad_counts(vector)[0]
 
-    def value_grad_inverse(self, vector: Float) -> tuple[ValueGrad, Split]:
-        """And an inverse Hessian, from the curvature if true classes were known (of two, as expected): two passes."""
-        here, counts = self._value_grad_counts(vector)
-        theta, eta = self.split(vector)
-        noisy = replace(self.weights, likelihood=noisy_likelihood(self.rates.confusion(eta)))
-        return here, Split(approximate_inverse(noisy, theta), noisy.shape, self.rates.curvature(eta, counts))
-
     @property
     def rounding(self) -> float:
-        """Of the objective, relative."""
+        """Relative rounding error of the objective."""
         return self.weights.rounding
 
     def gradient_size(self, grad: Float) -> float:
-        """As of weights alone; a rate has no units."""
+        """Size as for weights alone; a rate has no units."""
         of_theta, of_eta = self.split(grad)
-        return max(
-            self.weights.gradient_size(of_theta), float(np.abs(of_eta).max(initial=0.0)) / self.weights.units.total
-        )
+        of_rates = float(np.abs(of_eta).max(initial=0.0)) / self.weights.units.total
+        return max(self.weights.gradient_size(of_theta), of_rates)
 
-    def of_sample(self) -> Joint:
-        """The same of the sample alone."""
-        return replace(self, weights=self.weights.of_sample())
+    def minimise(self, start: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
+        """From the weights of a fit without noise to the mode of both; with many rows, a sample is fitted first."""
+        vector = np.concatenate([start.ravel(), self.rates.start()])
+        if self.weights.sample is not None:
+            sample = replace(self, weights=self.weights.of_sample())
+            vector = sample._search(vector, tol=SAMPLE_TOL, max_steps=max_steps, trace=False).value
+        return self._search(vector, tol=tol, max_steps=max_steps, trace=trace)
+
+    def _search(self, vector: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
+        """L-BFGS with a new curvature every few steps: that of known true classes (expected, for two classes)."""
+        found = Solution(vector, Status.MAX_STEPS, 0, 0)
+        while found.status is Status.MAX_STEPS and found.steps < max_steps:
+            lbfgs = LBFGS(tol, min(RENEWAL_STEPS, max_steps - found.steps), memory=50, trace=trace)
+            here, counts = self._value_grad_counts(found.value)
+            theta, eta = self.split(found.value)
+            noisy = replace(self.weights, likelihood=noisy_likelihood(self.rates.confusion(eta)))
+            curvature = self.rates.curvature(eta, counts)
+            inverse = SplitInverse(approximate_inverse(noisy, theta), noisy.shape, curvature)
+            found = found.followed_by(lbfgs.minimise(self, found.value, inverse=inverse, known=here))  # type: ignore[arg-type]
+        return found
 
     def _value_grad_counts(self, vector: Float) -> tuple[ValueGrad, Float]:
         theta, eta = self.split(vector)
@@ -152,24 +324,5 @@ class Joint:
             )
         prior, pull = self.weights.prior.value_grad(theta)
         prior_of_rates, slope = self.rates.value_grad(eta, here.counts)
-        value = here.value + prior + prior_of_rates
-        return ValueGrad(value, self.join(here.grad + pull, slope)), here.counts
-
-
-def estimate(joint: Joint, start: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
-    """From the weights of a fit without noise to the mode of both; of many rows, by way of a sample."""
-    vector = joint.join(start, joint.rates.start())
-    if joint.weights.sample is not None:
-        vector = _search(joint.of_sample(), vector, tol=SAMPLE_TOL, max_steps=max_steps, trace=False).value
-    return _search(joint, vector, tol=tol, max_steps=max_steps, trace=trace)
-
-
-def _search(joint: Joint, vector: Float, *, tol: float, max_steps: int, trace: bool) -> Solution[Float]:
-    """L-BFGS with a fresh curvature every few steps."""
-    found = Solution(vector, Status.MAX_STEPS, 0, 0)
-    while found.status is Status.MAX_STEPS and found.steps < max_steps:
-        lbfgs = LBFGS(tol, min(RENEWAL_STEPS, max_steps - found.steps), memory=50, trace=trace)
-        here, inverse = joint.value_grad_inverse(found.value)
-        part = lbfgs.minimise(joint, found.value, inverse=inverse, known=here)  # type: ignore[arg-type]  # all it asks for
-        found = found.followed_by(part)
-    return found
+        grad = np.concatenate([(here.grad + pull).ravel(), slope])
+        return ValueGrad(here.value + prior + prior_of_rates, grad), here.counts

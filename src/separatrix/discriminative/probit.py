@@ -3,8 +3,8 @@
 
     p(C_1 | x) = Φ(a),  a = w'φ(x) + w0                                                            (4.116)
 
-with Φ the normal distribution function: a logistic model whose tails fall off as e^(-a²/2), so that a row far on the
-wrong side weighs more. Two classes; fitted as logistic regression is, with the same prior and the same solvers.
+with the normal distribution function Φ. Its tails fall off as e^(-a²/2), so a row far on the wrong side has more
+influence than in logistic regression. Two classes; the same priors and solvers as logistic regression.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.estimator import require_two_classes
 from separatrix.likelihoods import ClassLikelihood, Probit
 
-__all__ = ["ProbitRegression"]
-
 
 class ProbitRegression(DiscriminativeClassifier):
     """Probit regression for two classes.
 
-    E(w) = -Σ_n weight_n ln Φ(±a_n) + ½ alpha |w|²,  + for rows of the second class: summed over rows, never averaged.
-    The label says on which side of zero a normal variable of mean a and variance 1 fell.
+    E(w) = -Σ_n weight_n ln Φ(±a_n) + ½ alpha |w|²,  + for rows of the second class; a sum over rows.
+    The label is the sign of a normal variable with mean a and variance 1.
 
     Parameters
     ----------
@@ -30,37 +28,37 @@ class ProbitRegression(DiscriminativeClassifier):
         Precision of the Gaussian prior on each weight (not on the bias). 0 is maximum likelihood. Near a = 0 probit
         weights are 0.63 of logistic ones (1/√(8/π)), so the same alpha shrinks less.
     prior : Gaussian or Flat, optional
-        A prior with its own scales, mean or covariance, instead of ``alpha``.
+        Prior with scales, mean or covariance of its own; replaces ``alpha``.
     basis : basis function or transformer, optional
         φ; see `separatrix.basis`.
     fit_intercept : bool, default True
         Whether there is a bias w0.
     solver : {"auto", "newton", "lbfgs", "gradient", "stochastic"} or a solver object, default "auto"
-        All reach the same optimum. "auto" is never much slower than the best of the others. An object has its own
-        limits, and ``tol``, ``max_steps`` and ``rng`` are not given beside it.
+        All reach the same optimum. "auto" is never much slower than the best of the others. A solver object has its own
+        limits; do not set ``tol``, ``max_steps`` or ``rng`` as well.
     tol : float, default 1e-8
         Stop when no component of the gradient exceeds this, per row and per standard deviation of its column.
     max_steps : int, optional
-        Limit of steps; each solver has its own.
+        Limit of steps; the default depends on the solver.
     trace : bool, default False
         Keep weights, objective and gradient of every step in ``trace_``.
     rng : int or numpy.random.Generator, optional
-        For ``solver="stochastic"``.
+        Order of the rows for ``solver="stochastic"``.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, M)
     intercept_ : ndarray of shape (1,)
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    separation_, solution_, trace_, n_steps_, n_passes_ : as of `LogisticRegression`
+    separation_, solution_, trace_, n_steps_, n_passes_ : as in `LogisticRegression`
 
     Notes
     -----
-    ``y`` may also be a table (N, 2) with the probability of each class in each row: soft targets.
+    ``y`` may also be a table (N, 2) with the probability of each class for each row: soft targets.
 
     Examples
     --------
-    Beetles that died of a dose of gas, of about 60 at each dose (Bliss 1935):
+    Beetles killed by a dose of gas, out of about 60 at each dose (Bliss 1935):
 
     >>> import numpy as np
     >>> from separatrix.discriminative import ProbitRegression

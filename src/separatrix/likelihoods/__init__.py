@@ -1,13 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""p(t | a): how targets depend on activations. Each gives ln p and its first two derivatives together."""
+"""Likelihoods p(t | a): targets given activations, with ln p and its first two derivatives evaluated together.
+
+base         the protocols, `Derivatives`, and the curvature of several classes
+logit  probit  cloglog      one activation for two classes;   softmax: K activations for K classes
+label_noise  labels that are sometimes wrong
+response     distributions of targets about their mean;   mean: links, the likelihoods of generalised linear models
+"""
 
 from separatrix.likelihoods.base import ClassLikelihood, Covariances, Derivatives, Likelihood, ScalarLikelihood
-from separatrix.likelihoods.glm import LIKELIHOODS, MeanLikelihood, NormalIdentity, NormalLog, mean_likelihood
-from separatrix.likelihoods.glm.cloglog import CLogLog, cloglog
-from separatrix.likelihoods.glm.likelihood import Bernoulli, GammaInverse, GammaLog, PoissonLog
-from separatrix.likelihoods.glm.table import log_odds, normal_quantile
+from separatrix.likelihoods.cloglog import CLogLog, cloglog
 from separatrix.likelihoods.label_noise import LabelNoise, SoftmaxLabelNoise
 from separatrix.likelihoods.logit import Logit
+from separatrix.likelihoods.mean import (
+    LIKELIHOODS,
+    Bernoulli,
+    GammaInverse,
+    GammaLog,
+    MeanLikelihood,
+    NormalIdentity,
+    NormalLog,
+    PoissonLog,
+    log_odds,
+    mean_likelihood,
+    normal_quantile,
+)
 from separatrix.likelihoods.probit import Probit
 from separatrix.likelihoods.softmax import Softmax
 

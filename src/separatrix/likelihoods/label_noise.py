@@ -10,11 +10,11 @@ With p = σ(a),
 
     slope q - p,    curvature p (1 - p) - q (1 - q),    skew (q - p) (p (1 - p) + q (1 - q) - (p + q - 1)²)
 
-so ln p is not concave: a label that contradicts a strong activation is given up instead of fitted. K classes, with a
+so ln p is not concave: a label that contradicts a strong activation is ignored instead of fitted. K classes, with a
 confusion matrix C_kj = p(t = j | k): the same with p = softmax(a) and q_k = p_k C_kt / Σ_j p_j C_jt.
 
-For two classes no difference of probabilities is taken. In the margin m of a label (a for label 1, -a for 0), with
-u = σ(m) and v = σ(m + λ), the chance that the label is right, q - p = ±v (1 - u) (1 - e^-λ).
+For two classes no probabilities are subtracted. In the margin m of a label (a for label 1, -a for 0), with
+u = σ(m) and v = σ(m + λ), the probability that the label is correct, q - p = ±v (1 - u) (1 - e^-λ).
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods.base import Covariances, Derivatives
 from separatrix.likelihoods.logit import log_sigmoid, sigmoids
-from separatrix.likelihoods.softmax import below_largest, log_of, log_shares, shares
-
-__all__ = ["LabelNoise", "SoftmaxLabelNoise"]
+from separatrix.likelihoods.softmax import below_largest, log_of, log_probabilities, probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +41,9 @@ class LabelNoise:
     Parameters
     ----------
     eps0 : float
-        ε_0, the share of class 0 that is labelled 1.
+        ε_0, the fraction of class 0 that is labelled 1.
     eps1 : float, optional
-        ε_1, the share of class 1 that is labelled 0; by default the same. The two must sum to less than 1.
+        ε_1, the fraction of class 1 that is labelled 0; by default the same. The two must sum to less than 1.
 
     Examples
     --------
@@ -72,8 +70,8 @@ class LabelNoise:
         eps0, eps1 = self.rates
         if eps0 + eps1 >= 1.0:
             raise ValueError(
-                f"LabelNoise(eps0={eps0:g}, eps1={eps1:g}): the rates must sum to less than 1; from there on a label "
-                "says nothing of its class, or the opposite. If it is the opposite, exchange the labels."
+                f"LabelNoise(eps0={eps0:g}, eps1={eps1:g}): the rates must sum to less than 1; otherwise a label is "
+                "no better than chance, or the opposite of its class. If it is the opposite, exchange the labels."
             )
 
     @property
@@ -82,13 +80,13 @@ class LabelNoise:
         return self.eps0, self.eps0 if self.eps1 is None else self.eps1
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
-        """ln p, q - p and p (1 - p) - q (1 - q); for t between 0 and 1, what is expected of a label drawn with it."""
+        """ln p, q - p and p (1 - p) - q (1 - q); for t between 0 and 1, the expectation over labels drawn with t."""
         return Derivatives(*self._expected(a, t, _Label.log_p, _Label.slope, _Label.curvature))
 
     def safe_curvature(self, a: Array, t: Array) -> Array:
         """The expected curvature (Fisher information): minus the product of the slopes of the two labels.
 
-        Newton's method takes a third of the steps with it that it takes with the bound of EM, p (1 - p).
+        Newton's method needs a third of the steps that it needs with the bound of EM, p (1 - p).
         """
         return -self._label(a, 1).slope() * self._label(a, 0).slope()
 
@@ -115,7 +113,7 @@ class LabelNoise:
         return self._expected(a, t, _Label.class_one)[0]
 
     def _expected(self, a: Array, t: Array, *parts: Callable[[_Label], Array]) -> list[Array]:
-        """What each part is for the labels t, or on average for labels that are 1 with probability t."""
+        """Each part for the labels t, or its average over labels that are 1 with probability t."""
         if t.dtype.kind != "f":
             label = self._label(a, t)
             return [part(label) for part in parts]
@@ -146,19 +144,19 @@ class _Label(NamedTuple):
     missed: Array  # p(another label | the class of this label)
     false: Array  # p(this label | the other class)
     contrast: Array  # 1 - e^-λ
-    u: Array  # σ(m), the chance of the class of the label
+    u: Array  # σ(m), the probability of the class of the label
     not_u: Array
-    v: Array  # σ(m + λ), that chance once the label is known
+    v: Array  # σ(m + λ), that probability given the label
     not_v: Array
 
     def log_p(self) -> Array:
-        """ln p(label | a): from p(another label) where that is small, else from logarithms, which do not underflow."""
+        """ln p(label | a), from p(another label) if that is small, else from logarithms, which do not underflow."""
         other = self.missed * self.u + (1.0 - self.false) * self.not_u
         log_p = np.log1p(-np.minimum(other, 0.5))
         far = np.flatnonzero(other > 0.5)
         if len(far):
             m, missed, false = (np.broadcast_to(part, other.shape)[far] for part in (self.m, self.missed, self.false))
-            with np.errstate(divide="ignore"):  # no false labels: ln 0, which adds nothing
+            with np.errstate(divide="ignore"):  # without false labels, ln 0 adds nothing
                 log_p[far] = np.logaddexp(np.log1p(-missed) + log_sigmoid(m), np.log(false) + log_sigmoid(-m))
         return np.asarray(log_p)
 
@@ -213,17 +211,17 @@ class SoftmaxLabelNoise:
         """ln p, q - p, and (diag p - p p') - (diag q - q q')."""
         below = below_largest(a)
         Q, log_p = self._posterior(below, t)
-        P, total = shares(below)
+        P, total = probabilities(below)
         log_p -= np.log(total)
         # p(any other label), with 1 - C_kt as the sum of the other entries of its row
         missed = np.stack([np.delete(self.confusion, j, axis=1).sum(axis=1) for j in range(self.n_outputs)])
-        doubt = np.einsum("kn,kn->n", P, missed.T.astype(a.dtype)[:, t])
+        other = np.einsum("kn,kn->n", P, missed.T.astype(a.dtype)[:, t])
         slope = Q - P
-        # The class that is nearly certain, before and after: 1 - 1. Slopes sum to zero, and the rest are exact.
+        # q - p cancels for a class that is nearly certain; slopes sum to zero, and the others are exact.
         largest = P.argmax(axis=0), np.arange(len(t))
         slope[largest] = 0.0
         slope[largest] = -slope.sum(axis=0)
-        return Derivatives(log_of(doubt, log_p), slope.T, Covariances(P.T, Q.T))
+        return Derivatives(log_of(other, log_p), slope.T, Covariances(P.T, Q.T))
 
     def safe_curvature(self, a: Array, t: Array) -> Covariances:
         """diag p - p p', the curvature if the true class were known: the bound of EM."""
@@ -231,11 +229,11 @@ class SoftmaxLabelNoise:
 
     def probability(self, a: Array) -> Array:
         """p(true class k | a), (n, K)."""
-        return shares(below_largest(a))[0].T
+        return probabilities(below_largest(a))[0].T
 
     def log_probability(self, a: Array) -> Array:
         """ln p(true class k | a), (n, K)."""
-        return log_shares(a)
+        return log_probabilities(a)
 
     def observed(self, a: Array) -> Array:
         """p(label j | a), (n, K)."""
@@ -249,20 +247,20 @@ class SoftmaxLabelNoise:
         """q (K, n), and ln Σ_k e^(a_k - max a) C_kt (n,)."""
         if t.dtype.kind == "f":
             raise DataError(
-                "SoftmaxLabelNoise takes class codes 0 .. K-1, and not probabilities of labels: what is known of "
-                "wrong labels goes into `confusion`. Use Softmax for targets that are probabilities."
+                "SoftmaxLabelNoise needs class codes 0 .. K-1, not probabilities: describe wrong labels by `confusion`, "
+                "or use Softmax for targets that are probabilities."
             )
-        with np.errstate(divide="ignore"):  # a label that a class never has
+        with np.errstate(divide="ignore"):  # a label that a class never gets
             log_confusion = np.log(self.confusion).astype(below.dtype)
         joint = below + log_confusion[:, t]
         largest = joint.max(axis=0)
         joint -= largest
-        Q, total = shares(joint)
+        Q, total = probabilities(joint)
         return Q, largest + np.log(total)
 
 
 def _check_confusion(confusion: Any) -> Float:
-    """The matrix as float64, or an error that says what is wrong with it."""
+    """The matrix as float64 with rows that sum to one; raises if it is not a confusion matrix."""
     C = np.asarray(confusion, dtype=np.float64)
     if C.ndim != 2 or C.shape[0] != C.shape[1] or len(C) < 2:
         raise DataError(f"confusion has shape {C.shape}; it must be (K, K), a row for each of K >= 2 true classes.")

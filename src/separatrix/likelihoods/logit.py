@@ -3,12 +3,12 @@
 
     ln p = t ln σ(a) + (1 - t) ln σ(-a),    slope t - σ(a)  (4.91),    curvature σ(a) σ(-a)  (4.97)
 
-With e = e^-|a|, the smaller of the two probabilities is l = e/(1 + e), and the larger is never one minus rounding:
-with d = [a >= 0] - t, which is 0 where the target is on the side of a,
+With e = e^-|a|, the smaller of the two probabilities is l = e/(1 + e). With d = [a >= 0] - t, which is 0 if the target
+is on the side of a, nothing cancels:
 
     ln p = -d a - ln(1 + e),    slope = ±l - d,    curvature = l (1 - l),    ± the sign of a
 
-Targets are codes 0 and 1, or any t in [0, 1]; both take the same path.
+Targets are codes 0 and 1, or any t in [0, 1].
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ import numpy as np
 
 from separatrix._array import Array
 from separatrix.likelihoods.base import Derivatives
-
-__all__ = ["Logit", "log_sigmoid", "miss", "sigmoids"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Logit:
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - σ(a), σ(a) σ(-a)."""
-        # Called for every block of every pass: four arrays are made, and written over as soon as they have served.
+        # Called for every block of every pass: four arrays are allocated and reused.
         e = np.abs(a)
         np.negative(e, out=e)
         np.exp(e, out=e)
@@ -79,12 +77,12 @@ class Logit:
 
 
 def log_sigmoid(a: Array) -> Array:
-    """ln σ(a), right to rounding for every a."""
+    """ln σ(a), exact to rounding for every a."""
     return np.asarray(np.minimum(a, 0.0) - np.log1p(np.exp(-np.abs(a))))
 
 
 def sigmoids(a: Array) -> tuple[Array, Array]:
-    """σ(a) and σ(-a), each right to rounding however small; a may be infinite."""
+    """σ(a) and σ(-a), each exact to rounding even if tiny; a may be infinite."""
     e = np.exp(-np.abs(a))
     high = 1.0 / (1.0 + e)
     low = e * high

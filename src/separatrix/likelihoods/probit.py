@@ -8,9 +8,9 @@ With m = a for a target 1 and m = -a for a target 0, and r = N(m)/Φ(m),
     slope ±r,    curvature r (m + r),    skew ±r (1 - (m + r)(m + 2r))
 
 Let x = |a|. The target on the side of a has m = x and nothing cancels. The other has m = -x, where r = x + K_1 is the
-hazard of the normal: m + r = K_1 falls like 1/x and the skew like 2/x³, so beyond `FRACTION_FROM` both come from the
-continued fraction of r instead of differences:  r K_1²K_2²K_3 (x + 3K_3 - 2K_4)/6. Right to 1e-12 on both sides
-(the skew to 1e-10), and ln p is finite while a² is.
+hazard of the normal: m + r = K_1 falls like 1/x and the skew like 2/x³, so beyond `FRACTION_FROM` both are computed
+from the continued fraction of r instead of differences:  r K_1²K_2²K_3 (x + 3K_3 - 2K_4)/6. The relative error is
+below 1e-12 on both sides (1e-10 for the skew), and ln p is finite as long as a² is.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from separatrix._array import Array, Float
 from separatrix._special import FRACTION_FROM, LOG_SQRT_2PI, hazard_fraction
 from separatrix.likelihoods.base import Derivatives
 from separatrix.likelihoods.logit import miss
-
-__all__ = ["Probit"]
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -81,16 +79,16 @@ class Probit:
 
 
 class _Sides(NamedTuple):
-    """What ln Φ(x) and ln Φ(-x) need at x = |a|; float64 whatever a is."""
+    """Quantities for ln Φ(x) and ln Φ(-x) at x = |a|, always in float64."""
 
     x: Float
     sign: Float  # of a
-    against: Float  # how much of the target is on the other side of a
+    against: Float  # fraction of the target on the other side of a
     tail: Float  # Φ(-x)
     low: Float  # r at m = -x
     excess: Float  # r - x there
     high: Float  # r at m = x
-    far: Array  # rows whose low side comes from the continued fraction
+    far: Array  # rows whose low side is computed from the continued fraction
 
     @classmethod
     def of(cls, a: Array, t: Array) -> _Sides:
@@ -99,7 +97,7 @@ class _Sides(NamedTuple):
         against = np.abs(miss(a, t))
         tail = special.ndtr(-x)
         density = _density(x)
-        low = np.maximum(tail, TINY)  # zero only where the fraction takes over
+        low = np.maximum(tail, TINY)  # zero only where the fraction is used
         np.divide(density, low, out=low)
         excess = low - x
         far = np.flatnonzero((x > FRACTION_FROM) & (against > 0))
@@ -110,7 +108,7 @@ class _Sides(NamedTuple):
         return cls(x, np.copysign(1.0, a), against, tail, low, excess, density, far)
 
     def mixed(self, low: Float, high: Float) -> Float:
-        """against · low + (1 - against) · high, written over both."""
+        """against · low + (1 - against) · high; overwrites both."""
         low -= high
         low *= self.against
         low += high
@@ -126,7 +124,7 @@ def _density(x: Float) -> Float:
 
 
 def _log_tail(s: _Sides) -> Float:
-    """ln Φ(-x), where any of the target is on that side."""
+    """ln Φ(-x) for rows with some of the target on that side."""
     log_tail = np.log(np.maximum(s.tail, TINY))
     if len(s.far):
         x = s.x[s.far]

@@ -3,11 +3,11 @@
 
     ln p = Σ_k t_k a_k - ln Σ_j e^a_j,    slope t - p  (4.109),    curvature diag p - p p'  (4.110)
 
-Targets are codes 0 .. K-1, or rows (n, K) of probabilities. The slope of the right class is the sum s of the other
-probabilities and not 1 - p_t, and ln p_t is ln(1 - s) where s is small: both keep their digits where p_t is nearly one.
+Targets are codes 0 .. K-1, or rows (n, K) of probabilities. The slope of the observed class is the sum s of the other
+probabilities and not 1 - p_t, and ln p_t is ln(1 - s) if s is small: both stay precise if p_t is nearly one.
 
-Arrays (n, K) are computed column by column, as the transposes of arrays (K, n): K is small, and a loop of the length
-of a column is five times as fast as n loops of length K.
+Arrays (n, K) are computed column by column, as the transposes of arrays (K, n): K is small, and a loop over a column is
+five times as fast as n loops over K.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ import numpy as np
 
 from separatrix._array import Array
 from separatrix.likelihoods.base import Covariances, Derivatives
-
-__all__ = ["Softmax", "below_largest", "log_of", "log_shares", "shares"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +44,12 @@ class Softmax:
             return _soft(below, t.T.astype(a.dtype, copy=False))
         at_t = t, np.arange(len(t))
         named = below[at_t]
-        P, total = shares(below)
+        P, total = probabilities(below)
         slope = np.negative(P)
         slope[at_t] = 0.0
-        doubt = -slope.sum(axis=0)  # 1 - p_t
-        slope[at_t] = doubt
-        return Derivatives(log_of(doubt, named - np.log(total)), slope.T, Covariances(P.T))  # (4.109), (4.110)
+        other = -slope.sum(axis=0)  # 1 - p_t
+        slope[at_t] = other
+        return Derivatives(log_of(other, named - np.log(total)), slope.T, Covariances(P.T))  # (4.109), (4.110)
 
     def safe_curvature(self, a: Array, t: Array) -> Covariances:
         """The curvature itself: ln p is concave."""
@@ -59,17 +57,17 @@ class Softmax:
 
     def probability(self, a: Array) -> Array:
         """p(t = k | a), (n, K)."""
-        return shares(below_largest(a))[0].T
+        return probabilities(below_largest(a))[0].T
 
     def log_probability(self, a: Array) -> Array:
         """ln p(t = k | a), (n, K)."""
-        return log_shares(a)
+        return log_probabilities(a)
 
 
 def _soft(below: Array, T: Array) -> Derivatives:
-    """For targets T (K, n) that are probabilities; ln p right to the rounding of 1 - p."""
+    """Derivatives for targets T (K, n) that are probabilities; ln p is exact to the rounding of 1 - p."""
     log_p = np.einsum("kn,kn->n", T, below)
-    P, total = shares(below)
+    P, total = probabilities(below)
     log_p -= np.log(total)  # Σ_k t_k = 1
     return Derivatives(log_p, (T - P).T, Covariances(P.T))
 
@@ -81,7 +79,7 @@ def below_largest(a: Array) -> Array:
     return below
 
 
-def shares(below: Array) -> tuple[Array, Array]:
+def probabilities(below: Array) -> tuple[Array, Array]:
     """p_k = e^a_k / Σ_j e^a_j (K, n), and the sums (n,), from `below_largest`, which is overwritten."""
     P = np.exp(below, out=below)
     total = P.sum(axis=0)
@@ -89,8 +87,8 @@ def shares(below: Array) -> tuple[Array, Array]:
     return P, total
 
 
-def log_shares(a: Array) -> Array:
-    """ln p_k (n, K): below the largest, less the logarithm of a sum that is 1 and a rest."""
+def log_probabilities(a: Array) -> Array:
+    """ln p_k (n, K), from ln(1 + Σ of the smaller terms)."""
     below = below_largest(a)
     E = np.exp(below)
     E[below.argmax(axis=0), np.arange(len(a))] = 0.0
@@ -98,6 +96,6 @@ def log_shares(a: Array) -> Array:
     return below.T
 
 
-def log_of(doubt: Array, log_p: Array) -> Array:
-    """ln p from 1 - p where p is the larger of the two, else as given."""
-    return np.where(doubt < 0.5, np.log1p(-np.minimum(doubt, 0.5)), log_p)
+def log_of(other: Array, log_p: Array) -> Array:
+    """ln p computed from 1 - p if p > ½, otherwise as given."""
+    return np.where(other < 0.5, np.log1p(-np.minimum(other, 0.5)), log_p)

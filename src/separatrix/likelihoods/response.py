@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How targets scatter about their mean: exponential dispersion models.             McCullagh & Nelder (1989)
+"""Responses: the distribution of targets about their mean, exponential dispersion models.  McCullagh & Nelder (1989)
 
     ln p(t | μ, φ) = -d(t, μ)/2φ + c(t, φ),        E t = μ,  var t = φ V(μ)
 
-The unit deviance d is zero at μ = t and positive elsewhere; V is its variance function; c, the log density of a target
-at its own mean, is all that a log likelihood has beyond the deviance. Differences of large logarithms are taken on
-paper: c of a Poisson, gamma or binomial density is what Stirling's formula leaves over (`_special.stirling_error`).
+The unit deviance d is zero at μ = t and positive elsewhere; V is the variance function; c, the log density of a target
+at its own mean, is the part of the log likelihood that is not in the deviance. No large logarithms are subtracted: c
+of a Poisson, gamma or binomial density is the error of Stirling's formula (`_special.stirling_error`).
 """
 
 from __future__ import annotations
@@ -20,36 +20,37 @@ from separatrix._array import Array, Float
 from separatrix._special import LOG_SQRT_2PI, divergence, stirling_error
 from separatrix.exceptions import DataError
 
-__all__ = ["Binary", "Binomial", "Gamma", "Normal", "Poisson", "Response"]
+MAX_TARGET = 1e130  # sums of squares of larger targets overflow
+MAX_LOG_MEAN = 600.0  # means beyond e^600 are treated as infinite
 
-SQUARABLE = 1e130  # squares of larger targets, summed over rows, overflow
+
+def rate(a: Array) -> Float:
+    """e^a, at most e^600."""
+    return np.exp(np.minimum(a, MAX_LOG_MEAN), dtype=np.float64)
 
 
 class Response(Protocol):
-    """V, d and c of one exponential dispersion model, and which targets it can have made."""
+    """Deviance d and constant c of one exponential dispersion model, and checks of its targets."""
 
     @property
     def name(self) -> str:
-        """What a user calls it."""
+        """Name of the family for users."""
 
     @property
     def has_dispersion(self) -> bool:
-        """Whether φ is unknown; else it is 1."""
-
-    def variance(self, mu: Array) -> Float:
-        """V(μ)."""
+        """Whether φ is unknown; otherwise it is 1."""
 
     def deviance(self, t: Array, mu: Array) -> Float:
         """d(t, μ) for each row."""
 
     def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
-        """c(t, φ) for each row; a binomial one depends on its number of trials too."""
+        """c(t, φ) for each row; for a binomial response it depends on the number of trials too."""
 
     def check_targets(self, t: Array) -> None:
-        """Raise `DataError`, naming the first row at fault, where a target is impossible."""
+        """Raise `DataError`, naming the first row at fault, if a target is impossible."""
 
     def check_mean(self, mean: float) -> None:
-        """Raise `DataError` where no finite activation has this mean."""
+        """Raise `DataError` if no finite activation has this mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +60,29 @@ class Normal:
     name: ClassVar[str] = "gaussian"
     has_dispersion: ClassVar[bool] = True
 
-    def variance(self, mu: Array) -> Float:
-        """1."""
-        return np.ones(np.shape(mu))
-
     def deviance(self, t: Array, mu: Array) -> Float:
         """(t - μ)²."""
         return np.asarray((t - mu) ** 2)
 
     def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
         """-½ ln 2πφ."""
-        with np.errstate(divide="ignore"):  # a perfect fit has φ = 0, and an infinite density
+        with np.errstate(divide="ignore"):  # a perfect fit has φ = 0 and an infinite density
             return np.full(np.shape(t), -LOG_SQRT_2PI - 0.5 * np.log(dispersion))
 
     def check_targets(self, t: Array) -> None:
-        """Any number whose square is one."""
-        _refuse(t, np.abs(t) > SQUARABLE, "too large to square", "Divide y by a constant.")
+        """Numbers whose squares can be summed."""
+        _refuse(t, np.abs(t) > MAX_TARGET, "too large to square", "Divide y by a constant.")
 
     def check_mean(self, mean: float) -> None:
-        """Any mean will do."""
+        """Any mean is possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """Targets 0 and 1, or a share of ones in between: V = μ (1 - μ)."""
+    """Targets 0 and 1, or fractions in between: V = μ (1 - μ)."""
 
     name: ClassVar[str] = "bernoulli"
     has_dispersion: ClassVar[bool] = False
-
-    def variance(self, mu: Array) -> Float:
-        """μ (1 - μ)."""
-        return np.asarray(mu * (1.0 - mu))
 
     def deviance(self, t: Array, mu: Array) -> Float:
         """2 [t ln t/μ + (1 - t) ln (1-t)/(1-μ)]."""
@@ -101,28 +94,24 @@ class Binary:
 
     def check_targets(self, t: Array) -> None:
         """Numbers from 0 to 1."""
-        remedy = "Code the two classes as 0 and 1, or give shares."
+        remedy = "Code the two classes as 0 and 1, or use fractions."
         _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
 
     def check_mean(self, mean: float) -> None:
         """Not all 0, and not all 1."""
         if mean in (0.0, 1.0):
             raise DataError(
-                f"Every target in y (of positive weight) is {mean:g}: the likelihood rises for ever as the intercept "
-                f"goes to {'-' if mean == 0 else '+'}infinity. Give rows of both kinds."
+                f"Every target in y (of positive weight) is {mean:g}: the likelihood increases without limit as the "
+                f"intercept goes to {'-' if mean == 0 else '+'}infinity. Both kinds of rows are needed."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Binomial:
-    """Shares k/n of n trials; the trials are weights, so all but c is as for one trial."""
+    """Fractions k/n of n trials; the trials are weights, so everything except c is as for one trial."""
 
     name: ClassVar[str] = "binomial"
     has_dispersion: ClassVar[bool] = False
-
-    def variance(self, mu: Array) -> Float:
-        """μ (1 - μ), for one trial."""
-        return Binary().variance(mu)
 
     def deviance(self, t: Array, mu: Array) -> Float:
         """As for one trial."""
@@ -138,12 +127,12 @@ class Binomial:
         return np.where(inside, left + 0.5 * (np.log(n) - np.log(k) - np.log(rest)) - LOG_SQRT_2PI, 0.0)
 
     def check_targets(self, t: Array) -> None:
-        """Shares from 0 to 1."""
-        remedy = "Give shares of successes with the trials as sample_weight, or two columns: successes and failures."
+        """Fractions from 0 to 1."""
+        remedy = "Use fractions of successes with the trials as sample_weight, or two columns: successes and failures."
         _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
 
     def check_mean(self, mean: float) -> None:
-        """Some success, and some failure."""
+        """At least one success and one failure."""
         Binary().check_mean(mean)
 
 
@@ -153,10 +142,6 @@ class Poisson:
 
     name: ClassVar[str] = "poisson"
     has_dispersion: ClassVar[bool] = False
-
-    def variance(self, mu: Array) -> Float:
-        """μ."""
-        return np.asarray(mu)
 
     def deviance(self, t: Array, mu: Array) -> Float:
         """2 [t ln t/μ - t + μ]."""
@@ -172,11 +157,11 @@ class Poisson:
         _refuse(t, ~(t >= 0), "negative", "Counts are 0, 1, 2, ...")
 
     def check_mean(self, mean: float) -> None:
-        """Some count must be positive."""
+        """At least one count must be positive."""
         if mean == 0.0:
             raise DataError(
-                "Every count in y (of positive weight) is 0: the likelihood rises for ever as the intercept goes to "
-                "-infinity. Give rows with events."
+                "Every count in y (of positive weight) is 0: the likelihood increases without limit as the intercept "
+                "goes to -infinity. Rows with events are needed."
             )
 
 
@@ -186,10 +171,6 @@ class Gamma:
 
     name: ClassVar[str] = "gamma"
     has_dispersion: ClassVar[bool] = True
-
-    def variance(self, mu: Array) -> Float:
-        """μ²."""
-        return np.asarray(mu**2)
 
     def deviance(self, t: Array, mu: Array) -> Float:
         """2 [t/μ - 1 - ln t/μ]."""
@@ -203,7 +184,7 @@ class Gamma:
 
     def check_targets(self, t: Array) -> None:
         """Numbers above zero."""
-        _refuse(t, ~(t > 0), "not positive", "Drop rows of 0, or model whether they are 0 apart.")
+        _refuse(t, ~(t > 0), "not positive", "Drop rows of 0, or model separately whether a target is 0.")
 
     def check_mean(self, mean: float) -> None:
         """Positive targets have a positive mean."""

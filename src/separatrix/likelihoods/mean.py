@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generalised linear models: targets of a `Response` whose mean is a function of the activation, μ = μ(a).
+"""Likelihoods of generalised linear models: a `Response` whose mean is a function of the activation, μ = μ(a).
 
     ln p = -½ d(t, μ(a)),     slope (t - μ) μ'/V,     expected curvature μ'²/V              PRML §4.3.6
 
-``log_p`` is minus half the unit deviance, so it is 0 at its best: near a good fit of large counts no digits are lost to
-large terms in t alone. Deviances come from a and not from μ, because 1 - μ and ln μ lose their digits in the tails.
+``log_p`` is minus half the unit deviance, so its maximum is 0: for a good fit of large counts no digits are lost to
+large terms in t alone. Deviances are computed from a and not from μ, because 1 - μ and ln μ are imprecise in the
+tails.
 
-A mean beyond e^600 is not told from infinity (``log_p`` is -infinity, so that a solver refuses the step), and slopes
-stop growing there, so that no sum over rows overflows. The same holds outside the domain of the inverse link.
+A mean beyond e^600 is treated as infinite (``log_p`` is -infinity, so that a solver rejects the step), and slopes stop
+growing there, so that no sum over rows overflows. The same holds outside the domain of the inverse link.
+
+`LIKELIHOODS` lists the links of each response; the first is canonical and the default.
 """
 
 from __future__ import annotations
@@ -18,25 +21,17 @@ from math import factorial
 from typing import ClassVar, Protocol
 
 import numpy as np
+from scipy import special
 
 from separatrix._array import Array, Float
 from separatrix.likelihoods.base import Derivatives, Likelihood
-from separatrix.likelihoods.glm.response import Binary, Binomial, Gamma, Normal, Poisson, Response
+from separatrix.likelihoods.cloglog import CLogLog, cloglog
+from separatrix.likelihoods.logit import Logit
+from separatrix.likelihoods.probit import Probit
+from separatrix.likelihoods.response import MAX_LOG_MEAN, Binary, Binomial, Gamma, Normal, Poisson, Response, rate
 
-__all__ = [
-    "Bernoulli",
-    "GammaInverse",
-    "GammaLog",
-    "MeanLikelihood",
-    "NormalIdentity",
-    "NormalLog",
-    "PoissonLog",
-    "rate",
-]
-
-FAR = 600.0
-SMALLEST = np.exp(-0.5 * FAR)  # of an inverse mean, so that its square is not beyond e^600
-SERIES = [1 / factorial(k) for k in range(2, 17)]  # exact to rounding for |z| < ½
+MIN_INVERSE_MEAN = np.exp(-0.5 * MAX_LOG_MEAN)  # so that the squared mean is at most e^600
+EXP_SERIES = [1 / factorial(k) for k in range(2, 17)]  # of (e^z - 1 - z)/z²; exact to rounding for |z| < ½
 
 
 class MeanLikelihood(Likelihood, Protocol):
@@ -44,11 +39,11 @@ class MeanLikelihood(Likelihood, Protocol):
 
     @property
     def response(self) -> Response:
-        """How targets scatter about the mean."""
+        """Distribution of the targets about the mean."""
 
     @property
     def link(self) -> str:
-        """What the user calls a(μ)."""
+        """Name of the link function a(μ)."""
 
     def mean(self, a: Array) -> Float:
         """μ(a)."""
@@ -57,7 +52,7 @@ class MeanLikelihood(Likelihood, Protocol):
         """a(μ), the link function."""
 
     def expected_curvature(self, a: Array) -> Float:
-        """E[-∂² ln p/∂a²] = μ'²/V: Fisher's information about a."""
+        """E[-∂² ln p/∂a²] = μ'²/V, Fisher's information about a."""
 
 
 class Probability(Likelihood, Protocol):
@@ -101,7 +96,7 @@ class NormalIdentity:
 
 @dataclass(frozen=True, slots=True)
 class NormalLog:
-    """Constant scatter about an exponential curve: μ = e^a. Not log-concave."""
+    """Normal targets of constant variance with mean μ = e^a. Not log-concave."""
 
     response: ClassVar[Normal] = Normal()
     link: ClassVar[str] = "log"
@@ -110,13 +105,13 @@ class NormalLog:
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """-½ (t - μ)², (t - μ) μ, (2μ - t) μ."""
-        mu = np.exp(np.minimum(a, 0.5 * FAR))  # its square must not be beyond e^600
+        mu = np.exp(np.minimum(a, 0.5 * MAX_LOG_MEAN))  # its square must be at most e^600
         rest = t - mu
-        log_p = np.where(a > 0.5 * FAR, -np.inf, -0.5 * rest**2)
+        log_p = np.where(a > 0.5 * MAX_LOG_MEAN, -np.inf, -0.5 * rest**2)
         return Derivatives(log_p, rest * mu, (mu - rest) * mu)
 
     def safe_curvature(self, a: Array, t: Array) -> Float:
-        """The expected one."""
+        """The expected curvature."""
         return self.expected_curvature(a)
 
     def expected_curvature(self, a: Array) -> Float:
@@ -148,7 +143,7 @@ class PoissonLog:
         z = np.where(counted, a - np.log(np.where(counted, t, 1.0)), 0.0)  # ln μ/t
         near = counted & (np.abs(z) < 0.5)
         half = np.where(near, t * _series(np.where(near, z, 0.0)), mu - t - t * z)
-        return Derivatives(np.where(a > FAR, -np.inf, -half), t - mu, mu)
+        return Derivatives(np.where(a > MAX_LOG_MEAN, -np.inf, -half), t - mu, mu)
 
     def safe_curvature(self, a: Array, t: Array) -> Float:
         """The curvature itself: ln p is concave."""
@@ -177,8 +172,8 @@ class GammaInverse:
     is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
-        """-[t/μ - 1 - ln t/μ], μ - t, μ²; minus infinity for the first where a is not positive."""
-        inside = a >= SMALLEST
+        """-[t/μ - 1 - ln t/μ], μ - t, μ²; the first is minus infinity if a is not positive."""
+        inside = a >= MIN_INVERSE_MEAN
         b = np.where(inside, a, 1.0)
         z = np.where(inside, np.log(t) + np.log(b), 0.0)
         mu = 1.0 / b
@@ -191,11 +186,11 @@ class GammaInverse:
 
     def expected_curvature(self, a: Array) -> Float:
         """μ²."""
-        return np.asarray(np.where(a >= SMALLEST, a, 1.0) ** -2.0)
+        return np.asarray(np.where(a >= MIN_INVERSE_MEAN, a, 1.0) ** -2.0)
 
     def mean(self, a: Array) -> Float:
-        """1/a; not a number where a is not positive, and no mean exists."""
-        inside = a >= SMALLEST
+        """1/a; NaN if a is not positive, because no mean exists."""
+        inside = a >= MIN_INVERSE_MEAN
         return np.where(inside, 1.0 / np.where(inside, a, 1.0), np.nan)
 
     def activation(self, mu: Array) -> Float:
@@ -237,7 +232,7 @@ class GammaLog:
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Binary targets, or shares, by way of any likelihood that has a ``probability``: logit, probit, cloglog.
+    """Binary targets, or fractions, with any likelihood that has a ``probability``: logit, probit, cloglog.
 
     ``quantile`` is the inverse of that probability.
     """
@@ -250,22 +245,22 @@ class Bernoulli:
 
     @property
     def is_log_concave(self) -> bool:
-        """Whether the likelihood underneath is."""
+        """Whether the binary likelihood is."""
         return self.binary.is_log_concave
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
-        """Those of the likelihood underneath, less the log likelihood of a share at its own mean."""
+        """Derivatives of the binary likelihood; ln p minus the log likelihood of a fraction at its own mean."""
         found = self.binary.derivatives(a, t)
         if t.dtype.kind != "f":
             return found
         return found._replace(log_p=found.log_p - Binary().saturated(t, 1.0))
 
     def safe_curvature(self, a: Array, t: Array) -> Float:
-        """As underneath."""
+        """As for the binary likelihood."""
         return np.asarray(self.binary.safe_curvature(a, t))
 
     def expected_curvature(self, a: Array) -> Float:
-        """-s_1 s_0, the slopes of a 1 and of a 0: μ'/μ times μ'/(1-μ), without subtraction."""
+        """-s_1 s_0, the slopes for targets 1 and 0: μ'/μ times μ'/(1-μ), without subtraction."""
         ones = np.ones(len(a), dtype=np.intp)
         return -self.binary.derivatives(a, ones).slope * self.binary.derivatives(a, 0 * ones).slope
 
@@ -278,22 +273,55 @@ class Bernoulli:
         return np.asarray(self.quantile(mu))
 
 
-def rate(a: Array) -> Float:
-    """e^a, no further than e^600."""
-    return np.exp(np.minimum(a, FAR), dtype=np.float64)
-
-
 def _exp(a: Array) -> Float:
     with np.errstate(over="ignore"):
         return np.exp(a)
 
 
 def _excess(z: Array) -> Float:
-    """e^z - 1 - z: never negative, right to rounding near zero; infinite beyond e^600."""
+    """e^z - 1 - z: never negative, exact to rounding near zero; infinite beyond e^600."""
     near = np.abs(z) < 0.5
-    far = np.where(z > FAR, np.inf, rate(z) - 1.0 - z)
+    far = np.where(z > MAX_LOG_MEAN, np.inf, rate(z) - 1.0 - z)
     return np.where(near, _series(np.where(near, z, 0.0)), far)
 
 
 def _series(z: Array) -> Float:
-    return np.asarray(z * z * np.polynomial.polynomial.polyval(z, SERIES))
+    return np.asarray(z * z * np.polynomial.polynomial.polyval(z, EXP_SERIES))
+
+
+# Named functions of a module, because pickle cannot find a ufunc quickly.
+def log_odds(mu: Array) -> Array:
+    """ln μ/(1 - μ)."""
+    return np.asarray(special.logit(mu))
+
+
+def normal_quantile(mu: Array) -> Array:
+    """Φ⁻¹(μ)."""
+    return np.asarray(special.ndtri(mu))
+
+
+def _binary(response: Binary | Binomial) -> dict[str, Callable[[], MeanLikelihood]]:
+    return {
+        "logit": lambda: Bernoulli(Logit(), "logit", log_odds, response),
+        "probit": lambda: Bernoulli(Probit(), "probit", normal_quantile, response),
+        "cloglog": lambda: Bernoulli(CLogLog(), "cloglog", cloglog, response),
+    }
+
+
+LIKELIHOODS: dict[str, dict[str, Callable[[], MeanLikelihood]]] = {
+    "gaussian": {"identity": NormalIdentity, "log": NormalLog},
+    "bernoulli": _binary(Binary()),
+    "binomial": _binary(Binomial()),
+    "poisson": {"log": PoissonLog},
+    "gamma": {"inverse": GammaInverse, "log": GammaLog},
+}
+
+
+def mean_likelihood(family: str, link: str | None = None) -> MeanLikelihood:
+    """Likelihood of a response with a link, by default the canonical one.
+
+    >>> mean_likelihood("gamma").link
+    'inverse'
+    """
+    links = LIKELIHOODS[family]
+    return links[next(iter(links)) if link is None else link]()

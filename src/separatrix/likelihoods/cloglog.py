@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""p(t = 1 | a) = 1 - exp(-e^a): whether a Poisson count of rate u = e^a is positive.
+"""p(t = 1 | a) = 1 - exp(-e^a), the probability that a Poisson count of rate u = e^a is positive.
 
     t = 1:   ln p = ln(1 - e^-u),   slope h = u/(e^u - 1),   curvature h (u + h - 1)
     t = 0:   ln p = -u,             slope -u,                curvature u
 
-Both are concave. For small u the differences are taken by series: u + h - 1 = u/2 + u²/12 - ..., and
-ln(1 - e^-u) = a - u/2 + u²/24 - ... A rate beyond e^600 is not told from infinity, as elsewhere in this package.
+Both are concave. For small u the differences are computed by series: u + h - 1 = u/2 + u²/12 - ..., and
+ln(1 - e^-u) = a - u/2 + u²/24 - ... A rate beyond e^600 is treated as infinite.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ import numpy as np
 
 from separatrix._array import Array, Float
 from separatrix.likelihoods.base import Derivatives
-from separatrix.likelihoods.glm.likelihood import FAR, rate
+from separatrix.likelihoods.response import MAX_LOG_MEAN, rate
 
-__all__ = ["CLogLog", "cloglog"]
-
-SMALL = 0.05
+MAX_SERIES_RATE = 0.05  # u below which the series are used
 SLOPE_SERIES = (1 / 2, 1 / 12, 0.0, -1 / 720, 0.0, 1 / 30240)
 LOG_SERIES = (-1 / 2, 1 / 24, 0.0, -1 / 2880, 0.0, 1 / 181440)
 
@@ -34,15 +32,15 @@ class CLogLog:
     is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
-        """ln p, slope and curvature; those of a soft target are the averages of those of 1 and 0."""
+        """ln p, slope and curvature; for a soft target, averages of those for 1 and 0."""
         u = rate(a)
-        log_q = np.where(a > FAR, -np.inf, -u)
+        log_q = np.where(a > MAX_LOG_MEAN, -np.inf, -u)
         log_p, h, bend = _of_one(a, u)
         if t.dtype.kind != "f":
             is_one = t > 0
             return Derivatives(np.where(is_one, log_p, log_q), np.where(is_one, h, -u), np.where(is_one, bend, u))
         rest = 1.0 - t
-        log_rest = np.multiply(rest, log_q, where=rest > 0, out=np.zeros(len(a)))  # 0 times infinity is 0 here
+        log_rest = np.multiply(rest, log_q, where=rest > 0, out=np.zeros(len(a)))  # 0 times infinity counts as 0
         return Derivatives(t * log_p + log_rest, t * h - rest * u, t * bend + rest * u)
 
     def safe_curvature(self, a: Array, t: Array) -> Float:
@@ -55,8 +53,8 @@ class CLogLog:
 
 
 def _of_one(a: Array, u: Float) -> tuple[Float, Float, Float]:
-    """ln p, slope and curvature of a 1."""
-    small = u < SMALL
+    """ln p, slope and curvature for a target 1."""
+    small = u < MAX_SERIES_RATE
     low, high = np.where(small, u, 0.0), np.where(small, 1.0, u)
     risen = -np.expm1(-high)  # 1 - e^-u
     log_p = np.where(
