@@ -247,8 +247,8 @@ class SoftmaxLabelNoise:
         """q (K, n), and ln Σ_k e^(a_k - max a) C_kt (n,)."""
         if t.dtype.kind == "f":
             raise DataError(
-                "SoftmaxLabelNoise needs class codes 0 .. K-1, not probabilities: describe wrong labels by `confusion`, "
-                "or use Softmax for targets that are probabilities."
+                "SoftmaxLabelNoise needs class codes 0 .. K-1, not probabilities: describe wrong labels by "
+                "`confusion`, or use Softmax for targets that are probabilities."
             )
         with np.errstate(divide="ignore"):  # a label that a class never gets
             log_confusion = np.log(self.confusion).astype(below.dtype)

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
-from separatrix.rows import Source, as_source, check_weight, encode_labels, require_classes, require_weight
+from separatrix.rows import Source, as_source
 from separatrix.separation.margin import Margin, Novikoff, novikoff, widest_margin
 from separatrix.separation.program import Separability, SeparationStatus, separability
 
@@ -153,13 +153,6 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
     >>> bool(is_separable([[0.0], [1.0], [2.0]], ["a", "b", "a"]))
     False
     """
-    source = as_source(X)
-    classes, codes = encode_labels(y)
-    if len(codes) != source.n_rows:
-        raise DataError(f"X has {source.n_rows} rows but y has {len(codes)} labels; their lengths must be equal.")
-    require_classes(classes)
-    weight = check_weight(sample_weight, source.n_rows)
-    require_weight(weight, codes, classes)
-    source = replace(source, t=codes, weight=weight)
-    found = separability(source, len(classes), fit_intercept=fit_intercept)
-    return SeparabilityReport(found, classes, source, fit_intercept)
+    source = as_source(X).with_labels(y, sample_weight)
+    found = separability(source, len(source.classes), fit_intercept=fit_intercept)
+    return SeparabilityReport(found, source.classes, source, fit_intercept)
