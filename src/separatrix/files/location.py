@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a path to what is there: the format and the compression by its suffixes, the table by ``::name``."""
+"""From a path to a file: its format and compression by the suffixes, its table by ``::name``, its bytes.
+
+Text is decompressed while it is read. Formats with random access (Parquet, Excel, databases) are decompressed to a
+temporary file, which exists as long as the table.
+"""
 
 from __future__ import annotations
 
+import bz2
 import difflib
+import gzip
+import lzma
 import os
+import tempfile
+import weakref
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path, PurePath
+from typing import IO, Any
 
-from separatrix.files.errors import FileReadError, FileWriteError
-
-__all__ = ["COMPRESSIONS", "FORMATS", "STANDARD", "Location", "find", "only_member", "place"]
+from separatrix.exceptions import DataError
 
 STANDARD = "-"  # standard input or output, as CSV
 
@@ -28,12 +39,22 @@ FORMATS: dict[str, tuple[str, ...]] = {
 }
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".lz4": "lz4", ".zip": "zip"}
 BY_SUFFIX = {suffix: kind for kind, suffixes in FORMATS.items() for suffix in suffixes}
-NAMED = ("excel", "sqlite", "duckdb")  # formats that hold several tables
+SEVERAL_TABLES = ("excel", "sqlite", "duckdb")  # formats that can hold several tables
+ARROW_COMPRESSIONS = ("gzip", "bz2", "zstd", "lz4")  # decompressed by Arrow, without blocking other threads
+READ_BYTES = 2**20
+
+
+class FileReadError(DataError):
+    """A file does not exist or cannot be read as a table."""
+
+
+class FileWriteError(DataError):
+    """A table cannot be written; no partial file is left."""
 
 
 @dataclass(frozen=True)
 class Location:
-    """What a path says: where, in which format, packed how, and which table of several."""
+    """Path, format, compression and table name of a file; ``parts`` are the files of a folder or pattern."""
 
     path: Path
     format: str
@@ -48,64 +69,68 @@ class Location:
 
 
 def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
-    """The file that a path names, for reading.
+    """Locate a file for reading.
 
     Raises
     ------
     FileReadError
-        Where there is none (with the nearest names), or its suffix is not known (with those that are).
+        If there is no such file (with similar names), or its suffix is unknown (with the known ones).
     """
     text, table = _split(path, table)
     if "://" in text:
-        raise FileReadError(f"{text} is an address, and only files of this machine are read. Download it first.")
+        raise FileReadError(f"{text} is a URL, and only local files can be read. Download it first.")
     where = Path(text).expanduser()
     if where.is_dir():
-        return Location(where, "parquet", None, table, _parts(where))
+        return Location(where, "parquet", None, table, _parts_of_folder(where))
     if not where.exists() and has_magic(text):
-        return Location(where, "parquet", None, table, _matches(text))
+        return Location(where, "parquet", None, table, _parts_of_pattern(text))
     if not where.exists():
-        raise FileReadError(_missing(where))
+        raise FileReadError(_not_found(where))
     if not os.access(where, os.R_OK):
-        raise FileReadError(f"{where} may not be read by you. Ask its owner, or change its permissions.")
+        raise FileReadError(f"{where}: permission denied. Change its permissions, or copy it.")
     compression = COMPRESSIONS.get(where.suffix.lower())
     name = where.with_suffix("") if compression else where
     if compression == "zip" and not _format(name):
         name = Path(only_member(where))
     kind = _format(name)
     if kind is None:
-        raise FileReadError(_unknown(where, "read"))
-    return Location(where, _database(where, kind), compression, _checked(where, kind, table))
+        raise FileReadError(_unknown_suffix(where, "read"))
+    if table is not None and kind not in SEVERAL_TABLES:
+        raise FileReadError(f"{where} contains a single table, so {table!r} cannot be chosen. Give only the path.")
+    with where.open("rb") as file:  # SQLite and DuckDB both use .db
+        is_duckdb = kind == "sqlite" and file.read(12)[8:] == b"DUCK"
+    return Location(where, "duckdb" if is_duckdb else kind, compression, table)
 
 
 def place(path: str | os.PathLike[str], table: str | None = None) -> Location:
-    """Where a table is to be written.
+    """Locate a file for writing.
 
     Raises
     ------
     FileWriteError
-        Where its folder is missing, it is a folder, or its suffix is not known.
+        If its folder does not exist, it is a folder, or its suffix is unknown.
     """
     text, table = _split(path, table)
     where = Path(text).expanduser()
     compression = COMPRESSIONS.get(where.suffix.lower())
     kind = _format(where.with_suffix("") if compression else where)
     if kind is None:
-        raise FileWriteError(_unknown(where, "written"))
+        raise FileWriteError(_unknown_suffix(where, "written"))
     if where.is_dir():
         raise FileWriteError(f"{where} is a folder. Give the name of a file in it, such as {where / f'table.{kind}'}.")
     if not where.parent.is_dir():
-        raise FileWriteError(f"{where} cannot be written: there is no folder {where.parent}. Make it first.")
+        raise FileWriteError(f"{where} cannot be written: there is no folder {where.parent}. Create it first.")
     return Location(where, kind, compression, table)
 
 
 def _split(path: str | os.PathLike[str], table: str | None) -> tuple[str, str | None]:
-    """``shop.db::orders`` is a file and a table, unless there is a file of that whole name."""
+    """Split ``shop.db::orders`` into file and table, unless a file of the whole name exists."""
     text = os.fspath(path)
     before, mark, name = text.rpartition("::")
     if not mark or os.path.exists(text):
         return text, table
     if table not in (None, name):
-        raise FileReadError(f"{text} names the table {name!r}, but table={table!r} another. Give one of them.")
+        raise FileReadError(f"{text} names the table {name!r}, but table={table!r} names another. Give one of them.")
     return before, name
 
 
@@ -113,62 +138,48 @@ def _format(name: PurePath) -> str | None:
     return BY_SUFFIX.get(name.suffix.lower())
 
 
-def _database(where: Path, kind: str) -> str:
-    """Two kinds of databases are called .db; the first bytes tell."""
-    with where.open("rb") as file:
-        return "duckdb" if kind == "sqlite" and file.read(12)[8:] == b"DUCK" else kind
-
-
-def _checked(where: Path, kind: str, table: str | None) -> str | None:
-    if table is not None and kind not in NAMED:
-        raise FileReadError(f"{where} holds one table, so that there is no {table!r} in it. Give the path alone.")
-    return table
-
-
 def only_member(where: Path) -> str:
-    """The name of the only file in a zip archive."""
+    """Name of the only file in a zip archive."""
     try:
         with zipfile.ZipFile(where) as archive:
             listed = [info.filename for info in archive.infolist() if not info.is_dir()]
-            names = [name for name in listed if not name.startswith("__MACOSX/")]  # which holds icons and the like
+            names = [name for name in listed if not name.startswith("__MACOSX/")]  # icons and other metadata
     except zipfile.BadZipFile as error:
-        raise FileReadError(f"{where} is damaged, or no zip archive ({error}). Copy or download it again.") from error
+        raise FileReadError(f"{where} is damaged or not a zip archive ({error}). Copy or download it again.") from error
     if len(names) != 1:
-        raise FileReadError(
-            f"{where} holds {len(names)} files ({_some(names)}), and one is needed. Unpack it, and give one of them."
-        )
+        raise FileReadError(f"{where} contains {len(names)} files ({_some(names)}). Unpack it, and give one of them.")
     return names[0]
 
 
-def _parts(folder: Path) -> tuple[Path, ...]:
-    """The Parquet files below a folder; those that begin with a dot or an underscore are not data."""
+def _parts_of_folder(folder: Path) -> tuple[Path, ...]:
+    """Parquet files below a folder, without those whose name starts with a dot or an underscore."""
     files = [file for suffix in FORMATS["parquet"] for file in folder.rglob(f"*{suffix}")]
     hidden = [any(part[0] in "._" for part in file.relative_to(folder).parts) for file in files]
     parts = sorted(file for file, is_hidden in zip(files, hidden, strict=True) if file.is_file() and not is_hidden)
     if not parts:
         names = sorted(entry.name for entry in folder.iterdir())
-        found = f"there are {_some(names)}" if names else "it is empty"
+        found = f"it contains {_some(names)}" if names else "it is empty"
         raise FileReadError(
             f"{folder} is a folder without Parquet files: {found}. Give one file, or a folder of .parquet files."
         )
     return tuple(parts)
 
 
-def _matches(pattern: str) -> tuple[Path, ...]:
+def _parts_of_pattern(pattern: str) -> tuple[Path, ...]:
     parts = tuple(Path(name) for name in sorted(glob(os.path.expanduser(pattern), recursive=True)))
     if not parts:
-        raise FileReadError(f"No file matches {pattern}. Quote the pattern, and look at where you are: {Path.cwd()}.")
+        raise FileReadError(f"No file matches {pattern}. Quote the pattern, and check the folder: {Path.cwd()}.")
     other = [part for part in parts if _format(part) != "parquet"]
     if other:
-        raise FileReadError(f"{pattern} matches {other[0]}, and only Parquet files are read many at a time.")
+        raise FileReadError(f"{pattern} matches {other[0]}, but only Parquet files can be read together. Give one file.")
     return parts
 
 
-def _missing(where: Path) -> str:
+def _not_found(where: Path) -> str:
     folder = where.parent
     if not folder.is_dir():
-        there = next(parent for parent in where.absolute().parents if parent.is_dir())
-        return f"There is no file {where}: the folder {folder} does not exist. The last that does is {there}."
+        existing = next(parent for parent in where.absolute().parents if parent.is_dir())
+        return f"There is no file {where}: the folder {folder} does not exist. The last existing folder is {existing}."
     names = sorted(entry.name for entry in folder.iterdir() if entry.name[0] != ".")
     near = difflib.get_close_matches(where.name, names, n=3)
     if near:
@@ -178,13 +189,98 @@ def _missing(where: Path) -> str:
     return f"There is no file {where}. {tables}"
 
 
-def _unknown(where: Path, verb: str) -> str:
+def _unknown_suffix(where: Path, verb: str) -> str:
     known = "; ".join(f"{kind} ({' '.join(suffixes)})" for kind, suffixes in FORMATS.items())
+    suffix = f"{where.suffix!r} is not a supported suffix" if where.suffix else "it has no suffix"
     return (
-        f"{where} cannot be {verb}: the format is told by the suffix, and {where.suffix or 'no suffix'!r} is none that "
-        f"is known. There are {known}; each also packed ({' '.join(COMPRESSIONS)}). Rename it, or convert it."
+        f"{where} cannot be {verb}: {suffix}. Supported: {known}; each also compressed ({' '.join(COMPRESSIONS)}). "
+        "Rename or convert it."
     )
 
 
 def _some(names: list[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def open_input(where: Location) -> Any:
+    """Open the decompressed bytes of a file as an Arrow stream.
+
+    Raises
+    ------
+    FileReadError
+        If the file is not compressed as its suffix indicates.
+    """
+    import pyarrow as pa
+
+    with reading(where):
+        if where.compression is None:
+            return pa.OSFile(str(where.path), "r")
+        if where.compression in ARROW_COMPRESSIONS:
+            return pa.CompressedInputStream(pa.OSFile(str(where.path), "r"), where.compression)
+        if where.compression == "xz":
+            return pa.PythonFile(lzma.open(where.path), "r")
+        archive = zipfile.ZipFile(where.path)
+        return pa.PythonFile(archive.open(only_member(where.path)), "r")
+
+
+@contextmanager
+def reading(where: Location) -> Iterator[None]:
+    """Convert errors of reading and decompressing to a FileReadError that names the file."""
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:  # Arrow raises OSError
+        if where.compression is None:
+            raise FileReadError(f"{where.path} cannot be read: {error}.") from error
+        message = str(error).lower()
+        is_short = isinstance(error, EOFError) or "truncated" in message or "ended before" in message
+        what = "ends too early: it is truncated" if is_short else "is damaged, or not compressed as its suffix indicates"
+        raise FileReadError(
+            f"{where.path} {what} ({where.compression}: {error}). Copy or download it again."
+        ) from error
+
+
+def unpacked(where: Location, owner: object) -> Path:
+    """Decompressed file: the file itself, or a temporary copy that is removed with its owner."""
+    if where.compression is None:
+        return where.path
+    plain = temporary_file(owner, "decompressed")
+    with reading(where), open_input(where) as stream, plain.open("wb") as file:
+        while chunk := stream.read(READ_BYTES):
+            file.write(chunk)
+    return plain
+
+
+def temporary_file(owner: object, name: str) -> Path:
+    """Path of a temporary file that is removed with its owner."""
+    folder = tempfile.TemporaryDirectory(prefix="separatrix-")
+    weakref.finalize(owner, folder.cleanup)
+    return Path(folder.name) / name
+
+
+@contextmanager
+def open_output(path: Path, compression: str | None, member: str) -> Iterator[IO[bytes]]:
+    """Open a stream that compresses its output; ``member`` is the file name inside a zip archive."""
+    import pyarrow as pa
+
+    with path.open("wb") as file:
+        match compression:
+            case None:
+                yield file
+            case "gzip":
+                with gzip.GzipFile(member, "wb", compresslevel=6, fileobj=file) as packed:
+                    yield packed  # type: ignore[misc]  # a stream of bytes, if not by type
+            case "bz2":
+                with bz2.BZ2File(file, "wb") as packed:
+                    yield packed
+            case "xz":
+                with lzma.LZMAFile(file, "wb") as packed:
+                    yield packed
+            case "zip":
+                with (
+                    zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+                    archive.open(member, "w", force_zip64=True) as packed,
+                ):
+                    yield packed
+            case _:
+                with pa.CompressedOutputStream(pa.PythonFile(file, "w"), compression) as packed:
+                    yield packed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table in a file: read in batches, any number of times, in memory that does not grow with the file."""
+"""A table in a file: record batches, any number of times, in memory that does not grow with the file."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from shlex import quote
+from typing import TYPE_CHECKING
 
 from separatrix._arguments import check_count
 from separatrix._text import did_you_mean
-from separatrix.files.errors import FileReadError
-from separatrix.files.location import Location
+from separatrix.files.location import FileReadError, Location
+from separatrix.table import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["AbstractTable", "TableFile", "TableWriter", "rebatch"]
-
-ROWS = 65_536
-MOST_BYTES = 2**26  # of one batch: rows that are wide come in fewer at a time
+BATCH_ROWS = 65_536
+MAX_BATCH_BYTES = 2**26  # batches of wide rows have fewer rows
 
 
-class TableFile(Protocol):
+class TableFile(ABC):
     """A table in a file, as `open_table` returns it.
+
+    Subclasses set ``columns`` and ``types`` (an Arrow schema) and implement `_stream`.
 
     Attributes
     ----------
@@ -33,121 +34,68 @@ class TableFile(Protocol):
     format : str
         One of `FORMATS`.
     columns : tuple of str
-        In the order of the file.
+        Names in the order of the file.
     n_rows : int or None
-        Where the file says so without being read.
+        Number of rows, if the file stores it.
     n_bytes : int
-        Size on disk, of all its parts.
-    notes : tuple of str
-        Sentences on what had to be guessed, such as an encoding.
+        Size on disk of all parts.
     """
-
-    path: Path
-    format: str
-    columns: tuple[str, ...]
-    n_rows: int | None
-    n_bytes: int
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences on what had to be guessed."""
-
-    def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
-        """The types of the columns, the same in every batch."""
-
-    def batches(self, *, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[pa.RecordBatch]:
-        """Batches of at most so many rows, fewer where rows are wide, in the order of the file."""
-
-    def read(self, *, columns: Sequence[str] | None = None) -> pa.Table:
-        """The whole table in memory."""
-
-    def fingerprint(self) -> tuple[tuple[int, ...], ...]:
-        """Size, time of change and identity of each part now: unequal where the file was changed in between."""
-
-
-class TableWriter(Protocol):
-    """Where `open_writer` writes to: a context manager.
-
-    Attributes
-    ----------
-    path : Path
-        Where the table will be, once the block has ended well.
-    n_rows : int
-        Written so far.
-    """
-
-    path: Path
-    n_rows: int
-
-    def write(self, table: object) -> None:
-        """Write a record batch, or any table that Arrow understands; the first decides on the columns."""
-
-    def __enter__(self) -> TableWriter:
-        """Begin."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        """Put the file in its place, or leave nothing behind."""
-
-
-class AbstractTable(ABC):
-    """What all formats share: which columns, how many rows at a time, and whether the file is still the same."""
 
     columns: tuple[str, ...]
     n_rows: int | None = None
+    types: pa.Schema
 
     def __init__(self, where: Location) -> None:
-        self.path, self.format = where.path, where.format
+        self.path: Path = where.path
+        self.format = where.format
         self.where = where
         self._notes: list[str] = []
         self._opened = self.fingerprint()
         self.n_bytes = sum(part[0] for part in self._opened)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences on what had to be guessed."""
-        return tuple(dict.fromkeys(self._notes))
-
-    @abstractmethod
-    def _schema(self, columns: tuple[str, ...]) -> pa.Schema:
-        """The types of these columns."""
-
     @abstractmethod
     def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Batches of any number of rows, with exactly these columns and the types of `_schema`."""
+        """Batches of any number of rows, with exactly these columns and the types of `schema`."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about guesses, such as the encoding."""
+        return tuple(dict.fromkeys(self._notes))
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
-        """The types of the columns, the same in every batch."""
-        return self._schema(self._chosen(columns))
+        """Types of the columns, the same in every batch."""
+        import pyarrow as pa
 
-    def batches(self, *, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[pa.RecordBatch]:
-        """Batches of at most so many rows, fewer where rows are wide, in the order of the file.
+        return pa.schema([self.types.field(name).with_nullable(True) for name in self._chosen(columns)])
+
+    def batches(self, *, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """Read batches of ``rows`` rows in the order of the file; batches of wide rows have fewer rows.
 
         Raises
         ------
         FileReadError
-            Where there is no such column, the file cannot be read, or has changed since it was opened.
+            If there is no such column, or the file cannot be read or has changed since it was opened.
         """
         chosen, most = self._chosen(columns), check_count("batches", "rows", rows)
         if self.fingerprint() != self._opened:
             raise FileReadError(
-                f"{self.path} has changed since it was opened: what was learned about its columns may be wrong now. "
+                f"{self.path} has changed since it was opened, so the types of its columns may be wrong. "
                 "Wait until it is complete, and open it again."
             )
         return rebatch(self._stream(chosen, most), most)
 
     def read(self, *, columns: Sequence[str] | None = None) -> pa.Table:
-        """The whole table in memory."""
+        """Read the whole table into memory."""
         import pyarrow as pa
 
-        batches = list(self.batches(columns=columns))
-        return pa.Table.from_batches(batches, schema=self.schema(columns))
+        return pa.Table.from_batches(list(self.batches(columns=columns)), schema=self.schema(columns))
 
     def fingerprint(self) -> tuple[tuple[int, ...], ...]:
-        """Size, time of change and identity of each part now."""
+        """Size, modification time and inode of each part; another value if the file has changed."""
         try:
             states = [os.stat(file) for file in self.where.files]
         except FileNotFoundError as error:
-            raise FileReadError(f"{error.filename} is gone: it was there when it was opened. Restore it.") from error
+            raise FileReadError(f"{error.filename} was removed after it was opened. Restore it.") from error
         return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)
 
     def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
@@ -157,9 +105,16 @@ class AbstractTable(ABC):
                 raise FileReadError(f"{self.path} has no column {name!r}.{did_you_mean(name, self.columns)}")
         return chosen
 
+    def _set_kinds(self, kinds: dict[str, Kind]) -> None:
+        """Set ``types`` for a format whose cells have no Arrow types."""
+        import pyarrow as pa
+
+        self.kinds = kinds
+        self.types = pa.schema([(name, kind.type) for name, kind in kinds.items()])
+
 
 def rebatch(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of ``rows``, the last one shorter; fewer where that would be much memory."""
+    """Regroup rows into batches of ``rows``; fewer if the batch would exceed `MAX_BATCH_BYTES`."""
     kept: list[pa.RecordBatch] = []
     n_kept = n_bytes = 0
     for batch in batches:
@@ -169,17 +124,39 @@ def rebatch(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordB
             start += piece.num_rows
             kept.append(piece)
             n_kept, n_bytes = n_kept + piece.num_rows, n_bytes + piece.nbytes
-            if n_kept == rows or n_bytes >= MOST_BYTES:
-                yield _together(kept)
+            if n_kept == rows or n_bytes >= MAX_BATCH_BYTES:
+                yield _concatenated(kept)
                 kept, n_kept, n_bytes = [], 0, 0
     if kept:
-        yield _together(kept)
+        yield _concatenated(kept)
 
 
-def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """One batch; categories of each become those of all."""
+def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     import pyarrow as pa
 
     if len(batches) == 1:
         return batches[0]
     return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
+
+
+def choose_table(names: list[str], where: Location, what: str) -> str:
+    """The requested table or sheet, or the only one.
+
+    Raises
+    ------
+    FileReadError
+        If there is no such table, or there are several and none was requested; lists them.
+    """
+    path = where.path
+    if not names:
+        raise FileReadError(f"{path} has no {what}s. Is it the correct file?")
+    if where.table is not None:
+        if where.table not in names:
+            raise FileReadError(f"{path} has no {what} {where.table!r}.{did_you_mean(where.table, names)}")
+        return where.table
+    if len(names) > 1:
+        listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+        raise FileReadError(
+            f"{path} has {len(names)} {what}s: {listed}. Choose one, as in {quote(f'{path}::{names[0]}')}."
+        )
+    return names[0]

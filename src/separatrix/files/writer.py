@@ -1,191 +1,357 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writing a table: whole, or not at all.
+"""Writing a table: completely or not at all.
 
-Everything goes to a folder beside the target, which is made for it and removed in any case; only at the end of a block
-without an exception is the file moved to its place, in one step.
+Everything is written to a temporary folder next to the target, which is removed in any case. At the end of a block
+without an exception the file is moved to its place in one step. A sink writes batches in one format and is closed, or
+dropped after an error.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
-from separatrix.files.errors import FileWriteError
-from separatrix.files.location import STANDARD, Location
-from separatrix.files.packing import open_output, pack
-from separatrix.files.sinks import CsvSink, Sink
+from separatrix.files.location import READ_BYTES, STANDARD, FileWriteError, Location, open_output
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FileWriter", "StandardOutput"]
+STREAMED = ("csv", "tsv", "jsonl")  # formats that are compressed while they are written
+NESTED = ("jsonl", "parquet", "arrow", "duckdb")  # formats that can hold nested columns
+DISK_FULL = ("no space left", "disk is full", "disk full")  # messages of Arrow, DuckDB and SQLite
+PARQUET_GROUP_ROWS = 65_536
 
-STREAMED = ("csv", "tsv", "jsonl")  # which are packed while they are written
-FULL = ("no space left", "disk is full", "disk full")  # as Arrow, DuckDB and SQLite say it
+
+class Sink(Protocol):
+    """Writes batches of one schema."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write one batch."""
+
+    def close(self) -> None:
+        """Complete the file."""
+
+    def drop(self) -> None:
+        """Close an incomplete file."""
 
 
-class FileWriter:
-    """A table on its way to a file."""
+class TableWriter(ABC):
+    """Writes a table, as `open_writer` returns it: a context manager.
 
-    def __init__(self, where: Location, make_sink: Callable[[Any, pa.Schema, Location], Sink], *, force: bool) -> None:
-        self.path, self.n_rows, self._force = where.path, 0, force
-        self._refuse_existing()
-        self._where, self._make_sink = where, make_sink
+    Attributes
+    ----------
+    path : Path
+        Path of the table after the block has ended without an error.
+    n_rows : int
+        Number of rows written so far.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.n_rows = path, 0
         self._sink: Sink | None = None
         self._schema: pa.Schema | None = None
+
+    def write(self, table: Any) -> None:
+        """Write a record batch, or any table that Arrow can convert; the first determines the columns.
+
+        Raises
+        ------
+        FileWriteError
+            If the columns differ from those of the first table, or the disk is full.
+        """
+        import pyarrow as pa
+
+        if isinstance(table, pa.RecordBatch):
+            batches = [table]
+        else:
+            table = table if isinstance(table, pa.Table) else pa.table(table)
+            batches = table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+        for batch in batches:
+            if self._schema is None:
+                self._schema = batch.schema
+            if not batch.schema.equals(self._schema):
+                try:
+                    batch = batch.select(self._schema.names).cast(self._schema)
+                except (KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+                    raise FileWriteError(
+                        f"{self.path}: a batch has other columns than the first ({error}). Write the same columns each "
+                        "time."
+                    ) from error
+            self._write(batch)
+            self.n_rows += batch.num_rows
+
+    @abstractmethod
+    def _write(self, batch: pa.RecordBatch) -> None:
+        """Write a batch of the first schema."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    @abstractmethod
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """Move the file to its place, or remove it after an error."""
+
+
+class FileWriter(TableWriter):
+    """Writes a table to a file."""
+
+    def __init__(self, where: Location, make_sink: Callable[[Any, pa.Schema, Location], Sink], *, force: bool) -> None:
+        super().__init__(where.path)
+        self._where, self._make_sink, self._force = where, make_sink, force
+        self._refuse_existing()
         self._stack = ExitStack()
         self._folder: Path | None = None
 
     def _refuse_existing(self) -> None:
         if self.path.exists() and not self._force:
             raise FileWriteError(
-                f"{self.path} exists, and is left as it is. Choose another name, or replace it: --force (force=True)."
+                f"{self.path} exists and is not replaced. Choose another name, or replace it: --force (force=True)."
             )
 
-    def __enter__(self) -> FileWriter:
-        """Make the folder to write in."""
+    def __enter__(self) -> Self:
+        """Create the temporary folder."""
         try:
             self._folder = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}."))
         except OSError as error:
             raise FileWriteError(f"{self.path} cannot be written: {error.strerror}. Choose another folder.") from error
         return self
 
-    def write(self, table: object) -> None:
-        """Write a record batch, or any table that Arrow understands; the first decides on the columns.
-
-        Raises
-        ------
-        FileWriteError
-            Where the columns are not those of the first table, or the disk is full.
-        """
+    def _write(self, batch: pa.RecordBatch) -> None:
         if self._folder is None:
-            raise FileWriteError(f"{self.path}: write inside of a with block, where the file can be put in its place.")
-        for batch in _batches(table):
-            with self._explaining():
-                if self._sink is None:
-                    self._schema = batch.schema
-                    self._sink = self._begin(batch.schema)
-                self._sink.write(_aligned(batch, self._schema, self.path))
-            self.n_rows += batch.num_rows
-
-    def _begin(self, schema: pa.Schema) -> Sink:
-        where, draft = self._where, self._draft
-        if where.format in STREAMED:
-            packed = open_output(draft, where.compression, _plain_name(where))
-            return self._make_sink(self._stack.enter_context(packed), schema, where)
-        return self._make_sink(draft, schema, where)
-
-    @property
-    def _draft(self) -> Path:
-        assert self._folder is not None
-        return self._folder / "draft"
+            raise FileWriteError(f"{self.path}: call write inside a with block, which completes the file at its end.")
+        with self._explaining_full_disk():
+            if self._sink is None:
+                where, draft = self._where, self._folder / "draft"
+                if where.format not in NESTED:
+                    refuse_nested(batch.schema, where)
+                target: Any = draft
+                if where.format in STREAMED:
+                    output = open_output(draft, where.compression, where.path.with_suffix("").name)
+                    target = self._stack.enter_context(output)
+                self._sink = self._make_sink(target, batch.schema, where)
+            self._sink.write(batch)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        """Put the file in its place, or leave nothing behind."""
+        """Move the file to its place, or remove it after an error."""
         assert self._folder is not None
         try:
             if kind is None:
-                self._finish()
+                self._finish(self._folder)
         finally:
-            self._abandon()
+            # Closing may fail again if the disk is full; the first error is the one to report.
+            with suppress(Exception):
+                if self._sink is not None:
+                    self._sink.drop()
+            with suppress(Exception):
+                self._stack.close()
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def _finish(self) -> None:
+    def _finish(self, folder: Path) -> None:
         if self._sink is None:
-            raise FileWriteError(f"{self.path}: nothing was written, not even the names of columns.")
-        with self._explaining():
+            raise FileWriteError(f"{self.path}: nothing was written, not even column names. Write a table first.")
+        with self._explaining_full_disk():
             self._sink.close()
             self._sink = None
             self._stack.close()
-            done = self._draft
-            if self._where.compression and self._where.format not in STREAMED:
-                done = done.with_name("packed")
-                pack(self._draft, done, self._where.compression, _plain_name(self._where))
-            self._refuse_existing()  # again: another program may have been as slow as this one
+            done, where = folder / "draft", self._where
+            if where.compression and where.format not in STREAMED:
+                packed, member = folder / "packed", where.path.with_suffix("").name
+                with done.open("rb") as source, open_output(packed, where.compression, member) as stream:
+                    shutil.copyfileobj(source, stream, READ_BYTES)
+                done = packed
+            self._refuse_existing()  # another program may have created it in the meantime
             os.replace(done, self.path)
 
-    def _abandon(self) -> None:
-        """Close what is open; a failure to do so (the disk is still full) says nothing that the first did not."""
-        with suppress(Exception):
-            if self._sink is not None:
-                self._sink.drop()
-        with suppress(Exception):
-            self._stack.close()
-
     @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        """A full disk is told by how far it went; other failures pass."""
+    def _explaining_full_disk(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            is_full = getattr(error, "errno", None) == errno.ENOSPC or any(word in str(error).lower() for word in FULL)
+            message = str(error).lower()
+            is_full = getattr(error, "errno", None) == errno.ENOSPC or any(word in message for word in DISK_FULL)
             if isinstance(error, FileWriteError) or not is_full:
                 raise
             assert self._folder is not None
             size = sum(file.stat().st_size for file in self._folder.iterdir())
             raise FileWriteError(
                 f"{self.path} could not be written: the disk is full after {self.n_rows} rows ({size / 1e6:.1f} MB). "
-                f"Nothing was left behind. Free some space on {self.path.parent.absolute()}, or write elsewhere."
+                f"The incomplete file was removed. Free space on {self.path.parent.absolute()}, or write elsewhere."
             ) from error
 
 
-class StandardOutput:
-    """CSV to standard output, row by row: it cannot be taken back."""
+class StandardOutput(TableWriter):
+    """Writes CSV to standard output, batch by batch; rows cannot be withdrawn after an error."""
 
     def __init__(self) -> None:
-        self.path, self.n_rows = Path(STANDARD), 0
-        self._sink: CsvSink | None = None
-        self._schema: pa.Schema | None = None
+        super().__init__(Path(STANDARD))
 
-    def __enter__(self) -> StandardOutput:
-        """Nothing yet."""
-        return self
-
-    def write(self, table: object) -> None:
-        """Write a record batch, or any table that Arrow understands."""
-        for batch in _batches(table):
-            if self._sink is None:
-                self._schema = batch.schema
-                self._sink = CsvSink(sys.stdout.buffer, batch.schema, Location(self.path, "csv"))
-            self._sink.write(_aligned(batch, self._schema, self.path))
-            self.n_rows += batch.num_rows
+    def _write(self, batch: pa.RecordBatch) -> None:
+        if self._sink is None:
+            where = Location(self.path, "csv")
+            refuse_nested(batch.schema, where)
+            self._sink = CsvSink(sys.stdout.buffer, batch.schema, where)
+        self._sink.write(batch)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        """Send what is waiting."""
         sys.stdout.buffer.flush()
 
 
-def _plain_name(where: Location) -> str:
-    return where.path.with_suffix("").name
-
-
-def _batches(table: Any) -> list[pa.RecordBatch]:
-    """Record batches; of a table without rows, one that has its columns."""
+def refuse_nested(schema: pa.Schema, where: Location) -> None:
+    """Raise FileWriteError if a column has a type that a flat format cannot hold."""
     import pyarrow as pa
 
-    if isinstance(table, pa.RecordBatch):
-        return [table]
-    table = table if isinstance(table, pa.Table) else pa.table(table)
-    return table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+    for field in schema:
+        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_duration(field.type):
+            raise FileWriteError(
+                f"{where.path}: column {field.name!r} has type {field.type}, which {where.format} cannot hold. Write "
+                "Parquet, or leave the column out."
+            )
 
 
-def _aligned(batch: pa.RecordBatch, schema: Any, path: Path) -> pa.RecordBatch:
-    """The batch with the columns and types of the first."""
+class CsvSink:
+    """CSV and TSV: quotes only if needed, nothing for a missing value, dates in ISO 8601."""
+
+    def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location) -> None:
+        import pyarrow as pa
+
+        self.stream, self.delimiter = stream, "\t" if where.format == "tsv" else ","
+        self.special = rf'["\r\n{self.delimiter}]'
+        self._write_lines([pa.array([name]) for name in schema.names])
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write one line per row."""
+        self._write_lines([_as_text(column) for column in batch.columns])
+
+    def _write_lines(self, columns: list[pa.Array]) -> None:
+        import pyarrow.compute as pc
+
+        if not len(columns[0]):
+            return
+        cells = []
+        for texts in columns:
+            special = pc.match_substring_regex(texts, self.special)
+            if pc.any(special).as_py():
+                doubled = pc.replace_substring(texts, '"', '""')
+                texts = pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+            cells.append(pc.fill_null(texts, ""))
+        lines = pc.binary_join_element_wise(*cells, self.delimiter)
+        if len(columns) == 1:  # an empty line would not be a row
+            lines = pc.if_else(pc.equal(lines, ""), '""', lines)
+        self.stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
+
+    def close(self) -> None:
+        """Nothing to do: the caller closes the stream."""
+
+    drop = close
+
+
+def _as_text(values: pa.Array) -> pa.Array:
+    """Format values as text; fractions of a second are no finer than needed, NaN is missing."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    if batch.schema.equals(schema):
-        return batch
-    try:
-        return batch.select(schema.names).cast(schema)
-    except (KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        raise FileWriteError(
-            f"{path}: a batch has other columns than the first ({error}). Write the same columns each time."
-        ) from error
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values = values.dictionary_decode()
+    elif pa.types.is_floating(kind):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
+    elif pa.types.is_timestamp(kind):
+        for unit in ("s", "us"):
+            try:
+                values = values.cast(pa.timestamp(unit, kind.tz))
+                break
+            except pa.ArrowInvalid:  # this unit would lose a fraction
+                continue
+    return values.cast(pa.string())
+
+
+class JsonSink:
+    """One JSON record per line; dates in ISO 8601, NaN as null."""
+
+    def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location) -> None:
+        self.stream = stream
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write one record per row."""
+        lines = []
+        for record in batch.to_pylist():
+            plain = {
+                name: None if isinstance(value, float) and value != value else value  # noqa: PLR0124
+                for name, value in record.items()
+            }
+            lines.append(json.dumps(plain, ensure_ascii=False, default=str) + "\n")
+        self.stream.write("".join(lines).encode())
+
+    def close(self) -> None:
+        """Nothing to do: the caller closes the stream."""
+
+    drop = close
+
+
+class ParquetSink:
+    """Parquet, compressed with zstd."""
+
+    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        import pyarrow.parquet as pq
+
+        self.writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self.kept: list[pa.RecordBatch] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write a row group as soon as there are enough rows for it."""
+        self.kept.append(batch)
+        if sum(kept.num_rows for kept in self.kept) >= PARQUET_GROUP_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if self.kept:
+            self.writer.write_table(pa.Table.from_batches(self.kept))
+            self.kept = []
+
+    def close(self) -> None:
+        """Write the footer."""
+        self._flush()
+        self.writer.close()
+
+    def drop(self) -> None:
+        """Close the writer, which writes a footer."""
+        self.writer.close()
+
+
+class ArrowSink:
+    """Arrow: a stream for .arrows, a file for all other suffixes. Categories are written as text.
+
+    A file has one dictionary per column, but batches may have different ones.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        import pyarrow as pa
+
+        is_stream = ".arrows" in where.path.suffixes
+        kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
+        self.schema = pa.schema(list(zip(schema.names, kinds, strict=True)))
+        self.file = pa.OSFile(str(path), "w")
+        self.writer = (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(self.file, self.schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write a record batch."""
+        self.writer.write_batch(batch.cast(self.schema))
+
+    def close(self) -> None:
+        """Write the footer."""
+        self.writer.close()
+        self.file.close()
+
+    drop = close

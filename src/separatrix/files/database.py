@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of SQLite and DuckDB databases.
+
+In SQLite every cell has its own type, so that a query over all rows finds the kind of each column. DuckDB has column
+types and returns Arrow batches.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix.files.dialect import name_columns
+from separatrix.files.location import FileReadError, Location, unpacked
+from separatrix.files.table import TableFile, choose_table
+from separatrix.table import Kind, join, kind_of_values, values_to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FETCH_ROWS = 16_384  # rows of Python objects at a time
+STORED = {"integer": Kind.INTEGER, "real": Kind.NUMBER, "text": Kind.TEXT, "blob": Kind.TEXT}
+DECLARED_DATES = ("DATE", "TIMESTAMP", "DATETIME")
+# DuckDB types that Arrow or its users do not support, read as numbers or as text.
+AS_NUMBER = ("DECIMAL", "HUGEINT", "UHUGEINT")
+AS_TEXT = ("UUID", "JSON", "BIT", "INTERVAL", "TIME", "ENUM")
+
+
+def quoted(name: str) -> str:
+    """Quote a name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class SqliteTable(TableFile):
+    """A table or view of an SQLite database."""
+
+    def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
+        super().__init__(where)
+        self._file = unpacked(where, self)
+        with self._connected() as database:
+            found = database.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
+            names = [name for (name,) in found if not name.startswith("sqlite_")]
+            table = choose_table(names, where, "table")
+            self._table = quoted(table)
+            declared = database.execute(f"PRAGMA table_info({self._table})").fetchall()
+            self.columns, notes = name_columns([column[1] for column in declared], f"{self.path}::{table}")
+            self._notes += notes
+            self._sources = {name: quoted(column[1]) for name, column in zip(self.columns, declared, strict=True)}
+            self.n_rows = int(database.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
+            kinds = {
+                name: self._kind(database, self._sources[name], str(column[2]).upper())
+                for name, column in zip(self.columns, declared, strict=True)
+            }
+        self._set_kinds(kinds)
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(f"{self._file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+                yield database
+        except sqlite3.Error as error:
+            raise FileReadError(
+                f"{self.path} cannot be read: {error}. It is damaged, locked by another program, or not an SQLite "
+                "database."
+            ) from error
+
+    def _kind(self, database: sqlite3.Connection, column: str, declared: str) -> Kind:
+        """Kind of the stored values; boolean or date if the column is declared so and every value agrees."""
+        query = f"FROM {self._table} WHERE {column} IS NOT NULL"
+        kind = Kind.NOTHING
+        for (stored,) in database.execute(f"SELECT DISTINCT typeof({column}) {query}").fetchall():
+            kind = join(kind, STORED[stored])
+        if declared == "BOOLEAN" and kind is Kind.INTEGER:
+            other = database.execute(f"SELECT 1 {query} AND {column} NOT IN (0, 1) LIMIT 1").fetchone()
+            return kind if other else Kind.BOOLEAN
+        if declared in ("BOOLEAN", *DECLARED_DATES) and kind is Kind.TEXT:
+            cursor, kind = database.execute(f"SELECT {column} FROM {self._table}"), Kind.NOTHING
+            while rows := cursor.fetchmany(FETCH_ROWS):
+                kind = kind_of_values([value for (value,) in rows], kind, iso=True)
+        return kind
+
+    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        names, schema = ", ".join(self._sources[name] for name in columns), self.schema(columns)
+        with self._connected() as database:
+            cursor = database.execute(f"SELECT {names} FROM {self._table}")
+            while found := cursor.fetchmany(min(rows, FETCH_ROWS)):
+                arrays = []
+                for name, values in zip(columns, zip(*found, strict=True), strict=True):
+                    kind = self.kinds[name]
+                    cells: Any = values
+                    if kind is Kind.BOOLEAN:
+                        cells = [None if value is None else bool(value) for value in values]
+                    arrays.append(values_to_arrow(cells, kind))
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class SqliteSink:
+    """Writes a table to a new database in one transaction."""
+
+    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        self.database = sqlite3.connect(path, isolation_level=None)
+        table = quoted(where.table or "data")
+        columns = ", ".join(f"{quoted(field.name)} {_declared_type(field.type)}" for field in schema)
+        self.database.execute("PRAGMA journal_mode = OFF")  # an incomplete file is discarded
+        self.database.execute("BEGIN")
+        self.database.execute(f"CREATE TABLE {table} ({columns})")
+        self.insert = f"INSERT INTO {table} VALUES ({', '.join('?' * len(schema))})"
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Insert rows; dates are text in ISO 8601, as usual in SQLite."""
+        columns = [map(_storable, column.to_pylist()) for column in batch.columns]
+        self.database.executemany(self.insert, zip(*columns, strict=True))
+
+    def close(self) -> None:
+        """Commit."""
+        self.database.execute("COMMIT")
+        self.database.close()
+
+    def drop(self) -> None:
+        """Close without a commit."""
+        self.database.close()
+
+
+def _declared_type(kind: pa.DataType) -> str:
+    import pyarrow as pa
+
+    names: list[tuple[Callable[[Any], bool], str]] = [
+        (pa.types.is_boolean, "BOOLEAN"),
+        (pa.types.is_integer, "INTEGER"),
+        (pa.types.is_floating, "REAL"),
+        (pa.types.is_decimal, "REAL"),
+        (pa.types.is_date, "DATE"),
+        (pa.types.is_timestamp, "TIMESTAMP"),
+    ]
+    return next((name for is_type, name in names if is_type(kind)), "TEXT")
+
+
+def _storable(value: Any) -> Any:
+    if value is None or isinstance(value, int | float | str):
+        return value
+    return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)
+
+
+class DuckTable(TableFile):
+    """A table or view of a DuckDB database."""
+
+    def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
+        super().__init__(where)
+        self._file = unpacked(where, self)
+        with self._connected() as database:
+            found = database.execute(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
+            ).fetchall()
+            table = choose_table([name for (name,) in found], where, "table")
+            self._table = quoted(table)
+            described = database.execute(f"DESCRIBE {self._table}").fetchall()
+            self.n_rows = int(database.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
+            self.columns, notes = name_columns([column[0] for column in described], f"{self.path}::{table}")
+            self._notes += notes
+            self._selected = {}
+            for name, column in zip(self.columns, described, strict=True):
+                source, kind = quoted(column[0]), str(column[1])
+                if kind.startswith(AS_NUMBER):
+                    source = f"CAST({source} AS DOUBLE)"
+                elif kind.startswith(AS_TEXT) and not kind.startswith("TIMESTAMP"):
+                    source = f"CAST({source} AS VARCHAR)"
+                self._selected[name] = f"{source} AS {quoted(name)}"
+            self.types = database.sql(f"{self._query(self.columns)} LIMIT 0").to_arrow_reader().schema
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        import duckdb
+
+        try:
+            with closing(duckdb.connect(str(self._file), read_only=True)) as database:
+                yield database
+        except duckdb.Error as error:
+            raise FileReadError(
+                f"{self.path} cannot be read: {str(error).splitlines()[0]}. It is damaged, locked by another "
+                "program, of another version, or not a DuckDB database."
+            ) from error
+
+    def _query(self, columns: tuple[str, ...]) -> str:
+        return f"SELECT {', '.join(self._selected[name] for name in columns)} FROM {self._table}"
+
+    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        with self._connected() as database:
+            yield from database.sql(self._query(columns)).to_arrow_reader(rows)
+
+
+class DuckSink:
+    """Writes a table to a new database."""
+
+    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        import duckdb
+
+        self.database = duckdb.connect(str(path))
+        self.table = quoted(where.table or "data")
+        self.database.register("batch", schema.empty_table())
+        self.database.execute(f"CREATE TABLE {self.table} AS SELECT * FROM batch")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Insert an Arrow batch."""
+        import pyarrow as pa
+
+        self.database.register("batch", pa.Table.from_batches([batch]))
+        self.database.execute(f"INSERT INTO {self.table} SELECT * FROM batch")
+
+    def close(self) -> None:
+        """Write everything to one file."""
+        self.database.close()
+
+    drop = close

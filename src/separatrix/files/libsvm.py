@@ -1,0 +1,582 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sparse text files of LIBSVM and SVMlight: ``label index:value index:value ...  # comment``, one row per line.
+
+Opening a file reads it once: every line is checked, and rows, features and labels are counted. Each pass of a fit reads
+it again, in chunks of whole lines that are parsed on threads. Blank lines, comments and ``qid:`` (queries of ranking
+problems) are skipped. Numbers are parsed exactly as Python does.
+"""
+
+from __future__ import annotations
+
+import bz2
+import functools
+import glob
+import gzip
+import lzma
+import operator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from separatrix._arguments import check_count, check_option
+from separatrix._array import Array, Codes, Float, Rows
+from separatrix._threads import map_in_order
+from separatrix.exceptions import DataError
+from separatrix.files.location import COMPRESSIONS, FileReadError, Location, reading
+from separatrix.rows import (
+    Block,
+    Labelled,
+    LabelRules,
+    RowStore,
+    Source,
+    Targets,
+    Threads,
+    block_rows,
+    check_weight,
+    cut_spans,
+    pair,
+    require_weight,
+)
+
+SUFFIXES = (".svm", ".libsvm", ".svmlight")
+OPENERS: dict[str | None, Callable[..., Any]] = {None: open, "gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+CHUNK_BYTES = 2**20  # enough to keep a thread busy, small enough for its cache
+MAX_LABELS = 2**16  # distinct labels that are counted; more are not classes
+MAX_INDEX = 2**31 - 2
+MAX_NUMBER_CHARACTERS = 64  # no program writes longer numbers
+MAX_SHOWN_CHARACTERS = 40
+ROW_FORMAT = "Write each row as: label index:value index:value ..."
+
+
+class Chunk(NamedTuple):
+    """Whole lines; the number of the first line, from 1, and its position in bytes in the decompressed file."""
+
+    text: bytes
+    line: int
+    offset: int
+
+
+class IndexRange(NamedTuple):
+    """Allowed indices; ``low`` is the first column."""
+
+    low: int = 0
+    high: int = MAX_INDEX
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.high - self.low + 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SparseRows:
+    """n rows: row i has ``column[start[i] : start[i + 1]]``, in ascending order, and the values there."""
+
+    label: Float
+    start: Array
+    column: Array
+    value: Float
+    queries: int = 0
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def span(self, first: int, last: int) -> SparseRows:
+        """Rows ``first`` to ``last``, as views."""
+        low, high = self.start[first], self.start[last]
+        return SparseRows(
+            self.label[first:last], self.start[first : last + 1] - low, self.column[low:high], self.value[low:high]
+        )
+
+    def matrix(self, width: int) -> Any:
+        """CSR array (n, width). The attributes are set directly, since the constructor would check every index."""
+        X = sparse.csr_array((len(self), width), dtype=np.float64)
+        X.data, X.indices, X.indptr = self.value, self.column, self.start
+        return X
+
+
+def join_rows(parts: list[SparseRows]) -> SparseRows:
+    """Concatenate rows."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = np.cumsum([0, *(len(part.value) for part in parts)])
+    dtype = np.int64 if ends[-1] > np.iinfo(np.int32).max else np.int32
+    starts = [part.start[:-1].astype(dtype) + end for part, end in zip(parts, ends[:-1].astype(dtype), strict=True)]
+    return SparseRows(
+        np.concatenate([part.label for part in parts]),
+        np.append(np.concatenate(starts), ends[-1:].astype(dtype)),
+        np.concatenate([part.column for part in parts]).astype(dtype, copy=False),
+        np.concatenate([part.value for part in parts]),
+    )
+
+
+def cut_rows(parts: Iterable[SparseRows], size: int) -> Iterator[SparseRows]:
+    """Regroup rows, ``size`` at a time."""
+    kept: list[SparseRows] = []
+    n_kept = 0
+    for part in parts:
+        start = 0
+        while start < len(part):
+            stop = min(start + size - n_kept, len(part))
+            kept.append(part.span(start, stop))
+            n_kept, start = n_kept + stop - start, stop
+            if n_kept == size:
+                yield join_rows(kept)
+                kept, n_kept = [], 0
+    if kept:
+        yield join_rows(kept)
+
+
+def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
+    """Parse the rows of a chunk.
+
+    Raises
+    ------
+    FileReadError
+        If a line is wrong, with the file, the line and a remedy.
+    """
+    from separatrix.files import _kernels as kernel
+
+    text = np.frombuffer(chunk.text, dtype=np.uint8)
+    n_rows, n_entries = chunk.text.count(b"\n") + 1, chunk.text.count(b":")
+    label, start = np.empty(n_rows), np.empty(n_rows + 1, dtype=np.int32)
+    column, value = np.empty(n_entries, dtype=np.int32), np.empty(n_entries)
+    hard = np.empty((n_rows + n_entries, 3), dtype=np.int64)
+    counts = np.zeros(4, dtype=np.int64)
+    end, at = kernel.read_rows(text, *indices, label, start, column, value, hard, counts)
+    n, n_entries, queries, n_hard = counts.tolist()
+    if n_hard:
+        _parse_hard_numbers(hard[:n_hard], text, label, value, chunk, path)
+    if end != kernel.READ:
+        token = _token(at, chunk)
+        index = token.partition(":")[0]
+        remarks = {
+            kernel.NO_LABEL: f"the label is missing: the line begins with {token!r}. Write a label first; use 0 if it "
+            "is unknown, as in rows to predict.",
+            kernel.SEVERAL_LABELS: f"{token!r} contains several labels, but a row has one class. Write a file for each "
+            "label, with 1 if a row has it and 0 if not.",
+            kernel.NO_INDEX: f"{token!r} is not index:value with a whole number as index. {ROW_FORMAT}",
+            kernel.LARGE_INDEX: f"index {index} is larger than the maximum, {MAX_INDEX}. Renumber the features.",
+            kernel.LOW_INDEX: f"index {index} is below {indices.low}, the first allowed index. Use zero_based=True or "
+            "'auto'.",
+            kernel.HIGH_INDEX: f"index {index} exceeds n_features={indices.width} (indices start at {indices.low}). "
+            "Pass the number of features of the model, or leave it out.",
+            kernel.UNSORTED: f"index {index} follows an index that is not smaller. Write the entries of a row in "
+            "ascending order, each once.",
+        }
+        raise _line_error(at, chunk, path, remarks[end])
+    return SparseRows(label[:n], start[: n + 1], column[:n_entries], value[:n_entries], queries)
+
+
+def _parse_hard_numbers(hard: Codes, text: Array, label: Float, value: Float, chunk: Chunk, path: Path) -> None:
+    """Parse the tokens that the compiled loop cannot parse exactly: too many digits, or not a number at all."""
+    begin, end, place = hard.T
+    longest = int((end - begin).max())
+    wrong = begin[(end - begin > MAX_NUMBER_CHARACTERS) | (end == begin)]
+    if len(wrong):
+        raise _not_a_number(int(wrong[0]), chunk, path)
+    at = begin[:, None] + np.arange(longest)
+    letters = np.where(at < end[:, None], text[np.minimum(at, len(text) - 1)], 0).astype(np.uint8)
+    try:
+        with np.errstate(over="ignore"):  # 1e999 is infinite; models report the column
+            numbers = letters.view(f"S{longest}")[:, 0].astype(np.float64)
+    except ValueError as error:
+        for start, stop in zip(begin, end, strict=True):
+            try:
+                float(chunk.text[start:stop])
+            except ValueError:
+                raise _not_a_number(int(start), chunk, path) from error
+        raise
+    is_label = place < 0
+    if (infinite := begin[is_label & ~np.isfinite(numbers)]).size:
+        raise _not_a_number(int(infinite[0]), chunk, path, what="a finite number, as a label must be")
+    label[-1 - place[is_label]] = numbers[is_label]
+    value[place[~is_label]] = numbers[~is_label]
+
+
+def _not_a_number(at: int, chunk: Chunk, path: Path, what: str = "a number") -> FileReadError:
+    token = _token(at, chunk)
+    remark = f"{token!r} is not {what}" if token else "a value is missing after the colon"
+    return _line_error(at, chunk, path, f"{remark}. {ROW_FORMAT}")
+
+
+def _token(at: int, chunk: Chunk) -> str:
+    start = chunk.text[at : at + MAX_SHOWN_CHARACTERS]
+    words = start.split(None, 1) if not start[:1].isspace() else []
+    return words[0].decode("utf-8", "replace") if words else ""
+
+
+def _line_error(at: int, chunk: Chunk, path: Path, remark: str) -> FileReadError:
+    line = chunk.line + chunk.text.count(b"\n", 0, at)
+    return FileReadError(f"{path}, line {line}: {remark}")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Extent:
+    """Statistics of some chunks, which add. ``chunks`` has the byte, the line and the number of rows of each.
+
+    ``labels`` are sorted, with ``counts`` of their rows; if there are more than `MAX_LABELS`, only the first ones.
+    """
+
+    n_rows: int
+    n_entries: int
+    low: int
+    high: int
+    queries: int
+    labels: Float
+    counts: Codes
+    chunks: tuple[tuple[int, int, int], ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, chunk: Chunk, rows: SparseRows, first: int) -> Extent:
+        """Statistics of one chunk, whose columns count from the index ``first``."""
+        low, high = (int(rows.column.min()), int(rows.column.max())) if len(rows.column) else (MAX_INDEX, -1)
+        labels, counts = np.unique(rows.label, return_counts=True)
+        place = (chunk.offset, chunk.line, len(rows))
+        return cls(len(rows), len(rows.column), low + first, high + first, rows.queries, labels, counts, (place,))
+
+    def __add__(self, other: Extent) -> Extent:
+        labels = np.union1d(self.labels, other.labels)[: MAX_LABELS + 1]
+        counts = np.zeros(len(labels), dtype=np.intp)
+        for part in (self, other):
+            kept = np.isin(part.labels, labels)
+            counts[np.searchsorted(labels, part.labels[kept])] += part.counts[kept]
+        return Extent(
+            self.n_rows + other.n_rows,
+            self.n_entries + other.n_entries,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.queries + other.queries,
+            labels,
+            counts,
+            self.chunks + other.chunks,
+        )
+
+
+class LibsvmFile(RowStore):
+    r"""Sparse rows in a text file, ``label index:value index:value ...``, for models to read without loading it.
+
+    Opening reads the file once: every line is checked, and rows, features and classes are counted. Each pass of a fit
+    reads it again, one block at a time, in parallel with the computation.
+
+    Parameters
+    ----------
+    path : str or path
+        Plain, or compressed as .gz, .bz2 or .xz.
+    n_features : int, optional
+        Number of columns; by default the largest index. Rows to predict may lack the last features of the training
+        rows: pass the number of features of the model.
+    zero_based : bool or "auto", default "auto"
+        Whether the first feature has index 0 instead of 1; "auto" means True if there is an index 0.
+
+    Attributes
+    ----------
+    path : Path
+    n_rows, n_features, n_entries : int
+        Number of rows, columns and stored values.
+    zero_based : bool
+    classes : ndarray of shape (K,)
+        Distinct labels; whole numbers as integers.
+    label_counts : ndarray of shape (K,)
+        Number of rows of each label.
+    notes : tuple of str
+        Sentences about skipped parts.
+
+    Raises
+    ------
+    FileReadError
+        If a line is wrong, with the file and the line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import separatrix as sx
+    >>> from separatrix.files import LibsvmFile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "train.svm")
+    >>> _ = path.write_text("+1 1:0.5 4:2  # a comment\n-1 2:1\n+1 1:1 3:0.25\n-1 2:3 3:1\n")
+    >>> file = LibsvmFile(path)
+    >>> file.n_rows, file.n_features, file.classes.tolist()
+    (4, 4, [-1, 1])
+    >>> sx.LogisticRegression(alpha=1.0).fit(file).predict(file)
+    array([ 1, -1,  1, -1])
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, n_features: int | None = None, zero_based: bool | str = "auto"
+    ) -> None:
+        if not isinstance(zero_based, bool):
+            check_option("LibsvmFile", "zero_based", zero_based, ("auto",))
+        width = None if n_features is None else check_count("LibsvmFile", "n_features", n_features)
+        self._where = _locate(path)
+        self.path = self._where.path
+        self._opened = self._fingerprint()
+        # Before the first scan the first index may be unknown, and then n_features may be an index.
+        self._indices = IndexRange(
+            int(zero_based is False), MAX_INDEX if width is None else width - 1 + (zero_based is not True)
+        )
+        found = map_in_order(lambda chunk: Extent.of(chunk, self.parse(chunk), self._indices.low), self.chunks())
+        extents = list(found)
+        if not sum(extent.n_rows for extent in extents):
+            raise FileReadError(f"{self.path} has no rows. {ROW_FORMAT}")
+        extent = functools.reduce(operator.add, extents)
+        low = int(extent.low > 0) if zero_based == "auto" else int(not zero_based)
+        if width is not None and extent.high >= low + width:
+            raise FileReadError(
+                f"{self.path} has the indices {extent.low} to {extent.high}, one more than n_features={width}. Use "
+                f"n_features={extent.high - low + 1}, or leave it out."
+            )
+        self._indices = IndexRange(low, max(extent.high, low) if width is None else low + width - 1)
+        self.n_rows, self.n_entries, self.n_features = extent.n_rows, extent.n_entries, self._indices.width
+        self.zero_based = low == 0
+        self.labels, self.label_counts = extent.labels[:MAX_LABELS], extent.counts[:MAX_LABELS]
+        self.has_more_labels = len(extent.labels) > MAX_LABELS
+        places = np.array(extent.chunks)
+        self._offsets, self._first_lines = places[:, 0], places[:, 1]
+        self._first_rows = np.append(0, np.cumsum(places[:, 2]))
+        self.notes: tuple[str, ...] = ()
+        if extent.queries:
+            self.notes = (f"{extent.queries} rows have a query (qid:), which classifiers do not use; it was skipped.",)
+
+    def __repr__(self) -> str:
+        return f"LibsvmFile({str(self.path)!r}, n_features={self.n_features}, zero_based={self.zero_based})"
+
+    @property
+    def classes(self) -> Array:
+        """Distinct labels; whole numbers as integers."""
+        return _as_classes(self.labels)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, D)."""
+        return self.n_rows, self.n_features
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """x0, x1, ...: features have numbers instead of names."""
+        return tuple(f"x{d}" for d in range(self.n_features))
+
+    def blocks(self, rows_per_block: int = 4096) -> Iterator[Block]:
+        """All rows in order: ``X`` CSR float64, ``t`` positions of the labels in ``classes``, ``row`` numbers."""
+        size = check_count("blocks", "rows_per_block", rows_per_block)
+        rows = SparseText(self)
+        codes = Targets() if self.has_more_labels else FileLabels(self.labels, np.arange(len(self.labels)))
+        return (codes.block(rows.read(piece), piece, 0) for piece in rows.pieces(size))
+
+    def read(self) -> tuple[Any, Array]:
+        """Read all rows into memory, as a CSR array (N, D), and their labels (N,)."""
+        rows = join_rows(list(map_in_order(self.parse, self.chunks())))
+        return rows.matrix(self.n_features), _as_classes(rows.label)
+
+    def read_labels(self) -> Array:
+        """Labels of all rows (N,), from one pass."""
+        return _as_classes(np.concatenate([rows.label for rows in map_in_order(self.parse, self.chunks())]))
+
+    def open_rows(self, columns: Sequence[str] | None) -> Source:
+        """Open the rows; columns have no names. Blocks are as large as those of the same rows in memory."""
+        rows = SparseText(self)
+        template = np.empty((0, self.n_features))
+        return Source(
+            (rows,), Threads(), rows.columns, rows.height_for(rows.numbers_per_row), template, self, (Targets(),)
+        )
+
+    def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
+        """Class codes from the labels of the file; weights are in memory."""
+        if (broken := self.labels[self.labels % 1 != 0]).size or self.has_more_labels:
+            what = f"label {broken[0]:g} is not a whole number" if broken.size else "there are too many labels"
+            raise DataError(f"{self.path}: {what}, so labels are not classes. Pass the classes: fit(file, y).")
+        # The rules for each distinct label hold for all rows that have it.
+        paired = pair(self.classes, None, len(self.classes), rules)
+        targets = FileLabels(self.labels, paired.t, check_weight(sample_weight, self.n_rows))
+        if targets.weight is not None and rules.known is None and not targets.weight.all():
+            require_weight(targets.weight, targets.of(self.read_labels()), paired.classes)
+        return Labelled((targets,), paired.classes, int(self.label_counts[paired.t < 0].sum()))
+
+    def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Targets and weights in memory: as given, or the first number of each line."""
+        return self.read_labels() if y is None else y, sample_weight
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All lines in order, in chunks of about `CHUNK_BYTES`, or of one line if it is longer.
+
+        Raises
+        ------
+        FileReadError
+            If the file cannot be read, or has changed since it was opened.
+        """
+        self._require_unchanged()
+        line, offset, rest = 1, 0, [b""]
+        with reading(self._where), OPENERS[self._where.compression](self.path, "rb") as file:
+            while more := file.read(CHUNK_BYTES):
+                cut = more.rfind(b"\n") + 1
+                if not cut:
+                    rest.append(more)
+                    continue
+                text = b"".join([*rest, more[:cut]])
+                yield Chunk(text, line, offset)
+                line, offset, rest = line + text.count(b"\n"), offset + len(text), [more[cut:]]
+            if text := b"".join(rest):
+                yield Chunk(text, line, offset)
+        self._require_unchanged()
+
+    def parse(self, chunk: Chunk) -> SparseRows:
+        """Parse the rows of some lines."""
+        return parse(chunk, self._indices, self.path)
+
+    def rows_between(self, first: int, last: int) -> SparseRows:
+        """Read rows ``first`` to ``last`` without the rows before them.
+
+        Raises
+        ------
+        FileReadError
+            If the file is compressed, since it can only be read from its beginning.
+        """
+        if self._where.compression is not None:
+            raise FileReadError(
+                f"{self.path} is compressed, so rows cannot be read in random order. Decompress it, or use a fit that "
+                "reads rows in order (shuffle=False)."
+            )
+        self._require_unchanged()
+        begin = int(np.searchsorted(self._first_rows, first, side="right")) - 1
+        end = int(np.searchsorted(self._first_rows, last, side="left"))
+        start = int(self._offsets[begin])
+        stop = int(self._offsets[end]) if end < len(self._offsets) else self.path.stat().st_size
+        with reading(self._where), self.path.open("rb") as file:
+            file.seek(start)
+            chunk = Chunk(file.read(stop - start), int(self._first_lines[begin]), start)
+        skipped = int(self._first_rows[begin])
+        return self.parse(chunk).span(first - skipped, last - skipped)
+
+    def _fingerprint(self) -> tuple[int, ...]:
+        state = self.path.stat()
+        return state.st_size, state.st_mtime_ns, state.st_ino
+
+    def _require_unchanged(self) -> None:
+        try:
+            is_same = self._fingerprint() == self._opened
+        except FileNotFoundError as error:
+            raise FileReadError(f"{self.path} was removed after it was opened. Restore it.") from error
+        if not is_same:
+            raise FileReadError(
+                f"{self.path} has changed since it was opened, so its counts may be wrong. Wait until it is complete, "
+                "and open it again."
+            )
+
+
+def _locate(path: Any) -> Location:
+    several = isinstance(path, list | tuple)
+    if several or (glob.has_magic(os.fspath(path)) and not Path(path).exists()):
+        what = f"{len(path)} sparse files were given" if several else f"{path} is a pattern of sparse files"
+        raise FileReadError(
+            f"{what}, but sparse files cannot be read together, since each has its own largest index. Join them first: "
+            "cat part-*.svm > all.svm."
+        )
+    where = Path(path).expanduser()
+    if not where.is_file():
+        what = "is a folder" if where.is_dir() else "does not exist"
+        raise FileReadError(f"{where} {what}. Give the path of a text file: label index:value ...")
+    compression = COMPRESSIONS.get(where.suffix.lower())
+    if compression not in OPENERS:
+        raise FileReadError(
+            f"{where} is compressed with {compression}, which sparse files do not support. Decompress it, or compress "
+            "it as .gz, .bz2 or .xz."
+        )
+    return Location(where, "libsvm", compression)
+
+
+def is_libsvm(source: object) -> bool:
+    """Whether the suffix of a path, or of the first of several, is that of a sparse text file, compressed or not."""
+    if isinstance(source, list | tuple) and source:
+        return is_libsvm(source[0])
+    if not isinstance(source, str | os.PathLike):
+        return False
+    suffixes = [suffix.lower() for suffix in Path(source).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    return bool(suffixes) and suffixes[-1] in SUFFIXES
+
+
+def _as_classes(labels: Float) -> Array:
+    """Convert whole numbers to integers."""
+    return labels.astype(np.int64) if (labels % 1 == 0).all() and (np.abs(labels) < 2**53).all() else labels
+
+
+class Piece(NamedTuple):
+    """Rows ``start`` to ``stop`` of a file."""
+
+    start: int
+    stop: int
+    rows: SparseRows
+
+
+@dataclass(frozen=True, eq=False)
+class SparseText:
+    """All rows of a file as a partition. Blocks are cut by row number, wherever the chunks of the file end."""
+
+    file: LibsvmFile
+    copies = False
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.file.n_rows
+
+    known_rows = n_rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """x0, x1, ...: features have numbers instead of names."""
+        return self.file.columns
+
+    @property
+    def numbers_per_row(self) -> float:
+        """Memory per row in float64 numbers: each value, and half as much for its index."""
+        return 1.5 * self.file.n_entries / self.file.n_rows
+
+    def height_for(self, width: float) -> int:
+        """Rows per block for ``width`` numbers per row."""
+        return block_rows(width)
+
+    def pieces(
+        self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None
+    ) -> Iterator[Piece]:
+        """All rows in order, parsed ahead on threads; with ``rng``, spans of rows in random order."""
+        if rng is not None:
+            spans = cut_spans(self.n_rows, height)
+            for i in rng.permutation(len(spans)):
+                start, stop = spans[i].start, spans[i].stop
+                yield Piece(start, stop, self.file.rows_between(start, stop))
+            return
+        first = 0
+        for rows in cut_rows(map_in_order(self.file.parse, self.file.chunks()), height):
+            yield Piece(first, first + len(rows), rows)
+            first += len(rows)
+
+    def read(self, piece: Any) -> Rows:
+        """Return the rows of a piece as a CSR array."""
+        return piece.rows.matrix(self.file.n_features)
+
+
+@dataclass(frozen=True, eq=False)
+class FileLabels:
+    """Targets from the labels of the file: a code for each distinct label, -1 if it marks unlabelled rows."""
+
+    labels: Float
+    codes: Codes
+    weight: Float | None = None
+    columns: tuple[str, ...] = ()
+
+    def of(self, label: Float) -> Codes:
+        """Codes of some rows."""
+        found: Codes = self.codes[np.searchsorted(self.labels, label)]
+        return found
+
+    def block(self, X: Rows, piece: Piece, first: int) -> Block:
+        """Return the rows of a piece with codes and weights."""
+        weight = None if self.weight is None else self.weight[piece.start : piece.stop]
+        return Block(X, self.of(piece.rows.label), weight, range(first + piece.start, first + piece.stop))

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Excel: a sheet of a workbook, read by calamine and written by openpyxl. Cells have their own types."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix.files.dialect import SAMPLE_ROWS, find_head, name_columns, title_note
+from separatrix.files.location import FileReadError, FileWriteError, Location, unpacked
+from separatrix.files.table import TableFile, choose_table
+from separatrix.table import Kind, kind_of_values, values_to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK_ROWS = 8_192  # rows of Python objects at a time
+FORMULA_ERRORS = {"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
+MAX_EXACT_INTEGER = 2**53  # all numbers of a workbook are floats
+MAX_SHEET_ROWS = 1_048_575
+MAX_CELL_CHARACTERS = 32_767
+
+
+class ExcelSheet(TableFile):
+    """A sheet of a workbook."""
+
+    def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
+        super().__init__(where)
+        self._file = unpacked(where, self)
+        with self._workbook() as book:
+            self._sheet = choose_table(list(book.sheet_names), where, "sheet")
+            sheet = book.get_sheet_by_name(self._sheet)
+            first = list(islice(_rows(sheet), SAMPLE_ROWS))
+            if not first:
+                raise FileReadError(f"{self.path}, sheet {self._sheet!r} is empty: it has no row of column names.")
+            self._head = find_head(first)
+            kinds = [Kind.NOTHING] * len(self._head.names)
+            self.n_rows = 0
+            for rows in self._chunks(sheet):
+                # Columns without a name count if they have a value.
+                widest = max((i for row in rows for i, cell in enumerate(row, 1) if cell is not None), default=0)
+                kinds += [Kind.NOTHING] * (widest - len(kinds))
+                kinds = [kind_of_values(_column(rows, i), kind) for i, kind in enumerate(kinds)]
+                self.n_rows += len(rows)
+        header = [*self._head.names, *[None] * (len(kinds) - len(self._head.names))]
+        self.columns, notes = name_columns(header, f"{self.path}, sheet {self._sheet!r}")
+        self._notes += notes
+        self._set_kinds(dict(zip(self.columns, kinds, strict=True)))
+        if self._head.title:
+            self._notes.append(title_note(self._head.title))
+        if self._head.is_double:
+            shown = ", ".join(map(repr, self.columns[:3])) + (", ..." if len(self.columns) > 3 else "")
+            self._notes.append(f"The column names were joined from two rows: {shown}.")
+
+    @contextmanager
+    def _workbook(self) -> Iterator[Any]:
+        import python_calamine as calamine
+
+        try:
+            with calamine.load_workbook(str(self._file)) as book:
+                yield book
+        except (calamine.CalamineError, OSError) as error:
+            raise FileReadError(
+                f"{self.path} is damaged or not an .xlsx workbook ({error}). Open it in a spreadsheet program, and "
+                "save it as .xlsx."
+            ) from error
+
+    def _chunks(self, sheet: Any) -> Iterator[list[list[Any]]]:
+        rows = (row[self._head.margin :] for row in islice(_rows(sheet), self._head.rows, None))
+        while chunk := list(islice(rows, CHUNK_ROWS)):
+            yield chunk
+
+    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        schema = self.schema(columns)
+        places = [self.columns.index(name) for name in columns]
+        with self._workbook() as book:
+            for chunk in self._chunks(book.get_sheet_by_name(self._sheet)):
+                arrays = [
+                    values_to_arrow(_column(chunk, place), self.kinds[name])
+                    for name, place in zip(columns, places, strict=True)
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _rows(sheet: Any) -> Iterator[list[Any]]:
+    """Rows from the first to the last that is not empty; empty rows between them are kept, so that rows stay aligned."""
+    n_empty = 0
+    has_begun = False
+    for row in sheet.iter_rows():
+        cells = [_value(cell) for cell in row]
+        if all(cell is None for cell in cells):
+            n_empty += has_begun
+            continue
+        for _ in range(n_empty):
+            yield []
+        yield cells
+        has_begun, n_empty = True, 0
+
+
+def _value(cell: Any) -> Any:
+    """Value of a cell; None if it is blank or a failed formula. Whole floats are integers, as they are displayed."""
+    if isinstance(cell, str):
+        return None if cell in FORMULA_ERRORS or not cell.strip() else cell
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < MAX_EXACT_INTEGER:
+        return int(cell)
+    if isinstance(cell, dt.datetime) and cell.time() == dt.time():
+        return cell.date()
+    return cell
+
+
+def _column(rows: list[list[Any]], place: int) -> list[Any]:
+    return [row[place] if place < len(row) else None for row in rows]
+
+
+class ExcelSink:
+    """Writes a sheet, row by row."""
+
+    def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        from openpyxl import Workbook
+
+        self.path, self.where, self.n_rows = path, where, 0
+        self.book = Workbook(write_only=True)
+        self.sheet = self.book.create_sheet(where.table or "Sheet1")
+        self.sheet.append([self._cell(name) for name in schema.names])
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows of typed cells."""
+        self.n_rows += batch.num_rows
+        if self.n_rows > MAX_SHEET_ROWS:
+            raise FileWriteError(
+                f"{self.where.path}: a sheet can have {MAX_SHEET_ROWS} rows, and the table has more. Write CSV or "
+                "Parquet."
+            )
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            self.sheet.append([self._cell(value) for value in row])
+
+    def _cell(self, value: Any) -> Any:
+        from openpyxl.cell import WriteOnlyCell
+        from openpyxl.utils.exceptions import IllegalCharacterError
+
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            return None  # spreadsheets have neither NaN nor infinity
+        if isinstance(value, dt.datetime):
+            return value.replace(tzinfo=None)
+        if not isinstance(value, str):
+            return value
+        if len(value) > MAX_CELL_CHARACTERS:
+            raise FileWriteError(
+                f"{self.where.path}: a cell can have {MAX_CELL_CHARACTERS} characters, and a text has {len(value)}. "
+                "Write CSV or Parquet."
+            )
+        try:
+            cell = WriteOnlyCell(self.sheet, value)
+        except IllegalCharacterError as error:
+            raise FileWriteError(
+                f"{self.where.path}: {value[:40]!r} has a control character, which workbooks do not allow. Write CSV."
+            ) from error
+        cell.data_type = "s"  # text that starts with = is not a formula
+        return cell
+
+    def close(self) -> None:
+        """Write the workbook."""
+        self.book.save(self.path)
+
+    def drop(self) -> None:
+        """Close the sheet without writing the workbook."""
+        self.sheet.close()
