@@ -160,7 +160,7 @@ class DuckTable(TableFile):
             table = choose_table([name for (name,) in found], where, "table")
             self._table = quoted(table)
             described = database.execute(f"DESCRIBE {self._table}").fetchall()
-            self.n_rows = int(database.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
+            self.n_rows = int(database.execute(f"SELECT count(*) FROM {self._table}").fetchall()[0][0])
             self.columns, notes = name_columns([column[0] for column in described], f"{self.path}::{table}")
             self._notes += notes
             self._selected = {}

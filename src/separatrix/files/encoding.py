@@ -94,8 +94,8 @@ def find_encoding(where: Location) -> Encoding:
         return Encoding("utf-8")
     if n_letters > ACCIDENTAL_UTF8 * n_wrong:
         raise FileReadError(
-            f"{where.path} mixes encodings: byte {first.offset} (line {first.line}) is 0x{first.byte:02x}, which is not "
-            f"UTF-8, while {n_letters} other letters are. It was probably joined from files of different encodings: "
+            f"{where.path} mixes encodings: byte {first.offset} (line {first.line}) is 0x{first.byte:02x}, which is "
+            f"not UTF-8, while {n_letters} other letters are. It was joined from files in different encodings: "
             "convert each to UTF-8 (iconv -f cp1252 -t utf-8), and join them again."
         )
     name = "cp1252" if is_cp1252 else "latin-1"

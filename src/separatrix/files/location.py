@@ -171,7 +171,7 @@ def _parts_of_pattern(pattern: str) -> tuple[Path, ...]:
         raise FileReadError(f"No file matches {pattern}. Quote the pattern, and check the folder: {Path.cwd()}.")
     other = [part for part in parts if _format(part) != "parquet"]
     if other:
-        raise FileReadError(f"{pattern} matches {other[0]}, but only Parquet files can be read together. Give one file.")
+        raise FileReadError(f"{pattern} matches {other[0]}, but only Parquet files are read together. Give one file.")
     return parts
 
 
@@ -233,7 +233,7 @@ def reading(where: Location) -> Iterator[None]:
             raise FileReadError(f"{where.path} cannot be read: {error}.") from error
         message = str(error).lower()
         is_short = isinstance(error, EOFError) or "truncated" in message or "ended before" in message
-        what = "ends too early: it is truncated" if is_short else "is damaged, or not compressed as its suffix indicates"
+        what = "ends too early: it is truncated" if is_short else "is damaged or not compressed as its suffix indicates"
         raise FileReadError(
             f"{where.path} {what} ({where.compression}: {error}). Copy or download it again."
         ) from error

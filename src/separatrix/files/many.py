@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix._text import did_you_mean
-from separatrix.files.errors import FileReadError
-from separatrix.files.location import FORMATS, STANDARD, find
-from separatrix.files.opening import open_table
-from separatrix.files.parquet import read_groups
+from separatrix.files.columnar import read_groups
+from separatrix.files.location import FORMATS, STANDARD, FileReadError, find
+from separatrix.files.open import open_table
 from separatrix.files.table import TableFile
 from separatrix.files.where import Condition, SqlCondition
 from separatrix.rows import ArrowRows

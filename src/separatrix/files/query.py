@@ -13,8 +13,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from separatrix.exceptions import DataError
+from separatrix.files.database import STORED, quoted
 from separatrix.files.spool import SpooledRows
-from separatrix.files.sqlite import STORED, quoted
 from separatrix.files.where import Condition, make_condition
 from separatrix.table import Kind, join, values_to_arrow
 

@@ -48,9 +48,9 @@ class RecordsFile(TableFile):
                 column = [record.get(name) for record in records]
                 kinds[name] = kind_of_values(column, kinds.get(name, Kind.NOTHING), iso=True)
         # A name that is always null is dropped if other records have an object there, whose columns are kept.
-        for path in {path[:n] for path in self._paths.values() for n in range(1, len(path))}:
-            name = ".".join(path)
-            if kinds.get(name) is Kind.NOTHING and self._paths.get(name, (name,)) == path:
+        for outer in {path[:n] for path in self._paths.values() for n in range(1, len(path))}:
+            name = ".".join(outer)
+            if kinds.get(name) is Kind.NOTHING and self._paths.get(name, (name,)) == outer:
                 del kinds[name]
         if not kinds:
             raise FileReadError(f"{self.path} is empty: it has no record. Is it the correct file?")

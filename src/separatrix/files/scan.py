@@ -14,9 +14,9 @@ import numpy as np
 from separatrix._array import Array
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
+from separatrix.files.libsvm import LibsvmFile, is_libsvm
 from separatrix.files.many import open_files
 from separatrix.files.query import open_query
-from separatrix.files.sparse import LibsvmFile, is_libsvm
 from separatrix.files.stream import open_stream
 from separatrix.files.where import make_condition
 from separatrix.rows import (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
-from separatrix.files.sqlite import quoted
+from separatrix.files.database import quoted
 from separatrix.rows import ArrowRows
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ class ExcelSheet(TableFile):
 
 
 def _rows(sheet: Any) -> Iterator[list[Any]]:
-    """Rows from the first to the last that is not empty; empty rows between them are kept, so that rows stay aligned."""
+    """Rows from the first to the last that is not empty; empty rows between them are kept."""
     n_empty = 0
     has_begun = False
     for row in sheet.iter_rows():

@@ -75,9 +75,8 @@ class TableWriter(ABC):
         else:
             table = table if isinstance(table, pa.Table) else pa.table(table)
             batches = table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
-        for batch in batches:
-            if self._schema is None:
-                self._schema = batch.schema
+        for given in batches:
+            batch, self._schema = given, self._schema or given.schema
             if not batch.schema.equals(self._schema):
                 try:
                     batch = batch.select(self._schema.names).cast(self._schema)
@@ -240,10 +239,11 @@ class CsvSink:
         cells = []
         for texts in columns:
             special = pc.match_substring_regex(texts, self.special)
+            quoted = texts
             if pc.any(special).as_py():
                 doubled = pc.replace_substring(texts, '"', '""')
-                texts = pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
-            cells.append(pc.fill_null(texts, ""))
+                quoted = pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+            cells.append(pc.fill_null(quoted, ""))
         lines = pc.binary_join_element_wise(*cells, self.delimiter)
         if len(columns) == 1:  # an empty line would not be a row
             lines = pc.if_else(pc.equal(lines, ""), '""', lines)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled loop of parsing.py. Import this file only where it is used: it pulls in Numba.
+"""The compiled loop that parses sparse text files. Import it lazily, since it imports Numba.
 
-A number of at most 2**53 times a power of ten up to 22 is exact after one multiplication or division (Clinger 1990);
-most are. The others, and what is no number at all, are listed for the caller.
+An integer up to 2**53 times a power of ten up to 22 is exact after one multiplication or division (Clinger 1990), which
+covers most numbers. Other numbers, and tokens that are not numbers, are listed for the caller.
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ from numba import njit
 
 from separatrix._array import Array, Codes, Float
 
-__all__ = ["READ", "read_rows"]
-
-# What ended the reading. Numba takes them for constants.
+# Reasons for the end of parsing.
 READ, NO_LABEL, SEVERAL_LABELS, NO_INDEX, LARGE_INDEX, LOW_INDEX, HIGH_INDEX, UNSORTED = range(8)
 
 NEWLINE, RETURN, TAB, SPACE, HASH = 10, 13, 9, 32, 35
 PLUS, COMMA, MINUS, POINT, ZERO, NINE, COLON = 43, 44, 45, 46, 48, 57, 58
 LETTER_E, LETTER_Q = 101, 113
-ROWS, ENTRIES, QUERIES, HARD = range(4)
-EXACT_MANTISSA, EXACT_POWER, LARGEST_INDEX = 2**53, 22, 2**31 - 2
-POWERS = np.array([float(f"1e{power}") for power in range(EXACT_POWER + 1)])
+N_ROWS, N_ENTRIES, N_QUERIES, N_HARD = range(4)  # positions in ``counts``
+EXACT_MANTISSA, EXACT_POWER, MAX_INDEX = 2**53, 22, 2**31 - 2
+POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(EXACT_POWER + 1)])
 
 
 @njit(cache=True, nogil=True)
 def _is_space(c: int) -> bool:
-    return bool(c == SPACE or TAB <= c <= RETURN)  # the ends of lines, too
+    return bool(c == SPACE or TAB <= c <= RETURN)  # including line ends
 
 
 @njit(cache=True, nogil=True)
@@ -44,7 +42,7 @@ def _token_end(text: Array, at: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _number(text: Array, at: int) -> tuple[float, int]:
-    """The number that begins here, and where it ends; -1 where this loop cannot tell it exactly."""
+    """Return the number that begins here and its end; the end is -1 if this loop cannot parse it exactly."""
     size = len(text)
     negative = at < size and text[at] == MINUS
     if negative or (at < size and text[at] == PLUS):
@@ -79,7 +77,7 @@ def _number(text: Array, at: int) -> tuple[float, int]:
         power += -exponent if down else exponent
     if (at < size and not _ends_token(text[at])) or abs(power) > EXACT_POWER:
         return 0.0, -1
-    number = mantissa * POWERS[power] if power >= 0 else mantissa / POWERS[-power]
+    number = mantissa * POWERS_OF_TEN[power] if power >= 0 else mantissa / POWERS_OF_TEN[-power]
     return (-number if negative else number), at
 
 
@@ -106,10 +104,10 @@ def _is_query(text: Array, at: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _index(text: Array, at: int) -> tuple[int, int]:
-    """The whole number before a colon, and where its value begins; -1 where there is none."""
+    """Return the whole number before a colon and the start of its value; the start is -1 if there is none."""
     index, first = 0, at
     while at < len(text) and ZERO <= text[at] <= NINE:
-        if index <= LARGEST_INDEX:
+        if index <= MAX_INDEX:
             index = 10 * index + (text[at] - ZERO)
         at += 1
     if at == first or at == len(text) or text[at] != COLON:
@@ -121,7 +119,7 @@ def _index(text: Array, at: int) -> tuple[int, int]:
 def _fault_of_index(index: int, begin: int, before: int, low: int, high: int) -> int:
     if begin < 0:
         return NO_INDEX
-    if index > LARGEST_INDEX:
+    if index > MAX_INDEX:
         return LARGE_INDEX
     if index < low:
         return LOW_INDEX
@@ -134,14 +132,14 @@ def _fault_of_index(index: int, begin: int, before: int, low: int, high: int) ->
 def _read_entries(
     text: Array, at: int, low: int, high: int, column: Codes, value: Float, hard: Codes, counts: Codes
 ) -> tuple[int, int]:
-    """The rest of a line after its label; what ended the reading, and where."""
+    """Parse the rest of a line after its label; return the reason for the end and its position."""
     before = -1
     while at < len(text) and text[at] != NEWLINE and text[at] != HASH:
         if _is_space(text[at]):
             at += 1
             continue
         if _is_query(text, at):
-            counts[QUERIES] += 1
+            counts[N_QUERIES] += 1
             at = _token_end(text, at)
             continue
         index, begin = _index(text, at)
@@ -151,17 +149,17 @@ def _read_entries(
         number, end = _number(text, begin)
         if end < 0:
             end = _token_end(text, begin)
-            _leave(hard, counts, begin, end, counts[ENTRIES])
-        column[counts[ENTRIES]], value[counts[ENTRIES]] = index - low, number
-        counts[ENTRIES] += 1
+            _leave(hard, counts, begin, end, counts[N_ENTRIES])
+        column[counts[N_ENTRIES]], value[counts[N_ENTRIES]] = index - low, number
+        counts[N_ENTRIES] += 1
         at, before = end, index
     return READ, at
 
 
 @njit(cache=True, nogil=True)
 def _leave(hard: Codes, counts: Codes, begin: int, end: int, place: int) -> None:
-    hard[counts[HARD], 0], hard[counts[HARD], 1], hard[counts[HARD], 2] = begin, end, place
-    counts[HARD] += 1
+    hard[counts[N_HARD], 0], hard[counts[N_HARD], 1], hard[counts[N_HARD], 2] = begin, end, place
+    counts[N_HARD] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -176,11 +174,11 @@ def read_rows(
     hard: Codes,
     counts: Codes,
 ) -> tuple[int, int]:
-    """Fill label (n,), start (n + 1,), column and value with the rows of whole lines; columns count from ``low``.
+    """Fill label (n,), start (n + 1,), column and value with the rows of whole lines; columns are counted from ``low``.
 
-    ``counts`` (4,), zero before, are of rows, entries, queries and of texts in ``hard``: where a number begins and ends
-    that is left to the caller, and its place, that of a value or -1 - n for the label of row n. Returns what ended the
-    reading, and where.
+    ``counts`` (4,), initially zero, are the numbers of rows, entries, queries and tokens in ``hard``. A hard token is
+    left to the caller: its start, its end, and its place, the position of a value or -1 - n for the label of row n.
+    Returns the reason for the end and its position.
     """
     at = 0
     start[0] = 0
@@ -198,11 +196,11 @@ def read_rows(
             fault = _fault_of_label(text, at, end)
             if fault != READ:
                 return fault, at
-            _leave(hard, counts, at, end, -1 - counts[ROWS])
-        label[counts[ROWS]] = number
+            _leave(hard, counts, at, end, -1 - counts[N_ROWS])
+        label[counts[N_ROWS]] = number
         fault, at = _read_entries(text, end, low, high, column, value, hard, counts)
         if fault != READ:
             return fault, at
-        counts[ROWS] += 1
-        start[counts[ROWS]] = counts[ENTRIES]
+        counts[N_ROWS] += 1
+        start[counts[N_ROWS]] = counts[N_ENTRIES]
     return READ, at

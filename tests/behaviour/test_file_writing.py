@@ -1,5 +1,6 @@
-"""Whole or not at all: whatever stops a writer, what was at the path is there still, and nothing else."""
+"""A file is written completely or not at all, and an existing file is kept until then."""
 
+import datetime as dt
 import errno
 import io
 import os
@@ -8,7 +9,8 @@ import sys
 import pyarrow as pa
 import pytest
 
-from separatrix.files import FORMATS, FileWriteError, open_table, open_writer, sinks, writer
+from separatrix.files import FORMATS, FileWriteError, open_table, open_writer
+from separatrix.files.writer import ParquetSink
 
 TABLE = pa.table({"a": [1, 2], "b": ["x", None]})
 SUFFIXES = [suffixes[0] for suffixes in FORMATS.values()]
@@ -16,7 +18,7 @@ SUFFIXES = [suffixes[0] for suffixes in FORMATS.values()]
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES, ".csv.gz", ".parquet.zst", ".jsonl.zip"])
 @pytest.mark.parametrize("reason", [KeyboardInterrupt, ValueError, SystemExit])
-def test_an_exception_leaves_what_was_there(tmp_path, suffix, reason):
+def test_an_exception_keeps_the_existing_file(tmp_path, suffix, reason):
     path = tmp_path / f"t{suffix}"
     path.write_bytes(b"before")
 
@@ -35,7 +37,7 @@ def test_an_exception_leaves_what_was_there(tmp_path, suffix, reason):
 def test_an_existing_file_needs_force(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("before")
-    with pytest.raises(FileWriteError, match=r"t.csv exists, and is left as it is.*--force"):
+    with pytest.raises(FileWriteError, match=r"t.csv exists and is not replaced.*--force"):
         open_writer(path)
     with open_writer(path, force=True) as out:
         out.write(TABLE)
@@ -43,7 +45,7 @@ def test_an_existing_file_needs_force(tmp_path):
     assert open_table(path).read().num_rows == out.n_rows == 2
 
 
-def test_a_file_that_appears_in_the_meantime_is_not_replaced(tmp_path):
+def test_a_file_created_in_the_meantime_is_not_replaced(tmp_path):
     path = tmp_path / "t.csv"
 
     def overtaken():
@@ -60,37 +62,28 @@ def test_a_file_that_appears_in_the_meantime_is_not_replaced(tmp_path):
 @pytest.mark.parametrize(
     "error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), RuntimeError("database or disk is full")]
 )
-def test_a_full_disk_says_how_far_it_went(tmp_path, monkeypatch, when, error):
+def test_a_full_disk_is_reported_with_the_rows_written(tmp_path, monkeypatch, when, error):
     def full(self, *rest):
         raise error
 
     def fill():
         with open_writer(tmp_path / "t.parquet") as out:
             out.write(TABLE)
-            monkeypatch.setattr(sinks.ParquetSink, when, full)
+            monkeypatch.setattr(ParquetSink, when, full)
             out.write(TABLE)
 
     rows = 2 if when == "write" else 4
-    with pytest.raises(FileWriteError, match=rf"disk is full after {rows} rows \(0.0 MB\). Nothing was left behind"):
+    with pytest.raises(FileWriteError, match=rf"disk is full after {rows} rows \(0.0 MB\).*was removed"):
         fill()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".jsonl", ".csv.zst", ".arrow"])
-def test_a_device_without_space_is_a_full_disk(tmp_path, monkeypatch, suffix):
-    class Full(writer.FileWriter):
-        @property
-        def _draft(self):
-            draft = super()._draft
-            if not draft.is_symlink():
-                draft.symlink_to("/dev/full")
-            return draft
-
-    monkeypatch.setattr(writer, "FileWriter", Full)
-
+def test_a_device_without_space_is_a_full_disk(tmp_path, suffix):
     def fill():
         with open_writer(tmp_path / f"t{suffix}") as out:
+            (out._folder / "draft").symlink_to("/dev/full")
             for _ in range(200):
                 out.write(pa.table({"a": os.urandom(2000).hex().split("0")}))
 
@@ -115,13 +108,13 @@ def test_all_batches_have_the_columns_of_the_first(tmp_path):
         other()
 
 
-def test_a_block_must_write_something_and_be_a_block(tmp_path):
+def test_a_writer_needs_a_block_that_writes(tmp_path):
     with (
-        pytest.raises(FileWriteError, match="nothing was written, not even the names"),
+        pytest.raises(FileWriteError, match="nothing was written, not even column names"),
         open_writer(tmp_path / "t.csv"),
     ):
         pass
-    with pytest.raises(FileWriteError, match="write inside of a with block"):
+    with pytest.raises(FileWriteError, match="inside a with block"):
         open_writer(tmp_path / "t.csv").write(TABLE)
     assert list(tmp_path.iterdir()) == []
 
@@ -144,3 +137,49 @@ def test_a_dash_is_standard_output(monkeypatch):
         out.write(TABLE[:1])
     assert stream.buffer.getvalue() == b"a,b\n1,x\n2,\n1,x\n"
     assert out.n_rows == 3
+
+
+def write(path, columns):
+    with open_writer(path) as writer:
+        writer.write(pa.table(columns))
+    return path
+
+
+def test_csv_quotes_only_if_needed_and_leaves_missing_values_blank(tmp_path):
+    times = pa.array([dt.datetime(2024, 1, 1), None], pa.timestamp("ns"))
+    columns = {"a,b": ['say "x"', "plain"], "c": [float("nan"), 0.1], "d": [True, None], "e": times}
+    text = write(tmp_path / "t.csv", columns).read_text()
+    assert text == '"a,b",c,d,e\n"say ""x""",,true,2024-01-01 00:00:00\nplain,0.1,,\n'
+    assert write(tmp_path / "t.tsv", {"a,b": ["x\ty"]}).read_text() == 'a,b\n"x\ty"\n'
+
+
+def test_a_missing_value_in_the_only_column_is_a_row(tmp_path):
+    table = open_table(write(tmp_path / "t.csv", {"a": [1, None, 3]}))
+    assert table.read()["a"].to_pylist() == [1, None, 3]
+
+
+def test_json_has_lists_and_null_for_nan(tmp_path):
+    text = write(tmp_path / "t.jsonl", {"a": [float("nan"), 1.5], "b": [[1], None]}).read_text()
+    assert text == '{"a": null, "b": [1]}\n{"a": 1.5, "b": null}\n'
+
+
+def test_small_batches_share_a_row_group(tmp_path):
+    import pyarrow.parquet as pq
+
+    with open_writer(tmp_path / "t.parquet") as writer:
+        for _ in range(10):
+            writer.write(pa.table({"a": [1]}))
+    assert pq.ParquetFile(tmp_path / "t.parquet").num_row_groups == 1
+
+
+def test_batches_with_different_categories_form_one_arrow_file(tmp_path):
+    with open_writer(tmp_path / "t.arrow") as writer:
+        for texts in (["x", "y"], ["z"]):
+            writer.write(pa.table({"a": pa.array(texts).dictionary_encode()}))
+    assert open_table(tmp_path / "t.arrow").read()["a"].to_pylist() == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".sqlite"])
+def test_lists_are_an_error_in_flat_formats(tmp_path, suffix):
+    with pytest.raises(FileWriteError, match=r"column 'a' has type list<.*>, which .* cannot hold. Write Parquet"):
+        write(tmp_path / f"t{suffix}", {"a": [[1]]})

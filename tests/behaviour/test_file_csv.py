@@ -1,0 +1,322 @@
+"""CSV: encoding, dialect and names are found, types come from all rows, and errors name the line."""
+
+import csv
+import io
+import sys
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from separatrix.exceptions import DataError
+from separatrix.files import FileReadError, open_table
+from separatrix.files.dialect import DELIMITERS, name_columns, sniff
+from separatrix.table import infer_types, table_statistics
+
+
+def csv_file(folder, text, name="t.csv"):
+    path = folder / name
+    path.write_text(text, newline="")
+    return path
+
+
+def types(table):
+    return {field.name: str(field.type) for field in table.schema()}
+
+
+def test_a_late_row_widens_the_type_of_every_batch(tmp_path):
+    rows = ["1,1,1,2024-01-01,true"] * 50_000  # more than one block
+    text = "\n".join(["a,b,c,d,e", *rows, "2.5,x,NA,2024-01-01 10:00,", *rows, ""])
+    table = open_table(csv_file(tmp_path, text))
+    batches = list(table.batches(rows=7000))
+    assert types(table) == {"a": "double", "b": "string", "c": "int64", "d": "timestamp[us]", "e": "bool"}
+    assert {batch.schema for batch in batches} == {table.schema()}
+    row = pa.Table.from_batches(batches).slice(50_000, 1).to_pylist()[0]
+    assert (row["a"], row["b"], row["c"], row["d"].hour, row["e"]) == (2.5, "x", None, 10, None)
+
+
+def test_known_types_are_not_inferred(tmp_path):
+    path = csv_file(tmp_path, "zip,age,day,sure,other\n1,2,2024-01-01,true,x\n3,?,2024-01-02,false,y\n")
+    known = {"zip": "categorical", "age": "number", "day": "date", "sure": "boolean", "absent": "number"}
+    read = open_table(path, types=known).read(columns=["zip", "age", "day", "sure"])
+    assert [str(kind) for kind in read.schema.types] == ["string", "double", "string", "bool"]
+    assert read["age"].to_pylist() == [2.0, None]
+    exact = open_table(path, types={"zip": pa.int8(), "day": pa.date32(), "other": pa.large_string()})
+    found = exact.read(columns=["zip", "day", "other"]).schema.types
+    assert [str(kind) for kind in found] == ["int8", "date32[day]", "large_string"]
+    with pytest.raises(DataError, match=r"types\['zip'\]: no column .* 'nummer'. Give an Arrow type, or one of"):
+        open_table(path, types={"zip": "nummer"})
+
+
+def test_a_value_of_another_type_is_named(tmp_path):
+    table = open_table(csv_file(tmp_path, "a,b\n1,2\n3,four\n"), types={"b": "number"})
+    with pytest.raises(FileReadError, match=r"column 'b' has 'four' in row 2 .*numbers. Correct it"):
+        table.read()
+
+
+def test_decimal_commas_are_numbers_if_another_mark_delimits(tmp_path):
+    table = open_table(csv_file(tmp_path, "a;b\n1,5;x, y\n2;z\n"))
+    assert table.read().to_pydict() == {"a": [1.5, 2.0], "b": ["x, y", "z"]}
+    assert table.notes == ("Numbers with a decimal comma were found in: a.",)
+    assert open_table(csv_file(tmp_path, "a;b\n1,5;x\n"), types={"a": "number"}).read()["a"].to_pylist() == [1.5]
+
+
+def test_a_ragged_line_is_named_by_its_number_in_the_file(tmp_path):
+    path = csv_file(tmp_path, 'a,b\n1,2\n"two\nlines",3\n\n4,5,6\n7,8\n')
+    with pytest.raises(FileReadError, match=r"t.csv, line 6: expected 2 fields.*found 3.*begins '4,5,6'.*quotes"):
+        open_table(path).read()
+    with pytest.raises(FileReadError, match=r"line 2: expected 2 fields.*found 1.*delimiters \(','\)"):
+        open_table(csv_file(tmp_path, "a,b\n1\n2,3\n")).read()
+
+
+def test_a_quote_that_is_never_closed_is_reported(tmp_path):
+    rows = "1,2\n" * 600_000
+    path = csv_file(tmp_path, f'a,b\n1,"2, 2"\n3,"4\n{rows}')
+    with pytest.raises(FileReadError, match="never closed"):
+        open_table(path).read()
+
+
+def test_quotes_newlines_blank_lines_and_line_ends(tmp_path):
+    text = '\n\n"a\nx",b\r\n"1, ""2""\n3",4\r\n\r\n,5\r\n'
+    table = open_table(csv_file(tmp_path, text))
+    assert table.read().to_pydict() == {"a\nx": ['1, "2"\n3', None], "b": [4, 5]}
+
+
+def test_a_space_after_each_comma_is_not_part_of_the_text(tmp_path):
+    table = open_table(csv_file(tmp_path, "age, work\n39, State-gov\n50, ?\n", "adult.txt"))
+    assert table.read().to_pydict() == {"age": [39, 50], "work": ["State-gov", "?"]}
+
+
+def test_unquoted_tabs_keep_stray_quotes(tmp_path):
+    text = "kind\ttext\n" + 'ham\t"Oh no\nspam\twin\n' * 3
+    assert open_table(csv_file(tmp_path, text, "t.tsv")).read()["text"].to_pylist() == ['"Oh no', "win"] * 3
+
+
+def test_a_stray_quote_beyond_the_sample_loses_no_rows(tmp_path):
+    rows = ["ham\tfine"] * 300
+    text = "\n".join(["kind\ttext", *rows, 'ham\t"Oh no', *rows, 'spam\ta "win" for you', ""])
+    table = open_table(csv_file(tmp_path, text, "t.tsv"))
+    assert table.read().num_rows == 602
+    assert table.read()["text"][300].as_py() == '"Oh no'
+    assert "part of the text" in table.notes[0]
+    closed = "\n".join(["kind\ttext", *rows, 'ham\t"Oh no', 'ham\tfine"', ""])
+    table = open_table(csv_file(tmp_path, closed, "t.tsv"))
+    assert table.read().num_rows == 301
+    assert table.notes == ()
+
+
+def test_lines_longer_than_a_block_and_a_sample(tmp_path):
+    names = tuple(letter * 100_000 for letter in "abcd")
+    row = ",".join(["x" * 400_000, "y", "z", "1"])
+    table = open_table(csv_file(tmp_path, "\n".join([",".join(names), *[row] * 5, ""])))
+    assert table.columns == names
+    assert table.read()[names[3]].to_pylist() == [1] * 5
+
+
+def test_header_only_and_empty_files(tmp_path):
+    table = open_table(csv_file(tmp_path, "a,b\n"))
+    assert (table.columns, table.read().num_rows) == (("a", "b"), 0)
+    with pytest.raises(FileReadError, match="t.csv is empty"):
+        open_table(csv_file(tmp_path, ""))
+
+
+def test_a_nameless_column_is_named_by_its_position(tmp_path):
+    table = open_table(csv_file(tmp_path, ",a\n0,5\n1,6\n"))
+    assert table.columns == ("column 1", "a")
+    assert "no name for 'column 1'" in table.notes[0]
+
+
+def test_a_title_is_skipped_with_a_note(tmp_path):
+    text = "Sales of 2020\n\nname;price\nAda;1,5\nAlan;7\n"
+    table = open_table(csv_file(tmp_path, text))
+    assert table.read().to_pydict() == {"name": ["Ada", "Alan"], "price": [1.5, 7.0]}
+    assert "skipped as a title: 'Sales of 2020'. The names are in line 3" in table.notes[0]
+    with pytest.raises(FileReadError, match=r"line 6: expected 2 fields, as in line 3, but found 3"):
+        open_table(csv_file(tmp_path, text + "x;1;2\n")).read()
+    with pytest.raises(FileReadError, match=r"line 2: expected 1 field.*found 2.*If line 1 is a title, remove it"):
+        open_table(csv_file(tmp_path, "names\nSmith,John\nDoe,Jane\n")).read()
+
+
+def test_numbers_in_other_spellings_stay_text_for_the_table_encoder(tmp_path):
+    path = csv_file(tmp_path, "Umsatz;Rabatt;Preis\n1.188,62 €;5 %;1,5\n7 €;;2\n")
+    known = dict.fromkeys(["Umsatz", "Rabatt", "Preis"], "number")
+    for types_ in ({}, known):
+        table = open_table(path, types=types_)
+        assert types(table) == {"Umsatz": "string", "Rabatt": "string", "Preis": "double"}
+        schema = infer_types(table_statistics(table.read()), known)
+        assert schema.encode(table.read())[:, 0].tolist() == [1188.62, 7]
+    assert types(open_table(path, types={"Preis": "text"}))["Preis"] == "string"
+
+
+def test_a_file_to_predict_is_read_like_the_training_file(tmp_path):
+    learnt = open_table(csv_file(tmp_path, "zip;price\n" + "7030;1.188,5\n8050;20,5\n" * 9)).read()
+    schema = infer_types(table_statistics(learnt), {"zip": "categorical"})
+    new = csv_file(tmp_path, "zip;price\n8050;1.188\n", "new.csv")
+    price = list(schema.columns).index("price")
+    assert schema.encode(open_table(new, types=schema.text_types).read())[0, price] == 1188
+    assert schema.encode(open_table(new).read())[0, price] == 1.188
+
+
+CELLS = st.text("ab ,;|\t\"'1.", min_size=1, max_size=5).filter(lambda cell: cell.strip() == cell)
+
+
+@given(
+    delimiter=st.sampled_from(sorted(DELIMITERS)),
+    rows=st.integers(2, 4).flatmap(lambda d: st.lists(st.lists(CELLS, min_size=d, max_size=d), min_size=2, max_size=9)),
+)
+def test_the_delimiter_of_a_quoted_file_is_found(delimiter, rows):
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerow([f"x{d}" for d in range(len(rows[0]))])
+    writer.writerows(rows)
+    dialect = sniff(text.getvalue(), "t.csv")
+    assert (dialect.delimiter, dialect.quoted) == (delimiter, True)
+    assert dialect.header == tuple(f"x{d}" for d in range(len(rows[0])))
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        ("a;b;c\n1,5;2,5;3,5\n1,5;2,5;3,5\n", ";"),
+        ("a,b\n1;2,3\n4;5,6\n", ","),
+        ("a\tb, c\n1\t2\n", "\t"),
+        ("only\n1\n2\n", ","),
+        ("a;b\n1;2\n3;4;5\n6;7\n", ";"),
+        ("a|b,c|d\n1|2|3\n", "|"),
+    ],
+)
+def test_commas_in_numbers_and_stray_marks_do_not_mislead(text, delimiter):
+    assert sniff(text, "t.csv").delimiter == delimiter
+
+
+def test_a_stray_quote_does_not_merge_lines():
+    text = "kind\ttext\n" + 'ham\t"Oh no\nspam\twin\n' * 30
+    assert not sniff(text, "t.tsv", prefer="\t").quoted
+
+
+def test_a_space_after_each_comma_is_detected():
+    assert sniff("age, work\n39, State-gov\n50, Private\n", "t.csv").spaced
+    assert not sniff("age, work\n39, State-gov\n50,Private\n", "t.csv").spaced
+
+
+def test_duplicate_names_are_an_error_with_their_places():
+    with pytest.raises(
+        FileReadError, match=r"columns 1 and 3 are both called 'a' \(also duplicated: 'b'\). Rename one"
+    ):
+        name_columns(["a", "b", " a ", "b"], "t.csv")
+
+
+def test_missing_and_numeric_names_have_a_note():
+    names, notes = name_columns(["", "a", None], "t.csv")
+    assert names == ("column 1", "a", "column 3")
+    assert "no name for 'column 1', 'column 3'" in notes[0]
+    assert "is a number (5.1, 3,5, 0)" in name_columns(["5.1", "3,5", "0"], "t.csv")[1][0]
+
+
+@pytest.mark.parametrize("delimiter", sorted(DELIMITERS))
+@pytest.mark.parametrize(
+    ("above", "title"),
+    [
+        ("Sales of 2020\n", "Sales of 2020"),
+        ('\r\n"Sales"\n\nas of May\n\n', '"Sales" as of May'),
+        ("Sales@@\n", "Sales"),
+    ],
+)
+def test_a_title_above_the_names_is_skipped(delimiter, above, title):
+    body = "name@price@joined\nAda@1188.62@03.01.2020\nAlan@7@04.01.2020\n"
+    dialect = sniff((above + body).replace("@", delimiter), "t.csv")
+    assert dialect.delimiter == delimiter
+    assert dialect.header == ("name", "price", "joined")
+    assert dialect.title == title
+    assert dialect.skipped == above.count("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name\nSmith, John\nDoe, Jane\n",
+        "note\nwell, 5\nfine, 7\n",
+        "only\n1\n2\n",
+        "a,b\n1,2\n3,4\n",
+        ",a\n0,5\n1,6\n",
+        "title\n1,2\n3,4\n",
+        "title\na,a\n3,4\n",
+    ],
+)
+def test_possible_data_is_not_a_title(text):
+    dialect = sniff(text, "t.csv")
+    assert (dialect.title, dialect.skipped) == ("", 0)
+
+
+LETTERS = "name,town\nJürgen,Köln\nZoë,Besançon – “là”\n"
+
+
+def bytes_file(folder, data):
+    path = folder / "t.csv"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-8-sig", "utf-16"])
+def test_marked_and_universal_encodings_need_no_note(tmp_path, name):
+    table = open_table(bytes_file(tmp_path, LETTERS.encode(name)))
+    assert table.columns == ("name", "town")
+    assert table.read().to_pylist()[1] == {"name": "Zoë", "town": "Besançon – “là”"}
+    assert table.notes == ()
+
+
+def test_the_windows_code_page_is_read_with_a_note(tmp_path):
+    table = open_table(bytes_file(tmp_path, LETTERS.encode("cp1252")))
+    assert table.read().to_pylist()[1] == {"name": "Zoë", "town": "Besançon – “là”"}
+    assert len(table.notes) == 1
+    assert "0xfc in line 2" in table.notes[0]
+    assert "cp1252" in table.notes[0]
+
+
+def test_bytes_outside_the_windows_code_page_are_latin_1(tmp_path):
+    table = open_table(bytes_file(tmp_path, b"a,b\n1,\xe9\x81\n"))
+    assert table.read().to_pylist() == [{"a": 1, "b": "é\x81"}]
+    assert "latin-1" in table.notes[0]
+
+
+def test_two_encodings_in_one_file_are_an_error_with_the_place(tmp_path):
+    data = "a,b\n1,Köln\n2,Zoë\n".encode() + "3,Köln\n".encode("cp1252")
+    with pytest.raises(FileReadError, match=rf"mixes encodings: byte {data.index(0xF6)} \(line 4\) is 0xf6.*2 other"):
+        open_table(bytes_file(tmp_path, data))
+
+
+@pytest.mark.parametrize("shift", range(5))
+def test_a_letter_may_lie_across_chunks(tmp_path, shift):
+    text = ("a\n" + "x" * (2**20 - 2 - shift) + "€𝄞é\n").encode()
+    assert open_table(bytes_file(tmp_path, text)).notes == ()
+    with pytest.raises(FileReadError, match=r"mixes encodings: byte \d+ \(line 2\) is 0xc3"):
+        open_table(bytes_file(tmp_path, text[:-2]))
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"PAR1....", "a Parquet file"),
+        (b"\x1f\x8b\x08\x00", "compressed with gzip"),
+        (b"PK\x03\x04", "a zip archive or an Excel workbook"),
+    ],
+)
+def test_a_file_with_the_wrong_suffix_is_recognised(tmp_path, data, what):
+    with pytest.raises(FileReadError, match=f"is not text: it is {what}"):
+        open_table(bytes_file(tmp_path, data))
+
+
+def test_a_zero_byte_is_not_text(tmp_path):
+    with pytest.raises(FileReadError, match="is not text: byte 5 is zero"):
+        open_table(bytes_file(tmp_path, b"a,b\n1\x002\n"))
+
+
+def test_a_dash_is_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a;b\n1;x\n2,5;y\n")))
+    table = open_table("-")
+    for _ in range(2):
+        assert table.read().to_pydict() == {"a": [1.0, 2.5], "b": ["x", "y"]}
+    assert str(table.path) == "-"
+    with pytest.raises(FileReadError, match=r"is empty or was read before"):
+        open_table("-")

@@ -1,0 +1,369 @@
+"""Every format, plain and compressed, returns the table that was written to it, in batches of one schema."""
+
+import datetime as dt
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix.files import COMPRESSIONS, FORMATS, FileReadError, open_table, open_writer
+from separatrix.files.table import rebatch
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+SUFFIXES = [suffix for suffixes in FORMATS.values() for suffix in suffixes if suffix != ".xlsm"]
+# Text that is certainly text, also in CSV: it starts with a word that is neither a number, a date nor a gap.
+LETTERS = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"), include_characters="\n\t")
+TEXTS = st.text(LETTERS, max_size=12).map("=word".__add__)
+TIMES = st.datetimes(dt.datetime(1900, 3, 1), dt.datetime(2999, 1, 1)).map(lambda time: time.replace(microsecond=0))
+COLUMNS = {
+    'say "text"': (pa.string(), TEXTS, "=word, \"quoted\"\nin 'two' lines; é"),
+    "whole;ish": (pa.int64(), st.integers(-(2**52), 2**52), -7),
+    "number,s": (pa.float64(), st.floats(-1e9, 1e9), 0.1),
+    "true?": (pa.bool_(), st.booleans(), True),
+    "tag|": (pa.date32(), st.dates(dt.date(1900, 3, 1), dt.date(2999, 1, 1)), dt.date(2024, 2, 29)),
+    "Zeit": (pa.timestamp("us"), TIMES, dt.datetime(1999, 12, 31, 23, 59, 58)),
+}
+
+
+@st.composite
+def tables(draw):
+    """Mixed columns with gaps; the last row has a value everywhere, so that no column is without a type."""
+    n = draw(st.integers(0, 6))
+    columns = {}
+    for name, (kind, values, last) in COLUMNS.items():
+        cells = draw(st.lists(st.none() | values, min_size=n, max_size=n))
+        columns[name] = pa.array([*cells, last], kind)
+    return pa.table(columns)
+
+
+def example(n=5):
+    columns = {name: pa.array([None, *[last] * (n - 1)], kind) for name, (kind, _, last) in COLUMNS.items()}
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("packed", ["", *COMPRESSIONS])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_format_and_compression_returns_the_table(tmp_path, suffix, packed):
+    path, table = tmp_path / f"t{suffix}{packed}", example()
+    with open_writer(path) as writer:
+        writer.write(table)
+    found = open_table(path)
+    assert found.read().equals(table)
+    assert found.columns == tuple(table.column_names)
+    assert found.n_rows in (None, 5)
+    assert (found.path, found.n_bytes, found.notes) == (path, path.stat().st_size, ())
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".xlsx", ".sqlite", ".duckdb"])
+@settings(max_examples=8)
+@given(table=tables())
+def test_any_small_table_is_returned(suffix, table):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"t{suffix}")
+        with open_writer(path) as writer:
+            for batch in table.to_batches(max_chunksize=2):
+                writer.write(batch)
+        found = open_table(path).read()
+        if suffix == ".xlsx":  # numbers of a workbook have sixteen digits
+            numbers = [x if x is None else pytest.approx(x, rel=1e-15) for x in table["number,s"].to_pylist()]
+            assert found["number,s"].to_pylist() == numbers
+            found, table = found.drop("number,s"), table.drop("number,s")
+        assert found.equals(table)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_batches_have_one_schema(tmp_path, suffix):
+    path, table = tmp_path / f"t{suffix}", example(10)
+    with open_writer(path) as writer:
+        writer.write(table)
+    found = open_table(path)
+    for _ in range(2):
+        batches = list(found.batches(rows=4))
+        assert [batch.num_rows for batch in batches] == [4, 4, 2]
+        assert pa.Table.from_batches(batches).equals(table)
+    some = ["Zeit", "true?"]
+    assert found.read(columns=some).equals(table.select(some))
+    assert found.schema(some) == table.select(some).schema
+    with pytest.raises(FileReadError, match=r"no column 'zeit'. Did you mean 'Zeit'\?"):
+        found.batches(columns=["zeit"])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".arrows", ".xlsx", ".sqlite", ".duckdb"])
+def test_a_table_without_rows_has_its_columns(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    with open_writer(path) as writer:
+        writer.write(example()[:0])
+    found = open_table(path)
+    assert list(found.batches()) == []
+    assert (found.columns, found.read().num_rows) == (tuple(COLUMNS), 0)
+
+
+@pytest.mark.parametrize("given_as", ["suffix", "argument"])
+@pytest.mark.parametrize("suffix", [".xlsx", ".sqlite", ".duckdb"])
+def test_a_table_can_be_named_with_the_path(tmp_path, suffix, given_as):
+    path, table = tmp_path / f"t{suffix}", example()
+    with open_writer(f"{path}::orders") as writer:
+        writer.write(table)
+    found = open_table(f"{path}::orders") if given_as == "suffix" else open_table(path, table="orders")
+    assert found.read().equals(table)
+    with pytest.raises(FileReadError, match=r"no (table|sheet) 'order'. Did you mean 'orders'\?"):
+        open_table(path, table="order")
+
+
+def test_a_missing_library_is_named_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "duckdb" else name)
+    with pytest.raises(
+        ImportError, match=r"duckdb need duckdb, which is not installed: pip install 'separatrix\[app\]'"
+    ):
+        open_writer(tmp_path / "t.duckdb")
+
+
+MEMORY = """
+import resource, sys
+import separatrix.table, pyarrow.csv, pyarrow.parquet, pyarrow.compute
+from separatrix.files import open_table
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+table = open_table(sys.argv[1])
+rows = sum(batch.num_rows for batch in table.batches(rows=8192))
+print(rows, peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
+    path, batch = tmp_path / f"t{suffix}", example(1000).to_batches()[0]
+    with open_writer(path) as writer:
+        for _ in range(200):
+            writer.write(batch)
+    output = subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, text=True, check=True).stdout
+    rows, grown = map(int, output.split())
+    assert rows == 200_000
+    assert grown < 60e6  # the table itself is 22 MB on disk as CSV and 60 MB or more as Python objects
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not SHARED.exists(), reason="real data absent")
+@pytest.mark.parametrize(
+    "path", sorted([*SHARED.rglob("*.csv"), *SHARED.rglob("*.parquet")]), ids=lambda path: path.name
+)
+def test_real_tables_read_as_pandas_reads_them(path, tmp_path):
+    import pandas as pd
+
+    frame = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    found = open_table(path)
+    assert found.columns == tuple(frame.columns)
+    pd.testing.assert_frame_equal(found.read().to_pandas(), frame, check_dtype=False, check_categorical=False)
+    with open_writer(tmp_path / "copy.csv.zst") as writer:
+        for batch in found.batches(rows=5000):
+            writer.write(batch)
+    copy = open_table(tmp_path / "copy.csv.zst").read().to_pandas()
+    for name in frame.select_dtypes("number"):
+        pd.testing.assert_series_equal(copy[name], frame[name], check_dtype=False)
+
+
+@given(sizes=st.lists(st.integers(0, 9), max_size=8), rows=st.integers(1, 7))
+def test_rebatching_keeps_the_rows_and_their_order(sizes, rows):
+    numbers = iter(range(100))
+    batches = [pa.record_batch({"a": pa.array([next(numbers) for _ in range(n)], pa.int64())}) for n in sizes]
+    found = list(rebatch(iter(batches), rows))
+    assert [value for batch in found for value in batch["a"].to_pylist()] == list(range(sum(sizes)))
+    assert all(batch.num_rows == rows for batch in found[:-1])
+    assert all(0 < batch.num_rows <= rows for batch in found)
+
+
+def test_wide_rows_come_in_smaller_batches():
+    batches = [pa.record_batch({"a": ["x" * 2**20] * 16})] * 5
+    assert [batch.num_rows for batch in rebatch(iter(batches), 1000)] == [64, 16]
+
+
+def test_categories_of_different_batches_are_unified():
+    batches = [pa.record_batch({"a": pa.array(texts).dictionary_encode()}) for texts in (["x", "y"], ["z", "x"])]
+    (found,) = rebatch(iter(batches), 10)
+    assert found["a"].to_pylist() == ["x", "y", "z", "x"]
+
+
+def test_a_file_that_changed_since_it_was_opened_is_an_error(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+    opened = open_table(path)
+    before = opened.fingerprint()
+    assert opened.read().num_rows == 1
+    path.write_text("a\n1\n2\n")
+    assert opened.fingerprint() != before
+    with pytest.raises(FileReadError, match="has changed since it was opened"):
+        opened.read()
+    with pytest.raises(ValueError, match="rows"):
+        open_table(path).batches(rows=0)
+    path.unlink()
+    with pytest.raises(FileReadError, match="t.csv was removed"):
+        opened.read()
+
+
+def test_parquet_parts_form_one_table_of_the_wider_types(tmp_path):
+    pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), tmp_path / "p1.parquet")
+    pq.write_table(pa.table({"b": ["z"], "a": [2.5]}), tmp_path / "p2.parquet")
+    for path in (tmp_path, tmp_path / "*.parquet"):
+        table = open_table(path)
+        assert (table.n_rows, table.columns) == (3, ("a", "b"))
+        assert table.read().to_pydict() == {"a": [1.0, 2.0, 2.5], "b": ["x", "y", "z"]}
+        assert len(table.fingerprint()) == 2
+
+
+def test_parquet_parts_with_other_columns_or_types_are_an_error(tmp_path):
+    pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "p1.parquet")
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "p2.parquet")
+    with pytest.raises(FileReadError, match=r"Column 'b' is in .*p1.parquet but not in .*p2.parquet"):
+        open_table(tmp_path)
+    pq.write_table(pa.table({"a": [1], "b": ["x"]}), tmp_path / "p2.parquet")
+    with pytest.raises(FileReadError, match="different types"):
+        open_table(tmp_path)
+
+
+def test_folders_named_by_values_have_a_note(tmp_path):
+    (tmp_path / "year=2024").mkdir()
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "year=2024" / "p.parquet")
+    assert "column=value" in open_table(tmp_path).notes[0]
+
+
+def test_categories_stay_categories_across_row_groups(tmp_path):
+    texts = pa.chunked_array([["x", "y"], ["z", "x"]]).dictionary_encode()
+    pq.write_table(pa.table({"a": texts}), tmp_path / "t.parquet", row_group_size=2)
+    read = open_table(tmp_path / "t.parquet").read()
+    assert pa.types.is_dictionary(read.schema.field("a").type)
+    assert read["a"].to_pylist() == ["x", "y", "z", "x"]
+
+
+def test_a_damaged_parquet_file_is_named_with_its_row_group(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [str(i * i) for i in range(4000)]}), path, row_group_size=2000, use_dictionary=False)
+    start = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    data = bytearray(path.read_bytes())
+    data[start : start + 40] = b"\xff" * 40
+    path.write_bytes(data)
+    table = open_table(path)
+    with pytest.raises(FileReadError, match=r"t.parquet is damaged in row group 1"):
+        table.read()
+    path.write_bytes(data[:100])
+    with pytest.raises(FileReadError, match="t.parquet is damaged, or not a Parquet file"):
+        open_table(path)
+
+
+ARROW_TABLE = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
+
+
+@pytest.mark.parametrize(("make", "n_rows"), [(pa.ipc.new_file, 3), (pa.ipc.new_stream, None)])
+@pytest.mark.parametrize("name", ["t.arrow", "t.arrows", "t.feather"])
+def test_arrow_files_and_streams_under_any_name(tmp_path, make, n_rows, name):
+    with make(str(tmp_path / name), ARROW_TABLE.schema) as writer:
+        writer.write_table(ARROW_TABLE, max_chunksize=2)
+    table = open_table(tmp_path / name)
+    assert table.read().equals(ARROW_TABLE)
+    assert table.n_rows == n_rows
+
+
+@pytest.mark.parametrize("data", [b"", b"ARROW1", b"not a table at all, but long enough to look"])
+def test_a_damaged_arrow_file_is_named(tmp_path, data):
+    (tmp_path / "t.arrow").write_bytes(data)
+    with pytest.raises(FileReadError, match=r"t.arrow is damaged or not an Arrow file"):
+        open_table(tmp_path / "t.arrow").read()
+
+
+def test_feather_version_1_is_an_error(tmp_path):
+    (tmp_path / "t.feather").write_bytes(b"FEA1....")
+    with pytest.raises(FileReadError, match="Feather file of version 1"):
+        open_table(tmp_path / "t.feather")
+
+
+def make_sqlite(path, *statements):
+    with closing(sqlite3.connect(path)) as database:
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+
+
+def test_sqlite_cells_of_several_types_form_a_column_of_one(tmp_path):
+    make_sqlite(
+        tmp_path / "t.db",
+        'CREATE TABLE t (a, b, c, d BOOLEAN, e BOOLEAN, f DATE, g DATE, "h""i")',
+        "INSERT INTO t VALUES (1, 1, 1, 1, 1, '2024-01-01', '2024-01-01', NULL)",
+        "INSERT INTO t VALUES (2, 2.5, 'x', 0, 2, NULL, 'soon', NULL)",
+    )
+    table = open_table(tmp_path / "t.db")
+    kinds = ["int64", "double", "string", "bool", "int64", "date32[day]", "string", "string"]
+    assert [str(kind) for kind in table.schema().types] == kinds
+    found = table.read(columns=["c", "d", 'h"i']).to_pydict()
+    assert found == {"c": ["1", "x"], "d": [True, False], 'h"i': [None] * 2}
+    assert table.n_rows == 2
+
+
+def test_several_sqlite_tables_need_a_name(tmp_path):
+    path = tmp_path / "shop.db"
+    make_sqlite(
+        path, "CREATE TABLE orders (a)", "CREATE TABLE people (b)", "CREATE VIEW both AS SELECT * FROM orders, people"
+    )
+    with pytest.raises(
+        FileReadError, match=r"has 3 tables: 'both', 'orders', 'people'. Choose one, as in .*shop.db::both"
+    ):
+        open_table(path)
+    assert open_table(f"{path}::both").columns == ("a", "b")
+    with pytest.raises(FileReadError, match=r"has no table 'zzz'. There are 'both', 'orders', 'people'"):
+        open_table(path, table="zzz")
+
+
+def test_files_that_are_not_sqlite_databases(tmp_path):
+    (tmp_path / "t.sqlite").write_bytes(b"")
+    with pytest.raises(FileReadError, match="has no tables"):
+        open_table(tmp_path / "t.sqlite")
+    (tmp_path / "t.sqlite").write_bytes(b"something else" * 100)
+    with pytest.raises(FileReadError, match=r"t.sqlite cannot be read: .*not an SQLite database"):
+        open_table(tmp_path / "t.sqlite")
+
+
+def make_duckdb(path, *statements):
+    with duckdb.connect(str(path)) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def test_duckdb_types_become_numbers_text_and_times(tmp_path):
+    make_duckdb(
+        tmp_path / "t.duckdb",
+        "CREATE TABLE t AS SELECT 1.25::DECIMAL(9, 2) AS a, 5::HUGEINT AS b, 'x'::ENUM('x', 'y') AS c, "
+        "'00000000-0000-0000-0000-000000000001'::UUID AS d, TIMESTAMP '2024-01-01 10:00:00' AS e, 3::TINYINT AS f",
+    )
+    table = open_table(tmp_path / "t.duckdb")
+    kinds = ["double", "double", "string", "string", "timestamp[us]", "int8"]
+    assert [str(kind) for kind in table.schema().types] == kinds
+    assert table.read().to_pylist()[0]["a"] == 1.25
+    assert table.n_rows == 1
+
+
+def test_duckdb_rows_keep_their_order(tmp_path):
+    make_duckdb(tmp_path / "t.duckdb", "CREATE TABLE t AS SELECT range AS a FROM range(10000)")
+    assert open_table(tmp_path / "t.duckdb").read()["a"].to_pylist() == list(range(10_000))
+
+
+def test_several_duckdb_tables_or_none_or_damage(tmp_path):
+    path = tmp_path / "t.duckdb"
+    make_duckdb(path, "CREATE TABLE orders (a INT)", "CREATE TABLE people (a INT)")
+    with pytest.raises(FileReadError, match="has 2 tables: 'orders', 'people'"):
+        open_table(path)
+    make_duckdb(tmp_path / "void.duckdb", "SELECT 1")
+    with pytest.raises(FileReadError, match="has no tables"):
+        open_table(tmp_path / "void.duckdb")
+    path.write_bytes(b"something else" * 1000)
+    with pytest.raises(FileReadError, match=r"t.duckdb cannot be read: .*not a DuckDB database"):
+        open_table(path)

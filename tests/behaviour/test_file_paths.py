@@ -1,0 +1,214 @@
+"""Paths: format and compression by suffix, tables by ::name, damaged files, available memory."""
+
+import gzip
+import lzma
+import re
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from separatrix.files import (
+    COMPRESSIONS,
+    FORMATS,
+    FileReadError,
+    FileWriteError,
+    available_memory,
+    memory,
+    open_table,
+    open_writer,
+)
+from separatrix.files.location import find, place, unpacked
+
+
+def touch(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "compression"),
+    [
+        ("a.csv", "csv", None),
+        ("A.CSV", "csv", None),
+        ("a.b.tsv.gz", "tsv", "gzip"),
+        ("a.json.xz", "jsonl", "xz"),
+        ("a.pq", "parquet", None),
+        ("a.feather.zst", "arrow", "zstd"),
+        ("a.csv.zip", "csv", "zip"),
+    ],
+)
+def test_suffixes_determine_format_and_compression(tmp_path, name, format, compression):
+    touch(tmp_path, name)
+    where = find(tmp_path / name)
+    assert (where.format, where.compression) == (format, compression)
+
+
+def test_the_member_of_a_zip_archive_determines_the_format(tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("__MACOSX/._inside.tsv", "")
+        archive.writestr("folder/inside.tsv", "a\tb\n")
+    assert find(tmp_path / "all.zip").format == "tsv"
+    with zipfile.ZipFile(tmp_path / "all.zip", "a") as archive:
+        archive.writestr("second.tsv", "")
+    with pytest.raises(FileReadError, match=r"all.zip contains 2 files \(folder/inside.tsv, second.tsv\)"):
+        find(tmp_path / "all.zip")
+    (tmp_path / "bad.zip").write_bytes(b"PK not really")
+    with pytest.raises(FileReadError, match="bad.zip is damaged or not a zip archive"):
+        find(tmp_path / "bad.zip")
+
+
+def test_a_name_after_colons_is_a_table_unless_it_is_a_file(tmp_path):
+    touch(tmp_path, "shop.db", "odd::name.db")
+    assert find(f"{tmp_path}/shop.db::orders").table == "orders"
+    assert find(tmp_path / "odd::name.db").table is None
+    with pytest.raises(FileReadError, match="names the table 'orders', but table='people' names another"):
+        find(f"{tmp_path}/shop.db::orders", "people")
+    touch(tmp_path, "one.csv")
+    with pytest.raises(FileReadError, match="contains a single table, so 'orders' cannot be chosen"):
+        find(tmp_path / "one.csv", "orders")
+
+
+def test_a_db_file_of_duckdb_is_recognised_by_its_first_bytes(tmp_path):
+    with open_writer(tmp_path / "a.duckdb") as writer:
+        writer.write(pa.table({"a": [1]}))
+    (tmp_path / "a.duckdb").rename(tmp_path / "a.db")
+    assert find(tmp_path / "a.db").format == "duckdb"
+
+
+def test_a_missing_file_suggests_similar_names(tmp_path):
+    touch(tmp_path, "customers.csv", "orders.parquet", "notes.md")
+    with pytest.raises(FileReadError, match=r"There is no file .*custmers.csv. Did you mean .*customers.csv\?"):
+        find(tmp_path / "custmers.csv")
+    with pytest.raises(FileReadError, match=r"The tables in that folder are customers.csv, orders.parquet\."):
+        find(tmp_path / "zzz")
+    with pytest.raises(FileReadError, match=rf"the folder .*/no/such does not exist.*existing folder is {tmp_path}\."):
+        find(tmp_path / "no/such/file.csv")
+
+
+def test_an_unknown_suffix_lists_the_known_ones(tmp_path):
+    touch(tmp_path, "a.doc", "plain")
+    for name, shown in [("a.doc", "'.doc' is not a supported suffix"), ("plain", "it has no suffix")]:
+        with pytest.raises(FileReadError, match=rf"{shown}") as raised:
+            find(tmp_path / name)
+        assert all(kind in str(raised.value) for kind in FORMATS)
+    with pytest.raises(FileWriteError, match="cannot be written.*'.doc' is not"):
+        place(tmp_path / "b.doc")
+
+
+def test_a_file_without_permission_is_an_error(tmp_path, monkeypatch):
+    touch(tmp_path, "a.csv")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(FileReadError, match="permission denied"):
+        find(tmp_path / "a.csv")
+
+
+def test_a_url_is_an_error():
+    with pytest.raises(FileReadError, match="is a URL.*Download it first"):
+        find("https://example.org/a.csv")
+
+
+def test_folders_and_patterns_are_parquet(tmp_path):
+    touch(tmp_path, "parts/b.parquet", "parts/a.parquet", "parts/_tmp/c.parquet", "parts/.d.parquet", "parts/e.md")
+    names = [part.name for part in find(tmp_path / "parts").files]
+    assert names == ["a.parquet", "b.parquet"]
+    assert [part.name for part in find(f"{tmp_path}/parts/*.parquet").files] == names
+    touch(tmp_path, "text/a.csv", "text/b.csv")
+    with pytest.raises(FileReadError, match=r"a folder without Parquet files: it contains a.csv, b.csv\."):
+        find(tmp_path / "text")
+    with pytest.raises(FileReadError, match=r"matches .*a.csv, but only Parquet files are read together"):
+        find(f"{tmp_path}/text/*.csv")
+    with pytest.raises(FileReadError, match=re.escape("No file matches")):
+        find(f"{tmp_path}/text/*.parquet")
+    (tmp_path / "void").mkdir()
+    with pytest.raises(FileReadError, match="it is empty"):
+        find(tmp_path / "void")
+
+
+def test_a_file_to_write_needs_its_folder(tmp_path):
+    with pytest.raises(FileWriteError, match="there is no folder .*missing. Create it first"):
+        place(tmp_path / "missing" / "a.csv")
+    (tmp_path / "a.csv").mkdir()
+    with pytest.raises(FileWriteError, match=r"is a folder. Give the name of a file in it, such as .*table.csv\."):
+        place(tmp_path / "a.csv")
+    assert place(Path(tmp_path, "b.tsv.xz")).compression == "xz"
+
+
+PACKED_TABLE = pa.table({"a": [str(i * i % 1009) for i in range(5000)]})
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix != ".zip"])
+@pytest.mark.parametrize("kind", [".csv", ".jsonl", ".parquet"])
+def test_a_truncated_file_is_an_error(tmp_path, kind, suffix):
+    path = tmp_path / f"t{kind}{suffix}"
+    with open_writer(path) as writer:
+        writer.write(PACKED_TABLE)
+    path.write_bytes(path.read_bytes()[:-60])
+    with pytest.raises(FileReadError, match=rf"t{kind}{suffix} (ends too early: it is truncated|is damaged)"):
+        open_table(path).read()
+
+
+def test_truncated_and_damaged_gzip_are_distinguished(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-9])
+    with pytest.raises(FileReadError, match=r"ends too early: it is truncated \(gzip.*Copy or download it again"):
+        open_table(path)
+    path.write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(FileReadError, match="is damaged or not compressed as its suffix"):
+        open_table(path)
+
+
+def test_a_temporary_copy_exists_as_long_as_its_owner(tmp_path):
+    class Owner:
+        pass
+
+    path = tmp_path / "t.parquet.xz"
+    path.write_bytes(lzma.compress(b"content"))
+    owner = Owner()
+    copy = unpacked(find(path), owner)
+    assert copy.read_bytes() == b"content"
+    del owner
+    assert not copy.parent.exists()
+
+
+GIB = 2**30
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with 8 GiB available, whose files can be written."""
+    monkeypatch.setattr(memory, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path / "cgroup")
+
+    def write(name, text):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    write("proc/meminfo", f"MemTotal: {16 * 2**20} kB\nMemAvailable: {8 * 2**20} kB\n")
+    return write
+
+
+def test_the_smallest_control_group_counts_and_cached_files_are_free(machine):
+    machine("proc/self/cgroup", "0::/outer/inner\n")
+    machine("cgroup/outer/inner/memory.max", "max\n")
+    machine("cgroup/outer/inner/memory.current", f"{GIB}\n")
+    assert available_memory() == 8 * GIB
+    machine("cgroup/outer/memory.max", f"{4 * GIB}\n")
+    machine("cgroup/outer/memory.current", f"{3 * GIB}\n")
+    assert available_memory() == GIB
+    machine("cgroup/outer/memory.stat", f"anon {GIB}\ninactive_file {2 * GIB}\n")
+    assert available_memory() == 3 * GIB
+
+
+def test_control_groups_of_version_1(machine):
+    machine("proc/self/cgroup", "5:cpu:/x\n4:memory:/box\n")
+    machine("cgroup/memory/box/memory.limit_in_bytes", f"{2 * GIB}\n")
+    machine("cgroup/memory/box/memory.usage_in_bytes", f"{3 * GIB}\n")
+    assert available_memory() == 0
+
+
+def test_a_system_without_proc_has_an_estimate(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "PROC", tmp_path)
+    assert available_memory() > 0

@@ -1,0 +1,527 @@
+"""Sparse text files: scikit-learn reads the same rows, models give the same results as from memory."""
+
+import bz2
+import gzip
+import lzma
+import pathlib
+import pickle
+import tracemalloc
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+import separatrix as sx
+from separatrix.exceptions import DataError
+from separatrix.files import FileReadError, LibsvmFile, is_libsvm, scan
+from separatrix.files._kernels import _number, read_rows
+from separatrix.files.libsvm import Chunk, IndexRange, cut_rows, join_rows, parse
+from separatrix.rows import LabelRules, RowStore, as_source, watched
+
+
+def kernel_number(text):
+    return _number(np.frombuffer(text, dtype=np.uint8), 0)
+
+
+@given(st.integers(0, 2**53), st.integers(-22, 22))
+def test_parsed_numbers_are_exact(mantissa, power):
+    text = f"{mantissa}e{power}".encode()
+    assert kernel_number(text) == (float(text), len(text))
+
+
+def test_inexact_numbers_are_left_to_python():
+    for text in (b"9007199254740993", b"1e23", b"1e-23", b"", b"-", b".", b"1e", b"1e+", b"1x", b"nan", b"1.2.3"):
+        assert kernel_number(text)[1] == -1
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_parsed_within_bounds(text):
+    """Arrays of exactly the size that `parse` counts, with a guard behind each."""
+    n, m = text.count(b"\n") + 1, text.count(b":")
+    label, start, value = np.full(n + 1, -7.0), np.full(n + 2, -7), np.full(m + 1, -7.0)
+    column, hard = np.full(m + 1, -7), np.full((n + m + 1, 3), -7)
+    counts = np.zeros(4, dtype=np.int64)
+    _, at = read_rows(np.frombuffer(text, dtype=np.uint8), 0, 99, label, start, column, value, hard, counts)
+    assert 0 <= at <= len(text)
+    assert counts[0] <= n
+    assert counts[1] <= m
+    assert counts[3] <= n + m
+    assert label[-1] == start[-1] == column[-1] == value[-1] == hard[-1, 0] == -7
+
+
+PATH = Path("rows.svm")
+ANY = IndexRange()
+
+
+def read(text, indices=ANY, line=1):
+    return parse(Chunk(text.encode(), line, 0), indices, PATH)
+
+
+def as_lists(rows):
+    pairs = zip(rows.start[:-1], rows.start[1:], strict=True)
+    return [(t, dict(zip(rows.column[a:b].tolist(), rows.value[a:b].tolist(), strict=True)))
+            for t, (a, b) in zip(rows.label.tolist(), pairs, strict=True)]  # fmt: skip
+
+
+def test_labels_entries_comments_blank_lines_and_any_white_space():
+    text = "# head\n\n+1 1:2 7:-0.5 # tail 9:9\r\n  -1\t3:1e2 \n0\n2 0:.5 1:5.#x"
+    assert as_lists(read(text)) == [(1, {1: 2, 7: -0.5}), (-1, {3: 100}), (0, {}), (2, {0: 0.5, 1: 5})]
+
+
+def test_queries_are_counted_and_skipped():
+    rows = read("1 qid:3 1:2\n0 qid:4 1:5\n1 1:1\n")
+    assert rows.queries == 2
+    assert as_lists(rows) == [(1, {1: 2}), (0, {1: 5}), (1, {1: 1})]
+
+
+def test_columns_are_counted_from_the_first_index():
+    assert as_lists(read("1 1:5 3:6", IndexRange(1, 3))) == [(1, {0: 5, 2: 6})]
+
+
+numbers = st.one_of(
+    st.floats(allow_nan=False).map(repr),
+    st.floats(allow_nan=False, width=32).map(lambda x: f"{x:.8g}"),
+    st.floats(-1e6, 1e6).map(lambda x: f"{x:.3f}"),
+    st.integers(-(10**20), 10**20).map(str),
+    st.builds("{}e{}".format, st.integers(0, 10**18), st.integers(-330, 330)),
+    st.builds("{}.{}E{:+d}".format, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(-40, 40)),
+    st.sampled_from(
+        ["+.5", "-0", "0.1", "9007199254740993", "9007199254740992", "1e22", "1e23", "1e-23", "inf", "-Infinity"]
+    ),
+)
+
+
+@given(st.lists(numbers, min_size=1, max_size=20))
+def test_numbers_agree_with_python_exactly(texts):
+    rows = read("1 " + " ".join(f"{i}:{text}" for i, text in enumerate(texts)))
+    expected = np.array([float(text) for text in texts])
+    np.testing.assert_array_equal(rows.value.view(np.int64), expected.view(np.int64))
+
+
+@given(st.lists(numbers.filter(lambda text: np.isfinite(float(text))), min_size=1, max_size=9))
+def test_labels_agree_with_python_exactly(texts):
+    rows = read("\n".join(f"{text} 1:1" for text in texts))
+    np.testing.assert_array_equal(rows.label, [float(text) for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1 3:1 2:1", "index 2 follows an index that is not smaller"),
+        ("1 3:1 3:1", "index 3 follows an index that is not smaller"),
+        ("1 3:abc", "'abc' is not a number"),
+        ("1 3:1.2.3", "'1.2.3' is not a number"),
+        ("1 3:", "a value is missing after the colon"),
+        ("1 3: 4", "a value is missing after the colon"),
+        ("1 3:" + "1" * 70, "is not a number"),
+        ("spam 3:1", "'spam' is not a number"),
+        ("nan 3:1", "'nan' is not a finite number"),
+        ("1e999 3:1", "'1e999' is not a finite number"),
+        ("3:1 4:1", "the label is missing: the line begins with '3:1'"),
+        ("1,2 3:1", "'1,2' contains several labels"),
+        ("1 3", "'3' is not index:value"),
+        ("1 -3:1", "'-3:1' is not index:value"),
+        ("1 x:1", "'x:1' is not index:value"),
+        ("1 2.5:1", "'2.5:1' is not index:value"),
+        ("1 99999999999999999999:1", "index 99999999999999999999 is larger than the maximum, 2147483646"),
+        ("1 1:1\x002:1", "is not a number"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "1 1:1\n# comment\n\n"])
+@pytest.mark.parametrize("after", ["", "\n1 1:1\n"])
+def test_an_error_names_the_line_and_the_value(line, said, before, after):
+    with pytest.raises(FileReadError) as error:
+        read(before + line + after, line=100)
+    assert str(error.value).startswith(f"rows.svm, line {100 + before.count(chr(10))}: ")
+    assert said in str(error.value)
+
+
+def test_indices_out_of_range_are_an_error_with_a_remedy():
+    with pytest.raises(FileReadError, match=r"line 2: index 0 is below 1.*zero_based=True"):
+        read("1 1:1\n1 0:1\n", IndexRange(1, 9))
+    with pytest.raises(FileReadError, match=r"line 1: index 10 exceeds n_features=9 \(indices start at 1\)"):
+        read("1 10:1", IndexRange(1, 9))
+
+
+def test_the_first_of_several_errors_is_reported():
+    with pytest.raises(FileReadError, match="line 2: 'b'"):
+        read("1 1:1\n1 1:b\n1 3:1 2:1\n1 1:c\n")
+
+
+@given(st.lists(st.integers(0, 6), max_size=4))
+def test_joined_spans_are_the_whole(cuts):
+    rows = read("1 1:1 2:2\n2\n3 5:5\n4 1:1 2:2 3:3\n5\n6 6:6")
+    edges = [0, *sorted(cuts), 6]
+    again = join_rows([rows.span(a, b) for a, b in pairwise(edges)])
+    assert as_lists(again) == as_lists(rows)
+    assert again.matrix(7).has_canonical_format
+
+
+@pytest.fixture
+def write_text(tmp_path):
+    def written(text, name="x.svm"):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("zero_based", [True, False])
+@pytest.mark.parametrize(
+    ("suffix", "pack"), [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+def test_a_file_has_the_rows_that_scikit_learn_loads(tmp_path, rng, zero_based, suffix, pack):
+    X = sparse.csr_array(sparse.random_array((200, 30), density=0.2, rng=rng))
+    plain, packed = tmp_path / "plain.svm", tmp_path / f"x.svm{suffix}"
+    dump_svmlight_file(X, rng.integers(4, size=200), str(plain), zero_based=zero_based)
+    packed.write_bytes(pack(plain.read_bytes()))
+    expected, y = load_svmlight_file(str(plain))
+    file = LibsvmFile(packed)
+    found, labels = file.read()
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
+    np.testing.assert_array_equal(labels, y)
+    np.testing.assert_array_equal(file.read_labels(), y)
+    assert (file.n_rows, file.n_features, file.n_entries) == (*expected.shape, expected.nnz)
+    assert file.shape == expected.shape
+    assert file.zero_based is zero_based
+    assert file.label_counts.tolist() == np.unique(y, return_counts=True)[1].tolist()
+    assert isinstance(file, RowStore)
+
+
+def test_blocks_have_codes_and_can_be_read_again(write_text):
+    file = LibsvmFile(write_text("5 1:1\n-2 2:2\n5 3:3\n"))
+    for _ in range(2):
+        first, second = file.blocks(2)
+        assert [first.t.tolist(), second.t.tolist()] == [[1, 0], [1]]
+        assert second.X.toarray().tolist() == [[0, 0, 3]]
+        assert [list(first.row), list(second.row)] == [[0, 1], [2]]
+    assert file.classes.tolist() == [-2, 5]
+
+
+def test_the_first_index_can_be_given(write_text):
+    path = write_text("1 1:1\n0 2:1\n")
+    assert LibsvmFile(path).read()[0].toarray().tolist() == [[1, 0], [0, 1]]
+    assert LibsvmFile(path, zero_based=True).read()[0].toarray().tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert LibsvmFile(path, n_features=4).n_features == 4
+    with pytest.raises(FileReadError, match="line 2: index 0 is below 1"):
+        LibsvmFile(write_text("1 1:1\n0 0:1\n", "zero.svm"), zero_based=False)
+
+
+def test_too_few_features_are_an_error(write_text):
+    with pytest.raises(FileReadError, match="line 2: index 3 exceeds n_features=2"):
+        LibsvmFile(write_text("1 1:1\n0 3:1\n"), n_features=2, zero_based=False)
+    with pytest.raises(FileReadError, match=r"indices 0 to 2, one more than n_features=2. Use n_features=3"):
+        LibsvmFile(write_text("1 0:1\n0 2:1\n"), n_features=2)
+    assert LibsvmFile(write_text("1 1:1\n0 2:1\n"), n_features=2).n_features == 2
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n  \n"])
+def test_a_file_without_rows_is_an_error(write_text, text):
+    with pytest.raises(FileReadError, match=r"x.svm has no rows. Write each row as: label index:value"):
+        LibsvmFile(write_text(text))
+
+
+def test_rows_without_entries_are_rows(write_text):
+    file = LibsvmFile(write_text("1\n0\n"))
+    assert file.read()[0].toarray().tolist() == [[0], [0]]
+    assert LibsvmFile(write_text("1\n0\n"), n_features=3).read()[0].shape == (2, 3)
+
+
+def test_queries_have_a_note(write_text):
+    file = LibsvmFile(write_text("1 qid:1 1:1\n0 qid:1 2:1\n"))
+    assert file.notes == ("2 rows have a query (qid:), which classifiers do not use; it was skipped.",)
+    assert LibsvmFile(write_text("1 1:1\n")).notes == ()
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.LIBSVM", "b/c.d.svmlight.gz", "a.svm.xz"])
+def test_sparse_files_are_recognised_by_suffix(name):
+    assert is_libsvm(name)
+    assert is_libsvm(pathlib.Path(name))
+
+
+@pytest.mark.parametrize("other", ["a.csv", "svm", "a.svm.csv", "a.gz", 3, ["a.csv"], None])
+def test_other_files_are_not_recognised(other):
+    assert not is_libsvm(other)
+
+
+def test_arguments_are_checked(write_text):
+    path = write_text("1 1:1\n")
+    with pytest.raises(ValueError, match="zero_based"):
+        LibsvmFile(path, zero_based="yes")
+    with pytest.raises(ValueError, match="n_features must be an integer"):
+        LibsvmFile(path, n_features=0)
+    with pytest.raises(ValueError, match="rows_per_block must be an integer"):
+        LibsvmFile(path).blocks(0)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A file of several chunks."""
+    path = tmp_path_factory.mktemp("sparse") / "large.svm"
+    path.write_text("".join(f"{i % 2} {i % 97 + 1}:{i} 99:1.5\n" for i in range(120_000)))
+    return path
+
+
+def test_chunks_are_whole_lines_with_their_position(large):
+    text, file = large.read_bytes(), LibsvmFile(large)
+    chunks = list(file.chunks())
+    assert len(chunks) > 1
+    assert b"".join(chunk.text for chunk in chunks) == text
+    for chunk in chunks:
+        assert chunk.text.endswith(b"\n")
+        assert text.startswith(chunk.text, chunk.offset)
+        assert chunk.line == 1 + text.count(b"\n", 0, chunk.offset)
+
+
+def test_rows_of_several_chunks_are_those_of_scikit_learn(large):
+    X, y = load_svmlight_file(str(large))
+    found, labels = LibsvmFile(large).read()
+    np.testing.assert_array_equal(labels, y)
+    assert abs(found - X).max() == 0
+
+
+def test_rows_in_the_middle_are_read_without_those_before(large, write_text):
+    file = LibsvmFile(large)
+    whole = file.read()[0]
+    for first, last in ((0, 1), (119_999, 120_000), (37, 41), (59_000, 61_000)):
+        np.testing.assert_array_equal(file.rows_between(first, last).matrix(99).toarray(), whole[first:last].toarray())
+    packed = LibsvmFile(write_text(gzip.compress(b"1 1:1\n0 1:2\n"), "x.svm.gz"))
+    with pytest.raises(FileReadError, match="is compressed, so rows cannot be read in random order"):
+        packed.rows_between(0, 1)
+
+
+def test_more_labels_than_are_counted_are_not_classes(write_text):
+    n = 2**16 + 40
+    file = LibsvmFile(write_text("".join(f"{i} 1:1\n" for i in range(n))))
+    assert file.has_more_labels
+    assert file.read_labels().tolist() == list(range(n))
+    with pytest.raises(DataError, match="too many labels"):
+        sx.LogisticRegression().fit(file)
+
+
+def test_a_truncated_archive_is_an_error(write_text):
+    with pytest.raises(FileReadError, match=r"x.svm.gz ends too early: it is truncated"):
+        LibsvmFile(write_text(gzip.compress(b"1 1:1\n" * 1000)[:-20], "x.svm.gz"))
+
+
+def test_other_compressions_folders_and_missing_files_are_an_error(tmp_path, write_text):
+    with pytest.raises(FileReadError, match=r"compressed with zstd.*\.gz, \.bz2 or \.xz"):
+        LibsvmFile(write_text("1 1:1\n", "x.svm.zst"))
+    with pytest.raises(FileReadError, match="is a folder"):
+        LibsvmFile(tmp_path)
+    with pytest.raises(FileReadError, match="does not exist"):
+        LibsvmFile(tmp_path / "none.svm")
+
+
+def test_a_file_that_changes_between_or_during_passes_is_an_error(write_text):
+    path = write_text("1 1:1\n" * 200_000)
+    file = LibsvmFile(path)
+    chunks = file.chunks()
+    next(chunks)
+    path.write_text("1 1:1\n")
+    with pytest.raises(FileReadError, match="has changed since it was opened"):
+        list(chunks)
+    path.unlink()
+    with pytest.raises(FileReadError, match="was removed"):
+        next(file.chunks())
+
+
+def test_a_file_can_be_pickled(write_text):
+    file = pickle.loads(pickle.dumps(LibsvmFile(write_text("1 1:1\n0 2:1\n"))))
+    assert file.read()[0].toarray().tolist() == [[1, 0], [0, 1]]
+    assert repr(file).endswith("x.svm', n_features=2, zero_based=False)")
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    line = " ".join(["1", *(f"{i}:{i}.25" for i in range(1, 60))]) + "\n"
+    peaks = []
+    for rows in (10_000, 60_000):
+        path = tmp_path / f"{rows}.svm"
+        path.write_text(line * rows)
+        file = LibsvmFile(path)
+        tracemalloc.start()
+        assert sum(len(block) for block in file.blocks(100)) == rows
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_a_scan_of_a_sparse_file_is_a_sparse_file(write_text):
+    path = write_text("1 1:1\n0 2:1\n", "x.libsvm")
+    assert scan(str(path)).classes.tolist() == [0, 1]
+    with pytest.raises(DataError, match=r"x.libsvm is a sparse text file.*target='y'"):
+        scan(path, target="y")
+
+
+@pytest.mark.parametrize(
+    "model", [sx.OneVsRest(sx.LogisticRegression(alpha=1.0)), sx.GeneralizedLinearModel("gaussian")]
+)
+def test_models_that_need_all_targets_read_them_from_the_file(write_text, model):
+    file = LibsvmFile(write_text("1 1:1 2:2\n2 1:3\n3 1:1 2:-1\n1 2:3\n2 1:4 2:1\n3 1:-1 2:-2\n"))
+    X, y = file.read()
+    np.testing.assert_allclose(model.fit(file).predict(file), model.fit(X, y).predict(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("names", ["*.svm", ["a.svm", "b.svm"]])
+def test_several_files_are_an_error_with_a_remedy(tmp_path, names):
+    names = str(tmp_path / names) if isinstance(names, str) else names
+    with pytest.raises(FileReadError, match=r"cannot be read together.*cat part"):
+        scan(names)
+
+
+def test_a_name_with_brackets_is_a_name(tmp_path):
+    (tmp_path / "a[1].svm").write_text("1 1:1\n0 1:2\n")
+    assert scan(tmp_path / "a[1].svm").n_rows == 2
+
+
+N, D = 700, 12
+
+
+def problem(rng, classes=(-1, 1), counts=False):
+    X = sparse.random_array((N, D), density=0.3, rng=rng, format="csr")
+    X.data = rng.poisson(1.5, X.nnz) + 1.0 if counts else np.round(rng.normal(size=X.nnz), 4)
+    X = sparse.csr_array(X)
+    A = X @ rng.normal(size=(D, len(classes))) + rng.gumbel(size=(N, len(classes)))
+    return X, np.array(classes)[A.argmax(axis=1)]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(X, y, name="train.svm"):
+        dump_svmlight_file(X, y, str(tmp_path / name), zero_based=False)
+        return LibsvmFile(tmp_path / name)
+
+    return written
+
+
+def in_blocks(file, height):
+    return replace(file.open_rows(None), height=height)
+
+
+MODELS = {
+    "logistic": (lambda: sx.LogisticRegression(alpha=0.5, tol=1e-11), False),
+    "softmax": (lambda: sx.LogisticRegression(alpha=0.5, tol=1e-11), False),
+    "lbfgs": (lambda: sx.LogisticRegression(alpha=0.5, solver="lbfgs", tol=1e-11), False),
+    "probit": (lambda: sx.ProbitRegression(alpha=0.5, tol=1e-11), False),
+    "bayesian": (lambda: sx.BayesianLogisticRegression(), False),
+    "evidence": (lambda: sx.BayesianLogisticRegression(tune="evidence"), False),
+    "least squares": (lambda: sx.LeastSquaresClassifier(alpha=0.1), False),
+    "lda": (lambda: sx.LinearDiscriminantAnalysis(), False),
+    "bernoulli": (lambda: sx.NaiveBayes("bernoulli"), True),
+    "poisson": (lambda: sx.NaiveBayes("poisson"), True),
+    "multinomial": (lambda: sx.ExponentialFamilyClassifier("multinomial"), True),
+    "perceptron": (lambda: sx.Perceptron(max_epochs=5), False),
+}
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.NotSeparableWarning")
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_of_a_file_equals_the_model_of_memory(name, rng, write):
+    make, counts = MODELS[name]
+    X, y = problem(rng, (1, 2, 5) if name == "softmax" else (-1, 1), counts)
+    if name == "bernoulli":
+        X.data[:] = 1.0
+    file = write(X, y)
+    there, here = make().fit(file), make().fit(X, y)
+    np.testing.assert_array_equal(there.classes_, here.classes_)
+    assert there.classes_.dtype == here.classes_.dtype
+    assert there.n_features_in_ == D
+    for method in {"decision_function", "predict_proba"} & set(dir(here)):
+        np.testing.assert_allclose(getattr(there, method)(file), getattr(here, method)(X), rtol=1e-8, atol=1e-12)
+    np.testing.assert_array_equal(there.predict(file), here.predict(X))
+
+
+def test_weights_and_labels_may_come_from_memory(rng, write):
+    X, y = problem(rng)
+    weight = rng.integers(0, 4, N).astype(float)
+    other = np.where(rng.random(N) < 0.5, "a", "b")
+    file = write(X, y)
+    for target in (None, other):
+        there = sx.LogisticRegression(tol=1e-11).fit(file, target, weight)
+        here = sx.LogisticRegression(tol=1e-11).fit(X, y if target is None else target, weight)
+        np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, 1000])
+def test_blocks_are_cut_by_rows_with_their_targets(rng, write, rows):
+    X, y = problem(rng, (0, 3))
+    weight = rng.random(N)
+    source = in_blocks(write(X, y), rows).with_numbers(y, weight, -weight)
+    blocks = source.fold(lambda seen, block: [*seen, block], [])
+    assert [len(block) for block in blocks[:-1]] == [rows] * (len(blocks) - 1)
+    assert np.concatenate([block.row for block in blocks]).tolist() == list(range(N))
+    np.testing.assert_array_equal(sparse.vstack([block.X for block in blocks]).toarray(), X.toarray())
+    for name, whole in (("t", y), ("weight", weight), ("offset", -weight)):
+        np.testing.assert_array_equal(np.concatenate([getattr(block, name) for block in blocks]), whole)
+
+
+def test_progress_of_every_pass_is_reported(rng, write):
+    source = in_blocks(write(*problem(rng)), 300)
+    told = []
+    with watched(lambda *progress: told.append(progress)):
+        source.reduce(lambda block: block.X.sum(axis=0))
+        source.map(lambda X: X.sum(axis=1))
+    assert told == [(300, N, 1), (600, N, 1), (N, N, 1), (600, N, 2), (N, N, 2)]
+
+
+def test_sums_are_bit_identical_from_run_to_run(rng, write):
+    file = write(*problem(rng))
+    sums = [in_blocks(file, 13).reduce(lambda block: block.X.sum(axis=0)) for _ in range(5)]
+    assert all((total == sums[0]).all() for total in sums)
+
+
+def test_a_shuffled_fold_has_the_order_of_memory(rng, write):
+    X, y = problem(rng)
+    rows = [
+        source.fold(lambda seen, block: [*seen, *block.row], [], np.random.default_rng(5))
+        for source in (in_blocks(write(X, y), 50), replace(as_source(X), height=50))
+    ]
+    assert rows[0] == rows[1]
+    assert sorted(rows[0]) == list(range(N))
+
+
+def test_a_label_can_mark_unlabelled_rows(rng, write):
+    file = write(*problem(rng, (0, 1, 2)))
+    found = file.open_rows(None).with_labels(None, None, LabelRules(unlabelled=0))
+    assert found.classes.tolist() == [1, 2]
+    assert found.n_unlabelled == file.label_counts[0]
+    t = found.reduce(lambda block: np.bincount(block.t + 1, minlength=3))
+    assert t.tolist() == file.label_counts.tolist()
+
+
+def test_labels_that_are_not_classes_are_an_error(rng, write):
+    X, y = problem(rng)
+    with pytest.raises(DataError, match=r"train.svm: label -0.5 is not a whole number.*fit\(file, y\)"):
+        sx.LogisticRegression().fit(write(X, y / 2))
+    with pytest.raises(DataError, match="only one class is present: every label is 3"):
+        sx.LogisticRegression().fit(write(X, np.full(N, 3)))
+    with pytest.raises(DataError, match="Every row of class -1 has weight 0"):
+        sx.LogisticRegression().fit(write(X, y), sample_weight=(y > 0).astype(float))
+
+
+def test_rows_to_predict_need_the_number_of_features_of_the_model(rng, write):
+    X, y = problem(rng)
+    model = sx.LogisticRegression().fit(X, y)
+    file = write(X[:, : D - 2], y, "narrow.svm")
+    with pytest.raises(ValueError, match=f"X has {D - 2} features, but LogisticRegression is expecting {D}"):
+        model.predict(file)
+    full = X.toarray()
+    full[:, D - 2 :] = 0
+    np.testing.assert_array_equal(model.predict(LibsvmFile(file.path, n_features=D)), model.predict(full))
+
+
+@given(st.lists(st.integers(0, 9), max_size=4), st.integers(1, 12))
+def test_cutting_keeps_every_row(cuts, size):
+    text = "".join(f"{n} {n}:{n}.5 20:1\n" for n in range(9)).encode()
+    rows = parse(Chunk(text, 1, 0), IndexRange(), "x")
+    edges = [0, *sorted(cuts), 9]
+    parts = list(cut_rows((rows.span(a, b) for a, b in pairwise(edges)), size))
+    assert [len(part) for part in parts] == [size] * (9 // size) + [9 % size] * (9 % size > 0)
+    np.testing.assert_array_equal(join_rows(parts).matrix(21).toarray(), rows.matrix(21).toarray())
