@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -115,7 +114,7 @@ def logistic_hessian(data: Data) -> Job:
 
     def run() -> Curved:
         model = sx.LogisticRegression(ALPHA, tol=TOL).fit(data.X, data.y)
-        source = replace(as_source(data.X), t=data.y)
+        source = as_source(data.X).with_numbers(data.y)
         objective = pose(source, Logit(), sx.Gaussian(ALPHA**-0.5), fit_intercept=True)
         theta = objective.design.of_user_units(model.coef_, model.intercept_)
         return Curved(model, objective.value_grad_hess(theta).hess)

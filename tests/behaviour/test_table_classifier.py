@@ -433,7 +433,6 @@ def test_the_baseline_is_a_classifier_that_can_be_saved(tmp_path):
 WEIGHT = np.linspace(0.5, 2, 60)
 PLACES = {
     "a scan": lambda table: (sx.scan(table, target="y", weight="w"), {}),
-    "a scan on workers": lambda table: (sx.scan(table, target="y", weight="w", client=True), {}),
     "Dask": lambda table: (
         da.from_array(COLUMN, chunks=17),
         {"y": da.from_array(THIRD, chunks=20), "sample_weight": da.from_array(WEIGHT, chunks=23)},

@@ -274,5 +274,5 @@ def named(features: Any, schema: Schema, estimator: Any) -> Any:
 
 def _moments(source: Source, basis: Any = None) -> Moments:
     """One pass over all rows: a sample would miss rare levels."""
-    found = (source if basis is None else source.mapped(basis)).reduce(column_moments)
+    found = source.mapped(basis).reduce(column_moments)
     return Moments(found.mean[0], np.sqrt(found.scatter.squares[0] / found.count[0]))

@@ -108,9 +108,8 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> Separa
     estimator = model.estimator_
     if not isinstance(estimator, BayesianLogisticRegression):
         return None
-    source = open_rows(NamedRows(features, model.encoder_.schema_.columns)).with_numbers(codes, None, None)
-    basis = getattr(estimator, "basis_", None)
-    source = source if basis is None else source.mapped(basis)
+    source = open_rows(NamedRows(features, model.encoder_.schema_.columns)).with_numbers(codes)
+    source = source.mapped(estimator.basis_)
     K = len(model.classes_)
     if (K - 1) * (len(source.columns) + 1) <= MAX_SEPARATION_UNKNOWNS:
         found = separability(source, K, fit_intercept=estimator.fit_intercept)
