@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from separatrix.discriminative import LabelNoiseLogisticRegression as LabelNoiseLogisticRegression
     from separatrix.discriminative import LogisticRegression as LogisticRegression
     from separatrix.discriminative import ProbitRegression as ProbitRegression
+    from separatrix.export import load as load
+    from separatrix.export import save as save
+    from separatrix.export import to_onnx as to_onnx
     from separatrix.files import scan as scan
     from separatrix.generative import ExponentialFamilyClassifier as ExponentialFamilyClassifier
     from separatrix.generative import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from separatrix.generative import NaiveBayes as NaiveBayes
     from separatrix.generative import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from separatrix.geometry import is_separable as is_separable
-    from separatrix.io import load as load
-    from separatrix.io import save as save
-    from separatrix.onnx import to_onnx as to_onnx
     from separatrix.priors import Flat as Flat
     from separatrix.priors import Gaussian as Gaussian
     from separatrix.reductions import OneVsOne as OneVsOne
@@ -77,9 +77,9 @@ _HOME = {
     "ModelAverage": "comparison",
     "TableClassifier": "study",
     "scan": "files",
-    "save": "io",
-    "load": "io",
-    "to_onnx": "onnx",
+    "save": "export",
+    "load": "export",
+    "to_onnx": "export",
 }
 _MODULES = ("basis", "datasets", "exceptions", "families", "geometry", "likelihoods", "metrics", "plots", "solvers")
 

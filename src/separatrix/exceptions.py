@@ -14,6 +14,8 @@ __all__ = [
     "CollinearWarning",
     "ConvergenceWarning",
     "DataError",
+    "ExportError",
+    "FileError",
     "NotSeparableWarning",
     "SeparationWarning",
     "warn",
@@ -36,6 +38,14 @@ class DataError(ValueError):
 
 class CollinearError(DataError):
     """The scatter matrix is singular and the model needs its inverse; the message names the columns."""
+
+
+class FileError(ValueError):
+    """A file cannot be read as a model, or a model cannot be saved."""
+
+
+class ExportError(ValueError):
+    """A model, or a part of it, cannot be exported to ONNX; the message names the part and the remedy."""
 
 
 class CollinearWarning(UserWarning):

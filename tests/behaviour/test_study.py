@@ -24,7 +24,7 @@ from separatrix.exceptions import (
     DataError,
     SeparationWarning,
 )
-from separatrix.io import read_about
+from separatrix.export import read_about
 from separatrix.metrics import weighted_mean
 from separatrix.study import (
     MODELS,

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from separatrix.io import FORMAT
+from separatrix.export import FORMAT
 
 SAVED = Path(__file__).parent / "saved"
 FILES = sorted(SAVED.glob("format*/*.sx"))

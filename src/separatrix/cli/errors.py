@@ -107,7 +107,7 @@ def _reason(error: BaseException) -> str | None:
     try:
         from separatrix.exceptions import DataError
         from separatrix.files import FileWriteError
-        from separatrix.io import FileError
+        from separatrix.export import FileError
     except Exception:  # where a library is broken, importing fails again, and no error is one of these
         return None
     if isinstance(error, FileWriteError):

@@ -156,7 +156,7 @@ def load_model(path: str) -> tuple[Any, dict[str, str]]:
     CommandError
         Where there is no such file (with one that is called nearly so), or it is a table.
     """
-    from separatrix.io import FileError, load, read_about
+    from separatrix.export import FileError, load, read_about
 
     file = Path(path)
     if not file.exists():

@@ -230,7 +230,7 @@ def export(
     require_ending(output, [".onnx"], what="a model for other languages")
     require_free([output], force=force, inputs=[model])
     fitted, _ = load_model(model)
-    from separatrix.onnx import to_onnx
+    from separatrix.export import to_onnx
 
     with captured() as warned, writing(output):
         to_onnx(fitted, output, force=force)

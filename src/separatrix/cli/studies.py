@@ -182,7 +182,7 @@ def contents_of(
     """
     contents = {}
     if model is not None:
-        from separatrix.io import packed
+        from separatrix.export import packed
 
         contents[model] = packed(study.model, study.about)
     if report is not None:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import separatrix as sx
-from separatrix.io import FORMAT
+from separatrix.export import FORMAT
 
 HERE = Path(__file__).parent
 

@@ -5,7 +5,7 @@ import pytest
 from separatrix.cli.errors import CODES, CommandError, failure_of, writing
 from separatrix.exceptions import DataError
 from separatrix.files import FileWriteError
-from separatrix.io import FileError
+from separatrix.export import FileError
 from separatrix.table import encode_target
 
 

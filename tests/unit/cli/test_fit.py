@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from separatrix.io import read_about
+from separatrix.export import read_about
 
 FAST = ("--models", "prior,bayes,linear")
 KEYS = {

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The container of a saved model: a zip archive whose manifest has the checksum of every other member.
+
+Archives may come from strangers. Nothing is unpacked to disk, only members with the names of a model are read, and no
+more bytes are unpacked than a model of that file size can have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import lzma
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from separatrix.exceptions import FileError
+
+MAGIC = "separatrix model"
+FORMAT = 3  # increases if older versions cannot read what is written
+REVISION = 0  # increases if they can, leaving out fields that they do not know
+
+MIN_ALLOWED_BYTES, MAX_UNPACKED_RATIO, MAX_BYTES = 2**26, 200, 2**33  # unpacked size: always allowed, per byte, at most
+MIN_ALLOWED_TREE_BYTES, MAX_TREE_RATIO = 2**23, 50  # the same for the tree, whose objects take far more memory
+MANIFEST, TREE = "manifest.json", "model.json"
+MEMBER = re.compile(r"model\.json|arrays/(0|[1-9]\d{0,6})\.npy")
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# Exceptions of the zip library for bytes that are not an archive, or a damaged one.
+DAMAGE = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    RuntimeError,  # encrypted, or of a kind that is not implemented
+    ValueError,
+)
+
+
+def write_archive(members: Mapping[str, bytes], header: Mapping[str, Any]) -> bytes:
+    """Bytes of an archive with the members, and a manifest with the fields of ``header``."""
+    manifest = {
+        "magic": MAGIC,
+        "format": FORMAT,
+        "revision": REVISION,
+        **header,
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Manifest, and members of a model whose checksums are correct.
+
+    Raises
+    ------
+    FileError
+        If the file is damaged, of a later format, or not a model.
+    OSError
+        If the file does not exist or cannot be read.
+    """
+    data = Path(path).read_bytes()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check_members(archive, len(data), path)
+            manifest = _read_manifest(archive, path)
+            members = {name: archive.read(name) for name in manifest["sha256"] if MEMBER.fullmatch(name)}
+    except FileError:
+        raise
+    except DAMAGE as error:
+        raise FileError(f"{path} is damaged or not a model file ({error}). Save the model again.") from error
+    for name, content in members.items():
+        if hashlib.sha256(content).hexdigest() != manifest["sha256"][name]:
+            raise FileError(f"{path} is damaged: the checksum of {name} is wrong. Save the model again.")
+    if TREE not in members:
+        raise FileError(f"{path} contains no model.")
+    return manifest, members
+
+
+def _check_members(archive: zipfile.ZipFile, size: int, path: Any) -> None:
+    """Raise if members hide each other, or would fill the memory."""
+    entries = archive.infolist()
+    twice = [name for name, count in Counter(entry.filename for entry in entries).items() if count > 1]
+    if twice:
+        raise FileError(f"{path} contains {twice[0]} more than once. It was not opened.")
+    other = [entry.filename for entry in entries if entry.compress_type not in COMPRESSIONS]
+    if other:
+        raise FileError(f"{path}: {other[0]} has a compression that saved models do not use. It was not opened.")
+    unpacked = sum(entry.file_size for entry in entries)
+    tree = sum(entry.file_size for entry in entries if entry.filename == TREE)
+    allowed = min(max(MIN_ALLOWED_BYTES, MAX_UNPACKED_RATIO * size), MAX_BYTES)
+    if unpacked > allowed or tree > max(MIN_ALLOWED_TREE_BYTES, MAX_TREE_RATIO * size):
+        raise FileError(
+            f"{path} has {size} bytes and claims to contain {unpacked}, more than any model of that size. It was not "
+            "opened."
+        )
+
+
+def _read_manifest(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
+    try:
+        manifest = parse_json(archive.read(MANIFEST))
+        is_model = manifest["magic"] == MAGIC and isinstance(manifest["sha256"], dict)
+    except (LookupError, TypeError, ValueError, RecursionError):
+        is_model = False
+    if not is_model:
+        raise FileError(f"{path} is a zip file, but not a saved model.")
+    number = manifest.get("format")
+    if type(number) is not int or number < 1:
+        raise FileError(f"{path} is damaged: its format is {number!r}. Save the model again.")
+    if number > FORMAT:
+        raise FileError(
+            f"{path} was written by separatrix {manifest.get('version')} in format {number}; this version reads "
+            f"formats up to {FORMAT}. Upgrade separatrix, or save the model again with this version."
+        )
+    return dict(manifest)
+
+
+def parse_json(data: bytes, *, finite: bool = True) -> Any:
+    """Standard JSON: duplicate keys raise, and so do NaN and infinity if ``finite``."""
+
+    def refuse(text: str) -> Any:
+        raise ValueError(f"{text} is not JSON")
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("an object has the same key twice")
+        return found
+
+    return json.loads(data, object_pairs_hook=distinct, parse_constant=refuse if finite else float)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: D102  (methods of Value are the ONNX operators of the same name)
+"""Builder of ONNX graphs, written as arithmetic.
+
+    graph = Graph()
+    X = graph.input("X", "double", ["N", 3])
+    p = (X @ w + 1.0).sigmoid()
+
+A `Value` is a tensor that exists when the graph runs; arrays and numbers combined with it become constants. All
+numbers are float64, whatever the input: in float32 a model loses its digits as soon as a column is far from zero. Only
+`assemble` needs the onnx library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix._array import Array
+
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of 2022: read by runtimes since then
+ML_DOMAIN = "ai.onnx.ml"
+
+
+class _Node(NamedTuple):
+    kind: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    domain: str
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A tensor of a graph, by its name."""
+
+    graph: Graph
+    name: str
+
+    __array_ufunc__ = None  # NumPy arrays leave the arithmetic to Value
+
+    def __add__(self, other: Any) -> Value:
+        return self.graph.op("Add", self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return self.graph.op("Add", other, self)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.graph.op("Sub", self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.graph.op("Sub", other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.graph.op("Mul", self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return self.graph.op("Mul", other, self)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.graph.op("Div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self.graph.op("Div", other, self)
+
+    def __matmul__(self, other: Any) -> Value:
+        return self.graph.op("MatMul", self, other)
+
+    def __neg__(self) -> Value:
+        return self.graph.op("Neg", self)
+
+    def __gt__(self, other: Any) -> Value:
+        return self.graph.op("Greater", self, other)
+
+    def __lt__(self, other: Any) -> Value:
+        return self.graph.op("Less", self, other)
+
+    def __and__(self, other: Value) -> Value:
+        return self.graph.op("And", self, other)
+
+    def equals(self, other: Any) -> Value:
+        return self.graph.op("Equal", self, other)
+
+    def is_nan(self) -> Value:
+        return self.graph.op("IsNaN", self)
+
+    def where(self, condition: Value, otherwise: Any) -> Value:
+        return self.graph.op("Where", condition, self, otherwise)
+
+    def exp(self) -> Value:
+        return self.graph.op("Exp", self)
+
+    def log(self) -> Value:
+        return self.graph.op("Log", self)
+
+    def sqrt(self) -> Value:
+        return self.graph.op("Sqrt", self)
+
+    def abs(self) -> Value:
+        return self.graph.op("Abs", self)
+
+    def floor(self) -> Value:
+        return self.graph.op("Floor", self)
+
+    def sigmoid(self) -> Value:
+        return self.graph.op("Sigmoid", self)
+
+    def softmax(self) -> Value:
+        return self.graph.op("Softmax", self, axis=-1)
+
+    def square(self) -> Value:
+        return self * self
+
+    def at_least(self, bound: Any) -> Value:
+        return self.graph.op("Max", self, bound)
+
+    def at_most(self, bound: Any) -> Value:
+        return self.graph.op("Min", self, bound)
+
+    def sum(self, axis: int, *, keep: bool = False) -> Value:
+        return self.graph.op("ReduceSum", self, np.array([axis]), keepdims=int(keep))
+
+    def max(self, axis: int, *, keep: bool = False) -> Value:
+        return self.graph.op("ReduceMax", self, axes=[axis], keepdims=int(keep))
+
+    def argmax(self) -> Value:
+        """Position of the first largest along the last axis, int64."""
+        return self.graph.op("ArgMax", self, axis=-1, keepdims=0)
+
+    def as_double(self) -> Value:
+        """Cast to float64; true is 1."""
+        return self.graph.op("Cast", self, to="double")
+
+    def as_codes(self) -> Value:
+        return self.graph.op("Cast", self, to="int64")
+
+    def expand(self, axis: int) -> Value:
+        """With a new axis of length one."""
+        return self.graph.op("Unsqueeze", self, np.array([axis]))
+
+    def columns(self, which: Sequence[int] | Array) -> Value:
+        """Some of the columns, in this order."""
+        return self.graph.op("Gather", self, np.asarray(which, dtype=np.int64), axis=1)
+
+    def column(self, position: int) -> Value:
+        """One column, without its axis: (N,)."""
+        return self.graph.op("Gather", self, np.array(position, dtype=np.int64), axis=1)
+
+    def transposed(self, *axes: int) -> Value:
+        return self.graph.op("Transpose", self, perm=list(axes))
+
+
+@dataclass(eq=False)
+class Graph:
+    """Inputs (name, element type, shape), constants, and nodes in the order of computation."""
+
+    inputs: list[tuple[str, str, tuple[str | int, ...]]] = field(default_factory=list)
+    constants: dict[str, Array] = field(default_factory=dict)
+    _nodes: list[_Node] = field(default_factory=list)
+    _known: dict[tuple[Any, ...], str] = field(default_factory=dict)
+
+    def input(self, name: str, kind: str, shape: Sequence[str | int]) -> Value:
+        """An input tensor; its element type is "float", "double" or "string"."""
+        self.inputs.append((name, kind, tuple(shape)))
+        return Value(self, name)
+
+    def constant(self, array: Any) -> Value:
+        """Numbers become float64, integer arrays int64; equal constants are stored once."""
+        data = np.asarray(array)
+        if data.dtype.kind == "f" or (data.dtype.kind in "iu" and not isinstance(array, np.ndarray | np.generic)):
+            data = data.astype(np.float64)
+        elif data.dtype.kind in "iu":
+            data = data.astype(np.int64)
+        key = (data.dtype.str, data.shape, data.tobytes())
+        if key not in self._known:
+            self._known[key] = f"c{len(self.constants)}"
+            self.constants[self._known[key]] = data
+        return Value(self, self._known[key])
+
+    def op(self, kind: str, *inputs: Any, domain: str = "", **attributes: Any) -> Value:
+        """First output of a new node; arguments that are not values become constants."""
+        return self.ops(kind, *inputs, n_outputs=1, domain=domain, **attributes)[0]
+
+    def ops(self, kind: str, *inputs: Any, n_outputs: int, domain: str = "", **attributes: Any) -> list[Value]:
+        """All outputs of a new node."""
+        names = tuple(each.name if isinstance(each, Value) else self.constant(each).name for each in inputs)
+        outputs = tuple(
+            f"v{len(self._nodes)}_{i}" if n_outputs > 1 else f"v{len(self._nodes)}" for i in range(n_outputs)
+        )
+        self._nodes.append(_Node(kind, names, outputs, attributes, domain))
+        return [Value(self, name) for name in outputs]
+
+    def join(self, values: Sequence[Value], axis: int = 1) -> Value:
+        return values[0] if len(values) == 1 else self.op("Concat", *values, axis=axis)
+
+    def stack(self, values: Sequence[Value], axis: int = 1) -> Value:
+        return self.join([value.expand(axis) for value in values], axis)
+
+    def codes_of(self, texts: Value, codes: Mapping[str, int], otherwise: int) -> Value:
+        """Integer code of each text."""
+        return self.op(
+            "LabelEncoder",
+            texts,
+            domain=ML_DOMAIN,
+            keys_strings=list(codes),
+            values_int64s=list(codes.values()),
+            default_int64=otherwise,
+        )
+
+    def assemble(self, outputs: Mapping[str, tuple[Value, str, Sequence[str | int]]], name: str) -> Any:
+        """Build the ``onnx.ModelProto`` with these outputs: value, element type and shape of each."""
+        from onnx import helper, numpy_helper
+
+        for label, (value, kind, _) in outputs.items():  # a node that gives the output its name, and numbers their type
+            is_number = kind in ("float", "double")
+            attributes = {"to": kind} if is_number else {}
+            self._nodes.append(_Node("Cast" if is_number else "Identity", (value.name,), (label,), attributes, ""))
+        graph = helper.make_graph(
+            [_node_proto(node) for node in self._nodes],
+            name,
+            [helper.make_tensor_value_info(label, _element(kind), shape) for label, kind, shape in self.inputs],
+            [
+                helper.make_tensor_value_info(label, _element(kind), shape)
+                for label, (_, kind, shape) in outputs.items()
+            ],
+            [
+                numpy_helper.from_array(array.astype(object) if array.dtype.kind == "U" else array, label)
+                for label, array in self.constants.items()
+            ],
+        )
+        domains = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML_DOMAIN, ML_OPSET)]
+        return helper.make_model(graph, opset_imports=domains, ir_version=IR_VERSION)
+
+
+def _node_proto(node: _Node) -> Any:
+    from onnx import helper
+
+    attributes = {key: _element(value) if key == "to" else value for key, value in node.attributes.items()}
+    return helper.make_node(node.kind, node.inputs, node.outputs, domain=node.domain, **attributes)
+
+
+def _element(kind: str) -> int:
+    """Number of an element type in onnx."""
+    from onnx import TensorProto
+
+    return int(TensorProto.DataType.Value(kind.upper()))

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Logistic and softmax functions averaged over Gaussian activations, in closed form.
+
+ONNX has no tables or loops, so the integrals of the Bayesian models take another form here. The logistic distribution
+is a scale mixture of normals (Andrews and Mallows 1974), and a few terms are enough:
+
+    σ(a) = Σ_i c_i Φ(a/τ_i),      Σ_i c_i = 1                                         (Monahan and Stefanski 1992)
+
+With τ on a geometric ladder the c_i are a linear least-squares fit; fourteen terms leave an error of 1e-11. Integrated
+once, with the even function H_τ(a) = a (Φ(a/τ) - ½) + τ N(a/τ),
+
+    ln(1 + e^a) = a/2 + e(a),     e(a) = ln 2 cosh(a/2) = Σ_i c_i H_τi(a)
+    e(a)² = a²/4 + h(a),          h(a) = Σ_i d_i H_τi(a),   Σ_i d_i = 0
+
+For a ~ N(mu, var) each term keeps its form: Φ(a/τ) and H_τ(a) become Φ(mu/t) and H_t(mu) with t² = τ² + var. So
+
+    E[σ] = Σ c_i Φ(mu/t_i),    E[ln(1 + e^a)] = mu/2 + Σ c_i H_ti(mu)
+    V[ln(1 + e^a)] = var/4 + var (E[σ] - ½) + V[e],     V[e] = (mu² + var)/4 + Σ d_i H_ti(mu) - (Σ c_i H_ti(mu))²
+
+by Stein's lemma, C[a, e] = var E[e'].
+
+`softmax_normal` follows the rule of the Bayesian models step by step: the probability of a class is that of a logistic
+model against the soft maximum of all other classes, which is built from pairs. Classes are sorted by their means first,
+so that the result does not depend on their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy import special
+
+from separatrix._array import Float
+from separatrix.export.graph import Value
+
+N_TERMS, MIN_TAU, MAX_TAU = 14, 0.55, 5.5
+MAX_ACTIVATION = 40.0  # σ(-a) is negligible beyond
+ERFCX_DEGREE = 22
+MAX_SCALED_MEAN = 24.0  # κ |mu| beyond which the variance of ln(1 + e^a) is negligible
+
+
+class Mixture(NamedTuple):
+    """Numbers τ, c and d (14,)."""
+
+    widths: Float
+    sigmoid: Float
+    square: Float
+
+
+@cache
+def mixture() -> Mixture:
+    """The mixture, from two least-squares fits."""
+    a = np.linspace(0.0, MAX_ACTIVATION, 2001)
+    tau = np.geomspace(MIN_TAU, MAX_TAU, N_TERMS)
+    softplus = np.log1p(np.exp(-a))  # e(a) - a/2
+    beyond = _even(a[:, None], tau) - 0.5 * a[:, None]
+    return Mixture(
+        tau,
+        _fitted(special.ndtr(-a[:, None] / tau), special.expit(-a), total=1.0),
+        _fitted(beyond, softplus * (a + softplus), total=0.0),
+    )
+
+
+def _even(a: Float, tau: Float) -> Float:
+    """H_τ(a)."""
+    z = a / tau
+    return np.asarray(a * (special.ndtr(z) - 0.5) + tau * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
+
+
+def _fitted(A: Float, b: Float, total: float) -> Float:
+    """Least-squares weights of the columns of A, with a given sum."""
+    heavy = 1e3
+    rows = np.vstack([A, np.full(A.shape[1], heavy)])
+    return np.asarray(np.linalg.lstsq(rows, np.append(b, heavy * total), rcond=None)[0])
+
+
+@cache
+def _tail_polynomial() -> tuple[float, ...]:
+    """erfcx(x)/t as a polynomial in u = 2t - 1, t = 2/(2 + x), interpolated at Chebyshev points."""
+    u = chebyshev.chebpts1(ERFCX_DEGREE + 1)
+    t = 0.5 * (u + 1.0)
+    through = chebyshev.chebfit(u, special.erfcx(2.0 / t - 2.0) / t, ERFCX_DEGREE)
+    return tuple(chebyshev.cheb2poly(through).tolist())
+
+
+def normal_cdf(z: Value) -> Value:
+    """Φ(z) in float64; runtimes have the error function only in single precision.
+
+    Φ(-|z|) = ½ e^(-z²/2) erfcx(|z|/√2), with a relative error of 1e-12 down to the smallest numbers.
+    """
+    size = z.abs()
+    t = 2.0 / (2.0 + size * np.sqrt(0.5))
+    u = 2.0 * t - 1.0
+    *rest, leading = _tail_polynomial()
+    total: Value = u * leading + rest[-1]
+    for coefficient in reversed(rest[:-1]):
+        total = total * u + coefficient
+    tail: Value = 0.5 * (-0.5 * size.square()).exp() * t * total
+    return (1.0 - tail).where(z > 0.0, tail)
+
+
+def logistic_mean(mu: Value, var: Value) -> Value:
+    """E[σ(a)] for a ~ N(mu, var), of any shape."""
+    tau, c, _ = mixture()
+    t = (var.expand(-1) + tau**2).sqrt()
+    return (normal_cdf(mu.expand(-1) / t) * c).sum(-1)
+
+
+class Softplus(NamedTuple):
+    """E[σ(d)], E[ln(1 + e^d)] and V[ln(1 + e^d)]."""
+
+    probability: Value
+    mean: Value
+    variance: Value
+
+
+def softplus_normal(mu: Value, var: Value) -> Softplus:
+    """Moments of ln(1 + e^d) for d ~ N(mu, var), mu <= 0."""
+    tau, c, d = mixture()
+    t = (var.expand(-1) + tau**2).sqrt()
+    z = mu.expand(-1) / t
+    Phi = normal_cdf(z)
+    even = t * (z * (Phi - 0.5) + (-0.5 * z.square()).exp() / np.sqrt(2 * np.pi))  # H_t(mu)
+    probability, mean_even = (Phi * c).sum(-1), (even * c).sum(-1)
+    spread = 0.25 * (mu.square() + var) + (even * d).sum(-1) - mean_even.square()
+    variance = (var * (probability - 0.25) + spread).at_least(0.0)
+    shrunk = mu / (1.0 + np.pi / 8 * var).sqrt()
+    zero = 0.0 * var
+    return Softplus(probability, 0.5 * mu + mean_even, variance.where(shrunk > -MAX_SCALED_MEAN, zero))
+
+
+class _SoftMaxima(NamedTuple):
+    """ln Σ_j e^a_j over B sets of classes, as Gaussians.
+
+    Mean and variance (N, B); ``weight`` (N, B, K) of the classes in each, and ``cov`` (N, B, K) with all activations.
+    """
+
+    mean: Value
+    var: Value
+    weight: Value
+    cov: Value
+
+    def take(self, which: Sequence[int]) -> _SoftMaxima:
+        """Some of the sets."""
+        return _SoftMaxima(*(each.columns(which) for each in self))
+
+
+def softmax_normal(mu: Value, Sigma: Value, n_classes: int) -> Value:
+    """p (N, K) for a ~ N(mu, Sigma), (N, K) and (N, K, K)."""
+    K, graph = n_classes, mu.graph
+    falling, order = graph.ops("TopK", mu, np.array([K]), n_outputs=2, axis=1)
+    pick = order.expand(2).equals(np.arange(K)).as_double()  # a permutation as a matrix of zeros and ones
+    back = pick.transposed(0, 2, 1)
+    S = pick @ Sigma @ back
+    single = _SoftMaxima(falling, (S * np.eye(K)).sum(2), 0.0 * S + np.eye(K), S)
+    rest = _others(single, K)
+    p = logistic_mean(falling - rest.mean, _difference_variance(single, rest))
+    return (back @ (p / p.sum(1, keep=True)).expand(2)).sum(2)
+
+
+def _others(single: _SoftMaxima, K: int) -> _SoftMaxima:
+    """Soft maximum of all other classes, for each class: of the classes before it and after it."""
+    ends = [single.take([0, K - 1])]  # the first k classes, and the last k
+    for k in range(1, K - 1):
+        ends.append(_merge(ends[-1], single.take([k, K - 1 - k])))
+    if K == 2:
+        return single.take([1, 0])
+    before = _joined([ends[k - 1].take([0]) for k in range(1, K - 1)])
+    after = _joined([ends[K - 2 - k].take([1]) for k in range(1, K - 1)])
+    return _joined([ends[-1].take([1]), _merge(before, after), ends[-1].take([0])])
+
+
+def _joined(parts: Sequence[_SoftMaxima]) -> _SoftMaxima:
+    graph = parts[0].mean.graph
+    return _SoftMaxima(*(graph.join(same) for same in zip(*parts, strict=True)))
+
+
+def _merge(a: _SoftMaxima, b: _SoftMaxima) -> _SoftMaxima:
+    """ln(e^a + e^b), starting from the one with the larger mean."""
+    swap = b.mean > a.mean
+    high, low = b.mean.where(swap, a.mean), a.mean.where(swap, b.mean)
+    high_var = b.var.where(swap, a.var)
+    shared = (a.weight * b.cov).sum(2)
+    rho, rise, spread = softplus_normal(low - high, _difference_variance(a, b))
+    var = (high_var + 2.0 * rho * (shared - high_var) + spread).at_least(0.0)
+    share = (1.0 - rho).where(swap, rho).expand(2)  # weight of b
+    weight = (1.0 - share) * a.weight + share * b.weight
+    return _SoftMaxima(high + rise, var, weight, (1.0 - share) * a.cov + share * b.cov)
+
+
+def _difference_variance(a: _SoftMaxima, b: _SoftMaxima) -> Value:
+    return (a.var + b.var - 2.0 * (a.weight * b.cov).sum(2)).at_least(0.0)
+
+
+def softmax_probit_rule(mu: Value, Sigma: Value, n_classes: int) -> Value:
+    """p_k ∝ e^(κ_k mu_k), κ_k = (1 + π var_k/8)^-½."""
+    var = (Sigma * np.eye(n_classes)).sum(2)
+    return (mu / (1.0 + np.pi / 8 * var).sqrt()).softmax()

@@ -1,0 +1,501 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Graph of each kind of model: linear and generative models, Bayesian predictives, and the bases that they use.
+
+`predictions` dispatches on the class of the model. Generative models may have normal, Bernoulli and categorical
+columns; missing values (NaN) are left out of their sums. Discriminant analysis gives NaN for rows with missing values,
+while the model itself would marginalise. A graph does not check that values are in the support of a family.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from separatrix._array import Array, Float
+from separatrix.basis import AbstractBasis, Cosines, Gaussians, Identity, Joined, Monomials, Sigmoids
+from separatrix.bayesian import (
+    Approximation,
+    BayesianLogisticRegression,
+    ByClassApproximation,
+    DiagonalApproximation,
+    DualApproximation,
+)
+from separatrix.discriminative import DiscriminativeClassifier, GeneralizedLinearModel
+from separatrix.estimator import LinearClassifier
+from separatrix.exceptions import ExportError
+from separatrix.export.graph import Value
+from separatrix.export.onnx_integrals import logistic_mean, normal_cdf, softmax_normal, softmax_probit_rule
+from separatrix.families import Bernoulli, MultivariateNormal, Normal, NormalKnownVariance, StudentT, ValuedCategorical
+from separatrix.generative import (
+    Covariance,
+    DenseCovariance,
+    FactoredCovariance,
+    FamilyClassifier,
+    GaussianClassifier,
+    LinearDiscriminantAnalysis,
+    NormalClasses,
+)
+from separatrix.likelihoods import Bernoulli as BernoulliResponse
+from separatrix.likelihoods import (
+    CLogLog,
+    GammaInverse,
+    GammaLog,
+    LabelNoise,
+    Logit,
+    NormalIdentity,
+    NormalLog,
+    PoissonLog,
+    Probit,
+    Softmax,
+    SoftmaxLabelNoise,
+)
+from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron
+from separatrix.stats import Design
+from separatrix.study import PriorOnly, RampFunctions
+
+FAR_IN_WIDTHS = 1e4  # distance between centres beyond which |x|² + |c|² - 2 x'c has too few digits
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions for N rows: ``code`` (N,) is the position of the class in ``labels``; the rest depends on the model.
+
+    ``scores`` are those of ``decision_function``, (N,) for two classes and (N, K) for more; ``probabilities`` (N, K);
+    ``mean`` (N,) of a regression; ``centre`` and ``spread`` (N,) are the mean and standard deviation of the activation
+    of two classes, and ``link`` maps an activation to a probability, for intervals.
+    """
+
+    labels: Array
+    code: Value | None = None
+    scores: Value | None = None
+    probabilities: Value | None = None
+    mean: Value | None = None
+    centre: Value | None = None
+    spread: Value | None = None
+    link: Any = None
+
+
+@singledispatch
+def predictions(model: Any, X: Value) -> Predictions:
+    """Graph of a fitted model of rows X (N, D), float64, NaN if missing."""
+    raise ExportError(
+        f"to_onnx: {type(model).__qualname__} cannot be exported to ONNX. Linear and generative models, "
+        "BayesianLogisticRegression and TableClassifier can: export the models inside a wrapper one by one, or save "
+        "the whole with sx.save. For models of scikit-learn use skl2onnx."
+    )
+
+
+# Linear models
+
+
+def activation(model: LinearClassifier, X: Value) -> Value:
+    """`decision_function`: (N,) for two classes, (N, K) for more."""
+    a = features(model, X) @ model.coef_.T + model.intercept_
+    return a.column(0) if len(model.coef_) == 1 else a
+
+
+@singledispatch
+def probability(likelihood: Any, a: Value) -> Value:
+    """p(C_1 | a) (N,) of one activation per row, p(C_k | a) (N, K) of K."""
+    raise ExportError(f"to_onnx: the likelihood {likelihood!r} cannot be exported to ONNX.")
+
+
+@probability.register(Logit)
+@probability.register(LabelNoise)
+def _(likelihood: Any, a: Value) -> Value:
+    return a.sigmoid()
+
+
+@probability.register(Softmax)
+@probability.register(SoftmaxLabelNoise)
+def _(likelihood: Any, a: Value) -> Value:
+    return a.softmax()
+
+
+@probability.register
+def _(likelihood: Probit, a: Value) -> Value:
+    return normal_cdf(a)
+
+
+@probability.register
+def _(likelihood: CLogLog, a: Value) -> Value:
+    return 1.0 - (-(a.at_most(30.0).exp())).exp()
+
+
+def _of_scores(labels: Array, scores: Value, probabilities: Value | None = None) -> Predictions:
+    """The class of the largest score; for two classes, the second if the score is positive."""
+    code = (scores > 0.0).as_codes() if len(labels) == 2 else scores.argmax()
+    return Predictions(labels, code, scores, probabilities)
+
+
+@predictions.register(LeastSquaresClassifier)
+@predictions.register(FisherDiscriminant)
+@predictions.register(Perceptron)
+def _(model: Any, X: Value) -> Predictions:
+    return _of_scores(model.classes_, activation(model, X))  # rules have no probabilities
+
+
+@predictions.register
+def _(model: DiscriminativeClassifier, X: Value) -> Predictions:
+    a, p = activation(model, X), partial(probability, model.likelihood_)
+    return _of_scores(model.classes_, a, p(a) if len(model.classes_) > 2 else a.graph.stack([p(-a), p(a)]))
+
+
+@predictions.register
+def _(model: PriorOnly, X: Value) -> Predictions:
+    P = 0.0 * X.sum(1, keep=True) + model._p
+    return Predictions(model.classes_, P.argmax(), probabilities=P)
+
+
+@predictions.register
+def _(model: GeneralizedLinearModel, X: Value) -> Predictions:
+    """The mean; for a binary target a probability, but the model has no classes."""
+    a = features(model, X) @ model.coef_ + float(model.intercept_)
+    match model.likelihood_:
+        case NormalIdentity():
+            mean = a
+        case NormalLog() | PoissonLog() | GammaLog():
+            mean = a.exp()
+        case GammaInverse():
+            mean = (1.0 / a).where(a > 0.0, 0.0 * a + np.nan)  # no mean exists if a is not positive
+        case BernoulliResponse() as binary:
+            mean = probability(binary.binary, a)
+        case other:
+            raise ExportError(f"to_onnx: the likelihood {other!r} cannot be exported to ONNX.")
+    return Predictions(np.empty(0), mean=mean)
+
+
+# Generative models
+
+
+def of_log_joint(labels: Array, log_joint: Value, priors: Float) -> Predictions:
+    """Predictions from ln p(x, C_k) up to a common term; the prior if no class can have generated the row.
+
+    The largest is subtracted here: the softmax of some runtimes returns NaN if all are minus infinity.
+    """
+    largest = log_joint.max(1, keep=True)
+    impossible = largest.equals(-np.inf)
+    e = (log_joint - log_joint.graph.constant(0.0).where(impossible, largest)).exp()
+    P = log_joint.graph.constant(priors).where(impossible, e / e.sum(1, keep=True))
+    scores = log_joint.column(1) - log_joint.column(0) if len(labels) == 2 else P.log()
+    return Predictions(labels, P.argmax(), scores, P)
+
+
+@predictions.register
+def _(model: GaussianClassifier, X: Value) -> Predictions:
+    model._require_parameters()
+    Phi = features(model, X)
+    if isinstance(model, LinearDiscriminantAnalysis) and model._linear is not None:
+        W, w0, origin = model._linear
+        return of_log_joint(model.classes_, (Phi - origin) @ W.T + w0, model.priors_)
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(model.priors_)
+    return of_log_joint(model.classes_, _log_normal_classes(model._densities, Phi) + log_priors, model.priors_)
+
+
+def _log_normal_classes(classes: NormalClasses, Phi: Value) -> Value:
+    """ln p(x | C_k) (N, K) up to a common term: normal, or Student's t if parameters were integrated out."""
+    K, M = classes.mean.shape
+    columns = []
+    for k in range(K):
+        Sigma, nu, widening = classes.of_class(k), float(classes.freedom[k]), float(classes.widening[k])
+        squared = _squared_distance(Phi, classes.mean[k], Sigma)
+        log_det = Sigma.log_det + M * np.log(widening)
+        if np.isinf(nu):
+            columns.append(-0.5 * squared - 0.5 * (log_det + M * np.log(2 * np.pi)))
+            continue
+        constant = special.gammaln((nu + M) / 2) - special.gammaln(nu / 2) - 0.5 * (M * np.log(nu * np.pi) + log_det)
+        columns.append(float(constant) - 0.5 * (nu + M) * (1.0 + squared / (widening * nu)).log())
+    return Phi.graph.stack(columns)
+
+
+def _squared_distance(Phi: Value, mean: Float, Sigma: Covariance) -> Value:
+    """(x - mean)' Σ⁻¹ (x - mean), (N,)."""
+    Z = Phi - mean
+    match Sigma:
+        case DenseCovariance():
+            return (Z @ Sigma.whitener).square().sum(1)
+        case FactoredCovariance():
+            _, s, Vt = np.linalg.svd(Sigma.F / np.sqrt(Sigma.ridge), full_matrices=False)
+            Z = Z / np.sqrt(Sigma.ridge)
+            return Z.square().sum(1) - (Z @ Vt.T).square() @ np.asarray(s**2 / (1 + s**2))
+        case other:
+            raise ExportError(f"to_onnx: a {type(other).__name__} cannot be exported to ONNX.")
+
+
+@predictions.register
+def _(model: FamilyClassifier, X: Value) -> Predictions:
+    model._require_parameters()
+    density = model._density_of_rows
+    pairs = zip(density.groups, density.densities, strict=True)
+    total = _total([log_density(each, X.columns(group.columns)) for group, each in pairs])
+    if model.temperature_ == 0.0:  # impossible rows stay impossible
+        total = (0.0 * total.is_nan().as_double()).where(total > -np.inf, total)
+    else:
+        total = total * model.temperature_
+    with np.errstate(divide="ignore"):
+        return of_log_joint(model.classes_, total + np.log(model.priors_), model.priors_)
+
+
+@singledispatch
+def log_density(density: Any, x: Value) -> Value:
+    """ln p of columns x (N, D) under each class (N, K), less a term common to all classes."""
+    raise ExportError(
+        f"to_onnx: {type(density).__name__} columns cannot be exported to ONNX; normal, Bernoulli and categorical "
+        "columns can. Choose another family with families={...}, or save the model with sx.save."
+    )
+
+
+@log_density.register
+def _(density: Bernoulli, x: Value) -> Value:
+    """x ln μ + (1 - x) ln(1 - μ), where either may be impossible."""
+    heads, tails = special.log_expit(density.log_odds), special.log_expit(-density.log_odds)
+    return _weighted_sum(_observed(x, x), heads) + _weighted_sum(_observed(1.0 - x, x), tails)
+
+
+@log_density.register(Normal)
+@log_density.register(NormalKnownVariance)
+def _(density: Any, x: Value) -> Value:
+    z = (x.expand(1) - density.mean) / density.sd
+    return _observed(-0.5 * z.square() - np.log(density.sd), x.expand(1)).sum(2)
+
+
+@log_density.register
+def _(density: StudentT, x: Value) -> Value:
+    nu = density.dof
+    constant = special.gammaln((nu + 1) / 2) - special.gammaln(nu / 2) - 0.5 * np.log(nu) - np.log(density.scale)
+    z = (x.expand(1) - density.location) / (density.scale * np.sqrt(nu))
+    return _observed(constant - 0.5 * (nu + 1) * (1.0 + z.square()).log(), x.expand(1)).sum(2)
+
+
+@log_density.register
+def _(density: MultivariateNormal, x: Value) -> Value:
+    covariances = [DenseCovariance(Sigma) for Sigma in density.covariance]
+    pairs = zip(density.mean, covariances, strict=True)
+    return x.graph.stack([-0.5 * _squared_distance(x, m, Sigma) - 0.5 * Sigma.log_det for m, Sigma in pairs])
+
+
+@log_density.register
+def _(density: ValuedCategorical, x: Value) -> Value:
+    """Each column is compared with its values; a new value has a probability of its own."""
+    parts = []
+    for d, values in enumerate(density.values):
+        column, by_code = x.columns([d]), density.by_code[:, [d]]
+        unseen = by_code.log_unseen[:, 0]
+        log_p = by_code.log_probability[:, 0, : len(values)]
+        log_p = np.where(np.isneginf(log_p), unseen[:, None], log_p)
+        hit = column.equals(np.asarray(values, dtype=np.float64)).as_double()  # (N, L)
+        miss = (1.0 - hit.sum(1, keep=True)) * (1.0 - column.is_nan().as_double())
+        parts.append(_weighted_sum(hit, log_p) + _weighted_sum(miss, unseen[:, None]))
+    return _total(parts)
+
+
+def _total(parts: list[Value]) -> Value:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def _observed(terms: Value, x: Value) -> Value:
+    """The terms, or zero if x is missing."""
+    return (0.0 * x.is_nan().as_double()).where(x.is_nan(), terms)
+
+
+def _weighted_sum(U: Value, c: Float) -> Value:
+    """Σ_j U_nj c_kj with 0 · (-inf) = 0; U >= 0 wherever c is -inf."""
+    forbidden = np.isneginf(c)
+    total = U @ np.where(forbidden, 0.0, c).T
+    if not forbidden.any():
+        return total
+    met = U @ forbidden.T.astype(np.float64)
+    return (0.0 * met - np.inf).where(met > 0.0, total)
+
+
+# Bayesian logistic regression: the activation is Gaussian, mean m'φ̃ and variance φ̃'A⁻¹φ̃, and is integrated out
+
+
+class Activations(NamedTuple):
+    """Mean and covariance of each row's activation: (N,) and (N,) for one output, (N, K) and (N, K, K) for more."""
+
+    mean: Value
+    cov: Value
+
+
+@predictions.register
+def _(model: BayesianLogisticRegression, X: Value) -> Predictions:
+    Phi = _regressors(features(model, X), model.posterior_.design)
+    a, K = activations(model.posterior_.approximation, Phi), len(model.classes_)
+    rule = model._rule or model.predictive
+    if model.draws_ is not None and model.predictive != "map":
+        P = _of_draws(model, Phi)
+    elif K == 2:
+        P = Phi.graph.stack([_of_two(model.likelihood_, sign * a.mean, a.cov, rule) for sign in (-1.0, 1.0)])
+    elif rule == "map":
+        P = probability(model.likelihood_, a.mean)
+    elif rule == "qmc":
+        raise ExportError(
+            "to_onnx: predictive='qmc' needs the eigenvectors of a matrix for every row, which ONNX cannot compute. "
+            "Use model.set_params(predictive='exact') first."
+        )
+    else:
+        P = (softmax_probit_rule if rule == "probit" else softmax_normal)(a.mean, a.cov, K)
+    found = Predictions(model.classes_, P.argmax(), activation(model, X), P)
+    if K > 2:
+        return found
+    return replace(found, centre=a.mean, spread=a.cov.sqrt(), link=partial(probability, model.likelihood_))
+
+
+def _regressors(Phi: Value, design: Design) -> Value:
+    """φ̃ = (x - c, 1)."""
+    Z = Phi - design.origin
+    return Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z
+
+
+def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:
+    if rule == "map":
+        return probability(likelihood, mean)
+    if isinstance(likelihood, Probit):
+        return normal_cdf(mean / (1.0 + var).sqrt())
+    if rule == "probit":
+        return (mean / (1.0 + np.pi / 8 * var).sqrt()).sigmoid()
+    return logistic_mean(mean, var)
+
+
+def _of_draws(model: BayesianLogisticRegression, Phi: Value) -> Value:
+    """Σ_s weight_s p(t | x, θ_s)."""
+    assert model.draws_ is not None, "importance sampling keeps its draws"
+    theta, weights, p = model.draws_.theta, model.draws_.weights, partial(probability, model.likelihood_)
+    S, C, P = theta.shape
+    if C == 1:
+        A = Phi @ theta[:, 0].T
+        return A.graph.stack([p(-A) @ weights, p(A) @ weights])
+    A = Phi @ theta.reshape(S * C, P).T
+    return (p(Phi.graph.op("Reshape", A, np.array([-1, S, C]))) * weights[:, None]).sum(1)
+
+
+@singledispatch
+def activations(approximation: Any, Phi: Value) -> Activations:
+    """Activations of regressors φ̃ (N, P) under a Gaussian over the weights."""
+    raise ExportError(f"to_onnx: a posterior of type {type(approximation).__name__} cannot be exported to ONNX.")
+
+
+@activations.register
+def _(approximation: Approximation, Phi: Value) -> Activations:
+    root, (C, P) = approximation.factor.root, approximation.mean.shape
+    if C == 1:
+        return Activations(Phi @ approximation.mean[0], (Phi @ root).square().sum(1))
+    spread = Phi.graph.stack([Phi @ root[k * P : (k + 1) * P] for k in range(C)])
+    return Activations(Phi @ approximation.mean.T, spread @ spread.transposed(0, 2, 1))
+
+
+@activations.register
+def _(approximation: ByClassApproximation, Phi: Value) -> Activations:
+    axes = approximation.axes
+    var = Phi.graph.stack([(Phi @ factor.root).square().sum(1) for factor in approximation.factors])
+    return Activations(Phi @ approximation.mean.T, (var.expand(1) * axes) @ axes.T)
+
+
+@activations.register
+def _(approximation: DiagonalApproximation, Phi: Value) -> Activations:
+    mean, var = Phi @ approximation.mean.T, Phi.square() @ (1 / approximation.precision).T
+    if len(approximation.mean) == 1:
+        return Activations(mean.column(0), var.column(0))
+    return Activations(mean, var.expand(2) * np.eye(len(approximation.mean)))
+
+
+@activations.register
+def _(approximation: DualApproximation, Phi: Value) -> Activations:
+    """The variance within the span of the training rows, and the prior variance of the rest."""
+    M, P = len(approximation.precision), approximation.mean.shape[1]
+    Z = Phi.columns(range(M))
+    L = Z @ approximation.basis
+    thin = L if P == M else Phi.graph.join([L, Phi.columns(range(M, P))])
+    within = activations(approximation.thin, thin)
+    outside = (Z.square() @ (1 / approximation.precision) - L.square().sum(1)).at_least(0.0)
+    if len(approximation.mean) == 1:
+        return Activations(within.mean, within.cov + outside)
+    return Activations(within.mean, within.cov + outside.expand(1).expand(2) * np.eye(len(approximation.mean)))
+
+
+# Bases
+
+
+def features(model: Any, X: Value) -> Value:
+    """φ of the rows, or the rows themselves if the model has no basis."""
+    return X if model.basis_ is None else functions(model.basis_, X)
+
+
+@singledispatch
+def functions(basis: Any, X: Value) -> Value:
+    """Φ (N, M) of a fitted basis or row map."""
+    raise ExportError(
+        f"to_onnx: {type(basis).__name__} as a basis cannot be exported to ONNX. Linear, Polynomial, RBF, "
+        "MultiScaleRBF, Sigmoid, RandomFourier and their unions can; use one of them, or save the model with sx.save."
+    )
+
+
+@functions.register
+def _(basis: AbstractBasis, X: Value) -> Value:
+    return functions(basis.functions_, X)
+
+
+@functions.register
+def _(basis: Identity, X: Value) -> Value:
+    return X
+
+
+@functions.register
+def _(basis: Joined, X: Value) -> Value:
+    return X.graph.join([functions(part, X) for part in basis.maps])
+
+
+@functions.register
+def _(basis: Monomials, X: Value) -> Value:
+    """Products of as many factors as the degree, some of which may be the constant 1."""
+    powers = np.asarray(basis.transformer.powers_)
+    M, D = powers.shape
+    factors = np.full((M, int(powers.sum(axis=1).max())), D)  # column D is the constant
+    for m, each in enumerate(powers):
+        columns = np.repeat(np.arange(D), each)
+        factors[m, : len(columns)] = columns
+    one = X.graph.op("Shape", X, start=0, end=1)
+    ones = X.graph.op("Expand", X.graph.constant(np.ones((1, 1))), X.graph.op("Concat", one, np.array([1]), axis=0))
+    padded = X.graph.join([X, ones])
+    product = padded.columns(factors[:, 0])
+    for columns in factors.T[1:]:
+        product = product * padded.columns(columns)
+    return product
+
+
+@functions.register
+def _(basis: Gaussians, X: Value) -> Value:
+    """exp(-|x - c|² / 2s²), width by width; relative to the middle of the centres, as in training."""
+    offset = np.median(basis.centres, axis=0)
+    C, Z = basis.centres - offset, X - offset
+    if np.sqrt((C**2).sum(axis=1).max()) > FAR_IN_WIDTHS * float(basis.widths.min()):
+        squared = (Z.expand(1) - C).square().sum(2)
+    else:
+        squared = (Z.square().sum(1, keep=True) + (C**2).sum(axis=1) - 2.0 * (Z @ C.T)).at_least(0.0)
+    return X.graph.join([(squared * float(-0.5 / width**2)).exp() for width in basis.widths])
+
+
+@functions.register
+def _(basis: Sigmoids, X: Value) -> Value:
+    return ((X.columns(basis.column) - basis.centre) / basis.width).sigmoid()
+
+
+@functions.register
+def _(basis: Cosines, X: Value) -> Value:
+    angle = (X - basis.offset) @ basis.frequencies + basis.phases
+    return X.graph.op("Cos", angle) * float(np.sqrt(2 / len(basis.phases)))
+
+
+@functions.register
+def _(basis: RampFunctions, X: Value) -> Value:
+    ramps = ((X.columns(basis.bent) - basis.low) / (basis.high - basis.low)).at_least(0.0).at_most(1.0)
+    return X.graph.join([X.columns(basis.straight), ramps])

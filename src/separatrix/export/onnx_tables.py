@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Columns of a table as separate inputs, each (N, 1), and the features that an encoder computes from them.
+
+Numbers are float tensors, NaN if missing. Categories and yes/no columns are strings, empty if missing. Dates are days
+since 1970 in double precision: single precision would round them to minutes.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from separatrix.exceptions import ExportError
+from separatrix.export.graph import Graph, Value
+from separatrix.generative import FamilyClassifier
+from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, HashPlan, NumberPlan, Schema
+
+
+def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
+    """Features (N, M) of a schema, from inputs named as the columns of the table."""
+    return graph.join([_encoded(plan, graph, dtype) for plan in schema.plans if plan.names])
+
+
+@singledispatch
+def _encoded(plan: Any, graph: Graph, dtype: str) -> Value:
+    raise ExportError(
+        f"to_onnx: column {plan.column!r} is encoded by a {type(plan).__name__}, which cannot be exported."
+    )
+
+
+@_encoded.register
+def _(plan: NumberPlan, graph: Graph, dtype: str) -> Value:
+    if plan.words:
+        words = {text: int(value) for text, value in plan.words.items()}
+        codes = graph.codes_of(graph.input(plan.column, "string", ["N", 1]), words, -1).as_double()
+        x = (0.0 * codes + np.nan).where(codes < 0.0, codes)
+    else:
+        x = graph.input(plan.column, dtype, ["N", 1]).as_double()
+    gap = x.is_nan()
+    filled = (graph.constant(plan.mean)).where(gap, x)
+    return graph.join([*[filled] * (not plan.constant), *[gap.as_double()] * plan.indicator])
+
+
+@_encoded.register
+def _(plan: CategoryPlan, graph: Graph, dtype: str) -> Value:
+    indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
+    place = {level: code for code, level in enumerate(indicators)}
+    nowhere = len(indicators)
+    other, missing = (place.get(word, nowhere) for word in (OTHER, MISSING))
+    codes = {level: place.get(level, nowhere) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
+    text = graph.input(plan.column, "string", ["N", 1])
+    found = graph.codes_of(text, codes | {"": missing}, other if OTHER in place else nowhere)
+    return found.equals(np.arange(nowhere)).as_double()
+
+
+@_encoded.register
+def _(plan: HashPlan, graph: Graph, dtype: str) -> Value:
+    raise ExportError(
+        f"to_onnx: the levels of column {plan.column!r} are hashed into {plan.n_columns} columns, and ONNX has no "
+        "operator for the hash. Fit with hashing=None, or save the model with sx.save."
+    )
+
+
+@_encoded.register
+def _(plan: DatePlan, graph: Graph, dtype: str) -> Value:
+    days = graph.input(plan.column, "double", ["N", 1])
+    gap = days.is_nan()
+    parts = [] if plan.constant else [graph.constant(plan.mean).where(gap, days) - plan.origin]
+    for cycle in plan.cycles:
+        angle = _step(days, cycle) * (2 * np.pi / CYCLES[cycle])
+        for wave in ("Cos", "Sin"):
+            parts.append(graph.constant(0.0).where(gap, graph.op(wave, angle)))
+    return graph.join([*parts, *[gap.as_double()] * plan.indicator])
+
+
+def _step(days: Value, cycle: str) -> Value:
+    """Month, weekday (Monday 0) or hour from days since 1970-01-01, a Thursday."""
+    whole = days.floor()
+    if cycle == "hour":
+        return (days - whole) * 24.0
+    if cycle == "weekday":
+        return (whole + 3.0) - 7.0 * ((whole + 3.0) / 7.0).floor()
+    return _month(whole)
+
+
+def _month(day: Value) -> Value:
+    """Month from 0, in the 400-year calendar that begins in March, so that leap days come last."""
+    since = day + 719468.0
+    of_era = since - 146097.0 * (since / 146097.0).floor()
+    leap = (of_era / 1460.0).floor() - (of_era / 36524.0).floor() + (of_era / 146096.0).floor()
+    year = ((of_era - leap) / 365.0).floor()
+    of_year = of_era - (365.0 * year + (year / 4.0).floor() - (year / 100.0).floor())
+    march = ((5.0 * of_year + 2.0) / 153.0).floor()
+    return (march + 2.0).where(march < 10.0, march - 10.0)
+
+
+def text_columns(model: FamilyClassifier, graph: Graph, dtype: str) -> Value:
+    """Columns (N, D) of a model fitted to a table with text; text becomes the position of its category."""
+    names = [str(name) for name in model.feature_names_in_]
+    texts = model.facts_.categories
+    return graph.join([_column(name, texts.get(d), graph, dtype) for d, name in enumerate(names)])
+
+
+def _column(name: str, categories: Any, graph: Graph, dtype: str) -> Value:
+    if categories is None or categories.dtype.kind != "U":
+        return graph.input(name, dtype, ["N", 1]).as_double()
+    codes = {text: code for code, text in enumerate(categories.tolist())}
+    gap = len(codes) + 1
+    found = graph.codes_of(graph.input(name, "string", ["N", 1]), codes | {"": gap}, len(codes)).as_double()
+    return (0.0 * found + np.nan).where(found.equals(float(gap)), found)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`save` and `load`: a fitted model in one file.
+
+Before `load` returns a model, the model predicts one row: a file whose every part is valid can still contain a model
+that fails at its first use, for example with an array of the wrong shape.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix._array import Array
+from separatrix._output import write_atomically
+from separatrix.bayesian import BayesianLogisticRegression
+from separatrix.exceptions import FileError
+from separatrix.export.archive import FORMAT, REVISION, TREE, parse_json, read_archive, write_archive
+from separatrix.export.reader import Reader
+from separatrix.export.writer import PACKAGE, Writer, is_ours
+from separatrix.generative import FamilyClassifier
+from separatrix.study import TableClassifier
+from separatrix.table import Batch, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan
+
+STRICT_FORMAT = 2  # first format whose tree is standard JSON, without NaN
+
+#: A value in the support of each family; normal columns accept any number, Dirichlet columns 1/D.
+SUPPORTED = {"bernoulli": 1.0, "poisson": 1.0, "multinomial": 1.0, "exponential": 1.0, "gamma": 1.0, "beta": 0.5}
+
+
+def save(
+    model: Any, path: str | os.PathLike[str], *, force: bool = False, about: Mapping[str, str | None] | None = None
+) -> Path:
+    """Write a fitted model to one file.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of this package.
+    path : str or path
+        File to write; ``model.sx`` by convention.
+    force : bool, default False
+        Whether to replace an existing file.
+    about : mapping of str, optional
+        Names to store in the header of the file, for the command line: "target" is the column that the model
+        predicts, "positive" the class of interest, "model" the name of the model.
+
+    Returns
+    -------
+    Path
+        The file. It is written completely or not at all.
+
+    Raises
+    ------
+    FileError
+        If the file exists, the disk is full, or a part of the model does not belong to this package.
+    """
+    target, content = Path(path), packed(model, about)
+    if target.exists() and not force:
+        raise FileError(f"save: {target} exists. Choose another name, or pass force=True to replace it.")
+    try:
+        write_atomically(target, content)
+    except OSError as error:
+        raise FileError(f"save: {target} cannot be written ({error.strerror}). Nothing was changed.") from error
+    return target
+
+
+def packed(model: Any, about: Mapping[str, str | None] | None = None) -> bytes:
+    """Content of the file that `save` writes; raises as `save` does."""
+    if not isinstance(model, BaseEstimator) or not is_ours(type(model)):
+        raise FileError(f"save: {type(model).__name__} is not a model of this package.")
+    check_is_fitted(model)
+    writer = Writer()
+    tree = json.dumps(writer.node(model, "model"), allow_nan=False).encode()
+    members = {TREE: tree} | {f"arrays/{i}.npy": data for i, data in enumerate(writer.arrays)}
+    version = importlib.import_module(PACKAGE).__version__
+    return write_archive(members, {"version": version, "model": type(model).__name__, "about": dict(about or {})})
+
+
+def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Names that `save` stored in the header of a file; empty for files without them.
+
+    Raises
+    ------
+    FileError
+        If the file is damaged, of a later format, or not a model.
+    """
+    found = read_archive(path)[0].get("about")
+    return {name: text for name, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that this version or an earlier one saved.
+
+    Raises
+    ------
+    FileError
+        If the file is damaged, of a later format, or not a model.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import separatrix as sx
+    >>> model = sx.LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    >>> with TemporaryDirectory() as folder:
+    ...     again = sx.load(sx.save(model, f"{folder}/model.sx"))
+    >>> again.predict([[2.5]]).tolist()
+    ['high']
+    """
+    manifest, members = read_archive(path)
+    number, revision = manifest["format"], manifest.get("revision", 0)
+    newer = number == FORMAT and type(revision) is int and revision > REVISION
+    file = f"{path}, written by separatrix {manifest.get('version')},"
+    try:
+        model = Reader(members, newer=newer).value(parse_json(members[TREE], finite=number >= STRICT_FORMAT))
+    except Exception as error:
+        raise FileError(f"{file} cannot be read: {error}. Save the model again with this version.") from error
+    if not isinstance(model, BaseEstimator):
+        raise FileError(f"{file} contains a {type(model).__name__}, which is not a model.")
+    try:
+        check_is_fitted(model)
+        _require_prediction(model)
+    except Exception as error:
+        raise FileError(
+            f"{file} contains a {type(model).__name__} that cannot predict ({type(error).__name__}: {error}). Save the "
+            "model again with this version."
+        ) from error
+    return model
+
+
+def _require_prediction(model: Any) -> None:
+    """Predict one row; errors are raised unchanged."""
+    row = _table_row(model) if isinstance(model, TableClassifier) else _row(model)
+    if isinstance(model, TableClassifier):
+        row, model = model._encoded(row), model.estimator_
+        if isinstance(model, FamilyClassifier):  # encoded values may be outside the support: the mean of 0 and 1
+            row = _row(model)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the row has no column names
+        if isinstance(model, BayesianLogisticRegression):  # the posterior, without the tables of the integral
+            found = model.decision_distribution(row).variance
+        else:
+            found = model.predict(row)
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} predictions for one row")
+
+
+def _row(model: Any) -> Array:
+    """One valid row of numbers; of text for columns that were text."""
+    D = int(model.n_features_in_)
+    if not isinstance(model, FamilyClassifier):
+        return np.full((1, D), 0.5)
+    row = np.array([[SUPPORTED.get(family, 1.0 / D) for family in model.families_]], dtype=object)
+    for d, values in model.facts_.categories.items():
+        row[0, d] = values[0].item() if len(values) else None
+    return row if model._texts else row.astype(np.float64)
+
+
+def _table_row(model: TableClassifier) -> Batch:
+    """One valid row of a table."""
+
+    def cell(plan: Plan) -> Array:
+        match plan:
+            case NumberPlan():
+                return np.array([next(iter(plan.words), plan.mean)])
+            case CategoryPlan():
+                return np.array([next(iter(plan.levels), None)], dtype=object)
+            case HashPlan():
+                return np.array(["any"], dtype=object)
+            case DatePlan():
+                return np.array([int(plan.mean)]).astype("datetime64[D]")
+        raise TypeError(f"{type(plan).__name__} is unknown")
+
+    plans = model.encoder_.schema_.plans
+    return Batch({plan.column: cell(plan) for plan in plans if plan.names}, 1)

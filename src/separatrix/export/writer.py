@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A model as a tree of plain values, with its arrays in separate members.
+
+A tree consists of JSON values and a few kinds of node marked by ``"is"``: tuples, sets, mappings, arrays by number, and
+*records*, objects of this package with their class (``separatrix.<folder>:<Class>``) and fields. Training rows, to
+which some models refer, are not saved: the state of an object is what the object itself would pickle.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import math
+from collections.abc import Callable, Mapping
+from enum import Enum
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from separatrix._array import Array, is_sparse
+from separatrix.exceptions import FileError
+from separatrix.likelihoods import cloglog, log_odds, normal_quantile
+
+PACKAGE = "separatrix"
+#: Functions that can be part of a model. A file can name only these.
+FUNCTIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (log_odds, normal_quantile, cloglog)}
+#: scikit-learn transformers inside bases: saved as their arguments, and fitted again to the same number of columns.
+TRANSFORMERS = ("PolynomialFeatures", "SplineTransformer")
+
+
+def is_ours(kind: type) -> bool:
+    """Whether a class belongs to this package."""
+    return kind.__module__ == PACKAGE or kind.__module__.startswith(PACKAGE + ".")
+
+
+class Writer:
+    """Builds a tree; ``arrays`` are the bytes of .npy files."""
+
+    def __init__(self) -> None:
+        self.arrays: list[bytes] = []
+
+    def node(self, value: Any, where: str) -> Any:  # noqa: PLR0911  (one line for each kind)
+        """Node of a value; ``where`` is its place in the model, for error messages."""
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"is": "float", "value": repr(value)}
+        if isinstance(value, Enum):
+            return {"is": "enum", "class": _name(type(value), where), "name": value.name}
+        if isinstance(value, np.ndarray | np.generic) or is_sparse(value):
+            return self._numbers(value, where)
+        if isinstance(value, Mapping | list | tuple | set | frozenset | range | slice):
+            return self._collection(value, where)
+        if isinstance(value, np.dtype):
+            return {"is": "dtype", "name": value.str}
+        if isinstance(value, np.random.Generator):
+            return {"is": "generator", "state": self.node(value.bit_generator.state, where)}
+        if isinstance(value, FunctionType) and FUNCTIONS.get(value.__name__) is value:
+            return {"is": "function", "name": value.__name__}
+        if type(value).__name__ in TRANSFORMERS and type(value).__module__.startswith("sklearn.preprocessing."):
+            return self._transformer(value, where)
+        return {"is": "record", "class": _name(type(value), where), "fields": self._items(_state(value), where)}
+
+    def _numbers(self, value: Any, where: str) -> Any:
+        if isinstance(value, np.generic):
+            return {"is": "scalar", "array": self._array(np.asarray(value))}
+        if is_sparse(value):
+            csr = value.tocsr()
+            parts = [self._array(part) for part in (csr.data, csr.indices, csr.indptr)]
+            return {"is": "csr", "parts": parts, "shape": list(csr.shape)}
+        if value.dtype.kind == "O":  # names and labels
+            items = [self.node(item, where) for item in value.ravel().tolist()]
+            return {"is": "objects", "items": items, "shape": list(value.shape)}
+        return {"is": "array", "array": self._array(value)}
+
+    def _collection(self, value: Any, where: str) -> Any:
+        if isinstance(value, range | slice):
+            return {"is": type(value).__name__, "items": [value.start, value.stop, value.step]}
+        if isinstance(value, Mapping):
+            pairs = [[self.node(k, where), self.node(v, f"{where}[{k!r}]")] for k, v in value.items()]
+            return {"is": "dict", "items": pairs}
+        if isinstance(value, tuple) and type(value) is not tuple:
+            fields = value._asdict()  # type: ignore[attr-defined]  # a named tuple
+            return {"is": "record", "class": _name(type(value), where), "fields": self._items(fields, where)}
+        items = [self.node(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return {"is": type(value).__name__, "items": items}
+
+    def _transformer(self, value: Any, where: str) -> Any:
+        arguments = self._items(value.get_params(deep=False), where)
+        return {
+            "is": "transformer",
+            "class": type(value).__name__,
+            "arguments": arguments,
+            "columns": value.n_features_in_,
+        }
+
+    def _items(self, fields: Mapping[str, Any], where: str) -> dict[str, Any]:
+        return {name: self.node(value, f"{where}.{name}") for name, value in fields.items()}
+
+    def _array(self, value: Array) -> int:
+        buffer = io.BytesIO()
+        np.save(buffer, value, allow_pickle=False)
+        self.arrays.append(buffer.getvalue())
+        return len(self.arrays) - 1
+
+
+def _name(kind: type, where: str) -> str:
+    """Address of a class of this package: its folder and name, so that it may move between modules of a folder."""
+    if not is_ours(kind) or "<" in kind.__qualname__:
+        raise FileError(
+            f"save: {where} is a {kind.__module__}.{kind.__qualname__}, which is not part of this package. Saved files "
+            "contain only objects of this package; save other parts of a pipeline separately."
+        )
+    folder = kind.__module__.split(".")[1]
+    return f"{PACKAGE}.{folder}:{kind.__qualname__}"
+
+
+def _state(value: Any) -> dict[str, Any]:
+    """Fields of a record, or the pickled state of an estimator."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    state = value.__getstate__() if isinstance(value, BaseEstimator) else vars(value)
+    return {name: item for name, item in state.items() if name != "_sklearn_version"}

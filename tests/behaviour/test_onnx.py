@@ -1,0 +1,609 @@
+"""Exported graphs give the predictions of the model; parts that ONNX cannot express are refused by name."""
+
+import builtins
+import datetime as dt
+import json
+
+import mpmath
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+from scipy import special
+from scipy.special import log_softmax
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+import separatrix as sx
+from problems import DISCRIMINATIVE, GENERATIVE, SUM_MODELS, blobs
+from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFourier, Sigmoid, Spline
+from separatrix.bayesian import predictive as library
+from separatrix.bayesian.logistic_normal import soften
+from separatrix.export import ExportError, to_onnx
+from separatrix.export.graph import Graph
+from separatrix.export.onnx_integrals import (
+    logistic_mean,
+    mixture,
+    normal_cdf,
+    softmax_normal,
+    softmax_probit_rule,
+    softplus_normal,
+)
+from separatrix.export.onnx_models import functions, of_log_joint
+from separatrix.export.onnx_tables import _month
+from separatrix.study import PriorOnly, Ramps
+
+RNG = np.random.default_rng(0)
+X, Y = blobs(90, distance=1.0)
+TOLERANCE = 1e-5
+
+
+def run_graph(proto, feed):
+    """Outputs of a graph by name, after the checker has accepted it."""
+    onnx.checker.check_model(proto, full_check=True)
+    return run_unchecked(proto, feed)
+
+
+def run_unchecked(proto, feed):
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    return dict(zip([each.name for each in session.get_outputs()], session.run(None, feed), strict=True))
+
+
+def export(model, rows, **options):
+    """Outputs of an exported model for a table of numbers."""
+    dtype = np.float64 if options.get("dtype") == "float64" else np.float32
+    return run_graph(to_onnx(model, **options), {"X": np.asarray(rows, dtype=dtype)})
+
+
+def agree(model, rows, **options):
+    """Compare labels, and probabilities or scores, of the graph and of the model."""
+    rows = np.asarray(rows, dtype=np.float64 if options.get("dtype") == "float64" else np.float32).astype(np.float64)
+    found = export(model, rows, **options)
+    np.testing.assert_array_equal(found["label"], model.predict(rows))
+    if "probabilities" in found:
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), rtol=0, atol=TOLERANCE)
+    else:
+        scores = model.decision_function(rows)
+        assert found["scores"].shape == scores.shape
+        np.testing.assert_allclose(found["scores"], scores, rtol=TOLERANCE, atol=TOLERANCE)
+    return found
+
+
+def evaluate(function, *arrays):
+    """Run a function of values on arrays, in double precision."""
+    graph = Graph()
+    inputs = [graph.input(f"x{i}", "double", [None] * np.ndim(a)) for i, a in enumerate(arrays)]
+    found = function(*inputs)
+    outputs = found if isinstance(found, tuple) else (found,)
+    named = {f"y{i}": (each, "double", None) for i, each in enumerate(outputs)}
+    feed = {f"x{i}": np.asarray(a, dtype=np.float64) for i, a in enumerate(arrays)}
+    results = list(run_unchecked(graph.assemble(named, "function"), feed).values())
+    return results if isinstance(found, tuple) else results[0]
+
+
+# Models
+
+RULES = SUM_MODELS | {"perceptron": lambda: sx.Perceptron(max_epochs=50), "prior_only": PriorOnly}
+NORMAL = {name: make for name, make in GENERATIVE.items() if name.startswith(("lda", "qda"))}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("name", RULES | DISCRIMINATIVE | NORMAL)
+def test_linear_models_and_discriminant_analysis(name, K):
+    rows, y = blobs(150, n_classes=K)
+    agree((RULES | DISCRIMINATIVE | NORMAL)[name]().fit(rows, y), np.vstack([rows, 4 * rows]))
+
+
+def test_probit_is_accurate_in_both_tails():
+    rows, y = blobs(150, n_classes=2)
+    agree(sx.ProbitRegression().fit(rows, y), 8 * rows)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        sx.LogisticRegression(),
+        sx.LinearDiscriminantAnalysis(),
+        sx.QuadraticDiscriminantAnalysis(basis=Linear()),
+        sx.BayesianLogisticRegression(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_columns_far_from_zero_keep_their_digits(model):
+    """Single precision has seven digits, and an offset of 3e5 would use up five of them."""
+    rows, y = blobs(150, n_classes=2)
+    moved = np.float32(rows + 3e5).astype(float)
+    agree(model.fit(moved, y), moved)
+
+
+@pytest.mark.parametrize(
+    ("family", "link"),
+    [
+        ("gaussian", "identity"),
+        ("gaussian", "log"),
+        ("binomial", "logit"),
+        ("binomial", "probit"),
+        ("binomial", "cloglog"),
+        ("poisson", "log"),
+        ("gamma", "inverse"),
+        ("gamma", "log"),
+    ],
+)
+def test_the_mean_of_a_regression(family, link):
+    rng = np.random.default_rng(0)
+    X = np.float32(rng.normal(size=(80, 2))).astype(float)
+    t = rng.integers(2, size=80) if family == "binomial" else 2 + rng.poisson(3.0, size=80)
+    model = sx.GeneralizedLinearModel(family, link).fit(X, t)
+    np.testing.assert_allclose(export(model, X)["mean"], model.predict(X), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis])
+def test_discriminant_analysis_with_more_columns_than_rows(kind):
+    rows, y = blobs(30, n_features=50, n_classes=3)
+    agree(kind(shrinkage=0.3, estimate="predictive").fit(rows, y), rows)
+
+
+def test_discriminant_analysis_of_a_row_with_a_missing_value_is_nan():
+    rows, y = blobs(60, n_classes=2)
+    model = sx.LinearDiscriminantAnalysis().fit(rows, y)
+    rows[1, 2] = np.nan
+    P = export(model, rows)["probabilities"]
+    assert np.isnan(P[1]).all()
+    assert np.isfinite(P[[0, 2]]).all()
+
+
+T = np.arange(90) % 3
+ROWS = {
+    "bernoulli": (RNG.random((90, 3)) < 0.2 + 0.2 * T[:, None]).astype(float),
+    "categorical": RNG.integers(1 + T[:, None], 5, size=(90, 3)).astype(float),
+    "normal": RNG.normal(T[:, None], 1.0, size=(90, 3)),
+    "normal_known_variance": RNG.normal(T[:, None], 1.0, size=(90, 3)),
+}
+
+
+@pytest.mark.parametrize("estimate", ["ml", "map", "predictive"])
+@pytest.mark.parametrize("family", ROWS)
+@pytest.mark.parametrize("K", [2, 3])
+def test_generative_models_of_normal_bernoulli_and_categorical_columns(family, estimate, K):
+    model = sx.ExponentialFamilyClassifier(family, estimate=estimate, shared_scale=False)
+    agree(model.fit(ROWS[family][T < K], T[T < K]), ROWS[family], dtype="float64")
+
+
+@pytest.mark.parametrize("family", ["normal", "multivariate_normal"])
+def test_a_scale_shared_by_the_classes(family):
+    agree(sx.ExponentialFamilyClassifier(family).fit(ROWS["normal"], T), ROWS["normal"], dtype="float64")
+
+
+@pytest.mark.parametrize("estimate", ["map", "predictive"])
+@pytest.mark.parametrize("temper", [False, 0.3])
+def test_naive_bayes_of_columns_of_several_families_with_missing_values(estimate, temper):
+    kinds = ["normal", "bernoulli", "categorical"]
+    rows = np.hstack([ROWS[kind][:, :1] for kind in kinds])
+    rows[RNG.random(rows.shape) < 0.2] = np.nan
+    model = sx.NaiveBayes(dict(enumerate(kinds)), estimate=estimate, temper=temper).fit(rows, T)
+    rows[5, 2] = 99.0  # a new value
+    rows[6] = np.nan  # nothing is observed: the prior
+    agree(model, rows, dtype="float64")
+
+
+def test_an_impossible_row_has_the_prior():
+    X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    model = sx.NaiveBayes("bernoulli", estimate="ml").fit(X, [0, 0, 1, 1])
+    agree(model, np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]))
+
+
+def test_naive_bayes_of_text_columns():
+    table = pd.DataFrame({"plan": ["free", "pro", None, "pro"] * 5, "visits": [0.0, 2.0, 1.0, np.nan] * 5})
+    model = sx.NaiveBayes({"visits": "normal"}).fit(table, np.arange(20) % 3)
+    asked = pd.DataFrame({"plan": ["free", "pro", None, "gold"], "visits": [1.0, np.nan, 3.0, 4.0]})
+    texts = np.array([["free"], ["pro"], [""], ["gold"]])
+    found = run_graph(to_onnx(model), {"plan": texts, "visits": asked[["visits"]].to_numpy(np.float32)})
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(asked), atol=1e-5)
+
+
+def refused_models():
+    rows, y = blobs(90, n_classes=3, distance=1.0)
+    counts = RNG.poisson(1 + 3 * T[:, None], size=(90, 3))
+    yield "Poisson columns", sx.ExponentialFamilyClassifier("poisson").fit(counts, T)
+    yield "OneVsRest", sx.OneVsRest(sx.LogisticRegression()).fit(rows, y)
+    yield "DecisionRule", sx.DecisionRule(sx.LogisticRegression(), reject=0.6).fit(rows, y)
+    yield "ModelAverage", sx.ModelAverage({"a": sx.BayesianLogisticRegression()}).fit(rows, y)
+    yield "BSplines", sx.LogisticRegression(basis=Spline()).fit(rows, y)
+    yield "Wrapped", sx.LogisticRegression(basis=StandardScaler()).fit(rows, y)
+    yield "predictive='qmc'", sx.BayesianLogisticRegression(predictive="qmc").fit(rows, y)
+    yield "skl2onnx", LogisticRegression().fit(rows, y)
+
+
+def test_other_models_are_refused_by_name():
+    for name, model in refused_models():
+        with pytest.raises(ExportError, match=name):
+            to_onnx(model)
+    with pytest.raises(ExportError, match=r"with 3 classes has no interval in closed form"):
+        to_onnx(sx.BayesianLogisticRegression().fit(X, Y), intervals=True)
+
+
+# Bayesian predictives
+
+OPTIONS = {
+    "default": {},
+    "no_intercept": {"fit_intercept": False},
+    "laplace": {"approximation": "laplace"},
+    "diagonal": {"structure": "diagonal"},
+    "by_class": {"structure": "by class"},
+    "probit_rule": {"predictive": "probit"},
+    "map": {"predictive": "map"},
+    "importance": {"approximation": "importance", "rng": 0},
+    "wide_prior": {"prior": sx.Gaussian(scale=30.0), "approximation": "laplace"},
+    "basis": {"basis": RBF("kmeans", n_centres=5), "approximation": "laplace"},
+}
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_bayesian_predictives(name, K):
+    if name == "by_class" and K == 2:
+        pytest.skip("one factor for each contrast needs three classes")
+    rows, y = blobs(80, n_classes=K, n_features=3)
+    agree(sx.BayesianLogisticRegression(**OPTIONS[name]).fit(rows, y), np.vstack([rows, 20 * rows]))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_bayesian_predictives_with_more_columns_than_rows(K, fit_intercept):
+    rows, y = blobs(20, n_features=60, n_classes=K)
+    model = sx.BayesianLogisticRegression(structure="dual", fit_intercept=fit_intercept).fit(rows, y)
+    agree(model, np.vstack([rows, np.random.default_rng(1).normal(size=(10, 60))]))
+
+
+@pytest.mark.parametrize("likelihood", ["logit", "probit", "label_noise"])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_intervals_of_two_classes(likelihood, level):
+    rows, y = blobs(80, n_classes=2)
+    rows = np.float32(rows).astype(float)
+    model = sx.BayesianLogisticRegression(likelihood=likelihood).fit(rows, y)
+    found = agree(model, rows, intervals=True, level=level)
+    bounds = np.column_stack([found["lower"], found["upper"]])
+    np.testing.assert_allclose(bounds, model.predict_interval(rows, level), atol=1e-5)
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        to_onnx(model, intervals=True, level=1.0)
+
+
+# Bases
+
+POINTS = np.random.default_rng(0).normal(size=(60, 2)) * [1.0, 30.0] + [0.0, 500.0]
+BASES = {
+    "linear": Linear(),
+    "polynomial": Polynomial(3),
+    "interactions": Polynomial(2, interaction_only=True),
+    "rbf": RBF("kmeans", n_centres=5, width=20.0),
+    "rbf_far_apart": RBF([[0.0, 0.0], [1e6, 1e6], [0.5, 500.0]], width=1.0),
+    "multi_scale": MultiScaleRBF(n_centres=3, n_scales=2),
+    "sigmoid": Sigmoid(),
+    "fourier": RandomFourier(12),
+    "union": Linear() + Sigmoid(n_centres=3) + Polynomial(2),
+    "ramps": Ramps([1], n_knots=5),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_functions_of_a_basis(name):
+    basis = BASES[name].fit(POINTS)
+    beyond = np.vstack([POINTS, POINTS.mean(axis=0) + 3 * (POINTS - POINTS.mean(axis=0))])
+    expected = basis.transform(beyond)
+    found = evaluate(lambda x: functions(basis, x), beyond)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_a_model_with_a_basis():
+    y = (POINTS[:, 0] ** 2 + np.random.default_rng(1).normal(size=60) > 1).astype(int)
+    scaled = (POINTS - POINTS.mean(axis=0)) / POINTS.std(axis=0)
+    agree(sx.LogisticRegression(basis=Polynomial(2) + RBF("kmeans", n_centres=4)).fit(scaled, y), scaled)
+
+
+# Tables
+
+N = 240
+
+
+def make_table(gaps=True):
+    day = pd.Timestamp("2019-01-15 06:00") + pd.to_timedelta(RNG.integers(0, 2000 * 24, size=N), unit="h")
+    table = pd.DataFrame(
+        {
+            "size": RNG.normal(size=N) * 30 + 500,
+            "colour": RNG.choice(["red", "green", "blue", "mauve"], p=[0.5, 0.3, 0.19, 0.01], size=N),
+            "member": RNG.choice(["yes", "no"], size=N),
+            "visits": RNG.poisson(3.0, size=N),
+            "joined": day,
+        }
+    )
+    if gaps:
+        for column in ("size", "colour", "member", "joined"):
+            table.loc[RNG.random(N) < 0.1, column] = None
+    return table
+
+
+def feed(table, model):
+    """The table as input tensors."""
+    tensors = {}
+    for column in model.encoder_.schema_.inputs:
+        values = table[column]
+        if pd.api.types.is_datetime64_any_dtype(values):
+            days = (values - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+            tensors[column] = days.to_numpy(np.float64)[:, None]
+        elif pd.api.types.is_numeric_dtype(values):
+            tensors[column] = values.to_numpy(np.float32)[:, None]
+        else:
+            tensors[column] = values.fillna("").to_numpy().astype(str)[:, None]
+    return tensors
+
+
+ESTIMATORS = {
+    "logistic": sx.LogisticRegression(),
+    "bayesian": sx.BayesianLogisticRegression(prior=sx.Gaussian(0.3), approximation="laplace"),
+    "lda": sx.LinearDiscriminantAnalysis(shrinkage=0.1),
+}
+
+
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.ApproximationWarning")
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_table_of_every_kind_of_column(name, gaps):
+    table = make_table(gaps)
+    table["size"] = np.float32(table["size"].astype(float)).astype(float)
+    y = np.array(["low", "mid", "high"])[RNG.integers(3, size=N)]
+    model = sx.TableClassifier(ESTIMATORS[name]).fit(table, y)
+    table.loc[:3, "colour"] = "ultraviolet"  # a new level
+    table.loc[4:6, "size"] = np.nan
+    found = run_graph(to_onnx(model), feed(table, model))
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(table), atol=1e-5)
+    np.testing.assert_array_equal(found["label"], model.predict(table))
+
+
+@pytest.mark.parametrize("drop", ["none", "first"])
+def test_a_reference_level_and_curves(drop):
+    table = make_table()
+    table["size"] = np.float32(table["size"].astype(float)).astype(float)
+    model = sx.TableClassifier(sx.LogisticRegression(), drop=drop, curved=True).fit(table, RNG.integers(2, size=N))
+    found = run_graph(to_onnx(model), feed(table, model))
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(table), atol=1e-5)
+
+
+def test_intervals_of_a_table():
+    table = make_table()[["colour", "visits"]]
+    model = sx.TableClassifier(sx.BayesianLogisticRegression()).fit(table, RNG.integers(2, size=N))
+    found = run_graph(to_onnx(model, intervals=True), feed(table, model))
+    bounds = np.column_stack([found["lower"], found["upper"]])
+    np.testing.assert_allclose(bounds, model.predict_interval(table), atol=1e-5)
+
+
+def test_months_of_four_centuries():
+    days = np.arange(-80_000, 80_000, 13)
+    expected = [(dt.date(1970, 1, 1) + dt.timedelta(days=int(day))).month - 1 for day in days]
+    np.testing.assert_array_equal(evaluate(_month, days.astype(float)), expected)
+
+
+def test_hashed_levels_are_refused_by_name():
+    table = pd.DataFrame({"zip": RNG.integers(10_000, 10_200, size=N * 4).astype(str)})
+    model = sx.TableClassifier(sx.LogisticRegression(), types={"zip": "categorical"}, hashing=16)
+    model.fit(table, RNG.integers(2, size=len(table)))
+    with pytest.raises(ExportError, match="column 'zip' are hashed into 16 columns.*hashing=None"):
+        to_onnx(model)
+
+
+# Outputs and metadata
+
+
+def properties(proto):
+    return {each.key: each.value for each in proto.metadata_props}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_precision_of_inputs_and_outputs(dtype):
+    found = agree(sx.LogisticRegression().fit(X, Y), X, dtype=dtype)
+    assert found["probabilities"].dtype == dtype
+    with pytest.raises(ValueError, match="dtype='float16'"):
+        to_onnx(sx.LogisticRegression().fit(X, Y), dtype="float16")
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "meaning"),
+    [
+        (np.array([3, 5, 9]), [3, 5, 9], "the class"),
+        (np.array(["ash", "birch", "cedar"]), ["ash", "birch", "cedar"], "the class"),
+        (np.array(["ash", "birch", "cedar"], dtype=object), ["ash", "birch", "cedar"], "the class"),
+        (np.array([1.0, 2.0, 4.0]), [1, 2, 4], "the class as a whole number"),
+        (pd.to_datetime(["2020", "2021", "2022"]).to_numpy(), [0, 1, 2], "the position of the class in 'classes'"),
+    ],
+)
+def test_labels_of_any_kind(labels, said, meaning):
+    model = sx.LinearDiscriminantAnalysis().fit(X, Y)
+    model.classes_ = labels
+    codes = sx.LinearDiscriminantAnalysis().fit(X, Y).predict(X)
+    assert export(model, X)["label"].tolist() == [said[code] for code in codes]
+    assert properties(to_onnx(model))["label"] == meaning
+
+
+def test_boolean_labels():
+    model = sx.LogisticRegression().fit(X, Y > 0)
+    np.testing.assert_array_equal(export(model, X)["label"].astype(bool), model.predict(np.float32(X)))
+
+
+def test_metadata_name_the_model_its_columns_and_classes():
+    model = sx.LogisticRegression().fit(pd.DataFrame(X, columns=list("abcd")), np.array(["x", "y", "z"])[Y])
+    proto = to_onnx(model)
+    assert (proto.producer_name, proto.producer_version) == ("separatrix", sx.__version__)
+    about = properties(proto)
+    assert about["model"] == "LogisticRegression"
+    assert json.loads(about["columns"]) == list("abcd")
+    assert json.loads(about["classes"]) == ["x", "y", "z"]
+
+
+def test_an_existing_file_is_replaced_only_by_force(tmp_path):
+    model, path = sx.LogisticRegression().fit(X, Y), tmp_path / "model.onnx"
+    proto = to_onnx(model, path)
+    assert onnx.load(path) == proto
+    with pytest.raises(ExportError, match=r"exists. Choose another name, or pass force=True"):
+        to_onnx(model, path)
+    to_onnx(model, path, force=True)
+    with pytest.raises(NotFittedError):
+        to_onnx(sx.LogisticRegression())
+
+
+def test_without_the_library(monkeypatch):
+    real = builtins.__import__
+
+    def absent(name, *arguments, **more):
+        if name == "onnx":
+            raise ImportError(name)
+        return real(name, *arguments, **more)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(ImportError, match=r"pip install 'separatrix\[onnx\]'"):
+        to_onnx(sx.LogisticRegression())
+
+
+# The graph builder and the integrals
+
+A = np.array([[1.0, -2.0, 0.5], [3.0, 0.0, -1.5]])
+B = np.array([[2.0, 4.0, -1.0], [1.0, 5.0, 8.0]])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: a + b,
+        lambda a, b: 1.0 - a / b,
+        lambda a, b: 2 / b - 3 * a,
+        lambda a, b: -a * B + B,
+        lambda a, b: B / b,
+    ],
+)
+def test_arithmetic(function):
+    np.testing.assert_allclose(evaluate(function, A, B), function(A, B), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("of_values", "of_arrays"),
+    [
+        (lambda a: a @ B.T, lambda a: a @ B.T),
+        (lambda a: a.exp().log(), lambda a: a),
+        (lambda a: a.square().sqrt(), np.abs),
+        (lambda a: a.abs(), np.abs),
+        (lambda a: a.floor(), np.floor),
+        (lambda a: a.sigmoid(), lambda a: 1 / (1 + np.exp(-a))),
+        (lambda a: a.softmax(), lambda a: np.exp(a) / np.exp(a).sum(axis=1, keepdims=True)),
+        (lambda a: a.at_least(0.0).at_most(1.0), lambda a: np.clip(a, 0, 1)),
+        (lambda a: a.sum(1), lambda a: a.sum(axis=1)),
+        (lambda a: a.max(1, keep=True), lambda a: a.max(axis=1, keepdims=True)),
+        (lambda a: a.columns([2, 0]), lambda a: a[:, [2, 0]]),
+        (lambda a: a.column(1), lambda a: a[:, 1]),
+        (lambda a: a.transposed(1, 0), np.transpose),
+        (lambda a: a.expand(1), lambda a: a[:, None]),
+        (lambda a: (a > 0.0).as_double(), lambda a: (a > 0).astype(float)),
+        (lambda a: a.where(a < 0.0, 7.0 * a), lambda a: np.where(a < 0, a, 7 * a)),
+        (lambda a: a.argmax().as_double(), lambda a: a.argmax(axis=1).astype(float)),
+        (lambda a: a.graph.stack([a.column(0), a.column(2)]), lambda a: a[:, [0, 2]]),
+        (lambda a: a.graph.join([a, a]), lambda a: np.hstack([a, a])),
+        (lambda a: (a.equals(0.5) & (a > 0.0)).as_double(), lambda a: (a == 0.5).astype(float)),
+        (lambda a: (0.0 / (a - a)).is_nan().as_double(), np.ones_like),
+    ],
+)
+def test_functions(of_values, of_arrays):
+    np.testing.assert_allclose(evaluate(of_values, A), of_arrays(A), rtol=1e-14)
+
+
+def test_equal_constants_are_stored_once():
+    graph = Graph()
+    x = graph.input("x", "double", [None])
+    _ = x * 2.0 + 2.0 - np.float64(2.0)
+    assert len(graph.constants) == 1
+
+
+def test_numbers_are_double_and_integer_arrays_are_int64():
+    graph = Graph()
+    kinds = [graph.constants[graph.constant(each).name].dtype.str for each in (1, np.float32(1), np.arange(2), [1, 2])]
+    assert kinds == ["<f8", "<f8", "<i8", "<f8"]
+
+
+JOINT = np.array([[0.0, -1.0, 2.0], [-1e5, -1e5 + 1, -np.inf], [-np.inf] * 3, [700.0, -np.inf, 701.0], [np.nan] * 3])
+
+
+def test_probabilities_from_log_densities():
+    priors = np.array([0.5, 0.2, 0.3])
+    P = evaluate(lambda a: of_log_joint(np.arange(3), a, priors).probabilities, JOINT)
+    possible = [0, 1, 3]
+    np.testing.assert_allclose(P[possible], np.exp(log_softmax(JOINT[possible], axis=1)), atol=1e-10)
+    np.testing.assert_array_equal(P[2], priors)  # no class can have generated the row
+    assert np.isnan(P[4]).all()
+
+
+MU, VAR = (
+    grid.ravel() for grid in np.meshgrid([0.0, -0.3, -2.0, -9.0, -40.0, -300.0], [0.0, 1e-6, 0.2, 3.0, 50.0, 900.0])
+)
+
+
+def test_the_sigmoid_is_a_mixture_of_probits():
+    tau, c, _ = mixture()
+    A = np.linspace(-60.0, 60.0, 4001)
+    np.testing.assert_allclose(special.ndtr(A[:, None] / tau) @ c, special.expit(A), atol=1e-10)
+    assert c.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_normal_distribution_function_in_both_tails():
+    z = np.linspace(-37.0, 37.0, 2001)
+    np.testing.assert_allclose(evaluate(normal_cdf, z), special.ndtr(z), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("mu", "var"), [(0.3, 0.01), (2.0, 9.0), (-4.0, 1.0), (1.0, 400.0)])
+def test_the_average_of_the_sigmoid_against_mpmath(mu, var):
+    def integrand(z):
+        return mpmath.npdf(z) / (1 + mpmath.exp(-(mu + mpmath.sqrt(var) * z)))
+
+    exact = float(
+        mpmath.quad(integrand, [-12, -4, -mu / np.sqrt(var), 4, 12] if abs(mu) < 4 * var**0.5 else [-12, 0, 12])
+    )
+    assert evaluate(logistic_mean, [mu], [var])[0] == pytest.approx(exact, abs=1e-9)
+
+
+def test_the_average_of_the_sigmoid_against_the_library():
+    mu = np.concatenate([MU, -MU])
+    var = np.concatenate([VAR, VAR])
+    np.testing.assert_allclose(evaluate(logistic_mean, mu, var), library.logit_normal(mu, var), atol=1e-9)
+
+
+def test_the_soft_maximum_against_the_library():
+    found = evaluate(lambda mu, var: tuple(softplus_normal(mu, var)), MU, VAR)
+    exact = soften(MU, VAR)
+    for name, ours, theirs in zip(exact._fields, found, exact, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-8, rtol=1e-8, err_msg=name)
+
+
+def problem(K, scale, n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n, K, K)) * scale
+    return rng.normal(size=(n, K)) * 2 * scale, F @ F.transpose(0, 2, 1)
+
+
+@pytest.mark.parametrize("K", [2, 3, 4, 7])
+@pytest.mark.parametrize("scale", [1e-3, 0.7, 6.0])
+def test_the_averaged_softmax_equals_that_of_the_library(K, scale):
+    mu, cov = problem(K, scale)
+    found = evaluate(lambda m, S: softmax_normal(m, S, K), mu, cov)
+    np.testing.assert_allclose(found, library.softmax_normal(mu, cov), atol=2e-8)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-14)
+
+
+def test_without_variance_the_average_is_the_softmax():
+    mu, cov = problem(3, 1.0)
+    found = evaluate(lambda m, S: softmax_normal(m, S, 3), mu, 0 * cov)
+    np.testing.assert_allclose(found, np.exp(mu) / np.exp(mu).sum(axis=1, keepdims=True), atol=1e-9)
+
+
+def test_the_probit_rule_equals_that_of_the_library():
+    mu, cov = problem(3, 1.0)
+    found = evaluate(lambda m, S: softmax_probit_rule(m, S, 3), mu, cov)
+    np.testing.assert_allclose(found, library.softmax_probit_rule(mu, np.diagonal(cov, axis1=1, axis2=2)), atol=1e-14)
