@@ -106,8 +106,8 @@ def _reason(error: BaseException) -> str | None:
     """The kind of an error of this package that is about what it was given, and says so itself."""
     try:
         from separatrix.exceptions import DataError
-        from separatrix.files import FileWriteError
         from separatrix.export import FileError
+        from separatrix.files import FileWriteError
     except Exception:  # where a library is broken, importing fails again, and no error is one of these
         return None
     if isinstance(error, FileWriteError):

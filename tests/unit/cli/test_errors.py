@@ -4,8 +4,8 @@ import pytest
 
 from separatrix.cli.errors import CODES, CommandError, failure_of, writing
 from separatrix.exceptions import DataError
-from separatrix.files import FileWriteError
 from separatrix.export import FileError
+from separatrix.files import FileWriteError
 from separatrix.table import encode_target
 
 
