@@ -346,6 +346,10 @@ def test_contrasts_summary_coefficients_and_picture_agree():
     assert {c.column for c in weights} == set(TABLE.columns)
     with pytest.raises(ValueError, match="level"):
         explain(model, 1.5)
+    assert explain(three, 0.9, "leaves") == tuple(c for c in weights if c.label == "leaves")
+    stays, leaves = explain(model, positive="stays"), explain(model, positive="leaves")
+    assert stays == explain(model)
+    assert [(c.label, -c.weight, -c.lower) for c in leaves] == [("leaves", c.weight, c.upper) for c in stays]
 
 
 def test_without_a_bias_the_average_of_the_levels_is_identified():

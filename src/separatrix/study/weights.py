@@ -85,10 +85,11 @@ class Coefficient:
     per_spread: float
 
 
-def explain(model: Any, level: float = 0.95) -> tuple[Coefficient, ...]:
+def explain(model: Any, level: float = 0.95, positive: Any = None) -> tuple[Coefficient, ...]:
     """Weights of a fitted `TableClassifier` without the bias; empty if the model has no weights.
 
-    Levels of a category are relative to their average over the rows, and each of K classes relative to theirs.
+    Levels of a category are relative to their average over the rows, and each of K classes relative to theirs. With
+    ``positive``, weights raise the log-odds of this class; by default of the second of two classes, or of each of K.
 
     Examples
     --------
@@ -103,10 +104,15 @@ def explain(model: Any, level: float = 0.95) -> tuple[Coefficient, ...]:
     if not has_contrasts(model.estimator_):
         return ()
     found = model.contrasts()
-    lower, upper = found.interval(level)
+    weight, (lower, upper), labels = found.weight, found.interval(level), found.labels.tolist()
+    if positive is not None and len(labels) > 1:
+        at = labels.index(positive)
+        weight, lower, upper, labels = weight[[at]], lower[[at]], upper[[at]], [positive]
+    elif positive is not None and positive != labels[0]:  # the first of two classes
+        weight, lower, upper, labels = -weight, -upper, -lower, [positive]
     return tuple(
         Coefficient(column, name, label, float(w), float(low), float(high), float(w * spread))
-        for label, *bounds in zip(found.labels.tolist(), found.weight, lower, upper, strict=True)
+        for label, *bounds in zip(labels, weight, lower, upper, strict=True)
         for column, name, w, low, high, spread in zip(found.columns, found.names, *bounds, model.spread_, strict=True)
     )
 
