@@ -25,8 +25,9 @@ import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
-from separatrix._array import Array, Codes, Float, Rows, is_sparse, to_dense
+from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix._linalg import cholesky_of_correlation
+from separatrix.stats import has_missing
 
 
 class Covariance(Protocol):
@@ -205,16 +206,6 @@ class NormalClasses:
     def of_class(self, k: int) -> Covariance:
         """Σ_k."""
         return self.covariance[k if len(self.covariance) > 1 else 0]
-
-
-def has_missing(X: Rows) -> Array:
-    """Whether each row has a missing value (NaN), (n,)."""
-    if not is_sparse(X):
-        return np.asarray(np.isnan(X).any(axis=1))
-    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    missing = np.zeros(X.shape[0], dtype=bool)
-    missing[owner[np.isnan(X.data)]] = True
-    return missing
 
 
 class Conditioned(NamedTuple):

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._array import Float, Rows, is_sparse
+from separatrix._array import Float, Rows
 from separatrix.families import (
     FAMILIES,
     Bernoulli,
@@ -59,7 +59,7 @@ from separatrix.families import (
     ValueCounts,
     ValuedCategorical,
 )
-from separatrix.stats import Group
+from separatrix.stats import Group, linear_scores
 
 ESTIMATES = ("ml", "map", "predictive")
 
@@ -159,19 +159,13 @@ class Affine(NamedTuple):
     w0: Float
     origin: Float
 
-    @property
-    def intercept(self) -> Float:
-        """w_k0 - w_k'm, the bias for x without centring."""
-        return self.w0 - self.W @ self.origin
-
     def scaled(self, factor: float) -> Affine:
         """The form times a number."""
         return Affine(factor * self.W, factor * self.w0, self.origin)
 
     def scores(self, X: Rows) -> Float:
         """w_k'(x - m) + w_k0, (n, K)."""
-        W = self.W.T if is_sparse(X) else self.W.T.astype(X.dtype, copy=False)
-        return np.asarray(X @ W + self.intercept, dtype=np.float64)
+        return linear_scores(X, self.W, self.w0 - self.W @ self.origin, np.zeros_like(self.origin))
 
 
 def affine_form(density: GroupedDensity) -> Affine | None:

@@ -20,13 +20,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy.special import logsumexp
 
-from separatrix._array import Array, Float, device_aware, to_dense
+from separatrix._array import Array, Float, to_dense
 from separatrix.exceptions import ConvergenceWarning
 from separatrix.families import Moments
-from separatrix.generative.covariance import NormalClasses, condition, has_missing
+from separatrix.generative.covariance import NormalClasses, condition
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
-from separatrix.stats import ClassMoments, ClassScatter, PooledScatter, class_moments, label_weights
+from separatrix.stats import ClassMoments, ClassScatter, PooledScatter, class_moments, has_missing, label_weights
 
 F = TypeVar("F")
 
@@ -85,32 +85,6 @@ def maximise_expectation(
 
 
 # -- normal classes --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class LabelledMoments:
-    """Moments of the labelled rows, and the number of rows without a label."""
-
-    moments: ClassMoments[Any]
-    n_unlabelled: int
-
-    def __add__(self, other: LabelledMoments) -> LabelledMoments:
-        return LabelledMoments(self.moments + other.moments, self.n_unlabelled + other.n_unlabelled)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every row has a label and no missing value."""
-        moments = self.moments
-        return self.n_unlabelled == 0 and bool(np.isfinite(moments.mean).all()) and moments.scatter.is_finite()
-
-
-@device_aware
-def labelled_moments(block: Block, n_classes: int, scatter: type[Any]) -> LabelledMoments:
-    """Moments of the labelled rows of a block; missing values make them NaN."""
-    labelled = block.codes >= 0
-    if labelled.all():
-        return LabelledMoments(class_moments(block, n_classes, scatter), 0)
-    return LabelledMoments(class_moments(block.take(labelled), n_classes, scatter), int((~labelled).sum()))
 
 
 def available_moments(block: Block, n_classes: int) -> Moments:

@@ -44,13 +44,12 @@ from separatrix.generative.covariance import Covariance, DenseCovariance, Factor
 from separatrix.generative.em import (
     available_moments,
     expected_moments,
-    labelled_moments,
     maximise_expectation,
     uncorrelated,
 )
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
-from separatrix.stats import ClassMoments, FactoredScatter, require_finite, require_squares
+from separatrix.stats import ClassMoments, FactoredScatter, labelled_moments, require_finite, require_squares
 
 
 class GaussianClassifier(GenerativeClassifier):

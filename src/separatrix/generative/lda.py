@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._array import Float, Rows, is_sparse
+from separatrix._array import Float, Rows
 from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import NormalClasses
 from separatrix.generative.gaussian import (
@@ -25,7 +25,7 @@ from separatrix.generative.gaussian import (
     regularised,
     spectrum,
 )
-from separatrix.stats import ClassMoments, PooledScatter
+from separatrix.stats import ClassMoments, PooledScatter, linear_scores
 
 
 class LinearDiscriminantAnalysis(GaussianClassifier):
@@ -116,12 +116,8 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
         if self._linear is None:
             return self._log_joint(X)
         W, w0, m = self._linear
-        if X.dtype == np.float32 and not is_sparse(X):
-            # Centred in float64: an offset must not cost precision in float32.
-            a = (X - m).astype(X.dtype) @ W.T.astype(X.dtype) + w0  # (4.68)
-        else:
-            a = X @ W.T + (w0 - W @ m)  # (4.68)
+        a = linear_scores(X, W, w0, m)  # (4.68)
         missing = np.isnan(a).any(axis=1)
         if missing.any():
             a[missing] = self._log_joint(X[missing])
-        return np.asarray(a)
+        return a

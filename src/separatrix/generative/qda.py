@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._array import Float, Rows, is_sparse
+from separatrix._array import Float, Rows, to_dense
 from separatrix.exceptions import CollinearError
 from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import Covariance, DenseCovariance, NormalClasses
@@ -124,9 +124,9 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     def _scores(self, X: Rows) -> Float:
         """Log-odds against the first class: K - 1 products instead of the K of the densities."""
-        if self._contrasts is None or is_sparse(X):
+        if self._contrasts is None:
             return self._log_joint(X)
-        Z = (X - self._contrasts.origin).astype(X.dtype, copy=False)
+        Z = (to_dense(X) - self._contrasts.origin).astype(X.dtype, copy=False)
         a = np.zeros((len(Z), len(self._contrasts.w0)))
         for k, (C, w, w0) in enumerate(zip(*self._contrasts[1:], strict=True)):
             if k > 0:

@@ -12,10 +12,18 @@ device       the same sums for rows on a GPU; `_triton` has their CUDA kernels
 _kernels     compiled loops for large blocks in host memory
 """
 
-from separatrix.stats.checks import Extent, Tally, confusion, extent, require_finite, require_squares
-from separatrix.stats.design import Design, dots
+from separatrix.stats.checks import (
+    Extent,
+    Tally,
+    confusion,
+    extent,
+    has_missing,
+    require_finite,
+    require_squares,
+)
+from separatrix.stats.design import Design, dots, linear_scores
 from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights
-from separatrix.stats.moments import ClassMoments, class_moments, collect_moments, column_moments
+from separatrix.stats.moments import ClassMoments, class_moments, collect_moments, column_moments, labelled_moments
 from separatrix.stats.objective import (
     Grad,
     Largest,
@@ -55,9 +63,12 @@ __all__ = [
     "drawn_numbers",
     "extent",
     "group_statistics",
+    "has_missing",
     "label_weights",
+    "labelled_moments",
     "largest_share",
     "least_lead",
+    "linear_scores",
     "log_det_slope",
     "representative_sample",
     "require_finite",

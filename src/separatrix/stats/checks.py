@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix._array import Array, Codes, Float, bincount, device_aware, is_sparse
+from separatrix._array import Array, Codes, Float, Rows, bincount, device_aware, is_sparse
 from separatrix.exceptions import DataError
 from separatrix.rows import Block, DeviceRows, Source
 from separatrix.stats.device import extents
@@ -77,6 +77,16 @@ def extent(block: Block) -> Extent:
     else:
         squared = np.einsum("nm,nm->n", X, X)
     return Extent(low.astype(np.float64), high.astype(np.float64), float(np.sqrt(squared.max())))
+
+
+def has_missing(X: Rows) -> Array:
+    """Whether each row has a missing value (NaN), (n,)."""
+    if not is_sparse(X):
+        return np.asarray(np.isnan(X).any(axis=1))
+    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    missing = np.zeros(X.shape[0], dtype=bool)
+    missing[owner[np.isnan(X.data)]] = True
+    return missing
 
 
 def require_finite(source: Source, *, allow_nan: bool = False) -> None:

@@ -231,3 +231,12 @@ def _sums(X: Rows, slope: Array) -> Float:
             return total
     wide = X.astype(np.float64, copy=False)  # sums of products in float32 would be too inaccurate
     return np.asarray(wide.T @ slope if slope.ndim == 1 else slope.T @ wide)
+
+
+def linear_scores(X: Rows, W: Float, w0: Float, origin: Float) -> Float:
+    """w_k'(x - origin) + w_k0 of each row, (n, K). Sparse rows stay sparse."""
+    if X.dtype == np.float32 and not is_sparse(X):
+        # Centred in float64: an offset must not cost precision in float32.
+        Z = (X - origin).astype(np.float32) if origin.any() else X
+        return np.asarray(Z @ W.T.astype(np.float32) + w0)
+    return np.asarray(X @ W.T + (w0 - W @ origin))
