@@ -1,4 +1,4 @@
-"""Small posteriors of linear models, and the same function of coefficients written plainly in NumPy."""
+"""Small posteriors of linear models, and the same objective written directly in NumPy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Problem:
         return 1 if n_classes == 2 else n_classes
 
     def posterior(self, store=np.asarray, rows_per_block=None) -> Posterior:
-        """What solvers minimise; its source counts passes, from here on."""
+        """The objective that solvers minimise; its source counts passes."""
         source = as_source(store(self.X)).with_numbers(self.t, self.weight, self.offset)
         if rows_per_block is not None:
             source = replace(source, height=rows_per_block)
@@ -45,7 +45,7 @@ class Problem:
         return Posterior(source, likelihood, prior, design, units)
 
     def plain(self, flat):
-        """The objective and its gradient at (W, w0), in one flat vector; all of the mathematics once more."""
+        """The objective and its gradient at (W, w0), as one flat vector, written independently of the library."""
         N, M = self.X.shape
         W, w0 = np.split(flat.reshape(self.n_outputs, -1), [M], axis=1)
         a = self.X.astype(np.float64) @ W.T + (w0.T if self.fit_intercept else 0.0)
@@ -88,7 +88,7 @@ class Problem:
 
 
 def identified(coefficients, problem):
-    """(W, w0) without what the likelihood cannot tell: with K classes and no prior, a vector added to all of them."""
+    """(W, w0) up to a vector added to all K classes, which the likelihood does not determine without a prior."""
     W, w0 = (np.asarray(part, dtype=np.float64).reshape(problem.n_outputs, -1) for part in coefficients)
     if problem.n_outputs > 1:
         W = W if isinstance(problem.prior, Gaussian) else W - W.mean(axis=0)

@@ -13,9 +13,6 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, two_weights
@@ -100,18 +97,6 @@ def test_pickle_clone_and_joblib(arguments, n_classes, tmp_path):
         copy.predict(rows)
 
 
-def test_search_pipelines_and_parallel_folds():
-    grid = {"prior": [sx.Gaussian(0.01), sx.Gaussian(1.0)], "approximation": ["laplace", "auto"]}
-    search = GridSearchCV(model(), grid, scoring="neg_log_loss", cv=3).fit(X, Y)
-    assert search.best_params_["prior"].scale == 1.0
-    piped = make_pipeline(StandardScaler(), model(standardize=False)).fit(X, Y)
-    plain = model().fit(X, Y)
-    assert_allclose(piped.predict_proba(X), plain.predict_proba(X), atol=1e-6)
-    with joblib.parallel_config("threading"):
-        scores = cross_val_score(model(), X, Y, cv=3, scoring="neg_log_loss", n_jobs=2)
-    assert_allclose(scores, cross_val_score(model(), X, Y, cv=3, scoring="neg_log_loss"), rtol=1e-6)
-
-
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_interval", "decision_distribution"])
 def test_methods_of_an_unfitted_model_raise(method):
     with pytest.raises(NotFittedError):
@@ -157,7 +142,7 @@ def test_batches_keep_the_prior_of_the_first_and_the_classes():
 
 
 def test_one_row_at_a_time():
-    """What a row adds to the log evidence is the log of the probability that was predicted for its label."""
+    """A row adds the log of the predicted probability of its label to the log evidence."""
     fitted = model(prior=sx.Gaussian(1.0, intercept_scale=1.0), standardize=False, approximation="ep")
     fitted.partial_fit(X[:1], Y[:1], classes=[0, 1])
     for n in range(1, 40):
@@ -513,6 +498,18 @@ def test_a_rare_column_that_separates_is_named(rng):
     assert found.largest > 1.0
     assert found.column == "x2"
     assert choose(objective, found) == "ep"
+
+
+@pytest.mark.parametrize("rare", [True, False])
+def test_the_shift_of_large_data_is_that_of_all_rows_even_if_a_value_is_rare(rare, rng):
+    X, t = rare_column(60_000, rng, 5)
+    X = np.column_stack([X if rare else X[:, :2], rng.normal(size=(60_000, 40))])
+    objective = pose(as_source(X, t), Logit(), Gaussian(5.0), fit_intercept=True)
+    assert objective.sample is not None
+    laplace = at_the_mode(objective)
+    found, whole = skewness(objective, laplace), skewness(replace(objective, sample=None), laplace)
+    assert found.largest == pytest.approx(whole.largest, rel=0.3)
+    assert (found.column == "x2" and found.largest > 0.3) == rare
 
 
 @pytest.mark.parametrize(

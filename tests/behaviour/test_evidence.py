@@ -164,7 +164,7 @@ def test_the_slope_of_the_log_determinant_against_differences(likelihood, rng):
 
 
 def test_the_slope_for_a_gaussian_likelihood_is_the_stationary_one(rng):
-    """With a parabola for a log likelihood the evidence is known: its slope is the stationary one."""
+    """If the log likelihood is a parabola, the evidence is known, and its slope is the stationary one."""
     objective = problem(Logit())
     H = np.eye(5) + np.ones((5, 5))
     centre = rng.normal(size=5)

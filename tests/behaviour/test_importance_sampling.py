@@ -202,14 +202,6 @@ def test_k_of_a_normal_proposal_that_is_too_narrow(rng, ratio):
     assert abs(k - (1 - ratio**2)) < 0.08  # a factor 1/√ln x in the tail dies slowly
 
 
-def test_a_student_proposal_has_bounded_weights_and_a_normal_one_has_not(rng):
-    t3, normal = stats.t(df=3), stats.norm
-    z = t3.rvs(4000, random_state=rng)
-    assert pareto_smooth(normal.logpdf(z) - t3.logpdf(z)).k < 0
-    z = rng.normal(size=4000)
-    assert pareto_smooth(t3.logpdf(z) - normal.logpdf(z)).k > 0.5
-
-
 def test_log_mean_is_the_log_mass_of_the_target(rng):
     """∫ exp(-½ z'z + ln 7) scales five variables."""
     t5 = stats.multivariate_t(shape=np.eye(5) * 1.2, df=8)

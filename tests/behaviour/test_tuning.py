@@ -183,7 +183,7 @@ def test_predicted_gains_that_are_never_achieved_end_the_search():
 
 
 class Refusing(FitLaplace):
-    """There is no Gaussian away from where the search began."""
+    """The posterior has a Gaussian only at the start."""
 
     def fit(self, objective, guess):
         if guess is None:
@@ -220,7 +220,7 @@ def profile(function, seen=None):
 
 @settings(max_examples=30)
 @given(st.floats(-3.0, 3.0), st.floats(0.5, 200.0))
-@example(-2.1671889, 158.03831)  # a parabola through far points has its top where the highest of them is, by chance
+@example(-2.1671889, 158.03831)  # the top of the parabola is the highest point by chance
 @example(2.5551462, 182.59474)
 def test_the_maximum_of_a_profile_is_found(top, height):
     """A typical profile of evidence: steep on one side, a plateau on the other."""

@@ -13,7 +13,6 @@ from separatrix.bayesian import variational as module
 from separatrix.bayesian.predictive import class_probabilities
 from separatrix.bayesian.variational import (
     Bound,
-    estimated_seconds,
     expected_derivatives,
     softmax_averages,
     variational,
@@ -103,7 +102,7 @@ def test_no_gaussian_nearby_has_a_larger_bound(name):
     found = variational(objective, at_the_mode(objective), tol=1e-8)
 
     def bound(x):
-        """Of mean x[:2] and precision L L' with the triangle x[2:]."""
+        """The bound for mean x[:2] and precision L L' with the triangle x[2:]."""
         L = np.array([[np.exp(x[2]), 0.0], [x[3], np.exp(x[4])]])
         factor = factorise(L @ L.T, 1, objective.prior.free)
         return (
@@ -247,9 +246,3 @@ def test_a_flat_prior_and_other_likelihoods_raise(rng):
     flat = pose(proper.source, proper.likelihood, Flat(), fit_intercept=True)
     with pytest.raises(DataError, match="the prior is flat along some weight"):
         variational_softmax(flat, at_the_mode(proper))
-
-
-def test_the_estimated_time_grows_with_the_work(rng):
-    small, large = skewed(rng, n=100), skewed(rng, n=1000)
-    assert 5 < estimated_seconds(large) / estimated_seconds(small) < 10
-    assert estimated_seconds(large) < 2.0
