@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ``separatrix`` command: from a file to a decision. Needs ``pip install separatrix[app]``.
+"""The ``separatrix`` command. Needs ``pip install separatrix[app]``.
 
-Verbs are in files of their names; near ones share one (`compare` is in `fit`, `export` in `plot`, `demo` in
-`datasets`). What they have in common is in a few more: `options` (what is typed), `files` (to read and to write),
-`console` (what is said, and where), `render` and `document` (results as text and as JSON), `errors` (what goes wrong).
-Nothing here imports NumPy before a verb has work to do, so that ``separatrix --help`` is immediate.
+Commands: fit.py (fit, compare, report), predict.py, explain.py (explain, plot, export), datasets.py (datasets, demo).
+Shared: app.py (the typer application), options.py (options), files.py (input and output files), console.py (printing
+and progress), output.py (results as tables and as JSON), errors.py (exit codes and messages). Nothing here imports
+NumPy before a command has work to do, so that ``separatrix --help`` is immediate.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs under one name. Whatever ends one, the user gets a paragraph and an exit code, never a traceback."""
+"""The typer application. Every error becomes one paragraph and an exit code; tracebacks are shown with ``--debug``."""
 
 from __future__ import annotations
 
@@ -15,34 +15,31 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from separatrix.cli import datasets, explain, fit, plot, predict, report
-from separatrix.cli.console import Voice, put, stderr
-from separatrix.cli.errors import CommandError, UsageError, failure_of, forget_written
+from separatrix.cli import datasets, explain, fit, predict
+from separatrix.cli.console import Printer, console, put
+from separatrix.cli.errors import CommandError, UsageError, failure_of, written
 from separatrix.cli.options import Json
 
-__all__ = ["Verbs", "app", "command"]
-
-CODES = (
-    "[bold]Exit codes[/bold]  0 done, 1 unexpected error, 2 wrong usage, 3 bad data or file, 4 output exists or cannot "
-    "be written, 130 stopped with Ctrl-C."
-)
-START = (
-    "[bold]Start with[/bold]  separatrix demo, or separatrix fit DATA --target COL; separatrix VERB --help has "
-    "examples. --debug anywhere shows where an error comes from."
+EPILOG = (
+    "[bold]Start with[/bold]  separatrix demo, or separatrix fit DATA --target COL. separatrix COMMAND --help shows "
+    "examples; --debug shows the traceback of an error."
+    "\n\n"
+    "[bold]Exit codes[/bold]  0 success, 1 unexpected error, 2 wrong usage, 3 bad data or file, 4 output exists or "
+    "cannot be written, 130 interrupted."
 )
 
 
-class Verbs(TyperGroup):
-    """Typer's group with this project's errors. ``--debug`` may stand anywhere before a bare ``--``."""
+class Commands(TyperGroup):
+    """Typer's group with this package's errors; ``--debug`` is accepted anywhere before a bare ``--``."""
 
-    def main(  # type: ignore[override]  # what is only handed on is not listed
+    def main(  # type: ignore[override]  # other arguments are passed on
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **others: Any
     ) -> Any:
         """Run a command line, and exit."""
         words = list(sys.argv[1:] if args is None else args)
         options = words[: words.index("--")] if "--" in words else words
         debug, as_json = "--debug" in options, "--json" in options
-        words = _json_after_the_verb([word for word in options if word != "--debug"]) + words[len(options) :]
+        words = _json_after_command([word for word in options if word != "--debug"]) + words[len(options) :]
         others["standalone_mode"] = False
         try:
             code = super().main(words, prog_name or "separatrix", **others)
@@ -53,10 +50,10 @@ class Verbs(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb; anything that ends it becomes a `CommandError`, but for typer's own ways to end."""
-        forget_written()
+        """Run the command; all exceptions but typer's own become a `CommandError`."""
+        written.clear()
         try:
-            with _unwound_when_terminated():
+            with _terminate_as_interrupt():
                 return super().invoke(ctx)
         except (UsageError, typer.Exit, typer.Abort):
             raise
@@ -64,35 +61,35 @@ class Verbs(TyperGroup):
             raise failure_of(error) from error
 
 
-def _json_after_the_verb(words: list[str]) -> list[str]:
-    """``--json`` may stand before the verb too, which is the one that knows it."""
-    verb = next((i for i, word in enumerate(words) if not word.startswith("-")), None)
-    if verb is None or "--json" not in words[:verb]:
+def _json_after_command(words: list[str]) -> list[str]:
+    """Move a ``--json`` that was typed before the command behind it, because it is an option of the command."""
+    place = next((i for i, word in enumerate(words) if not word.startswith("-")), None)
+    if place is None or "--json" not in words[:place]:
         return words
-    before = [word for word in words[:verb] if word != "--json"]
-    return [*before, words[verb], "--json", *words[verb + 1 :]]
+    before = [word for word in words[:place] if word != "--json"]
+    return [*before, words[place], "--json", *words[place + 1 :]]
 
 
 def _usage(error: Any, words: Sequence[str]) -> CommandError:
-    """The message, the option that was probably meant, and where help is."""
-    near = getattr(error, "possibilities", None)  # of an option that is not known
+    """Usage error with the option that was probably meant, and the help command."""
+    near = getattr(error, "possibilities", None)  # for an unknown option
     message = error.message if near else str(error.format_message()).strip().replace("Value error, ", "")
     message += f". Did you mean {' or '.join(sorted(near))}?" if near else ""
     command = None if error.ctx is None else error.ctx.command
     options = [name for option in getattr(command, "params", ()) for name in option.opts]
-    meant = [f"-{word}" for word in words if len(word) > 2 and word[1] != "-" and f"-{word}" in options]
+    one_dash = [f"-{word}" for word in words if len(word) > 2 and word[1] != "-" and f"-{word}" in options]
     stop = "" if message[-1:] in ".?" else "."
-    hint = f" Did you mean {meant[0]}, with two dashes?" if meant and not near else ""
+    hint = f" Did you mean {one_dash[0]}, with two dashes?" if one_dash and not near else ""
     where = error.ctx.command_path if error.ctx is not None else "separatrix"
     return CommandError("usage", f"{message}{stop}{hint} See {where} --help.")
 
 
 def _show(failure: CommandError, *, as_json: bool, debug: bool) -> int:
-    """One paragraph on standard error, or a document on standard output; the trace where it is asked for."""
+    """Print an error as a paragraph on standard error, or as a document on standard output."""
     from rich.text import Text
 
     if failure.kind == "closed":
-        # The reader of a pipe has gone, and Python must not complain about it when it flushes at the end.
+        # The reader of a pipe has closed it; without this, Python complains when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return failure.code
     if debug and failure.trace:
@@ -100,19 +97,19 @@ def _show(failure: CommandError, *, as_json: bool, debug: bool) -> int:
     if as_json:
         sys.stdout.write(json.dumps(failure.document(), indent=2, ensure_ascii=False) + "\n")
     else:
-        put(stderr(), Text.assemble(("Error: ", "bold red"), str(failure)))
+        put(console(sys.stderr), Text.assemble(("Error: ", "bold red"), str(failure)))
     return failure.code
 
 
 @contextmanager
-def _unwound_when_terminated() -> Iterator[None]:
-    """A request to terminate ends the work as Ctrl-C does, so that temporary files are removed."""
+def _terminate_as_interrupt() -> Iterator[None]:
+    """Handle SIGTERM like Ctrl-C, so that temporary files are removed."""
 
     def stop(signum: int, frame: Any) -> None:
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield  # where signals cannot be received, nor asked for
+        yield  # only the main thread receives signals
         return
     before = signal.signal(signal.SIGTERM, stop)
     try:
@@ -123,9 +120,9 @@ def _unwound_when_terminated() -> Iterator[None]:
 
 app = typer.Typer(
     name="separatrix",
-    cls=Verbs,
+    cls=Commands,
     help="Linear classification with honest probabilities: from a file to a decision.",
-    epilog=f"{START}\n\n{CODES}",
+    epilog=EPILOG,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -138,26 +135,23 @@ def start(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
     as_json: Json = False,
 ) -> None:
-    """What to do where no verb is named."""
+    """Show the version or the help if no command is given."""
     if version:
         from separatrix import __version__
 
-        voice = Voice(as_json=as_json)
-        voice.say(f"separatrix {__version__}")
-        voice.finish({"version": __version__})
+        printer = Printer(as_json=as_json)
+        printer.text(f"separatrix {__version__}")
+        printer.document({"version": __version__})
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-def _paragraphs(verb: Any) -> str:
-    """The docstring with each paragraph on one line: terminals differ in width, and typer keeps line breaks."""
-    return "\n\n".join(" ".join(part.split()) for part in str(verb.__doc__).split("\n\n"))
-
-
-for module in (fit, predict, explain, report, plot, datasets):
-    for verb, shown in module.VERBS:
-        app.command(help=_paragraphs(verb), epilog=shown)(verb)
+for module in (fit, predict, explain, datasets):
+    for function, epilog in module.COMMANDS:
+        # One line per paragraph: typer keeps line breaks, but terminals differ in width.
+        help_text = "\n\n".join(" ".join(part.split()) for part in str(function.__doc__).split("\n\n"))
+        app.command(help=help_text, epilog=epilog)(function)
 
 
 def command() -> Any:

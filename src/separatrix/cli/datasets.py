@@ -1,148 +1,142 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``separatrix datasets``: the data sets that come with the package, listed or written to a file.
-
-``separatrix demo`` goes the whole way on one of them.
-"""
+"""``separatrix datasets``: list or write the data sets of the package. ``separatrix demo``: fit one of them."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from separatrix.cli.console import Voice
-from separatrix.cli.errors import CommandError, writing, wrote
+from separatrix.cli.console import Printer, stages
+from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import STANDARD, require_free
 from separatrix.cli.options import Force, Json, examples, nearest
 
-__all__ = ["CATALOGUE", "VERBS", "datasets", "demo"]
-
 
 class Entry(NamedTuple):
-    """The function that makes a data set, the name of its target, and a line on it."""
+    """Function that creates a data set, its target, and a description."""
 
     function: str
     target: str
     about: str
 
 
-ROWS = None  # of the demo's table: as many as the data set has by itself
 CATALOGUE = {
-    "loans": Entry("make_loans", "outcome", "loans repaid or not: ids, dates, gaps, categories; the demo's table"),
-    "lobsters": Entry("load_lobsters", "survived", "159 juvenile lobsters: survival by size; real"),
-    "mixed-types": Entry("make_mixed_types", "customer", "customers who stay or leave: five kinds of columns"),
-    "separable": Entry("make_separable", "class", "two classes on two sides of a plane, with a margin"),
-    "overlapping": Entry("make_overlapping", "class", "normal classes that overlap"),
-    "outliers": Entry("make_outliers", "class", "narrow classes and far rows that mislead least squares"),
+    "loans": Entry("make_loans", "outcome", "loans repaid or not: dates, missing values, categories; used by demo"),
+    "lobsters": Entry("load_lobsters", "survived", "survival of 159 juvenile lobsters by size; real data"),
+    "mixed-types": Entry("make_mixed_types", "customer", "customers who stay or leave: five types of columns"),
+    "separable": Entry("make_separable", "class", "two classes separated by a hyperplane, with a margin"),
+    "overlapping": Entry("make_overlapping", "class", "overlapping normal classes"),
+    "outliers": Entry("make_outliers", "class", "narrow classes with outliers that mislead least squares"),
     "label-noise": Entry("make_label_noise", "class", "two classes, one label in ten wrong"),
     "xor-clusters": Entry("make_xor_clusters", "class", "four clusters that no line separates"),
-    "gaussian-grid": Entry("make_gaussian_grid", "class", "clusters on a grid, two classes in turn"),
+    "gaussian-grid": Entry("make_gaussian_grid", "class", "clusters on a grid, two alternating classes"),
 }
 
 
 def datasets(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="The one to write; all are listed without.", show_default=False),
+        typer.Argument(metavar="NAME", help="Data set to write; without it, all are listed.", show_default=False),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is CSV.", show_default=False)
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File to write; - is CSV on standard output.", show_default=False
+        ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", metavar="N", help="How many, of those that are generated.", min=2)
+        int | None, typer.Option("--rows", metavar="N", help="Number of rows of a generated data set.", min=2)
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of those that are generated.", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed of a generated data set.", min=0)] = 0,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """List the data sets that come with the package, or write one to a file."""
+    """List the data sets of the package, or write one to a file."""
     if name is None:
-        _list(Voice(as_json=as_json))
+        _list(Printer(as_json=as_json))
         return
-    entry = _entry(name)
+    if name not in CATALOGUE:
+        raise typer.BadParameter(f"there is no data set {name!r}. {nearest(name, CATALOGUE)}", param_hint="NAME")
     if output is None:
-        raise typer.BadParameter(f"say where to: separatrix datasets {name} -o {name}.csv", param_hint="--output")
+        raise typer.BadParameter(f"name the file: separatrix datasets {name} -o {name}.csv", param_hint="--output")
     if as_json and output == STANDARD:
-        raise typer.BadParameter("with --json, standard output is taken: name a file.", param_hint="--output")
+        raise typer.BadParameter("--json needs standard output: name a file.", param_hint="--output")
     require_free([output], force=force)
-    count = _write(name, output, rows=rows, seed=seed, force=force)
+    target, count = CATALOGUE[name].target, _write(name, output, rows=rows, seed=seed, force=force)
     if output != STANDARD:
-        wrote(output)
-    voice = Voice(as_json=as_json, to_stderr=output == STANDARD)
-    voice.say(f"Written: {output}, {count:,} rows. The target is {entry.target}.")
-    voice.finish({"name": name, "target": entry.target, "rows": count, "files": {"data": output}})
+        written.append(output)
+    printer = Printer(as_json=as_json, to_stderr=output == STANDARD)
+    printer.text(f"Written: {output}, {count:,} rows. The target is {target}.")
+    printer.document({"name": name, "target": target, "rows": count, "files": {"data": output}})
 
 
 def demo(
     folder: Annotated[
-        str, typer.Option("--folder", metavar="DIR", help="Where the table, the model and the report go.")
+        str, typer.Option("--folder", metavar="DIR", help="Folder for the table, the model and the report.")
     ] = "separatrix-demo",
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Fit a table of loans that comes with the package, end to end, in less than a minute."""
-    from separatrix.cli.fit import fit_and_write
-    from separatrix.cli.studies import Question
+    """Fit a model to a table of loans that comes with the package, in less than a minute."""
+    from separatrix.cli.fit import compare_file, fit_chosen, print_study, write_study
+    from separatrix.study import N_LATER_STAGES
 
-    voice = Voice(as_json=as_json)
-    home, target = Path(folder), CATALOGUE["loans"].target
-    is_new = not home.exists()
+    printer, home, target = Printer(as_json=as_json), Path(folder), CATALOGUE["loans"].target
     data, model, report = (str(home / name) for name in ("loans.csv", "model.sx", "report.html"))
+    is_new = not home.exists()
     try:
         with writing(home):
             home.mkdir(exist_ok=True)
         require_free([data, model, report], force=force)
-        voice.say(f"The same as: separatrix fit {data} --target {target} -o {model} --report {report}", "")
-        with TemporaryDirectory() as aside:
-            draft = Path(aside, "loans.csv")
-            _write("loans", str(draft), rows=ROWS, seed=0, force=False)
-            question = Question(str(draft), target, shown=data)
-            fit_and_write(question, voice, model=model, report=report, beside={data: draft.read_bytes()})
+        printer.text(f"Same as: separatrix fit {data} --target {target} -o {model} --report {report}", "")
+        files = {"data": data, "model": model, "report": report}
+        with stages("Reading", hidden=as_json) as progress:
+            _write("loans", data, rows=None, seed=0, force=force)
+            compared, table = compare_file(data, target, {}, (), progress=progress, later=N_LATER_STAGES)
+            study = fit_chosen(compared, table, data, progress=progress)
+            write_study(study, files)
     except BaseException:
-        if is_new and home.is_dir() and not any(home.iterdir()):
-            home.rmdir()
+        if is_new:
+            shutil.rmtree(home, ignore_errors=True)
         raise
-    voice.say(f"Try: separatrix explain {model}", f"The report is at {report}: open it in a browser.")
+    print_study(study, table, data, files, printer)
+    printer.text("", f"Open {report} in a browser to read the report.")
 
 
 def _write(name: str, output: str, *, rows: int | None, seed: int, force: bool) -> int:
-    """Write a data set of the catalogue; the number of rows."""
+    """Write a data set of the catalogue, and return the number of rows."""
     from separatrix.files import open_writer
 
-    table = _table(name, _entry(name), rows, seed)
+    table = _table(name, rows, seed)
     with writing(output), open_writer(output, force=force) as writer:
         writer.write(table)
     return int(table.num_rows)
 
 
-def _entry(name: str) -> Entry:
-    if name not in CATALOGUE:
-        raise typer.BadParameter(f"there is no data set {name!r}. {nearest(name, CATALOGUE)}", param_hint="NAME")
-    return CATALOGUE[name]
+def _list(printer: Printer) -> None:
+    from separatrix.cli.output import text_table
 
-
-def _list(voice: Voice) -> None:
-    from separatrix.cli.render import plain_table
-
-    table = plain_table("name", "target", "about")
+    table = text_table("name", "target", "about")
     for name, entry in CATALOGUE.items():
         table.add_row(name, entry.target, entry.about)
-    voice.say(table, "", "Write one to a file: separatrix datasets loans -o loans.csv")
-    voice.finish({"datasets": [{"name": n, "target": e.target, "about": e.about} for n, e in CATALOGUE.items()]})
+    printer.text(table, "", "Write one to a file: separatrix datasets loans -o loans.csv")
+    printer.document({"datasets": [{"name": n, "target": e.target, "about": e.about} for n, e in CATALOGUE.items()]})
 
 
-def _table(name: str, entry: Entry, rows: int | None, seed: int) -> Any:
-    """The columns and the target as one Arrow table."""
+def _table(name: str, rows: int | None, seed: int) -> Any:
+    """Columns and target of a data set as one Arrow table."""
     import numpy as np
     import pyarrow as pa
 
     from separatrix import datasets as home
 
+    entry = CATALOGUE[name]
     if name == "lobsters":
         if rows is not None:
-            raise CommandError("usage", "lobsters is a real data set of 159 rows; leave out --rows.")
+            raise CommandError("usage", "lobsters is a real data set of 159 rows; omit --rows.")
         X, y = home.load_lobsters(return_X_y=True)
         columns = {"size (mm)": X[:, 0]}
     else:
@@ -152,7 +146,7 @@ def _table(name: str, entry: Entry, rows: int | None, seed: int) -> Any:
     return pa.table({key: pa.array(values, from_pandas=True) for key, values in columns.items()} | {entry.target: y})
 
 
-VERBS = (
+COMMANDS = (
     (
         datasets,
         examples(

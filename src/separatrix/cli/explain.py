@@ -1,25 +1,56 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``separatrix explain``: what a saved model learnt."""
+"""``separatrix explain``, ``plot`` and ``export``: a saved model as text, as a picture, and as ONNX.
+
+A curved column acts through a piecewise linear curve. Each of its weights is the rise of the log-odds from one knot to
+the next, so the curve is their running sum; `explain` prints it as a line of blocks.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from separatrix.cli.console import Voice, steps
-from separatrix.cli.document import coefficient_list, column_list, evidence_of
-from separatrix.cli.options import Json, Level, Positive, Saved, examples
+from separatrix.cli import output
+from separatrix.cli.console import Printer, stages
+from separatrix.cli.errors import CommandError, writing, written
+from separatrix.cli.files import load_model, read_rows, require_columns, require_ending, require_free, write_together
+from separatrix.cli.fit import positive_label
+from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, examples, nearest
 
 if TYPE_CHECKING:
-    from separatrix.cli.render import Curve
     from separatrix.study import Coefficient
 
-__all__ = ["VERBS", "explain"]
+N_LISTED_WEIGHTS = 20
+BLOCKS = "▁▂▃▄▅▆▇█"
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
+WHISKER_LEVEL = 0.95
+POSITIVE_KINDS = ("coefficients", "reliability")  # pictures that refer to the positive class
+MAX_SURFACE_ROWS = {"likelihood": 20_000, "evidence": 2_000}  # every cell is a pass over the rows, or a fit
 
-SHOWN = 20
-AGAINST_ALL = "against the geometric mean of all classes"
+
+class Picture(NamedTuple):
+    """Display that draws a picture, the number of columns it needs (None: any), and its response argument."""
+
+    display: str
+    n_columns: int | None = None
+    response: str | None = None
+
+
+PICTURES = {
+    "coefficients": Picture("CoefficientDisplay"),
+    "reliability": Picture("ReliabilityDisplay"),
+    "projection": Picture("ProjectionDisplay"),
+    "boundary": Picture("DecisionBoundaryDisplay", 2, "regions"),
+    "probability": Picture("DecisionBoundaryDisplay", 2, "probability"),
+    "uncertainty": Picture("DecisionBoundaryDisplay", 2, "uncertainty"),
+    "density": Picture("ClassDensityDisplay", 1),
+    "likelihood": Picture("LikelihoodSurfaceDisplay", 2),
+    "evidence": Picture("EvidenceSurfaceDisplay"),
+}
 
 
 def explain(
@@ -27,45 +58,72 @@ def explain(
     level: Level = 0.95,
     positive: Positive = None,
     everything: Annotated[
-        bool, typer.Option("--all", help=f"Every weight, also the pieces of curves; else the strongest {SHOWN}.")
+        bool, typer.Option("--all", help=f"List all weights and pieces of curves, not only {N_LISTED_WEIGHTS}.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the weights of a saved model, strongest first, with intervals and odds ratios; its evidence; its doubts."""
-    from separatrix.cli.files import load_model, require_of_tables
-    from separatrix.cli.render import curves_of, straight_weights
-    from separatrix.cli.studies import positive_of
-    from separatrix.study import captured
+    """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings."""
+    from separatrix.study import PriorOnly, captured
 
-    voice = Voice(as_json=as_json)
-    fitted, names = load_model(model)
-    require_of_tables(fitted, model)
-    side = positive_of(fitted.classes_.tolist(), positive or names.get("positive"))
-    with steps("Weights and their intervals", hidden=as_json), captured() as warned:
-        found = weights_for(fitted, level, side)
-    weights, curves = sorted(found, key=_strength), curves_of(fitted, found)
-    listed = weights if everything else sorted(straight_weights(fitted, found), key=_strength)
-    target, evidence = names.get("target"), evidence_of(fitted.estimator_)
-    schema = fitted.encoder_.schema_
-    said = [*schema.notes, *getattr(fitted.estimator_, "notes_", ()), *map(str, warned)]
-    notes = list(dict.fromkeys(said))
-    many = len(fitted.classes_) > 2
-    voice.say(_head(model, fitted, names))
-    _say_weights(voice, listed, level, many=many, most=len(listed) if everything else SHOWN)
-    _say_curves(voice, curves, many=many)
-    _say_meaning(voice, fitted, found, curves)
-    _say_evidence(voice, evidence, getattr(fitted, "n_rows_", None))
-    voice.notes(notes)
-    voice.finish(
+    printer = Printer(as_json=as_json)
+    fitted, names = load_model(model, of_tables=True)
+    estimator, schema, classes = fitted.estimator_, fitted.encoder_.schema_, fitted.classes_.tolist()
+    label = positive_label(classes, positive or names.get("positive"))
+    with stages("Computing weights and intervals", hidden=as_json), captured() as warned:
+        found = weights_for(fitted, level, label)
+    weights, curves = sorted(found, key=lambda c: -abs(c.per_spread)), curves_of(fitted, found)
+    pieces = {piece.name for curve in curves for piece in curve.pieces}
+    listed = weights if everything else [c for c in weights if c.name not in pieces]
+    evidence = output.evidence_of(estimator)
+    notes = list(dict.fromkeys([*schema.notes, *getattr(estimator, "notes_", ()), *map(str, warned)]))
+
+    more = f" and {len(classes) - 8} more" if len(classes) > 8 else ""
+    target = f"target {names['target']}, " if "target" in names else ""
+    name = names.get("model", type(estimator).__name__)
+    printer.text(f"{model}: {name}; {target}classes {', '.join(map(str, classes[:8]))}{more}.")
+    many = len(classes) > 2
+    if listed:
+        shown = listed if everything else listed[:N_LISTED_WEIGHTS]
+        printer.heading(f"Weights, strongest first ({len(shown)} of {len(listed)})")
+        printer.text(output.coefficient_table(shown, level, has_classes=many))
+        if len(shown) < len(listed):
+            printer.text(f"{len(listed) - len(shown)} more with --all.")
+    if curves:
+        printer.heading("Curves, widest range first")
+        printer.text(_curve_table(curves, has_classes=many))
+    if found:
+        other = "the geometric mean of all classes" if many else next(str(c) for c in classes if c != found[0].label)
+        toward = f"its class against {other}" if many else f"{found[0].label} against {other}"
+        text = (
+            f"A weight is the change of the log-odds of {toward} for one unit of its feature, or for a level compared "
+            "with the average level. 'odds x' is the factor on the odds, 'per sd' the weight of one standard deviation."
+        )
+        text += " A curve shows the log-odds at the knots; its range is the highest minus the lowest." if curves else ""
+        printer.text("", text)
+    elif isinstance(estimator, PriorOnly):
+        printer.text("", "This model has no weights: it predicts the class proportions for every row.")
+    else:
+        printer.text("", "This model has no weights: its boundary is not a hyperplane.")
+    if evidence is not None:
+        n_rows = getattr(fitted, "n_rows_", None)
+        printer.heading("Evidence" + (f" of {n_rows:,} training rows" if n_rows else ""))
+        printer.text(
+            f"ln p(D) {evidence['log_evidence']:.1f} = log-likelihood {evidence['log_likelihood']:.1f} "
+            f"+ Occam factor {evidence['occam_factor']:.1f}",
+            f"{evidence['effective_parameters']:.1f} effective parameters; BIC {evidence['bic']:.1f}, "
+            f"AIC {evidence['aic']:.1f}",
+        )
+    printer.notes(notes)
+    printer.document(
         {
-            "model": type(fitted.estimator_).__name__,
+            "model": type(estimator).__name__,
             "name": names.get("model"),
-            "target": target,
-            "classes": fitted.classes_.tolist(),
-            "positive": side if found else None,
-            "columns": column_list(schema),
+            "target": names.get("target"),
+            "classes": classes,
+            "positive": label if found else None,
+            "columns": output.column_list(schema),
             "level": level,
-            "coefficients": coefficient_list(tuple(weights)),
+            "coefficients": output.coefficient_list(weights),
             "curves": [{"name": c.name, "class": c.label, "knots": c.knots, "log_odds": c.log_odds} for c in curves],
             "evidence": evidence,
             "notes": notes,
@@ -73,104 +131,248 @@ def explain(
     )
 
 
-def weights_for(fitted: Any, level: float, side: Any) -> tuple[Coefficient, ...]:
-    """Weights of a table classifier for the class of interest; for all classes if it is None."""
-    from dataclasses import replace
-
+def weights_for(fitted: Any, level: float, positive: Any) -> tuple[Coefficient, ...]:
+    """Weights of a table classifier for the positive class; for all classes if it is None."""
     from separatrix.study import explain as weights_of
 
     classes = fitted.classes_.tolist()
     found = weights_of(fitted, level)
-    if side is None or side == classes[1] == classes[-1]:
+    if positive is None or positive == classes[1] == classes[-1]:
         return found
     if len(classes) > 2:
-        return tuple(c for c in found if c.label == side)
+        return tuple(c for c in found if c.label == positive)
     return tuple(
-        replace(c, label=side, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
+        replace(c, label=positive, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
         for c in found
     )
 
 
-def _strength(weight: Coefficient) -> float:
-    return -abs(weight.per_spread)
+class Curve(NamedTuple):
+    """Log-odds of a class along one column, relative to its first knot, and the weights it is made of."""
+
+    name: str
+    label: Any
+    knots: tuple[float, ...]
+    log_odds: tuple[float, ...]
+    pieces: tuple[Coefficient, ...]
+
+    @property
+    def span(self) -> float:
+        """Highest minus lowest log-odds."""
+        return max(self.log_odds) - min(self.log_odds)
 
 
-def _head(path: str, fitted: Any, names: dict[str, str]) -> str:
-    more = len(fitted.classes_) - 8
-    classes = ", ".join(map(str, fitted.classes_[:8])) + (f" and {more} more" if more > 0 else "")
-    predicted = f"predicts {names['target']}: " if "target" in names else "classes "
-    name = names.get("model", type(fitted.estimator_).__name__)
-    return f"{path}: {name}, {predicted}{classes}."
+def curves_of(model: Any, weights: Sequence[Coefficient]) -> list[Curve]:
+    """Curves of a table classifier, widest range first; empty if it has none."""
+    import numpy as np
+
+    from separatrix.study import Ramps
+
+    basis = getattr(model.estimator_, "basis_", None)
+    if not isinstance(basis, Ramps):
+        return []
+    functions, columns = basis.functions_, model.encoder_.schema_.columns
+    n_weights, n_straight = len(model.spread_), len(functions.straight)
+    curves = []
+    for start in range(0, len(weights), n_weights):  # one class after the other
+        bent = weights[start + n_straight : start + n_weights]
+        for d, knots in functions.knots.items():
+            pieces = tuple(bent[j] for j in np.flatnonzero(functions.bent == d))
+            log_odds = np.cumsum([0.0, *(piece.weight for piece in pieces)])
+            curves.append(Curve(columns[d], pieces[0].label, tuple(knots.tolist()), tuple(log_odds.tolist()), pieces))
+    return sorted(curves, key=lambda curve: -curve.span)
 
 
-def _say_weights(voice: Voice, weights: Sequence[Coefficient], level: float, *, many: bool, most: int) -> None:
-    from separatrix.cli.render import coefficient_table
+def sparkline(values: Sequence[float]) -> str:
+    """One block per value, from the lowest to the highest.
 
-    if not weights:
-        return
-    shown = list(weights[:most])
-    voice.title(f"Weights, strongest first ({len(shown)} of {len(weights)})")
-    voice.say(coefficient_table(shown, level, many=many))
-    if len(shown) < len(weights):
-        voice.say(f"{len(weights) - len(shown)} more: --all")
+    Examples
+    --------
+    >>> sparkline([0.0, 1.0, 2.0, 7.0])
+    '▁▂▃█'
+    """
+    low, high = min(values), max(values)
+    step = (high - low) / (len(BLOCKS) - 1) or 1.0
+    return "".join(BLOCKS[round((value - low) / step)] for value in values)
 
 
-def _say_curves(voice: Voice, curves: Sequence[Curve], *, many: bool) -> None:
-    from separatrix.cli.render import plain_table, sparkline
-
-    if not curves:
-        return
-    table = plain_table(
-        "along", *(("class",) if many else ()), "from", "to", "log-odds", "reach", right=(5 if many else 4,)
-    )
-    for curve in curves[:SHOWN]:
+def _curve_table(curves: Sequence[Curve], *, has_classes: bool) -> Any:
+    heads = ("column", *(("class",) if has_classes else ()), "from", "to", "log-odds", "range")
+    table = output.text_table(*heads, right=(len(heads) - 1,))
+    for curve in curves[:N_LISTED_WEIGHTS]:
         ends = (f"{curve.knots[0]:.4g}", f"{curve.knots[-1]:.4g}")
-        label = (str(curve.label),) if many else ()
-        table.add_row(curve.name, *label, *ends, sparkline(curve.log_odds), f"{curve.reach:.2f}")
-    voice.title("Curves, the longest reach first")
-    voice.say(table)
+        label = (str(curve.label),) if has_classes else ()
+        table.add_row(curve.name, *label, *ends, sparkline(curve.log_odds), f"{curve.span:.2f}")
+    return table
 
 
-def _say_meaning(voice: Voice, fitted: Any, weights: Sequence[Coefficient], curves: Sequence[Curve]) -> None:
-    from separatrix.study import PriorOnly
-
-    if isinstance(fitted.estimator_, PriorOnly):
-        voice.say("", "It has no weights: it says the shares of the classes, whatever the row.")
-        return
-    if not weights:
-        voice.say("", "It has no weights that could be listed: its boundary is no plane.")
-        return
-    classes = fitted.classes_.tolist()
-    toward = (
-        f"its class {AGAINST_ALL}" if len(classes) > 2 else f"{weights[0].label} against {_other(classes, weights)}"
-    )
-    text = (
-        f"A weight is added to the log-odds of {toward} for each unit of its number, or for a level of a category "
-        "against their average; the odds are multiplied by the odds ratio. Per sd: the weight of one standard "
-        "deviation, by which they are sorted."
-    )
-    if curves:
-        text += " A curve is drawn from knot to knot, each at a quantile; its reach is from its lowest to its highest."
-    voice.say("", text)
+# -- plot and export ---------------------------------------------------------------------------------------------------
 
 
-def _other(classes: list[Any], weights: Sequence[Coefficient]) -> str:
-    return str(next(label for label in classes if label != weights[0].label))
+def _check_kind(kind: str) -> str:
+    if kind not in PICTURES:
+        raise typer.BadParameter(f"there is no picture {kind!r}. {nearest(kind, PICTURES)}")
+    return kind
 
 
-def _say_evidence(voice: Voice, evidence: dict[str, float] | None, n_rows: int | None) -> None:
-    if evidence is None:
-        return
-    voice.title("Evidence" + (f", of all {n_rows:,} rows it learnt from" if n_rows else ""))
-    voice.say(
-        f"ln p(D) {evidence['log_evidence']:.1f} = log-likelihood {evidence['log_likelihood']:.1f} "
-        f"+ Occam factor {evidence['occam_factor']:.1f}",
-        f"{evidence['effective_parameters']:.1f} effective parameters; BIC {evidence['bic']:.1f}, "
-        f"AIC {evidence['aic']:.1f}",
-    )
+def plot(
+    model: Saved,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA", help="Labelled rows, for all kinds but coefficients.", show_default=False
+        ),
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--kind", "-k", metavar="KIND", help=f"One of {', '.join(PICTURES)}.", callback=_check_kind)
+    ] = "coefficients",
+    picture_file: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help=f"File to write: {', '.join(PICTURE_ENDINGS)}.")
+    ] = "plot.png",
+    target: Labels = None,
+    positive: Positive = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Draw one picture of a saved model.
+
+    boundary, probability and uncertainty need a model of two columns, density of one column, projection a linear
+    model, likelihood a logistic model of two columns and two classes, evidence a model with radial basis functions.
+    """
+    from separatrix.study import captured
+
+    require_ending(picture_file, PICTURE_ENDINGS, what="a picture")
+    require_free([picture_file], force=force, inputs=[model, data])
+    if data is None and kind != "coefficients":
+        raise typer.BadParameter(f"a picture of kind {kind} needs labelled rows.", param_hint="DATA")
+    if positive is not None and kind not in POSITIVE_KINDS:
+        raise typer.BadParameter(f"a picture of kind {kind} shows all classes.", param_hint="--positive")
+    fitted, names = load_model(model)
+    label = positive_label(fitted.classes_.tolist(), positive or names.get("positive"))
+    with stages(f"Drawing {kind}", hidden=as_json), captured() as warned:
+        figure = _figure(kind, fitted, data, target or names.get("target"), label)
+        content = _image(figure, picture_file.rpartition(".")[2].lower())
+    write_together({picture_file: content})
+    _finish(Printer(as_json=as_json), {"picture": picture_file}, {"kind": kind}, list(map(str, warned)))
 
 
-VERBS = (
+def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positive: Any) -> Any:
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError("Pictures need matplotlib: pip install 'separatrix[plots]'") from missing
+    mpl.use("Agg")  # without a window
+    import numpy as np
+
+    from separatrix import plots
+    from separatrix.report import one_against_rest
+    from separatrix.study import HeldOut, TableClassifier
+
+    picture, estimator = PICTURES[kind], getattr(fitted, "estimator_", fitted)
+    display = getattr(plots, picture.display)
+    if kind == "coefficients" and isinstance(fitted, TableClassifier):
+        found = weights_for(fitted, WHISKER_LEVEL, positive)
+        if not found:
+            raise CommandError("data", f"{type(estimator).__name__} has no weights to draw. Draw --kind reliability.")
+        labels = list(dict.fromkeys(c.label for c in found))
+        weights = np.array([[c.weight, c.lower, c.upper] for c in found]).reshape(len(labels), -1, 3)
+        names = [c.name for c in found if c.label == labels[0]]
+        spread = None if data is None else fitted.spread_  # with rows, weights are per standard deviation
+        bounds = np.moveaxis(weights, 2, 0)
+        return display.from_values(names, *bounds, labels=labels, level=WHISKER_LEVEL, spread=spread).figure_
+    if data is None:
+        return display.from_estimator(fitted).figure_
+    X, y = _rows(fitted, data, target, needs_labels=kind != "coefficients", most=MAX_SURFACE_ROWS.get(kind))
+    if picture.n_columns not in (None, X.shape[1]):
+        needed = "one column" if picture.n_columns == 1 else f"{picture.n_columns} columns"
+        raise CommandError(
+            "data",
+            f"A picture of kind {kind} needs a model of {needed} of numbers; this one has {X.shape[1]}. Fit a model to "
+            f"{needed} (--drop the others), or draw coefficients or reliability.",
+        )
+    if y is None:
+        return display.from_estimator(estimator, X).figure_
+    if kind == "reliability":
+        classes = np.asarray(estimator.classes_)
+        place = {label: k for k, label in enumerate(classes.tolist())}
+        held = HeldOut(
+            np.array([place[label] for label in y.tolist()]), np.asarray(estimator.predict_proba(X)), classes
+        )
+        held = held if positive is None else one_against_rest(held, place[positive])
+        return display.from_predictions(held.P, held.codes, classes=held.classes).figure_
+    options = {} if picture.response is None else {"response": picture.response}
+    if kind in MAX_SURFACE_ROWS:
+        what = "Evidence" if kind == "evidence" else "Negative log-likelihood"
+        options["title"] = f"{what} of {len(y):,} rows"
+    return display.from_estimator(estimator, X, y, **options).figure_
+
+
+def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool, most: int | None) -> tuple[Any, Any]:
+    """Features and labels of at most ``most`` rows with a known label; labels are None if they are not needed."""
+    import numpy as np
+
+    from separatrix.files import open_table
+    from separatrix.study import BatchScorer
+
+    if target is None and needs_labels:
+        raise CommandError("data", "The model does not contain the name of its target. Name the column: --target COL")
+    scorer = BatchScorer(fitted, target=target)
+    table = open_table(data, types=scorer.types)
+    require_columns(table, scorer.inputs, why="the model needs")
+    if not needs_labels or target is None:
+        return scorer.features(read_rows(table)), None
+    require_columns(table, [target], why="is the target")
+    rows = read_rows(table)
+    codes = scorer.codes(rows.column(target))
+    known = np.flatnonzero(codes >= 0)
+    if not len(known):
+        problem = f"{table.path}: no value of {target!r} is a class of the model. {scorer.counts.label_problem}"
+        raise CommandError("data", problem.strip())
+    if most is not None and len(known) > most:
+        text = f"Drawn from {most:,} of {len(known):,} rows, evenly spread; with all rows the surface is steeper."
+        warnings.warn(text, stacklevel=2)  # collected as a note
+        known = known[np.linspace(0, len(known) - 1, most).astype(np.intp)]
+    return scorer.features(rows.take(known)), scorer.classes[codes[known]]
+
+
+def _image(figure: Any, file_format: str) -> bytes:
+    import io
+
+    file = io.BytesIO()
+    figure.savefig(file, format=file_format, dpi=150, bbox_inches="tight")
+    return file.getvalue()
+
+
+def export(
+    model: Saved,
+    onnx_file: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="File to write: .onnx.", show_default=False)
+    ],
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write a saved model as ONNX, which runs without Python."""
+    from separatrix.study import captured
+
+    require_ending(onnx_file, [".onnx"], what="an ONNX model")
+    require_free([onnx_file], force=force, inputs=[model])
+    fitted, _ = load_model(model)
+    from separatrix.export import to_onnx
+
+    with captured() as warned, writing(onnx_file):
+        to_onnx(fitted, onnx_file, force=force)
+        written.append(onnx_file)
+    document = {"model": type(fitted).__name__}
+    _finish(Printer(as_json=as_json), {"onnx": onnx_file}, document, list(map(str, warned)))
+
+
+def _finish(printer: Printer, files: dict[str, str], document: dict[str, Any], notes: list[str]) -> None:
+    printer.notes(notes)
+    printer.text(f"Written: {', '.join(files.values())}")
+    printer.document(document | {"notes": notes, "files": files})
+
+
+COMMANDS = (
     (
         explain,
         examples(
@@ -179,4 +381,14 @@ VERBS = (
             "separatrix explain model.sx --json | jq '.coefficients[0]'",
         ),
     ),
+    (
+        plot,
+        examples(
+            "separatrix plot model.sx --kind coefficients -o weights.png",
+            "separatrix plot model.sx held_out.csv --kind reliability -o calibration.svg",
+            "separatrix plot two_columns.sx data.csv --kind boundary -o regions.pdf",
+            "separatrix plot two_columns.sx data.csv --kind likelihood -o surface.png",
+        ),
+    ),
+    (export, examples("separatrix export model.sx -o model.onnx")),
 )

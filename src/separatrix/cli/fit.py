@@ -1,41 +1,54 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``separatrix fit``: from a file to a model that was compared, chosen, explained and saved.
-
-``separatrix compare`` stops at the comparison.
-"""
+"""``separatrix fit``, ``compare`` and ``report``: studies of the table in a file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli.console import Voice, steps
-from separatrix.cli.document import study_document
-from separatrix.cli.files import require_ending, require_free, write_together
+from separatrix.cli import output
+from separatrix.cli.console import Printer, stages
+from separatrix.cli.errors import CommandError
+from separatrix.cli.files import (
+    about,
+    is_large,
+    load_model,
+    name_of,
+    read_rows,
+    require_columns,
+    require_ending,
+    require_free,
+    write_together,
+)
 from separatrix.cli.options import (
     Data,
     Drop,
     Force,
     Json,
+    Labels,
     Level,
     Models,
     Positive,
+    Saved,
     Seed,
     Target,
     TestShare,
     Types,
     examples,
     model_names,
+    names_among,
+    nearest,
     split_types,
 )
 
 if TYPE_CHECKING:
-    from separatrix.cli.studies import Question
+    from separatrix.files import TableFile
+    from separatrix.study import Compared, Stage, Study
 
-__all__ = ["VERBS", "compare", "fit", "fit_and_write"]
-
-REPORT = "report.html"
+DEFAULT_REPORT = "report.html"
 
 
 def fit(
@@ -48,64 +61,36 @@ def fit(
     test_share: TestShare = 0.2,
     seed: Seed = 0,
     level: Level = 0.95,
-    model: Annotated[
-        str, typer.Option("--model", "-o", metavar="FILE", help="Where to save the model: .sx.")
-    ] = "model.sx",
+    model: Annotated[str, typer.Option("--model", "-o", metavar="FILE", help="Model file to write: .sx.")] = "model.sx",
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="Where to write the report: .html.", show_default=REPORT),
+        typer.Option("--report", metavar="FILE", help="Report to write: .html.", show_default=DEFAULT_REPORT),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Compare models on a table, choose one, save it, and write a report on it.
+    """Compare models on a table, choose one, save it, and write a report.
 
-    Says what each column was taken for, judges every model on rows that it has not seen and by its evidence, and picks
-    one with its reasons. The model saved has learnt from all rows.
+    Infers the type of each column, scores every model on held-out rows and by its evidence, and explains the choice.
+    The saved model is fitted on all rows.
     """
     if no_report and report is not None:
         raise typer.BadParameter(f"--report {report} and --no-report contradict each other.", param_hint="--no-report")
-    written = None if no_report else report or REPORT
+    files = {"model": model} if no_report else {"model": model, "report": report or DEFAULT_REPORT}
     require_ending(model, [".sx"], what="a model")
-    if written is not None:
-        require_ending(written, [".html", ".htm"], what="a report")
-    require_free([model, written], force=force, inputs=[data])
-    from separatrix.cli.studies import Question
+    if not no_report:
+        require_ending(files["report"], [".html", ".htm"], what="a report")
+    require_free(files.values(), force=force, inputs=[data])
+    from separatrix.study import N_LATER_STAGES
 
-    question = Question(data, target, split_types(types), tuple(drop or ()), model_names(models), test_share, seed)
-    fit_and_write(question, Voice(as_json=as_json), level=level, positive=positive, model=model, report=written)
-
-
-def fit_and_write(
-    question: Question,
-    voice: Voice,
-    *,
-    level: float = 0.95,
-    positive: str | None = None,
-    model: str,
-    report: str | None,
-    beside: dict[str, bytes] | None = None,
-) -> None:
-    """The whole way: compare, choose, fit, write all files at once, and tell; ``beside`` are other files to write."""
-    from separatrix.cli import studies
-    from separatrix.study import N_LATER_STAGES, study_of
-
-    with steps("Reading", hidden=voice.as_json) as progress:
-        compared, said = studies.run_comparison(question, progress, later=N_LATER_STAGES)
-        side = studies.positive_of(compared.classes.tolist(), positive, counts=compared.counts.tolist())
-        rows = studies.everything_of(question)
-        study = study_of(compared, level=level, positive=side, progress=progress, everything=rows)
-        contents = studies.contents_of(study, model=model, report=report)
-    write_together((beside or {}) | contents)  # before it is told: who reads only the first lines loses no model
-    studies.say_table(question, study, voice)
-    studies.say_choice(study, voice)
-    studies.say_columns(study, voice)
-    voice.notes([*said, *studies.notes_to_say(study.notes)])
-    files = {"data": next(iter(beside))} if beside else {}
-    files |= {"model": model} | ({} if report is None else {"report": report})
-    studies.say_files(files, voice)
-    voice.finish(study_document(study, [*said, *map(str, study.notes)], files))
+    options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
+    with stages("Reading", hidden=as_json) as progress:
+        options |= {"progress": progress, "later": N_LATER_STAGES}
+        compared, table = compare_file(data, target, split_types(types), drop or (), **options)
+        study = fit_chosen(compared, table, data, level=level, positive=positive, progress=progress)
+        write_study(study, files)
+    print_study(study, table, data, files, Printer(as_json=as_json))
 
 
 def compare(
@@ -118,23 +103,181 @@ def compare(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Compare models on a table: held-out figures with standard errors, evidence, time. Writes no file."""
-    from separatrix.cli import studies
-
-    voice = Voice(as_json=as_json)
-    question = studies.Question(
-        data, target, split_types(types), tuple(drop or ()), model_names(models), test_share, seed
-    )
-    with steps("Reading", hidden=as_json) as progress:
-        compared, said = studies.run_comparison(question, progress)
-    studies.say_table(question, compared, voice)
-    studies.say_choice(compared, voice)
-    studies.say_columns(compared, voice)
-    voice.notes([*said, *studies.notes_to_say(compared.notes)])
-    voice.finish(study_document(compared, [*said, *map(str, compared.notes)], {}))
+    """Compare models on a table: held-out metrics with standard errors, evidence, time. Writes no file."""
+    options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
+    with stages("Reading", hidden=as_json) as progress:
+        compared, table = compare_file(data, target, split_types(types), drop or (), progress=progress, **options)
+    print_study(compared, table, data, {}, Printer(as_json=as_json))
 
 
-VERBS = (
+def report(
+    model: Saved,
+    data: Data,
+    target: Labels = None,
+    positive: Positive = None,
+    output_file: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Report to write: .html.")
+    ] = DEFAULT_REPORT,
+    level: Level = 0.95,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Evaluate a saved model on labelled rows, and write a report."""
+    from separatrix.files import open_table
+    from separatrix.report import render
+    from separatrix.study import BatchScorer, examine
+
+    require_ending(output_file, [".html", ".htm"], what="a report")
+    require_free([output_file], force=force, inputs=[model, data])
+    fitted, names = load_model(model, of_tables=True)
+    label = positive_label(fitted.classes_.tolist(), positive or names.get("positive"))
+    labels = target or names.get("target")
+    if labels is None:
+        raise CommandError("data", f"{model} does not contain the name of its target. Name the column: --target COL")
+    scorer = BatchScorer(fitted, target=labels)
+    table = open_table(data, types=scorer.types)
+    require_columns(table, [labels], why="is the target")
+    require_columns(table, scorer.inputs, why="the model needs")
+    with stages("Reading", hidden=as_json) as progress, about(table.path):
+        study = examine(
+            fitted, read_rows(table), labels, name=name_of(data), level=level, positive=label, progress=progress
+        )
+    write_together({output_file: render(study, model_path=model).encode("utf-8", errors="replace")})
+    printer = Printer(as_json=as_json)
+    printer.text(f"{data}: {study.n_rows:,} rows, predicted by {model}.")
+    figures = output.text_table("metric", "value", "standard error", right=(1, 2))
+    for name, (value, error) in output.figures_of(study).items():
+        if not isnan(value):
+            figures.add_row(name.replace("_", " "), f"{value:.4f}", "" if isnan(error) else f"{error:.4f}")
+    is_one_of_many = study.positive is not None and len(study.classes) > 2
+    printer.heading(f"Metrics, {study.positive} against all other classes" if is_one_of_many else "Metrics")
+    printer.text(figures)
+    printer.notes([*table.notes, *output.listed_notes(study.notes)])
+    printer.heading("Written")
+    printer.text(output.file_table({"report": output_file}))
+    notes = [*table.notes, *map(str, study.notes)]
+    printer.document(output.study_document(study, notes, {"report": output_file}))
+
+
+# -- steps of a study --------------------------------------------------------------------------------------------------
+
+
+def compare_file(
+    data: str, target: str, types: Mapping[str, str], drop: Iterable[str], **options: Any
+) -> tuple[Compared, TableFile]:
+    """Compare models on the table of a file, or on evenly spread rows of a large one.
+
+    ``options`` are passed to `compare_models`.
+    """
+    from separatrix.files import open_table
+    from separatrix.study import compare_models, spread_rows
+
+    # The target is read with its inferred type, so that 1 and 1.0 are the same class in every file.
+    table = open_table(data, types={column: kind for column, kind in types.items() if column != target})
+    dropped = names_among(drop, table.columns)
+    require_columns(table, [target], why="is the target")
+    require_columns(table, types, why="--types names")
+    require_columns(table, dropped, why="--drop names")
+    if target in dropped or types.get(target) == "drop":
+        raise CommandError("usage", f"--drop {target}: the target cannot be dropped.")
+    if types.get(target, "categorical") != "categorical":
+        raise CommandError(
+            "usage", f"--types {target}={types[target]}: the target has classes, so its type must be categorical."
+        )
+    with about(table.path):
+        if is_large(table):
+            n_rows = table.n_rows
+            if n_rows is None:
+                n_rows = sum(batch.num_rows for batch in table.batches(columns=table.columns[:1]))
+            rows = spread_rows(table.batches(), n_rows)
+        else:
+            rows = read_rows(table)
+        options = {"name": name_of(data), "types": {**types, **dict.fromkeys(dropped, "drop")}} | options
+        return compare_models(rows, target, **options), table
+
+
+def fit_chosen(
+    compared: Compared,
+    table: TableFile,
+    data: str,
+    *,
+    level: float = 0.95,
+    positive: str | None = None,
+    progress: Callable[[Stage], None] | None = None,
+) -> Study:
+    """Fit the chosen model to all rows of the file, in memory or as they are read, and explain it."""
+    from separatrix.study import study_of
+
+    label = positive_label(compared.classes.tolist(), positive, compared.counts.tolist())
+    everything: Any = None
+    if is_large(table):
+        from separatrix.files import scan
+
+        target, types = compared.target, compared.types or {}
+        kept = [name for name in table.columns if name != target and types.get(name) != "drop"]
+        everything = scan(data, target=target, columns=kept, where=f'"{target}" IS NOT NULL')
+    with about(table.path):
+        return study_of(compared, level=level, positive=label, progress=progress, everything=everything)
+
+
+def positive_label(classes: Sequence[Any], given: str | None, counts: Sequence[int] | None = None) -> Any:
+    """Positive class: the given one; by default the rarer of two (the second if counts are unknown), else None."""
+    if given is None:
+        if len(classes) != 2:
+            return None
+        return classes[0] if counts is not None and counts[0] < counts[1] else classes[1]
+    known = [label for label in classes if str(label) == given]
+    if not known:
+        few = f"The classes are {', '.join(map(str, classes))}."
+        hint = few if len(classes) <= 8 else nearest(given, map(str, classes))
+        raise CommandError("usage", f"--positive {given}: there is no such class. {hint}")
+    return known[0]
+
+
+def write_study(study: Study, files: Mapping[str, str]) -> None:
+    """Write the model and the report, both or none."""
+    from separatrix.export import packed
+
+    contents = {files["model"]: packed(study.model, study.about)}
+    if "report" in files:
+        from separatrix.report import render
+
+        contents[files["report"]] = render(study, model_path=files["model"]).encode("utf-8", errors="replace")
+    write_together(contents)
+
+
+def print_study(study: Study | Compared, table: TableFile, data: str, files: dict[str, str], printer: Printer) -> None:
+    """Print the table, the choice, the comparison, the columns, the notes and the files."""
+    from separatrix.comparison import notes_on
+
+    assert study.choice is not None
+    assert study.comparison is not None
+    schema, positive = study.schema, getattr(study, "positive", None)
+    printer.text(f"{data}: {study.n_rows:,} rows, {len(schema.plans) + 1} columns.")
+    printer.text(f"Target {study.target}: {output.class_proportions(study)}.")
+    if positive is not None:
+        against = " against all other classes" if len(study.classes) > 2 else ""
+        printer.text(f"Odds, effects and decisions refer to {positive}{against}; use --positive to switch.")
+    printer.heading(f"Chosen: {study.choice.name}")
+    printer.text(" ".join(study.choice.reasons))
+    printer.heading(f"Models compared on {len(study.comparison.test_rows):,} held-out rows")
+    printer.text(output.comparison_table(study.comparison), "", *notes_on(study.comparison))
+    printer.heading("Columns")
+    printer.text(output.column_table(schema))
+    more = len(schema.plans) - len(output.listed_plans(schema))
+    if more:
+        printer.text(f"{more:,} more columns are in the report and in --json.")
+    printer.notes([*table.notes, *output.listed_notes(study.notes)])
+    if files:
+        printer.heading("Written")
+        printer.text(output.file_table(files))
+        printer.heading("Next")
+        printer.text(f"separatrix predict {files['model']} NEW_DATA -o predictions.csv")
+        printer.text(f"separatrix explain {files['model']}")
+    printer.document(output.study_document(study, [*table.notes, *map(str, study.notes)], files))
+
+
+COMMANDS = (
     (
         fit,
         examples(
@@ -149,6 +292,13 @@ VERBS = (
         examples(
             "separatrix compare customers.csv --target churn",
             "separatrix compare customers.csv -t churn --test-share 0.3 --seed 7 --json",
+        ),
+    ),
+    (
+        report,
+        examples(
+            "separatrix report model.sx this_year.csv -o this_year.html",
+            "separatrix report model.sx labelled.parquet --target churn -o check.html --force",
         ),
     ),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is typed after a verb: the options that verbs share, and their text as values."""
+"""Options that several commands share, and how their text is parsed."""
 
 from __future__ import annotations
 
@@ -8,28 +8,8 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Data",
-    "Drop",
-    "Force",
-    "Json",
-    "Level",
-    "Models",
-    "Positive",
-    "Saved",
-    "Seed",
-    "Target",
-    "TestShare",
-    "Types",
-    "examples",
-    "model_names",
-    "names_among",
-    "nearest",
-    "split_types",
-]
-
 TYPES = ("number", "boolean", "categorical", "date", "drop")
-# Words to type for the models of a study, whose names are made to be read.
+# Short names for --models.
 MODELS = {
     "prior": "prior only",
     "bayes": "naive Bayes",
@@ -40,83 +20,82 @@ MODELS = {
 }
 
 
-def _within(low: float, high: float) -> object:
-    """A check that a number lies strictly between two others, which typer's own ranges do not have."""
-
-    def check(value: float) -> float:
-        if not low < value < high:
-            raise typer.BadParameter(f"{value:g} is not between {low:g} and {high:g}.")
-        return value
-
-    return check
+def _check_level(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value:g} is not between 0 and 1.")
+    return value
 
 
 Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A table: CSV, TSV, JSON lines, Parquet, Arrow, Excel, SQLite or DuckDB, plain or compressed; - is CSV "
-        "from standard input, FILE::NAME a table or sheet of a file.",
+        help="Table: CSV, TSV, JSON lines, Parquet, Arrow, Excel, SQLite or DuckDB, also compressed; FILE::NAME is a "
+        "table or sheet in a file, - is CSV from standard input.",
         show_default=False,
     ),
 ]
 Saved = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model that fit has saved, such as model.sx.", show_default=False)
+    str, typer.Argument(metavar="MODEL", help="Model saved by fit, such as model.sx.", show_default=False)
 ]
-Target = Annotated[
-    str, typer.Option("--target", "-t", metavar="COL", help="The column to predict.", show_default=False)
+Target = Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column to predict.", show_default=False)]
+Labels = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="COL", help="Column of true labels; by default the target of the fit."),
 ]
 Types = Annotated[
     list[str] | None,
     typer.Option(
         "--types",
         metavar="COL=TYPE,...",
-        help=f"What columns are, where the inference is wrong: {', '.join(TYPES)}.",
+        help=f"Types of columns, instead of the inferred ones: {', '.join(TYPES)}.",
         show_default=False,
     ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated.", show_default=False),
+    typer.Option("--drop", metavar="COL", help="Column to drop; may be repeated.", show_default=False),
 ]
 Models = Annotated[
     list[str] | None,
     typer.Option(
         "--models",
         metavar="NAME,...",
-        help=f"Only some of {', '.join(MODELS)}; by default all that suit the table.",
+        help=f"Models to compare: {', '.join(MODELS)}; by default all that suit the table.",
         show_default=False,
     ),
 ]
 TestShare = Annotated[
     float,
-    typer.Option("--test-share", metavar="SHARE", help="Share of rows held out to judge by.", min=0.01, max=0.5),
+    typer.Option("--test-share", metavar="FRACTION", help="Fraction of rows held out for testing.", min=0.01, max=0.5),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the split into training and test rows.", min=0)]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Random seed of the split into training and test rows.", min=0)
+]
 Level = Annotated[
-    float, typer.Option("--level", metavar="P", help="Probability that intervals hold.", callback=_within(0, 1))
+    float, typer.Option("--level", metavar="P", help="Probability level of intervals.", callback=_check_level)
 ]
 Positive = Annotated[
     str | None,
     typer.Option(
         "--positive",
         metavar="CLASS",
-        help="The class that odds, effects and decisions are told for: of two by default the rarer; one of more is "
-        "seen against all others.",
+        help="Positive class, which odds, effects and decisions refer to. Default for two classes: the rarer one. "
+        "With more classes, it is compared with all others.",
         show_default=False,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing output files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on standard output.")]
 
 
 def examples(*lines: str) -> str:
-    """The end of a help text: commands to type, one in a line, as typer's rich help lays them out."""
+    """End of a help text: example commands, one per line, in typer's rich markup."""
     return "\n\n".join(["[bold]Examples[/bold]", *("  " + line.replace("[", "\\[") for line in lines)])
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A sentence for a word that is not known: those it is near to, or all there are.
+    """Sentence about an unknown word: similar known words, or all of them.
 
     Examples
     --------
@@ -129,23 +108,23 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def names_among(values: Iterable[str] | None, known: Iterable[str]) -> list[str]:
-    """Names between commas, of an option that may be repeated; one that holds commas itself is not split."""
+    """Comma-separated names of an option that may be repeated; known names that contain commas are not split."""
     names = set(known)
     parts = ([value] if value in names else value.split(",") for value in values or ())
     return [name.strip() for part in parts for name in part if name.strip()]
 
 
-def model_names(values: Iterable[str] | None) -> tuple[str, ...]:
-    """What was typed after ``--models`` as the names of the models."""
+def model_names(values: Iterable[str] | None) -> list[str] | None:
+    """Names of the models of ``--models``; None for all."""
     names = names_among(values, MODELS.values())
     for name in names:
         if name not in MODELS and name not in MODELS.values():
             raise typer.BadParameter(f"there is no model {name!r}. {nearest(name, MODELS)}", param_hint="--models")
-    return tuple(MODELS.get(name, name) for name in names)
+    return [MODELS.get(name, name) for name in names] or None
 
 
 def split_types(values: Iterable[str] | None) -> dict[str, str]:
-    """``["age=number,zip=categorical"]`` as a mapping; names may hold commas and equal signs.
+    """Parse ``["age=number,zip=categorical"]`` into a mapping; names may contain commas and equal signs.
 
     Examples
     --------
@@ -154,16 +133,16 @@ def split_types(values: Iterable[str] | None) -> dict[str, str]:
     """
     types: dict[str, str] = {}
     for value in values or ():
-        begun = ""
+        start = ""
         for part in value.split(","):
-            name, equals, kind = (begun + part).rpartition("=")
+            name, equals, kind = (start + part).rpartition("=")
             if equals and kind.strip().lower() in TYPES:
                 types[name.strip()] = kind.strip().lower()
-                begun = ""
+                start = ""
             else:
-                begun += part + ","
-        if begun:
+                start += part + ","
+        if start:
             raise typer.BadParameter(
-                f"{begun[:-1]!r} is not COL=TYPE with a type among {', '.join(TYPES)}.", param_hint="--types"
+                f"{start[:-1]!r} is not COL=TYPE with one of the types {', '.join(TYPES)}.", param_hint="--types"
             )
     return types

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from separatrix._array import Float
+from separatrix.basis import RBF
+from separatrix.bayesian import evidence_surface
 from separatrix.exceptions import DataError
 from separatrix.plots.drawing import HEAT, MARKERS, STANDOUT, look, new_axes
 
@@ -17,6 +19,9 @@ __all__ = ["EvidenceSurfaceDisplay"]
 
 CONTOUR_NATS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # nats below the maximum
 LINEAR_NATS = 3.0  # the colour scale is linear below, logarithmic above
+N_CELLS = 15  # along each axis of a surface around a model
+WIDTH_FACTOR, SCALE_FACTOR = 8.0, 30.0  # the axes extend by these factors around the model
+FREE_INTERCEPT_SCALE = 10.0  # prior standard deviation of an intercept without a prior
 DARK_NATS = 20.0  # contours above are drawn in white
 
 
@@ -24,8 +29,9 @@ DARK_NATS = 20.0  # contours above are drawn in white
 class EvidenceSurfaceDisplay:
     """Heat map of ln p(D) with contours in nats below its maximum.
 
-    A model three nats below another is twenty times less probable. Create it with `from_surface`, which computes;
-    `plot` only draws, and keeps its artists in ``ax_`` and ``figure_``.
+    A model three nats below another is twenty times less probable. Create it with `from_surface`, or with
+    `from_estimator` for the surface around a fitted model; `plot` only draws, and keeps its artists in ``ax_`` and
+    ``figure_``.
 
     Attributes
     ----------
@@ -89,6 +95,49 @@ class EvidenceSurfaceDisplay:
         display = cls(surface.widths[i], surface.scales[j], depth, maximum, surface.best, levels, dict(marks or {}))
         return display.plot(ax, title=title)
 
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, title: str | None = None
+    ) -> EvidenceSurfaceDisplay:
+        """Compute ln p(D) around the width and prior scale of a fitted model, which is marked, and draw.
+
+        Parameters
+        ----------
+        estimator : BayesianLogisticRegression, LogisticRegression, ...
+            Fitted with an RBF basis and one prior scale for all weights.
+        X : table of shape (N, D)
+            Rows; every cell of the surface is a fit to them.
+        y : array-like of shape (N,)
+            Their classes.
+        ax, title
+            See `from_surface`.
+
+        Raises
+        ------
+        DataError
+            If the model has no radial basis functions, or no common prior scale.
+        """
+        basis = getattr(estimator, "basis_", None)
+        if not isinstance(basis, RBF) or getattr(estimator, "likelihood_", None) is None:
+            raise DataError(
+                "The evidence surface shows ln p(D) over the width of radial basis functions and their prior scale; "
+                f"this {type(estimator).__name__} has no radial basis functions. Fit "
+                "BayesianLogisticRegression(basis=sx.basis.RBF(), tune='evidence')."
+            )
+        scale, intercept_scale = _prior_scales(estimator)
+        surface = evidence_surface(
+            X,
+            y,
+            basis_of_width=lambda width: RBF(centres=basis.centres_, width=width),
+            widths=np.geomspace(basis.width_ / WIDTH_FACTOR, basis.width_ * WIDTH_FACTOR, N_CELLS),
+            scales=np.geomspace(scale / SCALE_FACTOR, scale * SCALE_FACTOR, N_CELLS),
+            likelihood=estimator.likelihood_,
+            intercept_scale=intercept_scale,
+            fit_intercept=estimator.fit_intercept,
+            standardize=getattr(estimator, "standardize", False),  # point estimates do not standardise
+        )
+        return cls.from_surface(surface, marks={"this model": (basis.width_, scale)}, ax=ax, title=title)
+
     def plot(self, ax: Any = None, *, title: str | None = None) -> EvidenceSurfaceDisplay:
         """Draw cells, contours and marks."""
         ax = new_axes(ax)
@@ -126,6 +175,24 @@ class EvidenceSurfaceDisplay:
         ink = ["black" if level < DARK_NATS else "white" for level in self.levels]
         where = self.widths, self.scales, self.depth.T
         ax.clabel(ax.contour(*where, levels=self.levels, colors=ink, linewidths=1.0), fmt="%g", fontsize=9)
+
+
+def _prior_scales(estimator: Any) -> tuple[float, float]:
+    """Prior standard deviations of all weights and of the intercept."""
+    prior = getattr(estimator, "prior_", None) or getattr(estimator, "prior", None)
+    if prior is None:  # a point estimate with the precision alpha
+        alpha = float(estimator.alpha)
+        scale: Any = alpha**-0.5 if alpha > 0 else None
+    else:
+        scale = getattr(prior, "scale", None) if getattr(prior, "covariance", None) is None else None
+    if scale is None or np.ptp(np.atleast_1d(scale)) > 0:
+        raise DataError(
+            f"The evidence surface has one axis for the prior scale, but the weights of this "
+            f"{type(estimator).__name__} have no common scale. Fit it with prior=sx.Gaussian(scale=1.0) and "
+            "tune='evidence'."
+        )
+    width = float(getattr(prior, "intercept_scale", np.inf))
+    return float(np.atleast_1d(scale)[0]), width if np.isfinite(width) else FREE_INTERCEPT_SCALE
 
 
 def edges_of(centres: Float) -> Float:

@@ -186,6 +186,7 @@ class LikelihoodSurfaceDisplay:
         """
         check_option(cls.__name__, "of", of, ("likelihood", "posterior"))
         check_count(cls.__name__, "resolution", resolution, least=3)
+        _require_two_class_line(model)
         rows, plane = read_rows(as_table(X), y, model.classes_), Hyperplane.of(model)
         D = _orthonormal(directions, len(rows.columns))
         through = rows.points.mean(axis=0) if model.fit_intercept else np.zeros(len(rows.columns))
@@ -231,6 +232,20 @@ class LikelihoodSurfaceDisplay:
         if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):
             return f"direction of w (degrees from {self.columns[0]} towards {self.columns[1]})"
         return "direction of w (degrees from the first towards the second)"
+
+
+def _require_two_class_line(model: Any) -> None:
+    """Raise if the boundary of the model is not the line of one weight vector that maximises a likelihood."""
+    name = type(model).__name__
+    if getattr(model, "likelihood_", None) is None:
+        problem = f"{name} does not maximise a likelihood p(t | x, w). Fit a logistic model."
+    elif getattr(model, "basis_", None) is not None:
+        problem = f"the boundary of this {name} is curved and has no single direction. Fit a model without a basis."
+    elif len(model.classes_) != 2:
+        problem = f"this {name} has {len(model.classes_)} classes with one w each. Fit a model of two classes."
+    else:
+        return
+    raise DataError(f"The likelihood surface shows -ln p(t | x, w) over the direction and length of w, but {problem}")
 
 
 def _orthonormal(directions: Any, n_columns: int) -> Float:

@@ -3,7 +3,8 @@
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice) and records.py
 (`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), candidates.py (which models
-suit a table). The findings: weights.py, effects.py, notes.py. Progress reports: progress.py.
+suit a table). The findings: weights.py, effects.py, notes.py. Progress reports: progress.py. Predictions of a table in
+batches: scoring.py.
 """
 
 from separatrix.study.candidates import MODELS, PriorOnly, candidates
@@ -23,12 +24,14 @@ from separatrix.study.records import (
     Study,
     Topic,
 )
+from separatrix.study.scoring import BatchScorer, RowCounts, ValueCounts
 from separatrix.study.study import N_LATER_STAGES, conduct, examine, spread_rows, study_of
 from separatrix.study.weights import Coefficient, explain
 
 __all__ = [
     "MODELS",
     "N_LATER_STAGES",
+    "BatchScorer",
     "Choice",
     "Coefficient",
     "Compared",
@@ -40,10 +43,12 @@ __all__ = [
     "Question",
     "RampFunctions",
     "Ramps",
+    "RowCounts",
     "Stage",
     "Study",
     "TableClassifier",
     "Topic",
+    "ValueCounts",
     "candidates",
     "captured",
     "compare_models",

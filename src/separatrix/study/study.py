@@ -31,6 +31,7 @@ from separatrix.study.notes import captured, notes_on_model, notes_on_separation
 from separatrix.study.progress import Progress, Stages
 from separatrix.study.records import Compared, HeldOut, Note, Question, Study
 from separatrix.study.weights import explain
+from separatrix.table import as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -231,15 +232,16 @@ def examine(
     """
     start, stages = perf_counter(), Stages(progress, 2)
     positive = _known_class(model.classes_, positive)
-    rows = open_table(table, target)
-    known = {label: k for k, label in enumerate(model.classes_.tolist())}
-    unknown = [label for label in rows.classes.tolist() if label not in known]
+    # Labels are compared as text: a file may contain numbers where the classes of the model are texts.
+    rows = open_table(table, target, categorical=model.classes_.dtype.kind in "UO")
+    known = {as_text(label): k for k, label in enumerate(model.classes_.tolist())}
+    unknown = [label for label in rows.classes.tolist() if as_text(label) not in known]
     if unknown:
         raise DataError(
             f"{target!r} has the label {unknown[0]!r}, which is not a class of the model ({listed(list(known))}). "
             "Remove those rows, or fit a model to them."
         )
-    places = np.array([known[label] for label in rows.classes.tolist()], dtype=np.intp)
+    places = np.array([known[as_text(label)] for label in rows.classes.tolist()], dtype=np.intp)
     rows = replace(rows, classes=model.classes_, codes=places[rows.codes])
     stages(f"predicting {rows.n_rows:,} rows")
     features = model.encoder_.transform(rows.X)

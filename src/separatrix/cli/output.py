@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results as tables for a terminal of 80 columns, and as JSON documents (docs/cli.md lists their keys)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import exp, floor, inf, isnan, log10, nan
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from separatrix.comparison import Comparison
+    from separatrix.study import Coefficient, Compared, Study
+    from separatrix.table import Plan, Schema
+
+MAX_LISTED_COLUMNS = 40  # of a table
+MAX_LISTED_CLASSES = 8
+MAX_LISTED_NOTES = 20
+OTHER_MODEL_TOPICS = ("other model", "failure")  # notes about models that were not chosen
+EVIDENCE_KEYS = (
+    "log_evidence",
+    "log_likelihood",
+    "occam_factor",
+    "effective_parameters",
+    "bic",
+    "aic",
+    "pareto_k",
+)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def text_table(*heads: str, right: Iterable[int] = ()) -> Table:
+    """Empty table with a line under its heads; columns in ``right`` contain numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    numbers = set(right)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for i, head in enumerate(heads):
+        is_number = i in numbers
+        table.add_column(head, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+    return table
+
+
+def listed_plans(schema: Schema) -> list[Plan]:
+    """All columns; of a wide table the first used and the first dropped columns, in their order."""
+    if len(schema.plans) <= MAX_LISTED_COLUMNS:
+        return list(schema.plans)
+    used, dropped = ([p for p in schema.plans if bool(p.names) is is_used] for is_used in (True, False))
+    kept = {plan.column for plan in (*used[: MAX_LISTED_COLUMNS // 2], *dropped[: MAX_LISTED_COLUMNS // 2])}
+    return [plan for plan in schema.plans if plan.column in kept]
+
+
+def column_table(schema: Schema) -> Table:
+    """Type, values and features of each column."""
+    from rich.text import Text
+
+    table = text_table("column", "type", "values", "encoded as")
+    for plan in listed_plans(schema):
+        n = len(plan.names)
+        is_renamed = n == 1 and plan.names[0] != plan.column
+        features = plan.names[0] if is_renamed else "1 feature" if n == 1 else f"{n} features" if n else "dropped"
+        cells = map(Text, (plan.column, plan.kind, plan.why, features))
+        table.add_row(*cells, style=None if n else "dim")
+    return table
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Main metrics of each model, standard errors below in brackets; the JSON document has all metrics."""
+    from rich.text import Text
+
+    def known(value: float, digits: str) -> str:
+        return "" if isnan(value) else f"{value:{digits}}"
+
+    found = comparison.to_dict()
+    columns = {"log_likelihood": "log-loss", "accuracy": "accuracy", "auc": "AUC", "ece": "ECE"}
+    table = text_table("model", *columns.values(), "ln p(D)", "P(model)", "fit (s)", right=range(1, 8))
+    for i, trial in enumerate(comparison):
+        if trial.failure:
+            table.add_row(Text(trial.name), "failed")
+            continue
+        cells = []
+        for key in columns:
+            value, error = found[f"test_{key}"][i], known(found[f"test_{key}_se"][i], ".4f")
+            value = known(-value if key == "log_likelihood" else value, ".4f")
+            cells.append(f"{value}\n({error})" if error else value)
+        evidence = (known(found["log_evidence"][i], ".1f"), known(found["probability"][i], ".3f"))
+        table.add_row(Text(trial.name), *cells, *evidence, known(trial.fit_seconds, ".2f"))
+    return table
+
+
+def class_proportions(study: Study | Compared) -> str:
+    """Classes with their proportions, the most frequent first."""
+    pairs = sorted(zip(study.counts.tolist(), map(str, study.classes.tolist()), strict=True), reverse=True)
+    total = sum(count for count, _ in pairs)
+    shown = ", ".join(f"{label} {100 * count / total:.3g} %" for count, label in pairs[:MAX_LISTED_CLASSES])
+    more = len(pairs) - MAX_LISTED_CLASSES
+    return shown + (f" and {more} more classes" if more > 0 else "")
+
+
+def coefficient_table(coefficients: Sequence[Coefficient], level: float, *, has_classes: bool) -> Table:
+    """Weights with intervals and odds ratios; weights whose interval excludes zero are bold."""
+    from rich.text import Text
+
+    heads = (
+        "feature",
+        *(("class",) if has_classes else ()),
+        "weight",
+        f"{100 * level:g} % interval",
+        "odds x",
+        "per sd",
+    )
+    table = text_table(*heads, right=range(len(heads) - 4, len(heads)))
+    for c in coefficients:
+        excludes_zero = not (isnan(c.lower) or c.lower <= 0 <= c.upper)
+        interval = "" if isnan(c.lower) else f"{c.lower:.3g} to {c.upper:.3g}"
+        # More digits if three would not show on which side of 1 the odds ratio is.
+        more = max(0, floor(-log10(abs(c.weight))) - 1) if 0 < abs(c.weight) < 0.1 else 0
+        odds = f"{odds_ratio(c.weight):.{3 + min(more, 9)}g}"
+        cells = (c.name, *((str(c.label),) if has_classes else ()), f"{c.weight:.3g}", interval, odds)
+        table.add_row(*map(Text, cells), Text(f"{c.per_spread:+.3f}"), style="bold" if excludes_zero else None)
+    return table
+
+
+def file_table(files: dict[str, str]) -> Table:
+    """Output files by kind."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for kind, path in files.items():
+        table.add_row(Text(kind), Text(path, overflow="fold"))
+    return table
+
+
+def listed_notes(notes: Iterable[Any]) -> list[str]:
+    """Notes on the table and the chosen model, each once; the first of many."""
+    found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in OTHER_MODEL_TOPICS))
+    more = len(found) - MAX_LISTED_NOTES
+    return found if more <= 1 else [*found[:MAX_LISTED_NOTES], f"{more} more notes are in the report and in --json."]
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------
+
+
+def study_document(study: Study | Compared, notes: list[str], files: dict[str, str]) -> dict[str, Any]:
+    """Document of `fit`, `compare`, `report` and `demo`; parts that a command does not compute are empty."""
+    from separatrix.study import Study
+
+    whole = study if isinstance(study, Study) else None
+    comparison, choice = study.comparison, study.choice
+    trials = {} if comparison is None else {name: values.tolist() for name, values in comparison.to_dict().items()}
+    return {
+        "name": study.name,
+        "rows": study.n_rows,
+        "target": study.target,
+        "positive": None if whole is None else whole.positive,
+        "classes": [
+            {"label": label, "rows": count}
+            for label, count in zip(study.classes.tolist(), study.counts.tolist(), strict=True)
+        ],
+        "columns": column_list(study.schema),
+        "models": [
+            {"name": name} | {key: values[i] for key, values in trials.items()}
+            for i, name in enumerate(() if comparison is None else comparison.names)
+        ],
+        "chosen": None if choice is None else {"name": choice.name, "reasons": list(choice.reasons)},
+        "figures": {} if whole is None else {name: list(pair) for name, pair in figures_of(whole).items()},
+        "coefficients": [] if whole is None else coefficient_list(whole.coefficients),
+        "effects": [] if whole is None else [{"column": e.column, "importance": e.importance} for e in whole.effects],
+        "level": None if whole is None else whole.level,
+        "notes": notes,
+        "files": files,
+        "seconds": study.seconds,
+    }
+
+
+def figures_of(study: Study) -> dict[str, tuple[float, float]]:
+    """Metrics on the evaluated rows: value and standard error by name, NaN if unknown.
+
+    If one of more than two classes is the positive class, they compare it with all others.
+    """
+    from separatrix.report import performance_of, positive_view
+
+    found = performance_of(positive_view(study))
+    estimates = {name: getattr(found, name) for name in ("log_loss", "accuracy", "auc", "brier", "ece")}
+    figures = {name: (float(each.value), float(each.standard_error)) for name, each in estimates.items()}
+    return figures | {"ece_if_calibrated": (float(found.ece_if_calibrated), nan)}
+
+
+def column_list(schema: Schema) -> list[dict[str, Any]]:
+    """Inferred type, values and features of each column."""
+    return [
+        {"name": plan.column, "is": plan.kind, "seen": plan.why, "becomes": list(plan.names)} for plan in schema.plans
+    ]
+
+
+def coefficient_list(coefficients: Sequence[Coefficient]) -> list[dict[str, Any]]:
+    """Weights with their odds ratios."""
+    return [
+        {
+            "column": c.column,
+            "name": c.name,
+            "class": c.label,
+            "weight": c.weight,
+            "lower": c.lower,
+            "upper": c.upper,
+            "per_spread": c.per_spread,
+            "odds_ratio": odds_ratio(c.weight),
+            "odds_ratio_lower": odds_ratio(c.lower),
+            "odds_ratio_upper": odds_ratio(c.upper),
+        }
+        for c in coefficients
+    ]
+
+
+def odds_ratio(weight: float) -> float:
+    """Factor exp(w) on the odds; infinite beyond the range of a float, NaN for an unknown weight."""
+    return inf if weight > 709 else exp(weight)
+
+
+def evidence_of(estimator: Any) -> dict[str, float] | None:
+    """Log evidence and its parts; None if the model has none."""
+    found = {key: getattr(estimator, f"{key}_", None) for key in EVIDENCE_KEYS}
+    return None if found["occam_factor"] is None else {k: nan if v is None else float(v) for k, v in found.items()}
