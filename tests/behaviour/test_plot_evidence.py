@@ -6,7 +6,7 @@ from matplotlib.contour import QuadContourSet
 import separatrix as sx
 from separatrix.bayesian.surface import EvidenceSurface
 from separatrix.exceptions import DataError
-from separatrix.plots.evidence import edges_of
+from separatrix.plots.evidence import N_CELLS, edges_of
 
 Display = sx.plots.EvidenceSurfaceDisplay
 
@@ -82,3 +82,33 @@ def test_cells_that_are_not_finite():
     surface.log_evidence[0, 0] = -np.inf
     with pytest.raises(DataError, match="finite"):
         Display.from_surface(surface)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_surface_of_a_model_has_the_model_in_its_middle(standardize):
+    X, y = sx.datasets.make_overlapping(60, rng=3)
+    basis = sx.basis.RBF(centres="grid", n_centres=3, width=2.0)
+    options = {"approximation": "laplace", "tune": "evidence", "standardize": standardize}
+    model = sx.BayesianLogisticRegression(basis=basis, **options).fit(X, y)
+    display = Display.from_estimator(model, X, y)
+    middle = N_CELLS // 2
+    assert display.widths[middle] == pytest.approx(2.0)
+    assert display.maximum - display.depth[middle, middle] == pytest.approx(model.log_evidence_, abs=1e-6)
+    assert (display.maximum - display.depth[middle]).max() <= model.log_evidence_ + 0.02  # the scale was tuned
+    point = sx.LogisticRegression(alpha=0.25, basis=basis).fit(X, y)
+    assert Display.from_estimator(point, X, y).scales[middle] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (sx.BayesianLogisticRegression(), "no radial basis functions"),
+        (sx.LinearDiscriminantAnalysis(), "no radial basis functions"),
+        (sx.LogisticRegression(alpha=0.0, basis=sx.basis.RBF(n_centres=3, centres="grid")), "no common scale"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::separatrix.exceptions.SeparationWarning")
+def test_a_model_without_an_evidence_surface_is_refused(model, reason):
+    X, y = sx.datasets.make_overlapping(60, rng=3)
+    with pytest.raises(DataError, match=reason):
+        Display.from_estimator(model.fit(X, y), X, y)

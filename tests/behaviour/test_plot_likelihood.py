@@ -137,3 +137,17 @@ def test_planes_that_are_none():
         surface(bayesian, X[:, :2], y, of="posterior")
     with pytest.raises(ValueError, match="of='evidence'"):
         surface(model, X, y, of="evidence")
+
+
+@pytest.mark.parametrize(
+    ("model", "n_classes", "reason"),
+    [
+        (sx.LinearDiscriminantAnalysis(), 2, "does not maximise a likelihood"),
+        (sx.LogisticRegression(basis=sx.basis.RBF(n_centres=3, centres="grid")), 2, "curved"),
+        (sx.LogisticRegression(), 3, "3 classes"),
+    ],
+)
+def test_a_model_without_a_likelihood_surface_is_refused(model, n_classes, reason):
+    X, y = make_overlapping(60, n_classes=n_classes, rng=3)
+    with pytest.raises(DataError, match=reason):
+        surface(model.fit(X, y), X, y)

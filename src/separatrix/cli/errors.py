@@ -76,8 +76,8 @@ def _reason(error: BaseException) -> str | None:
     """Kind of an error that this package raised about its input; None for bugs."""
     try:
         from separatrix.exceptions import DataError
-        from separatrix.files import FileWriteError
         from separatrix.export import FileError
+        from separatrix.files import FileWriteError
     except Exception:  # a broken library: importing fails again
         return None
     if isinstance(error, FileWriteError):

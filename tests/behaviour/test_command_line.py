@@ -1,0 +1,916 @@
+"""The command line: every command from typed words to files, text, JSON and exit codes."""
+
+import errno
+import io
+import json
+import signal
+import subprocess
+import sys
+from math import exp, inf, isnan, nan
+
+import numpy as np
+import onnx
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+import separatrix as sx
+from separatrix import __version__, metrics
+from separatrix import datasets as home
+from separatrix.cli import console
+from separatrix.cli import explain as explain_module
+from separatrix.cli.console import Printer, plain, time_left
+from separatrix.cli.datasets import CATALOGUE
+from separatrix.cli.errors import CODES, CommandError, failure_of
+from separatrix.cli.explain import PICTURES, curves_of, sparkline
+from separatrix.cli.files import is_large, name_of, require_columns, require_free, write_together
+from separatrix.cli.fit import positive_label
+from separatrix.cli.options import MODELS, model_names, names_among, split_types
+from separatrix.cli.output import (
+    MAX_LISTED_COLUMNS,
+    MAX_LISTED_NOTES,
+    coefficient_list,
+    coefficient_table,
+    evidence_of,
+    listed_notes,
+    listed_plans,
+)
+from separatrix.cli.predict import expected_rows
+from separatrix.datasets.loans import make_loans
+from separatrix.exceptions import DataError
+from separatrix.export import FileError, read_about
+from separatrix.files import FileWriteError, open_table, open_writer
+from separatrix.study import Coefficient, Note, PriorOnly, Stage, TableClassifier, explain
+from separatrix.table import encode_target, infer_types, table_statistics
+
+COMMANDS = ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo")
+FAST = ("--models", "prior,bayes,linear")
+STUDY_KEYS = {
+    *("name", "rows", "target", "positive", "classes", "columns", "models", "chosen", "figures", "coefficients"),
+    *("effects", "level", "notes", "files", "seconds"),
+}
+PREDICT_KEYS = {
+    *("rows", "target", "predicted", "columns", "level", "unseen", "outside", "missing", "scores", "notes", "files"),
+}
+MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.fixture(scope="module")
+def loans():
+    """Table of 300 rows with columns of every type and the target "outcome"."""
+    X, y = make_loans(300, missing=0.04, rng=1)
+    return pa.table({name: pa.array(values, from_pandas=True) for name, values in X.items()} | {"outcome": y})
+
+
+@pytest.fixture(scope="module")
+def fitted(loans):
+    y = loans.column("outcome").to_pylist()
+    return TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(loans.drop(["outcome"]), y)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, loans, fitted):
+    """Working folder with ``loans.csv`` and ``model.sx``."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    pyarrow.csv.write_csv(loans, "loans.csv")
+    sx.save(fitted, "model.sx", about={"target": "outcome"})
+    return tmp_path
+
+
+def run(*words):
+    from separatrix.cli.app import app
+
+    return CliRunner().invoke(app, list(words))
+
+
+def run_json(*words):
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
+def refuse(folder, words, code, expected):
+    """Run a command that must fail with this code and text, and change no file."""
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    result = run(*words)
+    assert result.exit_code == code, result.output
+    assert result.stderr.startswith("Error: ")
+    assert expected in one_line(result.stderr)
+    assert "Traceback" not in result.output
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# -- help, usage and errors --------------------------------------------------------------------------------------------
+
+
+def test_help_imports_no_heavy_library():
+    script = (
+        "import sys\n"
+        "from separatrix.cli import main\n"
+        "sys.argv = ['separatrix', '--help']\n"
+        "try:\n    main()\n"
+        "except SystemExit as done:\n    code = done.code\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'matplotlib', 'pandas', 'numba'} & set(sys.modules)\n"
+        "print('code', code, 'heavy', sorted(heavy))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("code 0 heavy []\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples_of_its_own_options(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run(command, "--help").stdout
+    options, _, shown = text.partition("Examples")
+    assert f"separatrix {command}" in shown
+    assert "--json" in options
+    assert all(f"{word} " in options for word in shown.split() if word.startswith("--"))
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_main_help_and_the_version():
+    text = run("--help").stdout
+    assert all(command in text for command in (*COMMANDS, "130"))
+    assert run().stdout == text
+    assert run("--version").stdout == f"separatrix {__version__}\n"
+    assert run_json("--version") == {"version": __version__}
+
+
+def test_without_typer_the_command_names_what_to_install():
+    script = "import sys\nsys.modules['typer'] = None\nfrom separatrix.cli import main\nmain()\n"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "pip install 'separatrix[app]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("error", ["ImportError('no libblas', name='numpy')", "AttributeError('no libblas')"])
+def test_a_broken_library_is_reported_without_a_traceback(tmp_path, error):
+    (tmp_path / "numpy.py").write_text(f"raise {error}")
+    (tmp_path / "t.csv").write_text("a,y\n1,x\n2,z\n")
+    script = "import sys\nsys.path.insert(0, '.')\nfrom separatrix.cli import main\nmain()\n"
+    command = [sys.executable, "-c", script, "fit", "t.csv", "--target", "y"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, "no libblas" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["fti"], "Did you mean 'fit'?"),
+        (["fit", "a.csv", "--taget", "y"], "No such option: --taget. Did you mean --target?"),
+        (["fit"], "Missing argument 'DATA'. See separatrix fit --help."),
+        (["fit", "a.csv"], "Missing option '--target'"),
+        (["fit", "a.csv", "-t", "y", "--level", "95"], "95 is not between 0 and 1"),
+        (["fit", "a.csv", "-target", "y"], "Did you mean --target, with two dashes?"),
+        (["fit", "a.csv", "-t", "y", "--models", "logstic"], "Did you mean 'logistic'"),
+        (["fit", "a.csv", "-t", "y", "--types", "age=numbr"], "number, boolean, categorical, date, drop"),
+    ],
+)
+def test_wrong_usage_names_the_nearest_word(tmp_path, words, expected):
+    refuse(tmp_path, words, 2, expected)
+
+
+def test_errors_are_documents_with_json():
+    result = run("fit", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (2, "usage")
+    result = run("explain", "nothing.sx", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["error"]["code"], result.stderr) == (3, 3, "")
+    assert "--json" in run("explain", "--", "--json").stderr  # a file name after --
+
+
+def test_a_bug_shows_its_traceback_only_with_debug(folder, monkeypatch):
+    monkeypatch.setattr(explain_module, "weights_for", lambda *_: 1 / 0)
+    result = run("explain", "model.sx")
+    assert result.exit_code == 1
+    assert "ZeroDivisionError" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in run("--debug", "explain", "model.sx").stderr
+    assert "Traceback" in run("explain", "model.sx", "--debug").stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (DataError("column 'age'"), 3),
+        (FileError("damaged"), 3),
+        (FileNotFoundError(errno.ENOENT, "No such file", "x.csv"), 3),
+        (IsADirectoryError(errno.EISDIR, "Is a directory", "folder"), 3),
+        (MemoryError(), 3),
+        (FileWriteError("x.csv exists"), 4),
+        (FileExistsError("x.html exists"), 4),
+        (OSError(errno.ENOSPC, "No space left on device"), 4),
+        (KeyboardInterrupt(), 130),
+        (BrokenPipeError(), 141),
+        (ModuleNotFoundError("No module named 'onnx'", name="onnx"), 1),
+        (ZeroDivisionError("division by zero"), 1),
+        (ValueError("not raised by this package"), 1),
+        (CommandError("output", "x"), 4),
+    ],
+)
+def test_every_error_has_its_exit_code(error, code):
+    assert failure_of(error).code == code
+
+
+def test_errors_of_the_library_bring_their_remedy_for_the_command_line():
+    with pytest.raises(DataError, match="types={'rating'") as raised:
+        encode_target([0.5, 1.25, 2.75], name="rating")
+    message = str(failure_of(raised.value))
+    assert message.endswith("--types rating=categorical.")
+    assert "types={" not in message
+    with pytest.raises(ValueError, match="test_share") as raised:
+        sx.study.conduct(pa.table({"x": [0, 1], "y": [0, 1]}), "y", test_share=2.0)
+    assert failure_of(raised.value).code == CODES["data"]
+    assert "pip install" in str(failure_of(ModuleNotFoundError("No module named 'onnx'")))
+    assert "--force-reinstall numpy" in str(failure_of(ImportError("no libblas", name="numpy.linalg")))
+
+
+def test_ctrl_c_and_terminate_leave_nothing_behind(folder):
+    before = names_in(folder)
+    slow = (
+        "import sys, time, separatrix.study as s\n"
+        "def slow(self, batch):\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(60)\n"
+        "s.BatchScorer.score = slow\n"
+        "sys.argv = ['separatrix', 'predict', 'model.sx', 'loans.csv', '-o', 'out.csv']\n"
+        "from separatrix.cli import main\n"
+        "for _ in range(2):\n"
+        "    try:\n        main()\n"
+        "    except SystemExit as stopped:\n        print(stopped.code, flush=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", slow], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signum)
+        assert process.stdout.readline() == "130\n"
+        assert names_in(folder) == before
+    _, text = process.communicate(timeout=30)
+    assert text.count("No file was written or changed.") == 2
+
+
+def test_a_closed_pipe_is_not_an_error(folder):
+    header, *rows = (folder / "loans.csv").read_text().splitlines()
+    (folder / "many.csv").write_text("\n".join([header, *rows * 20]))  # more than a pipe holds
+    command = f"{sys.executable} -c 'from separatrix.cli import main; main()' predict model.sx many.csv -o -"
+    script = f"{command} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+# -- options, console and files ----------------------------------------------------------------------------------------
+
+
+def test_options_are_split_at_commas_but_names_may_contain_them():
+    typed = ["age=number, zip=Categorical", "size, in mm=number"]
+    assert split_types(typed) == {"age": "number", "zip": "categorical", "size, in mm": "number"}
+    assert names_among(["a, b", "x,y"], ["a", "b", "x,y"]) == ["a", "b", "x,y"]
+    assert set(MODELS.values()) == set(sx.study.MODELS)
+    assert model_names(["logistic,bayes"]) == ["logistic (Bayesian)", "naive Bayes"]
+    for wrong in ("age", "age=number,zip", "=,"):
+        with pytest.raises(typer.BadParameter, match="number, boolean"):
+            split_types([wrong])
+
+
+def test_the_positive_class_is_the_given_one_or_the_rarer_of_two():
+    assert positive_label(["no", "yes"], None, [5, 3]) == "yes"
+    assert positive_label(["no", "yes"], None, [3, 5]) == "no"
+    assert positive_label(["no", "yes"], None) == "yes"
+    assert positive_label([0, 1], "0", [5, 3]) == 0
+    assert positive_label(["a", "b", "c"], None, [1, 2, 3]) is None
+    assert positive_label(["a", "b", "c"], "a") == "a"
+    with pytest.raises(CommandError, match="The classes are no, yes"):
+        positive_label(["no", "yes"], "maybe")
+    with pytest.raises(CommandError, match="Did you mean 'class 11'"):
+        positive_label([f"class {k}" for k in range(12)], "clas 11")
+
+
+def test_values_become_json_types():
+    value = {"a": np.nan, "b": -np.inf, "c": np.array([1.0, np.nan]), "d": np.int64(3), "e": (True, None, "x")}
+    assert plain(value) == {"a": None, "b": "-Infinity", "c": [1.0, None], "d": 3, "e": [True, None, "x"]}
+    assert type(plain(np.bool_(True))) is bool
+    assert plain({1: np.datetime64("2024-01-01")}) == {"1": "2024-01-01"}
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_standard_output_contains_text_or_one_document(capsys, as_json):
+    printer = Printer(as_json=as_json)
+    printer.text("a [bold] column")
+    printer.heading("heading")
+    printer.notes(["one [x]"])
+    printer.notes([])
+    printer.document({"rows": 3})
+    out = capsys.readouterr().out
+    assert out.split() == (json.dumps({"rows": 3}, indent=2).split() if as_json else out.split())
+    assert ("a [bold] column\n" in out, " - one [x]" in out) == (not as_json, not as_json)
+    assert all(line == line.rstrip() for line in out.splitlines())
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """Terminal that records its output."""
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "console", lambda _: Console(file=shown, force_terminal=True, width=100))
+    return shown
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_progress_names_stages_rows_and_the_time_left(screen, hidden):
+    with console.rows_done("Predicting", 1000, hidden=hidden) as advance:
+        advance(1000)
+    with console.stages("Reading", hidden=hidden) as update:
+        update(Stage("fitting to all rows: pass 2", 3, 7, 41.0))
+    expected = ("1,000 rows", "left", "3/7", "fitting to all rows: pass 2 about 40 s left")
+    assert all((words in screen.getvalue()) is not hidden for words in expected)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(nan, ""), (0.5, ""), (-5.0, "longer than expected"), (34.0, "about 30 s left"), (640.0, "about 10 min left")],
+)
+def test_the_time_left_has_one_digit(seconds, expected):
+    assert time_left(seconds) == expected
+
+
+def test_missing_columns_are_all_named_with_the_nearest_names(folder):
+    table = open_table("loans.csv")
+    with pytest.raises(CommandError, match=r"has no column 'incme', which x\. Did you mean 'income'"):
+        require_columns(table, ["age", "incme"], why="x")
+    with pytest.raises(CommandError, match=r"lacks 2 columns that x: 'Age' \('age'\?\), 'zzz'\."):
+        require_columns(table, ["Age", "zzz"], why="x")
+    names = {"a/b.csv.gz": "b", "shop.db::orders": "orders", "-": "standard input", ".csv": "data"}
+    assert {data: name_of(data) for data in names} == names
+
+
+@pytest.mark.parametrize(
+    ("paths", "force", "expected"),
+    [
+        (["there.sx"], False, "there.sx exists. Choose another name, or pass --force"),
+        (["there.sx::table"], False, "there.sx exists"),
+        (["none/model.sx"], False, "mkdir -p none"),
+        (["a.sx", "a.sx"], False, "named for two outputs"),
+        (["."], True, "is a folder"),
+        (["link.csv"], True, "is an input"),
+        (["/proc/model.sx"], False, "cannot be written"),
+    ],
+)
+def test_output_paths_are_checked_before_any_work(tmp_path, monkeypatch, paths, force, expected):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.sx").write_text("precious")
+    (tmp_path / "link.csv").symlink_to("there.sx")
+    with pytest.raises(CommandError, match=expected) as raised:
+        require_free(paths, force=force, inputs=["there.sx", None, "-"] if force else [])
+    assert raised.value.code == 4
+    require_free(["there.sx", None, "-"], force=True, inputs=["other.csv"])
+
+
+def test_files_are_written_together_or_not_at_all(tmp_path):
+    write_together({str(tmp_path / "a"): b"1", str(tmp_path / "b"): b"2"})
+    with pytest.raises(CommandError, match="could not be written"):
+        write_together({str(tmp_path / "c"): b"1", str(tmp_path / "no" / "d"): b"2"})
+    assert names_in(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("name", "factor"), [("t.csv", 1), ("t.csv.gz", 4), ("t.parquet", 4)])
+def test_a_table_is_large_by_its_size_in_memory(tmp_path, monkeypatch, name, factor):
+    with open_writer(tmp_path / name) as writer:
+        writer.write(pa.table({"x": [float(i) for i in range(1000)]}))
+    table = open_table(tmp_path / name)
+    for memory, expected in ((4 * factor * table.n_bytes + 4, False), (4 * factor * table.n_bytes - 4, True)):
+        monkeypatch.setattr("separatrix.files.available_memory", lambda memory=memory: memory)
+        assert is_large(table) is expected
+
+
+# -- fit, compare, report ----------------------------------------------------------------------------------------------
+
+
+def test_fit_writes_a_model_and_a_report_and_prints_in_80_columns(folder):
+    (folder / "kept").mkdir()
+    result = run("fit", "loans.csv", "--target", "outcome", *FAST, "-o", "kept/new.sx", "--report", "new.html")
+    assert result.exit_code == 0, result.output
+    text = result.stdout
+    assert "300 rows, 10 columns" in text
+    assert text.index("Chosen: ") < text.index("Models compared") < text.index("Columns") < text.index("Notes")
+    assert "separatrix predict kept/new.sx" in text
+    assert all(line == line.rstrip() and len(line) <= 80 for line in text.splitlines())
+    assert "Warning" not in result.output
+    assert "separatrix explain kept/new.sx" in (folder / "new.html").read_text()
+
+
+def test_the_saved_model_predicts_and_contains_its_target_and_positive_class(folder, loans):
+    fit = ("fit", "loans.csv", "-t", "outcome", *FAST, "-o", "new.sx", "--no-report", "--force")
+    found = run_json(*fit)
+    assert set(found) == STUDY_KEYS
+    assert found["files"] == {"model": "new.sx"}
+    assert {c["label"]: c["rows"] for c in found["classes"]} == dict(pd.Series(loans["outcome"]).value_counts())
+    assert found["chosen"]["name"] in [model["name"] for model in found["models"]]
+    assert found["positive"] == read_about("new.sx")["positive"] == "defaulted"
+    model = sx.load("new.sx")
+    P = model.predict_proba(loans.drop(["outcome"]))
+    scores = run_json("predict", "new.sx", "loans.csv", "-o", "out.csv")["scores"]
+    codes = np.searchsorted(model.classes_, loans["outcome"].to_pylist())
+    assert scores["log_loss"] == pytest.approx(-np.log(P[np.arange(300), codes]).mean())
+    assert run_json(*fit, "--positive", "repaid")["positive"] == read_about("new.sx")["positive"] == "repaid"
+
+
+def test_compare_writes_nothing_and_depends_on_the_seed(folder):
+    words = ("compare", "loans.csv", "--target", "outcome", "--models", "prior,linear", "--drop", "applied")
+    assert "Models compared on 60 held-out rows" in run(*words).stdout
+    first, again, other = (run_json(*words, "--seed", seed) for seed in ("1", "1", "2"))
+    assert [model["name"] for model in first["models"]] == ["linear discriminant", "prior only"]
+    assert first["models"][0]["test_log_likelihood"] == again["models"][0]["test_log_likelihood"]
+    assert first["models"][0]["test_log_likelihood"] != other["models"][0]["test_log_likelihood"]
+    assert {column["name"]: column["becomes"] for column in first["columns"]}["applied"] == []
+    assert first["files"] == {}
+    assert names_in(folder) == ["loans.csv", "model.sx"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["-o", "loans.csv", "--force"], 4, "end in .sx"),
+        (["-o", "model.sx"], 4, "exists"),
+        (["-o", "new.sx", "--report", "loans.csv", "--force"], 4, "end in .html"),
+        (["-o", "new.sx", "--report", "r.html", "--no-report"], 2, "contradict"),
+        (["-o", "new.sx", "--positive", "lost"], 2, "The classes are defaulted, repaid"),
+        (["-o", "new.sx", "--types", "outcome=number"], 2, "must be categorical"),
+        (["-o", "new.sx", "--types", "agee=number"], 3, "--types names. Did you mean 'age'"),
+        (["-o", "new.sx", "--drop", "agee"], 3, "--drop names. Did you mean 'age'"),
+        (["-o", "new.sx", "--drop", "outcome"], 2, "cannot be dropped"),
+        (["-o", "new.sx", "-t", "outcom"], 3, "Did you mean 'outcome'"),
+    ],
+)
+def test_fit_refuses_wrong_options(folder, words, code, expected):
+    refuse(folder, ["fit", "loans.csv", "-t", "outcome", "--models", "prior", *words], code, expected)
+
+
+def _bad_tables(frame):
+    lines = frame.to_csv(index=False).splitlines()
+    return {
+        "constant.csv": frame.assign(outcome="repaid").to_csv(index=False),
+        "continuous.csv": frame.assign(outcome=np.linspace(0, 1, len(frame))).to_csv(index=False),
+        "twice.csv": "\n".join(lines).replace("debts", "age", 1),
+        "ragged.csv": "\n".join([*lines[:57], lines[57] + ",extra", *lines[58:]]),
+        "empty.csv": "",
+        "header.csv": lines[0] + "\n",
+        "alone.csv": frame[["outcome"]].to_csv(index=False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ("nothing.csv", "nothing.csv"),
+        ("constant.csv", "constant.csv: 'outcome' has 1"),
+        ("continuous.csv", "--types outcome=categorical"),
+        ("twice.csv", "'age'"),
+        ("ragged.csv", "line 58"),
+        ("empty.csv", "empty"),
+        ("header.csv", "no rows"),
+        ("alone.csv", "nothing to predict it from"),
+        ("mixed.csv", "line 4"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_named_with_the_reason(folder, data, expected):
+    for name, text in _bad_tables(pd.read_csv("loans.csv")).items():
+        (folder / name).write_text(text)
+    (folder / "mixed.csv").write_bytes("a,outcome\né,1\né,0\n".encode() + b"\xe9,1\n")
+    refuse(folder, ["fit", data, "--target", "outcome", "-o", "new.sx"], 3, expected)
+
+
+def test_a_failing_model_is_a_row_of_the_comparison(folder, monkeypatch):
+    def fail(*_, **__):
+        raise AttributeError("'NoneType' object has no attribute 'shape'")
+
+    monkeypatch.setattr("separatrix.NaiveBayes.fit", fail)
+    result = run("fit", "loans.csv", "-t", "outcome", *FAST, "-o", "new.sx", "--no-report")
+    assert result.exit_code == 0
+    assert "naive Bayes failed. AttributeError: 'NoneType'" in one_line(result.stdout)
+
+
+def test_a_model_that_does_not_suit_the_table_is_not_a_bug(folder):
+    pd.read_csv("loans.csv").head(40).to_csv("small.csv", index=False)
+    refuse(folder, ["fit", "small.csv", "-t", "outcome", "--models", "curved", "-o", "new.sx"], 3, "does not suit")
+
+
+def test_model_and_report_are_written_together_before_anything_is_printed(folder, monkeypatch):
+    fit = ("fit", "loans.csv", "-t", "outcome", "--models", "prior", "-o", "new.sx", "--report", "new.html")
+    with monkeypatch.context() as patched:
+        patched.setattr("separatrix.report.render", lambda *_, **__: 1 / 0)
+        assert run(*fit).exit_code == 1
+        assert names_in(folder) == ["loans.csv", "model.sx"]
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Printer, "text", stop)
+    result = run(*fit)
+    assert result.exit_code == 130
+    assert "Already written: new.sx, new.html." in result.stderr
+    assert read_about("new.sx")["target"] == "outcome"
+
+
+def test_ratings_are_classes_if_declared_as_categorical(folder, rng):
+    frame = pd.DataFrame({"price": rng.normal(size=120), "rating": np.tile([1.0, 1.5, 2.0, 4.5], 30)})
+    frame.to_csv("ratings.csv", index=False)
+    fit = ("fit", "ratings.csv", "-t", "rating", "--models", "prior,bayes", "--no-report", "-o", "new.sx")
+    found = run_json(*fit, "--types", "rating=categorical")
+    assert [entry["label"] for entry in found["classes"]] == ["1", "1.5", "2", "4.5"]
+    assert run_json("predict", "new.sx", "ratings.csv", "-o", "out.csv")["scores"]["rows"] == 120
+    assert run_json("report", "new.sx", "ratings.csv", "-o", "r.html")["rows"] == 120
+
+
+def test_report_evaluates_a_saved_model(folder, loans, fitted):
+    found = run_json("report", "model.sx", "loans.csv", "-o", "r.html")
+    assert (found["target"], found["rows"], found["models"], found["chosen"]) == ("outcome", 300, [], None)
+    P = fitted.predict_proba(loans.drop(["outcome"]))
+    codes = np.searchsorted(fitted.classes_, loans["outcome"].to_pylist())
+    loss, auc = metrics.log_likelihood(P, codes), metrics.auc(P, codes)
+    assert found["figures"]["log_loss"] == pytest.approx([-loss.value, loss.standard_error])
+    assert found["figures"]["auc"] == pytest.approx([auc.value, auc.standard_error])
+    assert set(found["figures"]) == {"log_loss", "accuracy", "auc", "brier", "ece", "ece_if_calibrated"}
+    assert f"{-loss.value:.4f}" in run("report", "model.sx", "loans.csv", "-o", "again.html").stdout
+    assert "separatrix explain model.sx" in (folder / "r.html").read_text()
+    sx.save(fitted, "unnamed.sx")
+    refuse(folder, ["report", "unnamed.sx", "loans.csv", "-o", "x.html"], 3, "--target COL")
+    refuse(folder, ["report", "model.sx", "loans.csv", "-o", "r.html"], 4, "exists")
+    refuse(folder, ["report", "model.sx", "loans.csv", "-o", "loans.csv", "--force"], 4, "end in .html")
+    pd.read_csv("loans.csv").rename(columns={"outcome": "label"}).to_csv("other.csv", index=False)
+    refuse(folder, ["report", "model.sx", "other.csv", "-o", "x.html"], 3, "no column 'outcome', which is the target")
+    assert run("report", "model.sx", "other.csv", "-t", "label", "-o", "x.html").exit_code == 0
+
+
+# -- predict -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv.gz", "jsonl", "xlsx", "db"])
+def test_predictions_can_be_written_and_read_in_any_format(folder, ending):
+    assert run("predict", "model.sx", "loans.csv", "-o", f"a.{ending}", "--keep-all").exit_code == 0
+    assert run("predict", "model.sx", f"a.{ending}", "-o", "b.parquet").exit_code == 0
+    assert run("predict", "model.sx", "loans.csv", "-o", "c.parquet").exit_code == 0
+    pd.testing.assert_frame_equal(pd.read_parquet("b.parquet"), pd.read_parquet("c.parquet"), rtol=1e-12)
+
+
+def test_predict_reports_scores_and_unusual_rows(folder, loans, fitted):
+    found = run_json("predict", "model.sx", "loans.csv", "-o", "out.csv")
+    assert set(found) == PREDICT_KEYS
+    P = fitted.predict_proba(loans.drop(["outcome"]))
+    codes = np.searchsorted(fitted.classes_, loans["outcome"].to_pylist())
+    assert found["scores"]["log_loss"] == pytest.approx(-np.log(P[np.arange(300), codes]).mean())
+    assert found["scores"]["accuracy"] == pytest.approx((P.argmax(axis=1) == codes).mean())
+    frame = pd.read_csv("loans.csv").drop(columns="outcome")
+    frame.loc[:4, "purpose"] = "yacht"
+    frame.loc[0, "age"] = np.nan
+    frame.loc[1:3, "age"] = 9999
+    frame[frame.columns[::-1]].to_csv("odd.csv", index=False)
+    found = run_json("predict", "model.sx", "odd.csv", "-o", "odd_out.csv", "--no-intervals")
+    assert found["scores"] is None
+    assert found["unseen"] == {"purpose": {"rows": 5, "values": {"yacht": 5}}}
+    assert found["outside"] == {"age": {"rows": 3, "values": {"9999": 3}}}
+    assert found["missing"] == {"age": 1, "income": loans["income"].null_count}
+    text = one_line(run("predict", "model.sx", "odd.csv", "-o", "odd_out.csv", "--force").stdout)
+    expected = ("purpose: 5 rows have values that were not in training: 'yacht' (5)", "age: 1 missing", "9999")
+    assert all(words in text for words in expected)
+    assert list(pd.read_csv("odd_out.csv").columns)[:3] == ["predicted", "p_defaulted", "lower_defaulted"]
+
+
+def test_predict_prints_three_lines_for_ordinary_rows(folder):
+    pd.read_csv("loans.csv").dropna().to_csv("whole.csv", index=False)
+    lines = run("predict", "model.sx", "whole.csv", "-o", "out.csv").stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["Compared", "Written:"]
+    assert abs(expected_rows(open_table("loans.csv")) - 300) <= 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["model.sx", "short.csv", "-o", "o.csv"], 3, "'income', which the model needs. Did you mean 'incme'"),
+        (["model.sx", "nothing.csv", "-o", "o.csv"], 3, "nothing.csv"),
+        (["model.sx", "loans.csv", "-o", "clash.csv"], 4, "exists"),
+        (["model.sx", "loans.csv", "-o", "./loans.csv", "--force"], 4, "is an input"),
+        (["modl.sx", "loans.csv", "-o", "o.csv"], 3, "Did you mean model.sx?"),
+        (["model.sx", "loans.csv", "-o", "o.xyz"], 4, "o.xyz"),
+        (["model.sx", "loans.csv", "-o", "o.csv", "--keep", "agee"], 3, "Did you mean 'age'?"),
+        (["model.sx", "loans.csv", "-o", "o.csv", "--target", "outcom"], 3, "Did you mean 'outcome'?"),
+        (["model.sx", "clash.csv", "-o", "o.csv", "--keep-all"], 3, "'predicted'"),
+        (["loans.csv", "model.sx", "-o", "o.csv"], 3, "Name the saved model first"),
+        (["model.sx", "text.csv", "-o", "o.csv"], 3, "'n.k.' in row 200"),
+    ],
+)
+def test_predict_refuses_wrong_inputs_and_writes_nothing(folder, words, code, expected):
+    frame = pd.read_csv("loans.csv")
+    frame.rename(columns={"income": "incme"}).to_csv("short.csv", index=False)
+    frame.assign(predicted=1).to_csv("clash.csv", index=False)
+    bad = frame.astype({"age": object})
+    bad.loc[199, "age"] = "n.k."
+    bad.to_csv("text.csv", index=False)
+    refuse(folder, ["predict", *words], code, expected)
+    assert run("predict", "model.sx", "loans.csv", "-o", "-", "--json").exit_code == 2
+
+
+def test_a_full_disk_leaves_nothing(folder, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("separatrix.study.BatchScorer.score", full)
+    refuse(folder, ["predict", "model.sx", "loans.csv", "-o", "out.csv"], 4, "out.csv could not be written: No space")
+
+
+def test_a_table_without_rows_has_predictions_without_rows(folder):
+    (folder / "header.csv").write_text((folder / "loans.csv").read_text().partition("\n")[0] + "\n")
+    result = run("predict", "model.sx", "header.csv", "-o", "out.csv", "--keep", "age")
+    assert "no rows" in one_line(result.stdout)
+    found = pd.read_csv("out.csv")
+    assert (len(found), list(found.columns)[:3]) == (0, ["age", "predicted", "p_defaulted"])
+
+
+def test_a_rule_without_probabilities_has_no_log_loss(folder, rng):
+    frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40)})
+    sx.save(sx.LeastSquaresClassifier().fit(frame, np.arange(40) % 2), "rule.sx", about={"target": "y"})
+    frame.assign(y=np.arange(40) % 2).to_csv("rows.csv", index=False)
+    assert run_json("predict", "rule.sx", "rows.csv", "-o", "out.csv")["scores"]["log_loss"] is None
+
+
+# -- explain -----------------------------------------------------------------------------------------------------------
+
+
+def test_explain_lists_the_posterior_strongest_weight_first(folder, fitted):
+    found = run_json("explain", "model.sx", "--level", "0.9")
+    assert (found["target"], found["classes"], found["level"]) == ("outcome", ["defaulted", "repaid"], 0.9)
+    strength = [abs(w["per_spread"]) for w in found["coefficients"]]
+    assert strength == sorted(strength, reverse=True)
+    weights = {w["name"]: [w["weight"], w["lower"], w["upper"]] for w in found["coefficients"]}
+    assert weights == {w.name: pytest.approx([w.weight, w.lower, w.upper]) for w in explain(fitted, 0.9)}
+    assert found["evidence"]["log_evidence"] == pytest.approx(fitted.estimator_.log_evidence_)
+    assert json.loads(run("--json", "explain", "model.sx", "--level", "0.9").stdout) == found
+    text = run("explain", "model.sx").stdout
+    assert "Occam factor" in text
+    assert "currency was dropped" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_positive_class_turns_the_weights_and_is_read_from_the_file(folder, fitted):
+    one, other = (run_json("explain", "model.sx", "--positive", label) for label in ("defaulted", "repaid"))
+    assert (one["positive"], other["positive"]) == ("defaulted", "repaid")
+    for a, b in zip(one["coefficients"], other["coefficients"], strict=True):
+        assert (a["name"], a["weight"], a["lower"], a["upper"]) == (b["name"], -b["weight"], -b["upper"], -b["lower"])
+    about = {"target": "outcome", "positive": "defaulted", "model": "logistic (Bayesian)"}
+    sx.save(fitted, "named.sx", about=about)
+    text = one_line(run("explain", "named.sx").stdout)
+    assert text.startswith("named.sx: logistic (Bayesian); target outcome")
+    assert "the log-odds of defaulted against repaid" in text
+    refuse(folder, ["explain", "model.sx", "--positive", "lost"], 2, "no such class")
+
+
+def test_models_saved_by_version_0_1_have_their_names_as_attributes(folder, fitted):
+    fitted.target_name_, fitted.positive_ = "outcome", "defaulted"
+    try:
+        sx.save(fitted, "old.sx")
+    finally:
+        del fitted.target_name_, fitted.positive_
+    found = run_json("explain", "old.sx")
+    assert (found["target"], found["positive"]) == ("outcome", "defaulted")
+
+
+def test_explain_of_three_classes_and_of_the_class_proportions(folder, loans):
+    X, y = sx.datasets.make_overlapping(120, n_classes=3, rng=0)
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    sx.save(TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(table, y), "three.sx")
+    assert "against the geometric mean of all classes" in one_line(run("explain", "three.sx").stdout)
+    weights = run_json("explain", "three.sx")["coefficients"]
+    assert sum(w["weight"] for w in weights if w["name"] == "a") == pytest.approx(0.0, abs=1e-9)
+    model = TableClassifier(PriorOnly()).fit(loans.drop(["outcome"]), loans["outcome"].to_pylist())
+    sx.save(model, "prior.sx")
+    assert "predicts the class proportions" in one_line(run("explain", "prior.sx").stdout)
+
+
+def test_files_that_are_not_models_of_tables_are_refused(folder, rng):
+    whole = (folder / "model.sx").read_bytes()
+    for content in (b"", b"not a zip", whole[: len(whole) // 2]):
+        (folder / "bad.sx").write_bytes(content)
+        refuse(folder, ["explain", "bad.sx"], 3, "bad.sx")
+    refuse(folder, ["explain", "loans.csv"], 3, "name of a table")
+    sx.save(sx.LinearDiscriminantAnalysis().fit(rng.normal(size=(9, 2)), np.arange(9) % 2), "numbers.sx")
+    refuse(folder, ["explain", "numbers.sx"], 3, "TableClassifier")
+
+
+def test_curves_are_the_log_odds_along_their_column(loans, fitted):
+    X = loans.select(["age", "income", "owns_home"])
+    estimator = sx.BayesianLogisticRegression(tune="evidence", approximation="laplace")
+    curved = TableClassifier(estimator, curved=True).fit(X, loans["outcome"].to_pylist())
+    weights = explain(curved)
+    curves = {curve.name: curve for curve in curves_of(curved, weights)}
+    assert set(curves) == {"age", "income"}
+    age = curves["age"]
+    rows = {"age": age.knots, "income": [40.0] * len(age.knots), "owns_home": ["yes"] * len(age.knots)}
+    a = curved.decision_distribution(pa.table(rows)).mean
+    np.testing.assert_allclose(age.log_odds, a - a[0], atol=1e-9)
+    pieces = {piece.name for curve in curves.values() for piece in curve.pieces}
+    assert {w.name for w in weights} - pieces == {"income is missing", "owns_home=yes"}
+    assert curves_of(fitted, explain(fitted)) == []
+    assert sparkline([2.0, 2.0]) == "▁▁"
+
+
+def test_odds_ratios_and_evidence_of_documents(fitted):
+    one, wide = coefficient_list(
+        (Coefficient("a", "a", "yes", 0.5, -0.1, 1.1, 2.0), Coefficient("a", "a", 1, 800.0, nan, nan, 1.0))
+    )
+    odds = [one["odds_ratio"], one["odds_ratio_lower"], one["odds_ratio_upper"], wide["odds_ratio"]]
+    assert odds == [exp(0.5), exp(-0.1), exp(1.1), inf]
+    assert isnan(wide["odds_ratio_lower"])
+    parts = evidence_of(fitted.estimator_)
+    assert parts["log_evidence"] == pytest.approx(parts["log_likelihood"] + parts["occam_factor"], abs=1e-9)
+    assert evidence_of(object()) is None
+    shown = io.StringIO()
+    weight = Coefficient("age", "age [years]", "yes", 0.6931471805599453, 0.5, 0.9, 1.25)
+    Console(width=80, file=shown).print(coefficient_table([weight], 0.9, has_classes=False))
+    assert "age [years] 0.693 0.5 to 0.9 2 +1.250" in one_line(shown.getvalue())
+
+
+def test_of_many_columns_and_notes_the_first_are_listed():
+    rng = np.random.default_rng(0)
+    columns = {f"x{d}": rng.normal(size=30) for d in range(60)} | {f"same{d}": np.ones(30) for d in range(5)}
+    schema = infer_types(table_statistics(pa.table(columns)))
+    names = [plan.column for plan in listed_plans(schema)]
+    assert names == [*list(columns)[: MAX_LISTED_COLUMNS // 2], *(f"same{d}" for d in range(5))]
+    notes = [Note("dropped", "a"), Note("other model", "b"), Note("failure", "c"), Note("warning", "a"), "file"]
+    assert listed_notes(notes) == ["a", "file"]
+    many = listed_notes(Note("dropped", f"column {d} was dropped.") for d in range(30))
+    assert (len(many), many[-1][:13]) == (MAX_LISTED_NOTES + 1, "10 more notes")
+
+
+# -- plot and export ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def two_columns():
+    X, y = sx.datasets.make_overlapping(80, rng=0)
+    return pa.table({"a": X[:, 0], "b": X[:, 1], "y": y})
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_every_kind_of_picture_is_drawn(tmp_path, monkeypatch, two_columns, kind):
+    monkeypatch.chdir(tmp_path)
+    pyarrow.csv.write_csv(two_columns, "two.csv")
+    basis = sx.basis.RBF(width=1.0) if kind == "evidence" else None
+    columns = ["a"] if PICTURES[kind].n_columns == 1 else ["a", "b"]
+    estimator = sx.BayesianLogisticRegression(approximation="laplace", basis=basis)
+    model = TableClassifier(estimator).fit(two_columns.select(columns), two_columns["y"].to_pylist())
+    sx.save(model, "two.sx", about={"target": "y"})
+    result = run("plot", "two.sx", "two.csv", "--kind", kind, "-o", "p.png")
+    assert result.exit_code == 0, result.output
+    assert len((tmp_path / "p.png").read_bytes()) > 5000
+
+
+@pytest.mark.parametrize("ending", MAGIC)
+def test_the_ending_selects_the_picture_format(folder, ending):
+    assert run_json("plot", "model.sx", "-o", f"p.{ending}")["files"] == {"picture": f"p.{ending}"}
+    assert (folder / f"p.{ending}").read_bytes().startswith(MAGIC[ending])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["--kind", "coeficients"], 2, "Did you mean 'coefficients'"),
+        (["--kind", "reliability"], 2, "needs labelled rows"),
+        (["-o", "p.jpeg"], 4, ".png or .svg or .pdf"),
+        (["loans.csv", "--kind", "boundary"], 3, "needs a model of 2 columns"),
+        (["loans.csv", "--kind", "evidence"], 3, "no radial basis functions"),
+        (["loans.csv", "--kind", "projection", "--positive", "repaid"], 2, "shows all classes"),
+        (["loans.csv", "--kind", "reliability", "-t", "purpose"], 3, "no value of 'purpose' is a class"),
+    ],
+)
+def test_plot_refuses_pictures_that_cannot_be_drawn(folder, words, code, expected):
+    refuse(folder, ["plot", "model.sx", *words], code, expected)
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Displays that were drawn, in order."""
+    from separatrix.plots import CoefficientDisplay, ReliabilityDisplay
+
+    seen = []
+    for kind, maker in ((CoefficientDisplay, "from_values"), (ReliabilityDisplay, "from_predictions")):
+        make = getattr(kind, maker)
+
+        def keep(*words, make=make, **options):
+            seen.append(make(*words, **options))
+            return seen[-1]
+
+        monkeypatch.setattr(kind, maker, keep)
+    return seen
+
+
+def test_pictures_refer_to_the_positive_class(folder, fitted, drawn):
+    for kind in ("coefficients", "reliability"):
+        for label in ("defaulted", "repaid"):
+            words = ("plot", "model.sx", "loans.csv", "--kind", kind, "--positive", label, "-o", "p.png", "--force")
+            assert run(*words).exit_code == 0
+    one, other, low, high = drawn
+    assert set(one.names) <= set(fitted.encoder_.schema_.columns)
+    assert (one.labels, other.labels) == (("defaulted",), ("repaid",))
+    np.testing.assert_allclose(one.weight, -other.weight)
+    assert "defaulted" in low.event
+    assert "repaid" in high.event
+
+
+def test_one_of_three_classes_has_its_own_weights_and_calibration(tmp_path, monkeypatch, drawn):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=150)
+    labels = np.array(["setosa", "versicolor", "virginica"])[codes]
+    table = pa.table({"length": codes + rng.normal(size=150), "width": rng.normal(size=150) - 0.5 * codes})
+    pyarrow.csv.write_csv(table.append_column("species", pa.array(labels)), "irises.csv")
+    model = TableClassifier(sx.BayesianLogisticRegression(approximation="laplace")).fit(table, labels)
+    sx.save(model, "irises.sx", about={"target": "species", "positive": "virginica"})
+    for kind in ("coefficients", "reliability"):
+        assert run("plot", "irises.sx", "irises.csv", "--kind", kind, "-o", "p.png", "--force").exit_code == 0
+    weights, curve = drawn
+    assert weights.labels == ("virginica",)
+    p = model.predict_proba(table)[:, 2]
+    expected = metrics.ece(np.stack([1 - p, p], axis=1), (labels == "virginica").astype(int))
+    assert curve.ece.value == pytest.approx(expected.value)
+    refuse(tmp_path, ["plot", "irises.sx", "irises.csv", "--kind", "likelihood", "-o", "q.png"], 3, "has 3 classes")
+
+
+def test_export_writes_onnx_and_replaces_only_with_force(folder):
+    assert run_json("export", "model.sx", "-o", "m.onnx")["files"] == {"onnx": "m.onnx"}
+    onnx.checker.check_model(onnx.load("m.onnx"))
+    refuse(folder, ["export", "model.sx", "-o", "m.txt"], 4, ".onnx")
+    (folder / "m.onnx").write_text("precious")
+    refuse(folder, ["export", "model.sx", "-o", "m.onnx"], 4, "exists")
+    assert run("export", "model.sx", "-o", "m.onnx", "--force").exit_code == 0
+    onnx.checker.check_model(onnx.load("m.onnx"))
+
+
+# -- datasets and demo -------------------------------------------------------------------------------------------------
+
+
+def test_datasets_lists_what_the_package_has():
+    listed = run_json("datasets")["datasets"]
+    assert [entry["name"] for entry in listed] == list(CATALOGUE)
+    assert all(name in run("datasets").stdout for name in CATALOGUE)
+    assert {entry.function for entry in CATALOGUE.values()} - {"make_loans"} <= set(home.__all__)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_data_set_can_be_written(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    found = run_json("datasets", name, "-o", "table.csv")
+    frame = pd.read_csv("table.csv")
+    assert len(frame) == found["rows"]
+    assert frame[found["target"]].nunique() >= 2
+
+
+def test_rows_and_seed_of_a_data_set(folder):
+    for name, seed in (("a", "1"), ("b", "2"), ("c", "1")):
+        found = run_json("datasets", "separable", "-o", f"{name}.csv", "--rows", "30", "--seed", seed)
+        assert found["rows"] == 30
+    a, b, c = ((folder / f"{name}.csv").read_text() for name in "abc")
+    assert a == c != b
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["lobster", "-o", "a.csv"], 2, "Did you mean 'lobsters'?"),
+        (["lobsters"], 2, "-o lobsters.csv"),
+        (["lobsters", "-o", "a.csv", "--rows", "5"], 2, "omit --rows"),
+        (["loans", "-o", "loans.csv"], 4, "exists"),
+    ],
+)
+def test_datasets_refuses_wrong_options(folder, words, code, expected):
+    refuse(folder, ["datasets", *words], code, expected)
+
+
+def test_the_demo_writes_three_files_or_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("separatrix.study.compare_models", stop)
+        result = run("demo")
+    assert result.exit_code == 130
+    assert "No file was written or changed" in result.stderr
+    assert not (tmp_path / "separatrix-demo").exists()
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    assert "separatrix-demo/report.html" in result.stdout.splitlines()[-1]
+    assert names_in(tmp_path / "separatrix-demo") == ["loans.csv", "model.sx", "report.html"]
+    assert run("demo").exit_code == 4  # nothing is overwritten
+    assert run("explain", "separatrix-demo/model.sx").exit_code == 0
