@@ -219,9 +219,7 @@ def plot(
     model: Saved,
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA", help="Labelled rows, for all kinds but coefficients.", show_default=False
-        ),
+        typer.Argument(metavar="DATA", help="Labelled rows, for all kinds but coefficients.", show_default=False),
     ] = None,
     kind: Annotated[
         str, typer.Option("--kind", "-k", metavar="KIND", help=f"One of {', '.join(PICTURES)}.", callback=_check_kind)
