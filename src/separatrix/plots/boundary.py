@@ -46,7 +46,9 @@ def margins(model: Any, X: Any, codes: Codes, resolution: int) -> Float:
         if ask is None:
             continue
         scores = _of_classes(np.asarray(grid_values(ask, X, resolution=resolution).values, dtype=np.float64))
-        lead = _lead(scores)
+        order = np.sort(scores, axis=-1)
+        best, second = order[..., -1:], order[..., -2:-1]
+        lead = scores - np.where(scores == best, second, best)  # each score minus the largest of the others
         decided = np.take_along_axis(lead, np.minimum(codes, K - 1)[..., None], axis=-1)[..., 0]
         if scores.shape[-1] == K and (codes < K).all() and (decided >= 0).all():
             return np.concatenate([lead, np.full((*codes.shape, 1), -1.0)], axis=-1)
@@ -66,13 +68,6 @@ def blurred(codes: Codes, n_classes: int) -> Float:
 def _of_classes(scores: Float) -> Float:
     """Scores (..., K); a single activation of two classes becomes (-a, a)."""
     return np.stack([-scores, scores], axis=-1) if scores.ndim == 2 else scores
-
-
-def _lead(scores: Float) -> Float:
-    """Each score minus the largest of the others."""
-    order = np.sort(scores, axis=-1)
-    best, second = order[..., -1:], order[..., -2:-1]
-    return np.asarray(scores - np.where(scores == best, second, best))
 
 
 RESPONSES = ("regions", "probability", "uncertainty")
@@ -206,16 +201,19 @@ class DecisionBoundaryDisplay:
         return self
 
     def _draw(self, ax: Any) -> None:
+        codes = np.unique(self.grid.codes)
         if self.response == "regions":
-            for k in np.unique(self.grid.codes):
-                self._draw_region(ax, int(k))
+            for k in map(int, codes):
+                self._draw_region(ax, k)
         else:
             self._draw_values(ax)
         if self.points is not None and self.codes is not None:
             scatter_classes(ax, self.points, self.codes, self.classes)
-        elif self.response != "uncertainty":
-            self._name_regions(ax)
-        if (self.grid.codes == len(self.classes)).any() and self.response == "regions":
+        elif self.response != "uncertainty":  # legend entries of the regions
+            for k in map(int, codes[codes < len(self.classes)]):
+                style = class_style(k)
+                ax.fill([], [], color=style.colour, alpha=0.4, hatch=style.hatch, label=str(self.classes[k]))
+        if len(self.classes) in codes and self.response == "regions":
             ax.fill([], [], label="rejected", **REJECTED)
 
     def _draw_region(self, ax: Any, k: int) -> None:
@@ -240,74 +238,48 @@ class DecisionBoundaryDisplay:
         if inside.min() < 0 < inside.max():
             ax.contour(self.grid.x, self.grid.y, inside, levels=[0.0], colors="black", linewidths=width)
 
-    def _name_regions(self, ax: Any) -> None:
-        """Add legend entries for the regions when no rows are drawn."""
-        for k in np.unique(self.grid.codes[self.grid.codes < len(self.classes)]).tolist():
-            style = class_style(k)
-            ax.fill([], [], color=style.colour, alpha=0.4, hatch=style.hatch, label=str(self.classes[k]))
-
     def _draw_values(self, ax: Any) -> None:
         """Draw shades, labelled contours, boundaries and a colour bar."""
-        where = self.grid.x, self.grid.y, self.values
+        from matplotlib.colors import LinearSegmentedColormap
+        from scipy.ndimage import maximum_filter
+
+        assert self.values is not None, "a response with values"
+        where = self.grid.x, self.grid.y
         if self.response == "probability" and len(self.classes) > 2:
-            self._draw_blend(ax)
-            self._draw_hatches(ax)
+            self._draw_classes(ax, self.values)
         else:
-            shades = ax.contourf(*where, levels=np.linspace(0.0, 1.0, 11), cmap=self._ramp(), alpha=0.5)
-            ax.figure.colorbar(shades, ax=ax, label=self._bar_label(), ticks=CONTOURS)
+            is_width = self.response == "uncertainty"
+            two_classes = LinearSegmentedColormap.from_list("classes", [COLOURS[0], "white", COLOURS[1]])
+            cmap = "Greys" if is_width else two_classes
+            shades = ax.contourf(*where, self.values, levels=np.linspace(0.0, 1.0, 11), cmap=cmap, alpha=0.5)
+            width = f"width of the {INTERVAL_LEVEL:.0%} interval of the probability"
+            label = width if is_width else f"p({self.classes[1]} | x)"
+            ax.figure.colorbar(shades, ax=ax, label=label, ticks=CONTOURS)
+        # Contours are masked where they would merge, and around such cells, so that they do not reappear.
+        slope = maximum_filter(np.hypot(*np.gradient(self.values)), 5)
+        one_picture_apart = np.diff(CONTOURS)[0] / len(self.grid.x)
+        gentle = np.ma.masked_where(slope > one_picture_apart / MIN_CONTOUR_DISTANCE, self.values)
         levels = CONTOURS if len(self.classes) <= MAX_CLASSES_WITH_CONTOURS else CONTOURS[-1:]
-        lines = ax.contour(*where[:2], self._gentle(), levels=levels, colors="black", linewidths=0.7)
-        ax.clabel(lines, fontsize=9, fmt="%.1f")
+        ax.clabel(ax.contour(*where, gentle, levels=levels, colors="black", linewidths=0.7), fontsize=9, fmt="%.1f")
         for k in range(len(self.classes) if len(self.classes) > 2 else 1):
             self._draw_outline(ax, self._inside(k), width=2.0)
 
-    def _gentle(self) -> Any:
-        """The values, masked where they are so steep that contours would merge."""
-        assert self.values is not None, "a response with values"
-        from scipy.ndimage import maximum_filter
-
-        slope = maximum_filter(
-            np.hypot(*np.gradient(self.values)), 5
-        )  # also around each cell, so that contours do not reappear
-        apart = np.diff(CONTOURS)[0] / len(self.grid.x)  # slope at which contours are one picture width apart
-        return np.ma.masked_where(slope > apart / MIN_CONTOUR_DISTANCE, self.values)
-
-    def _draw_blend(self, ax: Any) -> None:
-        """Draw each region in the colour of its class, paler for smaller probabilities."""
+    def _draw_classes(self, ax: Any, values: Float) -> None:
+        """Draw each region in the colour of its class, paler for smaller probabilities; hatch reused colours."""
         from matplotlib.colors import to_rgb
 
-        assert self.values is not None, "a response with values"
-        K = len(self.classes)
-        strength = 0.55 * np.clip((self.values - 1 / K) / (1 - 1 / K), 0, 1)[..., None]
+        K, x, y = len(self.classes), self.grid.x, self.grid.y
+        strength = 0.55 * np.clip((values - 1 / K) / (1 - 1 / K), 0, 1)[..., None]
         palette = [*(class_style(k).colour for k in range(K)), REJECTED["facecolor"]]
         colours = np.array([to_rgb(colour) for colour in palette])[self.grid.codes]
-        x, y = self.grid.x, self.grid.y
-        look = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
-        ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **look)
-
-    def _draw_hatches(self, ax: Any) -> None:
-        """Hatch the regions of classes that share a colour."""
-        for k in range(len(COLOURS), len(self.classes)):
+        image = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
+        ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **image)
+        for k in range(len(COLOURS), K):
             inside = self._inside(k)
             if inside.max() > 0:
-                levels = [0.0, float(inside.max()) + 1.0]
-                area = ax.contourf(
-                    self.grid.x, self.grid.y, inside, levels=levels, colors="none", hatches=[class_style(k).hatch]
-                )
+                levels, hatch = [0.0, float(inside.max()) + 1.0], class_style(k).hatch
+                area = ax.contourf(x, y, inside, levels=levels, colors="none", hatches=[hatch])
                 area.set(edgecolor="white", linewidth=0.0)
-
-    def _ramp(self) -> Any:
-        """Colour map: between the colours of two classes, or grey for interval widths."""
-        from matplotlib.colors import LinearSegmentedColormap
-
-        if self.response == "uncertainty":
-            return "Greys"
-        return LinearSegmentedColormap.from_list("classes", [COLOURS[0], "white", COLOURS[1]])
-
-    def _bar_label(self) -> str:
-        if self.response == "uncertainty":
-            return f"width of the {INTERVAL_LEVEL:.0%} interval of the probability"
-        return f"p({self.classes[1]} | x)"
 
 
 def _values(model: Any, X: Any, response: str, resolution: int) -> Float:

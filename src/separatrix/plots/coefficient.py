@@ -101,10 +101,20 @@ class CoefficientDisplay:
         inner = getattr(model, "estimator_", model)
         if getattr(inner, "coef_", None) is None:
             raise DataError(f"{type(inner).__name__} has no weights (coef_) to draw.")
-        spread = None if X is None else _spread(model, inner, X)
+        names, W, lower, upper = _weights(model, inner, level)
+        classes = getattr(inner, "classes_", None)
+        labels = [""] if classes is None else classes[1:] if len(W) == 1 else classes
+        # Log-odds are linear in x for every model with probabilities except the probit.
+        is_probit = isinstance(getattr(inner, "likelihood_", None), Probit)
+        quantity = "activation" if is_probit or getattr(inner, "predict_proba", None) is None else "log-odds"
+        spread = None
+        if X is not None:  # of every feature, after encoding and basis
+            encoder, basis = getattr(model, "encoder_", None), getattr(inner, "basis_", None)
+            source = as_source(as_table(X) if encoder is None else encoder.transform(X))
+            spread = np.std((source if basis is None else source.mapped(basis)).map(to_dense), axis=0)
         return cls.from_values(
-            *_weights(model, inner, level), labels=_labels(inner), level=level, spread=spread, most=most,
-            quantity=_quantity(inner), ax=ax, title=title,
+            names, W, lower, upper, labels=labels, level=level, spread=spread, most=most,
+            quantity=quantity, ax=ax, title=title,
         )  # fmt: skip
 
     @classmethod
@@ -184,12 +194,22 @@ class CoefficientDisplay:
         """Draw a dot and a whisker for each weight, and a line at zero."""
         C, P = self.weight.shape
         ax = new_figure(size=(6.4, 1.4 + WEIGHT_INCHES * P * max(1.0, C / 2)))[1] if ax is None else ax
+        whose = f" of {self.labels[0]}" if len(self.labels) == 1 and self.labels[0] else ""
+        unit = "standard deviation of the column" if self.per_spread else "unit of the column"
+        bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval, hollow if it contains zero"]
+        rest = [f"{self.n_left_out} smaller weights are not shown"] if self.n_left_out else []
         with look():
             ax.axvline(0.0, color=MUTED, lw=1.2)
-            for c, shift in enumerate(_shifts(C)):
-                self._draw_line(ax, c, np.arange(P) + shift)
+            for c, shift in enumerate([0.0] if C == 1 else np.linspace(-0.3, 0.3, C)):
+                place = np.arange(P) + shift
+                w, low, high = self.weight[c], self.lower[c], self.upper[c]
+                filled = ~((low < 0) & (high > 0))  # true for a weight without interval (NaN)
+                ax.hlines(place, low, high, color=COLOURS[c], lw=2.2)
+                ax.plot(w[filled], place[filled], MARKERS[c], color=COLOURS[c], ms=7, label=self.labels[c])
+                ax.plot(w[~filled], place[~filled], MARKERS[c], color=COLOURS[c], mfc="white", mew=1.8, ms=7)
             ax.set_yticks(np.arange(P), self.names)
-            ax.set(xlabel=self._axis_text(), ylim=(P - 0.5, -0.5), title=title or "")
+            xlabel = "\n".join([f"{self.quantity}{whose} per {unit}", *bars, *rest])
+            ax.set(xlabel=xlabel, ylim=(P - 0.5, -0.5), title=title or "")
             ax.grid(axis="x", color="0.9")
             if C > 1:
                 ax.hlines(np.arange(1, P) - 0.5, 0.0, 1.0, color="0.9", lw=0.8, transform=ax.get_yaxis_transform())
@@ -197,77 +217,24 @@ class CoefficientDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_line(self, ax: Any, c: int, place: Float) -> None:
-        """Draw the weights of one class; hollow if the interval contains zero."""
-        w, low, high = self.weight[c], self.lower[c], self.upper[c]
-        known = ~((low < 0) & (high > 0))  # a weight without interval (NaN) is drawn filled
-        colour, marker = COLOURS[c], MARKERS[c]
-        ax.hlines(place, low, high, color=colour, lw=2.2)
-        ax.plot(w[known], place[known], marker, color=colour, ms=7, label=self.labels[c])
-        ax.plot(w[~known], place[~known], marker, color=colour, mfc="white", mew=1.8, ms=7)
-
-    def _axis_text(self) -> str:
-        whose = f" of {self.labels[0]}" if len(self.labels) == 1 and self.labels[0] else ""
-        unit = "standard deviation of the column" if self.per_spread else "unit of the column"
-        bars = [] if np.isnan(self.level) else [f"bars: {100 * self.level:g} % interval, hollow if it contains zero"]
-        rest = [f"{self.n_left_out} smaller weights are not shown"] if self.n_left_out else []
-        return "\n".join([f"{self.quantity}{whose} per {unit}", *bars, *rest])
-
-
-def _shifts(C: int) -> Float:
-    """Vertical offsets of the lines of C classes around the position of a name."""
-    return np.zeros(1) if C == 1 else np.linspace(-0.3, 0.3, C)
-
 
 def _weights(model: Any, inner: Any, level: float) -> tuple[tuple[str, ...], Float, Float | None, Float | None]:
     """Names, weights (C, P) and their bounds; for a table, contrasts of levels to their average."""
-    ask = getattr(model, "contrasts", None)
-    if ask is not None:
-        found = ask()
+    contrasts = getattr(model, "contrasts", None)
+    if contrasts is not None:
+        found = contrasts()
         return found.names, found.weight, *found.interval(level)
     W: Float = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64))
-    return _names(inner, W.shape[1]), W, *_intervals(inner, W, level)
-
-
-def _names(inner: Any, M: int) -> tuple[str, ...]:
     basis, stated = getattr(inner, "basis_", None), getattr(inner, "feature_names_in_", None)
     columns = tuple(f"x{d}" for d in range(inner.n_features_in_)) if stated is None else tuple(map(str, stated))
     names = columns if basis is None else tuple(basis.names(columns))
-    if len(names) != M:
-        raise DataError(f"{type(inner).__name__} has {M} weights but {len(names)} column names. Use from_values.")
-    return names
-
-
-def _labels(inner: Any) -> tuple[str, ...]:
-    classes, C = getattr(inner, "classes_", None), len(np.atleast_2d(inner.coef_))
-    if classes is None:
-        return ("",)
-    return (str(classes[1]),) if C == 1 else tuple(map(str, classes))
-
-
-def _quantity(inner: Any) -> str:
-    """Log-odds are linear in x for every model with probabilities except the probit."""
-    is_logistic = getattr(inner, "predict_proba", None) is not None and not isinstance(
-        getattr(inner, "likelihood_", None), Probit
-    )
-    return "log-odds" if is_logistic else "activation"
-
-
-def _intervals(inner: Any, W: Float, level: float) -> tuple[Float | None, Float | None]:
-    """Bounds from the summary of the model, which lists the weights of each class followed by its intercept."""
-    ask = getattr(inner, "summary", None)
-    if ask is None:
-        return None, None
-    found = ask(level=level)
+    if len(names) != W.shape[1]:
+        raise DataError(
+            f"{type(inner).__name__} has {W.shape[1]} weights but {len(names)} column names. Use from_values."
+        )
+    summary = getattr(inner, "summary", None)
+    if summary is None:
+        return names, W, None, None
+    found = summary(level=level)  # lists the weights of each class followed by its intercept
     lower, upper = (np.asarray(bound).reshape(len(W), -1)[:, : W.shape[1]] for bound in (found.lower, found.upper))
-    return lower, upper
-
-
-def _spread(model: Any, inner: Any, X: Any) -> Float:
-    """Standard deviation of every feature, after encoding and basis."""
-    encoder = getattr(model, "encoder_", None)
-    source: Any = as_source(as_table(X) if encoder is None else encoder.transform(X))
-    basis = getattr(inner, "basis_", None)
-    if basis is not None:
-        source = source.mapped(basis)
-    return np.asarray(np.std(source.map(to_dense), axis=0))
+    return names, W, lower, upper

@@ -124,7 +124,13 @@ class ClassDensityDisplay:
         check_count("ClassDensityDisplay", "n_bins", n_bins)
         require_colours(model.classes_)
         X = as_table(X)
-        rows, column = _only_column(X)
+        source = as_source(X)
+        if len(source.columns) != 1:
+            raise DataError(
+                f"ClassDensityDisplay needs one column, but X has {len(source.columns)}: "
+                f"{', '.join(source.columns[:6])}. Fit the model to one of them."
+            )
+        rows, column = np.asarray(source.map(to_dense)[:, 0], dtype=np.float64), source.columns[0]
         is_count = bool(COUNT_FAMILIES & set(getattr(model, "families_", ())))
         x = _points(rows, resolution, is_count)
         joint, posterior, log_posterior = _evaluate(model, _like(x, X, column))
@@ -176,16 +182,6 @@ class ClassDensityDisplay:
             x = self.rows.x[self.rows.codes == k]
             ticks = {"color": colour, "ms": 7, "mew": 1.0, "transform": ax.get_xaxis_transform()}
             ax.plot(x, np.full(len(x), TICK_HEIGHT * (k + 0.8)), "|", **ticks)
-
-
-def _only_column(X: Any) -> tuple[Float, str]:
-    source = as_source(X)
-    if len(source.columns) != 1:
-        raise DataError(
-            f"ClassDensityDisplay needs one column, but X has {len(source.columns)}: "
-            f"{', '.join(source.columns[:6])}. Fit the model to one of them."
-        )
-    return np.asarray(source.map(to_dense)[:, 0], dtype=np.float64), source.columns[0]
 
 
 def _points(rows: Float, resolution: int, is_count: bool) -> Float:

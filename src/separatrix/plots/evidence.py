@@ -143,7 +143,6 @@ class EvidenceSurfaceDisplay:
         ax = new_axes(ax)
         with look():
             self._draw_cells(ax)
-            self._draw_contours(ax)
             star = {"marker": "*", "ms": 17.0, "ls": "none", "color": "white", "mec": "black"}
             ax.plot(*self.best, label=f"best of the grid: ln p(D) = {self.maximum:.1f}".replace("-", "−"), **star)
             for marker, (text, point) in zip(MARKERS, self.marks.items(), strict=False):
@@ -157,7 +156,7 @@ class EvidenceSurfaceDisplay:
         return self
 
     def _draw_cells(self, ax: Any) -> None:
-        """Draw the computed cells without smoothing, brightest at the maximum."""
+        """Draw the computed cells without smoothing, brightest at the maximum, and contours."""
         from matplotlib.colors import AsinhNorm
 
         norm = AsinhNorm(linear_width=LINEAR_NATS, vmin=0.0, vmax=max(float(self.depth.max()), 1.0))
@@ -168,13 +167,10 @@ class EvidenceSurfaceDisplay:
         bar.ax.set_yticklabels([f"{level:g}" for level in (0.0, *self.levels)])
         bar.ax.minorticks_off()
         bar.ax.invert_yaxis()
-
-    def _draw_contours(self, ax: Any) -> None:
-        if min(self.depth.shape) < 2 or not self.levels:
-            return
-        ink = ["black" if level < DARK_NATS else "white" for level in self.levels]
-        where = self.widths, self.scales, self.depth.T
-        ax.clabel(ax.contour(*where, levels=self.levels, colors=ink, linewidths=1.0), fmt="%g", fontsize=9)
+        if min(self.depth.shape) > 1 and self.levels:
+            ink = ["black" if level < DARK_NATS else "white" for level in self.levels]
+            where = self.widths, self.scales, self.depth.T
+            ax.clabel(ax.contour(*where, levels=self.levels, colors=ink, linewidths=1.0), fmt="%g", fontsize=9)
 
 
 def _prior_scales(estimator: Any) -> tuple[float, float]:

@@ -198,9 +198,13 @@ class LikelihoodSurfaceDisplay:
         angle, length = (
             np.linspace(*(given or worth), resolution) for given, worth in zip(shown, cut.window(), strict=True)
         )
-        values, quadratic = _surface(cut, angle, length)
+        S = _weights(angle, length)
+        values, quadratic, minimum = cut.evaluate(S), cut.parabola(S), None
+        if cut.point is not None:
+            degrees = float(np.degrees(np.arctan2(cut.point[1], cut.point[0])))
+            minimum = Minimum(degrees, float(np.linalg.norm(cut.point)), cut.floor)
         floor = min(cut.floor, float(values.min()))
-        display = cls(angle, length, values, quadratic, _minimum(cut), floor, centre, D, rows.columns, of)
+        display = cls(angle, length, values, quadratic, minimum, floor, centre, D, rows.columns, of)
         return display.plot(ax, title=title)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> LikelihoodSurfaceDisplay:
@@ -214,16 +218,24 @@ class LikelihoodSurfaceDisplay:
         return self
 
     def _draw(self, ax: Any) -> None:
+        from matplotlib import colormaps
+        from matplotlib.colors import BoundaryNorm, ListedColormap
+
         where, above = (self.angle, self.length), self.values - self.floor
-        ax.contourf(*where, above, levels=[0.0, *NATS_ABOVE_MINIMUM], cmap=_paper(), norm=_steps(), extend="max")
+        levels = [0.0, *NATS_ABOVE_MINIMUM]  # one shade per interval, never so dark that contours are hard to see
+        shades = ListedColormap(colormaps["Blues"](np.linspace(0.0, 0.65, len(levels))))
+        norm = BoundaryNorm(levels, len(levels), extend="max")
+        ax.contourf(*where, above, levels=levels, cmap=shades, norm=norm, extend="max")
         inside = [level for level in NATS_ABOVE_MINIMUM if above.min() < level < above.max()]
         if inside:
             lines = ax.contour(*where, above, levels=inside, colors="black", linewidths=0.9)
             ax.clabel(lines, fontsize=8, fmt="%g")
-        ax.plot([], [], color="black", linewidth=0.9, label=_contour_label(self.minimum))
+        label = "nats above the lowest value (no minimum)" if self.minimum is None else "nats above the minimum"
+        ax.plot([], [], color="black", linewidth=0.9, label=label)
         if self.quadratic is not None and self.minimum is not None:
-            levels = NATS_ABOVE_MINIMUM[:5]
-            ax.contour(*where, self.quadratic - self.floor, levels=levels, colors=STANDOUT, linestyles="--")
+            ax.contour(
+                *where, self.quadratic - self.floor, levels=NATS_ABOVE_MINIMUM[:5], colors=STANDOUT, linestyles="--"
+            )
             ax.plot([], [], color=STANDOUT, linestyle="--", label="quadratic in w (Laplace)")
             ax.plot(*self.minimum[:2], "*", color=STANDOUT, markeredgecolor="white", markersize=15, label="minimum")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))  # below the axes, because contours fill every corner
@@ -291,34 +303,3 @@ def _weights(angle: Float, length: Float) -> Float:
     """Weights s (len(length), len(angle), 2) of every pair."""
     turn = np.radians(angle)
     return np.asarray(length[:, None, None] * np.stack([np.cos(turn), np.sin(turn)], axis=-1))
-
-
-def _surface(cut: Slice, angle: Float, length: Float) -> tuple[Float, Float | None]:
-    S = _weights(angle, length)
-    return cut.evaluate(S), cut.parabola(S)
-
-
-def _minimum(cut: Slice) -> Minimum | None:
-    if cut.point is None:
-        return None
-    angle = float(np.degrees(np.arctan2(cut.point[1], cut.point[0])))
-    return Minimum(angle, float(np.linalg.norm(cut.point)), cut.floor)
-
-
-def _contour_label(minimum: Minimum | None) -> str:
-    return "nats above the lowest value (no minimum)" if minimum is None else "nats above the minimum"
-
-
-def _paper() -> Any:
-    """White for small E, and never so dark that contours are hard to see."""
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap
-
-    return ListedColormap(colormaps["Blues"](np.linspace(0.0, 0.65, len(NATS_ABOVE_MINIMUM) + 1)))
-
-
-def _steps() -> Any:
-    """One shade between consecutive contours."""
-    from matplotlib.colors import BoundaryNorm
-
-    return BoundaryNorm([0.0, *NATS_ABOVE_MINIMUM], len(NATS_ABOVE_MINIMUM) + 1, extend="max")

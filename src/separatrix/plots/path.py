@@ -49,21 +49,17 @@ def fit_with_trace(model: Any, X: Any, y: Any) -> Any:
             "solver='gradient' or 'newton', or a ProbitRegression."
         )
     fitted = clone(model).set_params(trace=True).fit(X, y)
-    _require_lines(fitted)
-    return fitted
-
-
-def _require_lines(model: Any) -> None:
-    if len(model.classes_) != 2:
+    if len(fitted.classes_) != 2:
         raise DataError(
-            f"FitPathDisplay needs two classes, but y has {len(model.classes_)}. Draw one class against the rest: "
+            f"FitPathDisplay needs two classes, but y has {len(fitted.classes_)}. Draw one class against the rest: "
             "y == label."
         )
-    if model.basis_ is not None or model.n_features_in_ != 2:
+    if fitted.basis_ is not None or fitted.n_features_in_ != 2:
         raise DataError(
-            f"FitPathDisplay needs two columns and no basis, but the model has {model.n_features_in_} columns"
-            f"{'' if model.basis_ is None else ' and a basis'}."
+            f"FitPathDisplay needs two columns and no basis, but the model has {fitted.n_features_in_} columns"
+            f"{'' if fitted.basis_ is None else ' and a basis'}."
         )
+    return fitted
 
 
 def is_of_single_rows(trace: Sequence[Any]) -> bool:
@@ -140,18 +136,14 @@ def write_animation(moving: Any, path: Path, *, fps: int, title: str) -> None:
         return
     with rc_context({"animation.embed_limit": MAX_PAGE_MB}):
         player = moving.to_jshtml(fps=fps)
-    path.write_text(_page(player, title), encoding="utf-8")
-
-
-def _page(player: str, title: str) -> str:
-    """The player in an HTML page, with characters instead of the icon font."""
     # A button may have both fa-play and fa-flip-horizontal; the last rule wins.
     order = sorted(SIGNS, key=lambda name: name == "flip-horizontal")
     rules = ["body { font-family: sans-serif; }", ".fa { font-style: normal; }"]
     rules += [f'.fa-{name}::before {{ content: "{SIGNS[name]}"; }}' for name in order]
-    inside = re.sub(r"<link\b[^>]*>", f"<style>{chr(10).join(rules)}</style>", player, count=1)
+    body = re.sub(r"<link\b[^>]*>", f"<style>{chr(10).join(rules)}</style>", player, count=1)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{inside}\n</body>\n</html>\n'
+    page = f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+    path.write_text(page, encoding="utf-8")
 
 
 WINDOW_MARGIN = 0.12  # around the rows, as a fraction of their range
@@ -248,7 +240,14 @@ class FitPathDisplay:
     def plot(self, axes: Any = None, *, frames: int | Sequence[int] = 6) -> FitPathDisplay:
         """Draw some frames, and the objective after every step."""
         chosen = self.chosen(frames)
-        panels = _panels(len(chosen) + 1) if axes is None else np.ravel(axes)
+        if axes is None:  # rows of at most four, without empty axes
+            n_rows = -(-(len(chosen) + 1) // 4)
+            axes_of_own = new_panels(n_rows, -(-(len(chosen) + 1) // n_rows), size=(3.6, 3.3)).ravel()
+            for ax in axes_of_own[len(chosen) + 1 :]:
+                ax.remove()
+            panels = axes_of_own[: len(chosen) + 1]
+        else:
+            panels = np.ravel(axes)
         if len(panels) != len(chosen) + 1:
             raise ValueError(
                 f"FitPathDisplay: {len(chosen)} frames and their objective need {len(chosen) + 1} axes, not "
@@ -344,7 +343,8 @@ class FitPathDisplay:
         if not (frame.w.any() or after.w.any()):  # a row at the origin changes the bias only
             return
         unit = MAX_ARROW * float((high - low).min()) / max(np.linalg.norm(frame.w), np.linalg.norm(after.w))
-        foot = _foot(frame if frame.w.any() else after, self.points.mean(axis=0))
+        at = frame if frame.w.any() else after  # w is drawn from the point of the boundary closest to the centre
+        foot = Hyperplane(at.w, at.w0).foot(self.points.mean(axis=0)[None])[0]
         tip, new = foot + unit * frame.w, foot + unit * after.w
         for start, end, colour in ((foot, tip, "black"), (tip, new, STANDOUT)):
             if np.any(end != start):
@@ -392,18 +392,3 @@ def _draw_sides(ax: Any, frame: Frame, low: Float, high: Float) -> None:
     reach = 1.0 + float(np.abs(a).max())
     ax.contourf(x, y, a, levels=[-reach, 0.0, reach], colors=COLOURS[:2], alpha=0.15)
     _draw_lines(ax, frame, low, high, [0.0], colors="black", linewidths=2)
-
-
-def _foot(frame: Frame, centre: Float) -> Float:
-    """Foot of the perpendicular from the centre of the rows to the boundary, from which w is drawn."""
-    return np.asarray(Hyperplane(frame.w, frame.w0).foot(centre[None])[0])
-
-
-def _panels(count: int) -> Array:
-    """Axes in rows of at most four, without empty ones."""
-    rows = -(-count // 4)
-    columns = -(-count // rows)
-    panels = new_panels(rows, columns, size=(3.6, 3.3)).ravel()
-    for ax in panels[count:]:
-        ax.remove()
-    return np.asarray(panels[:count])

@@ -130,6 +130,8 @@ class ReliabilityDisplay:
         sample_weight, n_bins, level, ax, title
             As in `from_estimator`.
         """
+        from scipy.stats import binom
+
         curve = reliability(P, codes, sample_weight, n_bins=n_bins, level=level)
         error = ece(P, codes, sample_weight, n_bins=n_bins)
         chance = ece_if_calibrated(P, codes, sample_weight, n_bins=n_bins)
@@ -139,7 +141,10 @@ class ReliabilityDisplay:
             if len(classes) != np.shape(P)[1]:
                 raise DataError(f"P has {np.shape(P)[1]} columns but there are {len(classes)} classes.")
             event = f"class {classes[1]}" if len(classes) == 2 else event
-        display = cls(curve, *_band(curve), error, chance, *histogram, event)
+        # Binomial interval of each bin; slightly too wide, because predictions differ within a bin.
+        n = np.maximum(np.rint(curve.count), 1.0)
+        lower, upper = binom.interval(curve.level, n, np.clip(curve.predicted, 0.0, 1.0))
+        display = cls(curve, lower / n, upper / n, error, chance, *histogram, event)
         return display.plot(ax, title=title)
 
     @property
@@ -184,18 +189,6 @@ class ReliabilityDisplay:
                    edgecolor="white", linewidth=0.4, label=text)  # fmt: skip
         ax.set(xlabel=f"predicted probability of {self.event}", ylabel="rows")
         ax.legend(loc="upper center", ncols=2, bbox_to_anchor=(0.5, 1.28), handlelength=1.2)
-
-
-def _band(curve: Reliability) -> tuple[Float, Float]:
-    """Central binomial interval of the observed frequency in each bin if its mean prediction is correct.
-
-    The band is slightly too wide, because it ignores that predictions differ within a bin.
-    """
-    from scipy.stats import binom
-
-    n = np.maximum(np.rint(curve.count), 1.0)
-    lower, upper = binom.interval(curve.level, n, np.clip(curve.predicted, 0.0, 1.0))
-    return np.asarray(lower / n), np.asarray(upper / n)
 
 
 def _histogram(P: Float, codes: Array, weight: Any) -> tuple[Float, Float, Float]:
