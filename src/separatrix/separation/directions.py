@@ -65,6 +65,7 @@ RIDGES_PER_SQUARE = 10.0 ** np.arange(-3, -25, -2, dtype=float)  # μ / σ², in
 MAX_HINGE_STEPS, MAX_SVD_STEPS = 20, 100
 EXACT_PROOF = 1e-13  # residual of a proof that is rounding error
 TOLERANCES = 10  # a gap proven to be below this many tolerances counts as none, if none was found
+MAX_ACTIVE_SET_ENTRIES = 100_000  # entries of G up to which a proof is also sought by an active-set method
 COARSEST_PROOF = 1e-6  # relative residual |c + G'λ|/|c| above which a proof is not accepted
 
 
@@ -231,6 +232,14 @@ def nearest_in_cone(G: Float, c: Float, least: float, *, until: float = np.inf) 
         residual = min(residual, float(np.linalg.norm(c + G.T @ (r / mu)) / length))
         if residual <= EXACT_PROOF:
             break
+    if residual > COARSEST_PROOF and G.size <= MAX_ACTIVE_SET_ENTRIES:
+        from scipy.optimize import nnls
+
+        try:  # λ one row at a time: slow, but without a μ; it decides radial functions of several widths
+            found = nnls(G.T, -c, maxiter=50 * len(G))[0]
+            residual = min(residual, float(np.linalg.norm(c + G.T @ found) / length))
+        except RuntimeError:  # too many steps
+            pass
     if residual > COARSEST_PROOF:
         raise UndecidedError(f"{G.shape[0]} rows move together by {residual:.1e} or less, but no direction was found.")
     return None

@@ -30,7 +30,7 @@ def test_at_the_optimum_the_residuals_are_balanced_by_the_prior(alpha, X, y):
     np.testing.assert_allclose(score[:, -1], 0.0, atol=1e-8)
 
 
-def test_the_mean_probability_is_the_share_of_each_class():
+def test_the_mean_probability_is_the_proportion_of_each_class():
     """The bias has no prior."""
     for alpha in (0.0, 100.0):
         model = sx.LogisticRegression(alpha=alpha, tol=1e-11).fit(X3, Y3)
@@ -38,7 +38,7 @@ def test_the_mean_probability_is_the_share_of_each_class():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_an_ever_stronger_prior_leaves_the_shares_of_the_classes(n_classes):
+def test_an_ever_stronger_prior_leaves_the_class_proportions(n_classes):
     X, y = blobs(150, n_classes=n_classes)
     model = sx.LogisticRegression(alpha=1e12).fit(X, y)
     assert np.abs(model.coef_).max() < 1e-8

@@ -1,4 +1,4 @@
-"""What logistic, probit and label-noise regression share: arguments, solvers, warnings, what a fit leaves behind."""
+"""Logistic, probit and label-noise regression: arguments, solvers, warnings and predictions that they share."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from posteriors import Problem
 from problems import blobs, separable
 from separatrix.discriminative.model import SOLVERS
 from separatrix.exceptions import ConvergenceWarning, DataError, SeparationWarning
-from separatrix.solvers import LBFGS, Newton, Status
+from separatrix.solvers import LBFGS, Newton, Status, StochasticGradient
 
 X, Y = blobs(200, n_classes=2, distance=0.5)
 X3, Y3 = blobs(240, n_classes=3, distance=0.5)
@@ -35,7 +35,7 @@ def test_every_solver_gives_the_weights_that_scipy_finds(solver, X, y):
 
 
 @every_solver
-def test_without_a_prior_every_solver_gives_one_answer_also_where_classes_could_be_shifted_together(solver):
+def test_without_a_prior_every_solver_gives_class_weights_that_sum_to_zero(solver):
     model = sx.LogisticRegression(alpha=0.0, solver=solver, tol=1e-9, max_steps=3000).fit(X3, Y3)
     reference = sx.LogisticRegression(alpha=0.0, tol=1e-11, solver="newton").fit(X3, Y3)
     np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-6)
@@ -52,46 +52,22 @@ def test_a_solver_object_brings_its_own_settings():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": -1.0}, r"LogisticRegression\(alpha=-1.0\): alpha must be a finite number, at least 0"),
-        ({"alpha": np.nan}, "alpha must be a finite number"),
-        ({"alpha": np.inf}, "alpha must be a finite number"),
-        ({"alpha": "1"}, "alpha='1'"),
-        ({"tol": 0.0}, r"tol=0.0\): tol must be a finite number greater than 0"),
-        ({"tol": -1e-8}, "tol must be"),
-        ({"tol": None}, "tol must be"),
-        ({"max_steps": 0}, r"max_steps=0\): max_steps must be an integer, at least 1"),
+        ({"alpha": -1.0}, r"LogisticRegression\(alpha=-1.0\).*at least 0"),
+        ({"alpha": np.nan}, "alpha must be"),
+        ({"tol": 0.0}, "tol must be .* greater than 0"),
         ({"max_steps": 2.5}, "max_steps must be an integer"),
-        (
-            {"solver": "newton-cg"},
-            r"solver='newton-cg'\): choose one of 'auto', 'newton', .*'stochastic', or a solver object",
-        ),
-        ({"solver": 3}, r"solver=3\): choose one of"),
-        ({"solver": None}, r"solver=None\): choose one of"),
-        ({"prior": "gaussian"}, r"prior='gaussian'\): give Gaussian\(...\) or Flat\(\), or None to use alpha"),
-        ({"prior": 1.0}, r"prior=1.0\): give Gaussian"),
+        ({"solver": "newton-cg"}, "solver='newton-cg'.*'auto'.*solver object"),
+        ({"solver": None}, "solver=None"),
+        ({"prior": "gaussian"}, r"prior='gaussian'.*Gaussian\(...\) or Flat"),
+        ({"solver": Newton}, r"is a class.*Newton\(\)"),
+        ({"solver": Newton(), "tol": 1e-4}, "tol=0.0001.*own settings"),
+        ({"solver": Newton(), "max_steps": 7}, "max_steps=7.*own settings"),
+        ({"solver": Newton(), "rng": 0}, "rng=0.*own settings"),
     ],
 )
-def test_arguments_that_make_no_sense(options, message):
+def test_wrong_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         sx.LogisticRegression(**options).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("prior", "message"),
-    [
-        (sx.Gaussian(scale=[1.0, 2.0]), r"scale=...\) has shape \(2,\), but there are 4 columns"),
-        (sx.Gaussian(scale=0.0), "is 0 for x0; a standard deviation must be greater than 0"),
-        (sx.Gaussian(scale=[1.0, -1.0, 1.0, 1.0]), "is -1 for x1"),
-        (sx.Gaussian(mean=[0.0, np.nan, 0.0, 0.0]), "is nan for x1; it must be finite"),
-        (sx.Gaussian(covariance=np.eye(3)), r"shape \(3, 3\), but there are 4 columns: it must be \(4, 4\)"),
-        (sx.Gaussian(covariance=np.diag([1.0, 1.0, 1.0, -0.5])), "not positive definite: .* -0.5, along 'x3'"),
-        (sx.Gaussian(covariance=np.arange(16.0).reshape(4, 4)), "must be symmetric"),
-        (sx.Gaussian(intercept_scale=-1.0), "is -1 for the bias"),
-    ],
-)
-def test_priors_that_do_not_fit(prior, message):
-    with pytest.raises(DataError, match=message):
-        sx.LogisticRegression(prior=prior).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -103,18 +79,12 @@ def test_priors_that_do_not_fit(prior, message):
         (np.full((199, 2), 0.5), "X has 200 rows but y has 199 labels"),
     ],
 )
-def test_soft_targets_that_are_none(y, message):
+def test_soft_targets_must_be_probabilities(y, message):
     with pytest.raises(DataError, match=message):
         sx.LogisticRegression().fit(X, y)
 
 
-@pytest.mark.parametrize("y", [Y, np.eye(2)[Y]], ids=["hard", "soft"])
-def test_weights_that_are_all_zero(y):
-    with pytest.raises(DataError, match="Every sample_weight is zero"):
-        sx.LogisticRegression().fit(X, y, sample_weight=np.zeros(200))
-
-
-def test_real_valued_targets_are_refused_in_scikit_learns_words():
+def test_real_valued_targets_are_refused_as_in_scikit_learn():
     with pytest.raises(ValueError, match="Unknown label type"):
         sx.LogisticRegression().fit(X, X[:, 0])
 
@@ -129,25 +99,15 @@ def test_nan_and_infinity_are_named_by_column(solver, value, store):
         sx.LogisticRegression(solver=solver).fit(store(bad), Y)
 
 
-def test_nan_is_named_where_only_few_rows_are_looked_at_first(monkeypatch):
-    monkeypatch.setattr("separatrix.solvers.posterior.MIN_SAMPLED_ENTRIES", 100)
-    wide, y = blobs(4000, n_classes=2)
-    wide[1801, 1] = np.nan
-    with pytest.raises(DataError, match=r"NaN or infinity in column 'income' \(1 of 4000 rows\)"):
-        sx.LogisticRegression().fit(pd.DataFrame(wide, columns=COLUMNS), y)
-
-
 @every_solver
-def test_too_few_steps_say_how_far_they_got_and_what_to_do(solver):
+def test_too_few_steps_are_a_warning_with_the_gradient_and_a_remedy(solver):
     model = sx.LogisticRegression(alpha=1e-3, solver=solver, max_steps=1)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, Y)
     (warning,) = caught
     message = str(warning.message)
-    assert message.startswith("LogisticRegression stopped at the limit of steps (1): the gradient is ")
-    assert (
-        "per row and standard deviation, and tol is 1.0e-08. Raise max_steps or tol, or leave solver='auto'." in message
-    )
+    assert "limit of steps (1)" in message
+    assert "Raise max_steps or tol" in message
     assert warning.filename == __file__
     assert model.solution_.status is Status.MAX_STEPS
     objective = Problem(X, Y, sx.Gaussian(1e-3**-0.5)).posterior()
@@ -163,11 +123,6 @@ def test_too_few_steps_are_reported_under_a_prior_although_the_classes_are_separ
     with pytest.warns(SeparationWarning) as caught:  # and not both: more steps would lead nowhere
         sx.LogisticRegression(alpha=0.0, max_steps=1).fit(separated, y)
     assert len(caught) == 1
-
-
-def test_the_message_does_not_speak_of_a_tolerance_that_another_object_has():
-    with pytest.warns(ConvergenceWarning, match="standard deviation. Give the solver object more steps"):
-        sx.LogisticRegression(solver=LBFGS(max_steps=1)).fit(X, Y)
 
 
 @every_solver
@@ -231,3 +186,32 @@ def test_a_basis_is_fitted_and_used():
     Phi = model.basis_.evaluate(X)
     plain = sx.LogisticRegression().fit(Phi, Y)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(Phi), atol=1e-7)
+
+
+@pytest.mark.parametrize("solver", [Newton(), LBFGS(), StochasticGradient()], ids=lambda solver: type(solver).__name__)
+def test_a_trace_is_kept_by_solver_objects_too(solver):
+    model = sx.LogisticRegression(solver=solver, trace=True).fit(X, Y)
+    assert len(model.trace_) == model.n_steps_ + 1
+    assert model.get_params()["solver"] is solver  # and the object of the user is as it was
+    assert not solver.trace
+
+
+def test_a_solver_of_the_user_without_a_trace_is_asked_for_none():
+    class Still:
+        def minimise(self, objective, start):
+            return Newton().minimise(objective, start)
+
+    sx.LogisticRegression(solver=Still()).fit(X, Y)
+    with pytest.raises(ValueError, match="this solver keeps no trace"):
+        sx.LogisticRegression(solver=Still(), trace=True).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [sx.LogisticRegression, sx.ProbitRegression, sx.LabelNoiseLogisticRegression])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_far_out_have_log_probabilities(kind, dtype):
+    model = kind().fit(X, Y)
+    far = (1e6 * X[:5]).astype(dtype)
+    log_p = model.predict_log_proba(far)
+    assert np.isfinite(log_p).all()
+    assert (log_p.min(axis=1) < -1000).all()
+    np.testing.assert_allclose(np.exp(log_p), model.predict_proba(far), rtol=1e-5)

@@ -5,12 +5,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 import separatrix as sx
 from separatrix.exceptions import CollinearWarning, SeparationWarning
-from separatrix.solvers import directions, posterior, separation
+from separatrix.separation import directions, program
 
 
 class Case(NamedTuple):
@@ -242,7 +243,7 @@ def test_the_direction_separates(name):
 
 
 @every_case
-def test_under_a_prior_nothing_is_claimed_that_is_not_so_and_nobody_is_warned(name):
+def test_under_a_prior_the_status_is_correct_or_unknown_and_there_is_no_warning(name):
     case = CASES[name]
     for alpha in (1.0, 1e-8):
         model, caught = fitted(case, alpha=alpha)
@@ -262,33 +263,23 @@ def test_the_answer_is_that_of_every_solver(name, solver):
     assert [w.category for w in caught] == [SeparationWarning] * bool(model.separation_)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("members", ["one", "all"])
-def test_rows_that_a_sample_misses_are_not_overlooked(n_classes, members, dtype, monkeypatch):
-    monkeypatch.setattr(posterior, "MIN_SAMPLED_ENTRIES", 2_000)
-    labels = [0, 0, 0] if members == "one" else [0, 1, 2][:n_classes]
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(1_500, 3))
-    y = (X @ rng.normal(size=(3, n_classes)) + rng.gumbel(size=(1_500, n_classes))).argmax(axis=1)
-    X, y = dummy((X, y), labels)
-    order = rng.permutation(len(y))
-    case = Case(X[order].astype(dtype), y[order], "quasi-complete" if members == "one" else "overlapping")
-    for solver in ("auto", "lbfgs"):
-        model, caught = fitted(case, alpha=0.0, solver=solver)
-        assert model.separation_.status == case.status
-        assert len(caught) == bool(model.separation_)
-        assert fitted(case, alpha=1.0, solver=solver)[0].separation_.status in (case.status, "unknown")
+@pytest.mark.parametrize("labels", [[1, 1, 1], [1, 0, 1]], ids=["one class", "both classes"])
+def test_rows_that_a_sample_misses_are_not_overlooked(labels):
+    X, y = long_with_rare_dummy(labels)
+    status = "overlapping" if 0 in labels else "quasi-complete"
+    model, caught = fitted(Case(X.astype(np.float32), y, status), alpha=0.0, solver="lbfgs")
+    assert model.separation_.status == status
+    assert len(caught) == bool(model.separation_)
 
 
-def test_a_tiny_column_is_not_lost_beside_its_prior():
+def test_a_tiny_column_is_not_hidden_by_its_prior():
     """Its curvature is 1e-20, that of the prior 1: their difference says nothing."""
     X, y = with_column(PAIRS, LABELS, lambda y: 1e-10 * y)
     assert fitted(Case(X, y, ""), alpha=1.0)[0].separation_.status in ("complete", "unknown")
 
 
 @pytest.mark.parametrize(("seed", "fit_intercept"), [(21, False), (36, True), (111, False), (126, True), (173, True)])
-def test_a_program_that_presolve_takes_for_infeasible_does_not_end_a_fit(seed, fit_intercept):
+def test_a_program_that_presolve_calls_infeasible_is_solved_otherwise(seed, fit_intercept):
     """Columns that agree to seven digits or more."""
     rng = np.random.default_rng(seed)
     n = rng.integers(4, 12)
@@ -320,7 +311,7 @@ def test_collinear_columns_are_named_once_whatever_the_number_of_classes(n_class
     assert np.abs(model.coef_[:, 5]).max() == 0
 
 
-def test_soft_targets_overlap_where_no_row_is_sure():
+def test_soft_targets_below_one_overlap():
     X, y = TRIPLE
     model = sx.LogisticRegression(alpha=0.0).fit(X, 0.1 + 0.8 * np.eye(2)[y])
     assert model.separation_.status == "overlapping"
@@ -331,9 +322,9 @@ def test_many_columns_are_abbreviated():
         sx.LogisticRegression(alpha=0.0).fit(rows(20, 40), np.arange(20) % 2)
 
 
-def test_what_rounding_hides_is_a_warning_without_a_prior_and_none_with_one(monkeypatch):
-    monkeypatch.setattr(directions, "PATIENCE", 0)  # neither programs ...
-    monkeypatch.setattr(separation, "SECONDS", -np.inf)  # ... nor Newton's method find an answer
+def test_an_unknown_status_is_a_warning_without_a_prior_only(monkeypatch):
+    monkeypatch.setattr(directions, "MAX_STEPS_PER_SIDE", 0)  # neither programs ...
+    monkeypatch.setattr(program, "MAX_SECONDS", -np.inf)  # ... nor Newton's method find an answer
     touching, y = np.array([[0.0], [1.0], [1.0], [2.0]]), [0, 0, 1, 1]
     with pytest.warns(SeparationWarning, match=r"could not be decided.*alpha > 0"):
         model = sx.LogisticRegression(alpha=0.0, tol=1e-4).fit(touching, y)
@@ -353,3 +344,108 @@ def test_radial_functions_of_several_widths_are_decided(alpha):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CollinearWarning)
         assert model.fit(X, y).separation_.status == "overlapping"
+
+
+# Soft targets and counts
+
+RNG = np.random.default_rng(0)
+GROUP = np.repeat([0.0, 1.0], 50)
+NOISE = RNG.normal(size=(100, 2))
+
+
+def caught(fit):
+    """The result of a call, and its warnings."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        return fit(), found
+
+
+def separated(fit):
+    """The model and the only warning of its fit."""
+    model, found = caught(fit)
+    assert [w.category for w in found] == [SeparationWarning]
+    assert found[0].filename == __file__
+    return model, str(found[0].message)
+
+
+def test_counts_that_are_zero_in_a_whole_group():
+    y = np.where(GROUP == 1, 0, RNG.poisson(3, 100))
+    table = np.column_stack([NOISE, GROUP])
+    _, message = separated(lambda: sx.GeneralizedLinearModel("poisson").fit(table, y))
+    assert "Every count" in message
+    assert "50 rows" in message
+    assert "'x2'" in message
+    y[-1] = 1
+    assert caught(lambda: sx.GeneralizedLinearModel("poisson").fit(table, y))[1] == []
+    assert caught(lambda: sx.GeneralizedLinearModel("poisson", alpha=1.0).fit(table, y * GROUP))[1] == []
+
+
+def test_an_exposure_does_not_hide_a_group_without_events():
+    y, exposure = np.where(GROUP == 1, 0, RNG.poisson(3, 100)), RNG.uniform(0.5, 2, 100)
+    separated(lambda: sx.GeneralizedLinearModel("poisson").fit(GROUP[:, None], y, exposure=exposure))
+
+
+def test_successes_and_failures_of_which_a_group_has_no_failure():
+    x, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[5, 5], [4, 6], [10, 0], [8, 0]])
+    for link in ("logit", "probit", "cloglog"):
+        _, message = separated(lambda link=link: sx.GeneralizedLinearModel("binomial", link).fit(x, y))
+        assert "2 rows that lie on it), along 'x0'" in message
+    assert caught(lambda: sx.GeneralizedLinearModel("binomial").fit(x, y + 1))[1] == []
+
+
+@pytest.mark.parametrize("kind", [sx.LogisticRegression, sx.ProbitRegression])
+def test_soft_targets_of_probability_one_in_a_whole_group(kind):
+    p = np.where(GROUP == 1, 1.0, 0.3)
+    table = np.column_stack([NOISE, GROUP])
+    model, message = separated(lambda: kind(alpha=0.0).fit(table, np.column_stack([1 - p, p])))
+    assert (model.separation_.status, model.separation_.columns) == ("quasi-complete", ("x2",))
+    assert "50 rows that lie on it" in message
+    p[-1] = 0.99
+    model, found = caught(lambda: kind(alpha=0.0).fit(table, np.column_stack([1 - p, p])))
+    assert (model.separation_.status, found) == ("overlapping", [])
+
+
+def test_soft_targets_of_three_classes():
+    """In one group only the first two classes occur, mixed; in the other, all."""
+    T = RNG.dirichlet(np.ones(3), 100)
+    T[GROUP == 1, 2] = 0.0
+    T /= T.sum(axis=1, keepdims=True)
+    model, _ = separated(lambda: sx.LogisticRegression(alpha=0.0).fit(np.column_stack([NOISE, GROUP]), T))
+    assert (model.separation_.status, model.separation_.columns) == ("quasi-complete", ("x2",))
+
+
+def test_a_proof_that_fractions_and_counts_have_a_maximum_costs_one_pass():
+    table, t = np.column_stack([NOISE, GROUP]), RNG.choice([0.0, 0.5, 1.0], 100)
+    soft = sx.LogisticRegression(alpha=0.0).fit(table, np.column_stack([1 - t, t]))
+    hard = sx.LogisticRegression(alpha=0.0).fit(table, (t > 0.2).astype(int))
+    assert soft.separation_.status == hard.separation_.status == "overlapping"
+    assert soft.n_passes_ - soft.n_steps_ == hard.n_passes_ - hard.n_steps_
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("dtype", [float, int, bool])
+def test_a_table_of_zeros_and_ones_is_labels(K, dtype):
+    t = RNG.integers(0, K, 100)
+    for alpha in (0.0, 1.0):
+        hard = sx.LogisticRegression(alpha=alpha).fit(NOISE, t)
+        model = sx.LogisticRegression(alpha=alpha).fit(NOISE, np.eye(K)[t].astype(dtype))
+        np.testing.assert_array_equal(model.coef_, hard.coef_)
+        assert model.separation_.status == hard.separation_.status == "overlapping"
+    table = np.column_stack([NOISE, t])
+    assert (
+        separated(lambda: sx.LogisticRegression(alpha=0.0).fit(table, np.eye(K)[t]))[0].separation_.status == "complete"
+    )
+
+
+def test_a_table_of_labels_keeps_its_class_names_even_without_rows():
+    t = np.array([2, 0])[RNG.integers(0, 2, 100)]
+    y = pd.DataFrame(np.eye(3)[t], columns=["zebra", "newt", "ape"])
+    model = sx.LogisticRegression().fit(NOISE + t[:, None], y)
+    assert model.classes_.tolist() == ["zebra", "newt", "ape"]
+    assert set(model.predict(NOISE + t[:, None])) == {"zebra", "ape"}
+    overlapping = NOISE[np.arange(100) % 50]
+    found, message = separated(
+        lambda: sx.LogisticRegression(alpha=0.0).fit(overlapping, np.eye(3)[(np.arange(100) >= 50) * 2])
+    )
+    assert found.separation_.columns == ()
+    assert "along the bias" in message  # of the class without rows

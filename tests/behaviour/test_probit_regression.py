@@ -1,10 +1,11 @@
+"""Probit regression: the stated objective, tails, soft targets."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import optimize, sparse, special
+from scipy import optimize, special
 
 from problems import blobs, separable
-from separatrix.basis import Polynomial
 from separatrix.discriminative import ProbitRegression
 from separatrix.exceptions import DataError, SeparationWarning
 
@@ -48,14 +49,6 @@ def test_probabilities_are_normal_and_keep_their_digits_in_both_tails():
     assert_allclose(P, [[1, tail], [tail, 1]], rtol=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient"])
-def test_solvers_agree(solver):
-    X, y = two_classes()
-    assert_allclose(
-        ProbitRegression(solver=solver, max_steps=5000).fit(X, y).coef_, ProbitRegression().fit(X, y).coef_, atol=1e-6
-    )
-
-
 def test_soft_targets_are_rows_of_both_classes_with_weights():
     X, y = two_classes(100)
     share = np.where(y == 1, 0.9, 0.2)
@@ -66,22 +59,9 @@ def test_soft_targets_are_rows_of_both_classes_with_weights():
     assert_allclose(soft.coef_, hard.coef_, rtol=1e-6)
 
 
-def test_sparse_rows_give_the_same_fit():
-    X, y = two_classes()
-    assert_allclose(ProbitRegression().fit(sparse.csr_array(X), y).coef_, ProbitRegression().fit(X, y).coef_, rtol=1e-6)
-
-
-def test_a_basis_is_the_same_as_its_columns():
-    X, y = two_classes()
-    x = X[:, :1]
-    through = ProbitRegression(basis=Polynomial(2), alpha=0.0).fit(x, y)
-    columns = ProbitRegression(alpha=0.0).fit(np.column_stack([x, x**2]), y)
-    assert_allclose(through.predict_proba(x), columns.predict_proba(np.column_stack([x, x**2])), atol=1e-7)
-
-
 def test_a_hyperplane_between_the_classes_is_reported():
     X, y = separable()
-    with pytest.warns(SeparationWarning, match="no maximum"):
+    with pytest.warns(SeparationWarning, match="does not exist"):
         assert ProbitRegression(alpha=0.0).fit(X, y).separation_.status == "complete"
 
 
@@ -96,5 +76,5 @@ def test_many_rows_take_few_passes():
 
 def test_three_classes_are_refused_with_a_remedy():
     X, y = blobs()
-    with pytest.raises(DataError, match=r"two classes, but y has 3: 0, 1, 2.*OneVsRest"):
+    with pytest.raises(DataError, match="y has 3 classes: 0, 1, 2.*OneVsRest"):
         ProbitRegression().fit(X, y)

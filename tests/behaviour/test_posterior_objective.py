@@ -1,3 +1,6 @@
+"""The negative log posterior: value, gradient and Hessian, units, samples, and inverse Hessians."""
+
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,9 +10,10 @@ from scipy import sparse
 from posteriors import PROBLEMS, Problem, overlapping
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit
-from separatrix.priors import Flat, Gaussian
+from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import as_source
-from separatrix.solvers.posterior import pose, survey
+from separatrix.solvers import LBFGS, Newton, Units, pose
+from separatrix.solvers.hessian import by_class, class_grams, diagonal
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -73,24 +77,13 @@ def test_the_size_of_a_gradient_knows_neither_units_nor_the_number_of_rows():
     assert twice.gradient_size(twice.value_grad(theta).grad) == pytest.approx(size, rel=1e-9)
 
 
-def test_a_weight_of_three_is_a_row_three_times():
-    X, t = overlapping(n=80)
-    weight = np.random.default_rng(0).integers(0, 4, size=80)
-    theta = np.array([[0.5, -0.2, 0.1, 0.3, 0.2]])
-    weighted = Problem(X, t, Gaussian(), weight=weight.astype(float)).posterior()
-    repeated = Problem(np.repeat(X, weight, axis=0), np.repeat(t, weight), Gaussian()).posterior()
-    np.testing.assert_allclose(weighted.design.origin, repeated.design.origin)
-    assert weighted.value_grad(theta).value == pytest.approx(repeated.value_grad(theta).value, rel=1e-12)
-    np.testing.assert_allclose(weighted.column_units, repeated.column_units)
-
-
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_the_survey_finds_means_and_spreads(store, fit_intercept, rng):
+def test_units_are_means_and_spreads(store, fit_intercept, rng):
     X = 3.0 + rng.normal(size=(500, 3)) * [1e-3, 1.0, 1e3]
     X[:, 1] = 7.0
     weight = rng.random(500)
-    units = survey(as_source(STORES[store](X), None, weight), fit_intercept=fit_intercept)
+    units = Units.of(as_source(STORES[store](X), None, weight), fit_intercept=fit_intercept)
     mean = np.average(X, axis=0, weights=weight)
     about = mean if fit_intercept else 0.0
     np.testing.assert_allclose(units.mean, mean)
@@ -101,8 +94,8 @@ def test_the_survey_finds_means_and_spreads(store, fit_intercept, rng):
 
 def test_sparse_rows_are_never_subtracted_from(rng):
     X = sparse.csr_array(np.column_stack([rng.normal(size=50), np.full(50, 1e9)]))
-    assert not survey(as_source(X), fit_intercept=True).design(fit_intercept=True).subtract
-    assert survey(as_source(X.toarray()), fit_intercept=True).design(fit_intercept=True).subtract
+    assert not Units.of(as_source(X), fit_intercept=True).design(fit_intercept=True).subtract
+    assert Units.of(as_source(X.toarray()), fit_intercept=True).design(fit_intercept=True).subtract
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -135,3 +128,76 @@ def test_a_rare_value_that_a_sample_misses_is_found_by_all_rows(rng):
     X[12_345, 5] = 1.0
     posed = pose(as_source(X, np.arange(n) % 2), Logit(), Gaussian(), fit_intercept=True)
     assert posed.units.spread[5] == pytest.approx(np.std(X[:, 5]))
+
+
+# Inverse Hessians
+
+SOFTMAX = {name: problem for name, problem in PROBLEMS.items() if problem.n_outputs > 1}
+
+
+def class_blocks(hess, n_classes):
+    P = len(hess) // n_classes
+    return np.stack([hess[k * P : (k + 1) * P, k * P : (k + 1) * P] for k in range(n_classes)])
+
+
+@pytest.mark.parametrize("name", SOFTMAX)
+@pytest.mark.parametrize("store", [np.asarray, np.float32, sparse.csr_array], ids=["dense", "float32", "csr"])
+def test_class_grams_are_the_diagonal_blocks_of_the_hessian(name, store, rng):
+    objective = SOFTMAX[name].posterior(store, rows_per_block=50)
+    theta = 0.3 * rng.normal(size=objective.shape)
+    given = {"theta": theta, "likelihood": objective.likelihood, "design": objective.design}
+    grams = objective.source.reduce(lambda block: class_grams(block, **given)).grad
+    flat = replace(objective, prior=Penalty(np.zeros(objective.shape), np.zeros(objective.shape[1])))
+    expected = class_blocks(flat.value_grad_hess(theta).hess, len(theta))
+    scale = np.sqrt(np.einsum("kpp->kp", expected))
+    np.testing.assert_allclose(grams / scale[:, :, None], expected / scale[:, :, None], atol=1e-5 * scale.max())
+
+
+@pytest.mark.parametrize("name", SOFTMAX)
+def test_by_class_inverts_each_block_and_takes_out_the_mean(name, rng):
+    objective = SOFTMAX[name].posterior()
+    theta, grad = (rng.normal(size=objective.shape) for _ in range(2))
+    step = by_class(objective, theta).solve(grad)
+    blocks = class_blocks(objective.value_grad_hess(theta).hess, len(theta))
+    expected = np.stack([np.linalg.solve(block, row) for block, row in zip(blocks, grad, strict=True)])
+    np.testing.assert_allclose(step, expected - expected.mean(axis=0), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(step.sum(axis=0), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", ["twins", "constant", "zero"])
+def test_a_singular_block_still_gives_a_way_down(columns, rng):
+    X, t = overlapping(n_classes=3)
+    more = {"twins": X[:, 0], "constant": np.full(len(X), 3.0), "zero": np.zeros(len(X))}[columns]
+    objective = Problem(np.column_stack([X, more]), t).posterior()
+    theta = np.zeros(objective.shape)
+    inverse = by_class(objective, theta)
+    here = objective.value_grad(theta)
+    step = -inverse.solve(here.grad)
+    assert np.isfinite(step).all()
+    assert np.vdot(step, here.grad) < 0
+    solution = LBFGS(tol=1e-9).minimise(objective, theta, inverse=inverse)
+    assert solution.is_converged
+    plain = Problem(X, t).posterior()
+    best = Newton(tol=1e-12).minimise(plain, np.zeros(plain.shape))
+    assert objective.value_grad(solution.value).value == pytest.approx(plain.value_grad(best.value).value, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_the_diagonal_bounds_that_of_the_hessian_everywhere(name, store, rng):
+    objective = PROBLEMS[name].posterior(store)
+    bound = diagonal(objective).curvature
+    for size in (0.0, 0.1, 1.0, 10.0):
+        theta = size * rng.normal(size=objective.shape) / objective.column_units
+        curvature = np.diag(objective.value_grad_hess(theta).hess).reshape(objective.shape)
+        assert (curvature <= bound * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("name", SOFTMAX)
+def test_centred_classes_have_the_same_likelihood_and_no_higher_objective(name, rng):
+    objective = SOFTMAX[name].posterior()
+    theta = rng.normal(size=objective.shape)
+    moved = objective.centre_classes(theta)
+    assert np.ptp(moved - theta, axis=0).max() < 1e-12
+    assert objective.value_grad(moved).value <= objective.value_grad(theta).value * (1 + 1e-12)
+    np.testing.assert_allclose(moved.mean(axis=0), objective.prior.mean[0], atol=1e-12)

@@ -1,15 +1,13 @@
+"""Stochastic gradient descent: the optimum does not depend on batches, seeds, order or storage of the rows."""
+
 import numpy as np
 import pytest
-from scipy import sparse
 
 from posteriors import PROBLEMS, Problem, overlapping
 from separatrix.likelihoods import Logit
 from separatrix.priors import Gaussian, penalty
-from separatrix.rows import Block, as_source
-from separatrix.solvers.newton import Newton
-from separatrix.solvers.posterior import Posterior, survey
-from separatrix.solvers.result import Status
-from separatrix.solvers.stochastic import StochasticGradient
+from separatrix.rows import as_source
+from separatrix.solvers import Newton, Posterior, Status, StochasticGradient, Units
 
 
 def start_of(objective):
@@ -78,17 +76,6 @@ def test_rows_sorted_by_class_and_by_size_do_not_mislead():
     np.testing.assert_allclose(solution.value, Newton().minimise(objective, start_of(objective)).value, atol=1e-6)
 
 
-def test_a_column_that_only_one_block_knows_is_fitted():
-    X, t = overlapping(n=4000)
-    rare = np.zeros(4000)
-    rare[:40] = 1.0
-    objective = Problem(np.column_stack([X, rare]), t, Gaussian(scale=1.0)).posterior(rows_per_block=400)
-    solution = StochasticGradient(tol=1e-9, trace=True).minimise(objective, start_of(objective))
-    assert solution.status is Status.GRADIENT
-    expected = Newton().minimise(objective, start_of(objective)).value
-    np.testing.assert_allclose(solution.value * objective.column_units, expected * objective.column_units, atol=1e-6)
-
-
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_a_handful_of_rows_is_enough(n):
     X = np.arange(1.0, n + 1)[:, None]
@@ -136,7 +123,7 @@ def test_rows_seen_through_a_basis_are_never_whole():
     X, t = overlapping(n=1500, n_features=2)
     basis = Squares()
     source = as_source(X, t).mapped(basis).sized_for(2**10)
-    units = survey(source, fit_intercept=True)
+    units = Units.of(source, fit_intercept=True)
     design = units.design(fit_intercept=True)
     prior = penalty(Gaussian(), (1, design.width), fit_intercept=True, columns=source.columns)
     objective = Posterior(source, Logit(), prior, design, units)
@@ -147,35 +134,8 @@ def test_rows_seen_through_a_basis_are_never_whole():
     np.testing.assert_allclose(solution.value * whole.column_units, expected * whole.column_units, atol=1e-6)
 
 
-def test_sparse_rows_are_never_made_dense(monkeypatch):
-    X = sparse.random_array((3000, 50), density=0.05, format="csr", rng=np.random.default_rng(0))
-    X.data -= 0.3
-    t = np.random.default_rng(1).integers(2, size=3000)
-    objective = Problem(X.toarray(), t, Gaussian(scale=1.0)).posterior(sparse.csr_array)
-    seen = set()
-    activate = type(objective.design).activate
-
-    def watched(design, block: Block, theta):
-        seen.add((sparse.issparse(block.X), len(block)))
-        return activate(design, block, theta)
-
-    monkeypatch.setattr(type(objective.design), "activate", watched)
-    solution = StochasticGradient(tol=1e-8).minimise(objective, start_of(objective))
-    assert all(is_sparse for is_sparse, _ in seen)
-    assert min(n for _, n in seen) <= 64
-    assert solution.status is Status.GRADIENT
-    np.testing.assert_allclose(solution.value, Newton().minimise(objective, start_of(objective)).value, atol=1e-6)
-
-
 def test_an_impossible_tolerance_ends_at_the_precision_of_the_objective():
     objective = PROBLEMS["logit"].posterior()
     solution = StochasticGradient(tol=0.0).minimise(objective, start_of(objective))
     assert solution.status is Status.PRECISION
     assert objective.gradient_size(objective.value_grad(solution.value).grad) < 1e-10
-
-
-@pytest.mark.parametrize("options", [{"batch": 0}, {"batch": 2.5}, {"tol": -1.0}, {"max_epochs": -1}])
-def test_options_that_make_no_sense_are_named(options):
-    (name,) = options
-    with pytest.raises(ValueError, match=rf"StochasticGradient\({name}="):
-        StochasticGradient(**options)

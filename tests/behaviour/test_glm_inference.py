@@ -1,0 +1,237 @@
+"""Tests, intervals and the summary table of generalised linear models."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+
+from separatrix.discriminative import GeneralizedLinearModel
+from separatrix.discriminative.inference import TESTS, Summary, conditional_mean, fit_restricted, profile_interval
+from separatrix.exceptions import SeparationWarning
+
+
+def table_of(family, n=100, seed=0, effect=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    a = 0.3 + effect * X[:, 0]
+    draw = {
+        "gaussian": lambda: a + rng.normal(size=n),
+        "bernoulli": lambda: (rng.random(n) < 1 / (1 + np.exp(-a))).astype(float),
+        "poisson": lambda: rng.poisson(np.exp(a)).astype(float),
+        "gamma": lambda: rng.gamma(2.0, np.exp(a) / 2),
+    }
+    return X, draw[family]()
+
+
+LINKS = {"gamma": "log"}
+
+
+@pytest.mark.parametrize("method", TESTS)
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "gamma"])
+def test_a_true_hypothesis_is_rejected_at_the_nominal_level(family, method):
+    model = GeneralizedLinearModel(family, LINKS.get(family))
+    p = [model.fit(*table_of(family, seed=seed)).test(["x0", "x2"], method=method).p_value for seed in range(120)]
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+    assert np.mean(np.array(p) < 0.2) == pytest.approx(0.2, abs=0.12)
+
+
+def test_for_the_normal_model_ratio_and_wald_are_the_f_test_of_nested_least_squares():
+    X, y = table_of("gaussian", effect=0.2)
+    model = GeneralizedLinearModel().fit(X, y)
+    rest = [np.sum((y - LinearRegression().fit(Z, y).predict(Z)) ** 2) for Z in (X, X[:, [1]])]
+    F = (rest[1] - rest[0]) / 2 / (rest[0] / 96)
+    for method in ("wald", "likelihood-ratio"):
+        found = model.test([0, 2], method=method)
+        assert found.statistic == pytest.approx(F, rel=1e-9)
+        assert found.p_value == pytest.approx(stats.f.sf(F, 2, 96), rel=1e-8)
+
+
+def test_for_the_normal_model_the_score_is_proportional_to_the_variance_explained():
+    X, y = table_of("gaussian", effect=0.2)
+    rest = [np.sum((y - LinearRegression().fit(Z, y).predict(Z)) ** 2) for Z in (X, X[:, [1]])]
+    score = GeneralizedLinearModel().fit(X, y).test([0, 2], method="score")
+    assert score.statistic == pytest.approx(98 * (1 - rest[0] / rest[1]), rel=1e-9)
+
+
+def test_a_squared_t_is_f_and_a_squared_z_is_chi2():
+    for family in ("gaussian", "poisson"):
+        model = GeneralizedLinearModel(family).fit(*table_of(family, effect=0.2))
+        table = model.summary()
+        for j in range(4):
+            joint = model.test(j, method="wald")
+            assert joint.statistic == pytest.approx(table.statistic[j] ** 2)
+            assert joint.p_value == pytest.approx(table.p_value[j])
+
+
+def test_the_three_tests_agree_for_many_rows():
+    X, y = table_of("poisson", n=20_000, effect=0.03)
+    model = GeneralizedLinearModel("poisson").fit(X, y)
+    found = [model.test("x0", method=method).statistic for method in TESTS]
+    assert max(found) - min(found) < 0.02 * min(found)
+
+
+def test_a_table_by_score_tests_is_the_tests_one_by_one():
+    model = GeneralizedLinearModel("bernoulli").fit(*table_of("bernoulli", effect=0.5))
+    table = model.summary(test="score")
+    for j, name in enumerate(table.names):
+        assert table.p_value[j] == model.test(name, method="score").p_value
+    assert table.statistic_name == "chi2"
+
+
+def test_a_result_is_printed_in_one_line():
+    result = GeneralizedLinearModel().fit(*table_of("gaussian")).test(["x0", "intercept"])
+    assert str(result).startswith("likelihood-ratio test of x0, intercept = 0: F(2, 96) = ")
+
+
+@pytest.mark.parametrize("n", [4, 30])
+def test_without_a_dispersion_there_is_neither_test_nor_interval(n):
+    X, y = table_of("gaussian", n=n)
+    model = GeneralizedLinearModel().fit(X, y if n == 4 else np.zeros(n))
+    for method in TESTS:
+        assert np.isnan(model.test("x0", method=method).p_value)
+    table = model.summary(interval="profile", test="likelihood-ratio")
+    assert np.isnan(table.p_value).all()
+    assert np.isnan(table.lower).all() if n == 4 else (table.lower == table.upper).all()
+
+
+# Profile intervals
+
+
+def test_for_the_normal_model_they_are_students_intervals(rng):
+    X = rng.normal(size=(40, 2)) + 10.0
+    model = GeneralizedLinearModel().fit(X, X[:, 0] + rng.normal(size=40))
+    wald, profile = model.summary(), model.summary(interval="profile")
+    np.testing.assert_allclose(profile.lower, wald.lower, rtol=1e-6)
+    np.testing.assert_allclose(profile.upper, wald.upper, rtol=1e-6)
+
+
+def test_of_two_rates_they_are_where_the_deviance_in_closed_form_crosses():
+    y = np.array([3.0, 0.0, 2.0, 1.0])
+    X = np.array([[1.0], [-1.0], [-1.0], [1.0]])  # balanced, so that both groups have their own rate
+    model = GeneralizedLinearModel("poisson").fit(X, y)
+    low, high = profile_interval(model._fit, 0, np.sqrt(stats.chi2.ppf(0.95, 1)))
+
+    def ratio(b):  # rates m e^±b with total 2 m (e^b + e^-b) = 6
+        m = 6 / (2 * (np.exp(b) + np.exp(-b)))
+        mu = m * np.exp(b * X[:, 0])
+        best = np.where(X[:, 0] > 0, 2.0, 1.0)
+        return 2 * np.sum(y * np.log(best / mu))
+
+    assert ratio(low) == pytest.approx(stats.chi2.ppf(0.95, 1), rel=1e-6)
+    assert ratio(high) == pytest.approx(stats.chi2.ppf(0.95, 1), rel=1e-6)
+    assert low < model.coef_[0] < high
+
+
+def test_an_end_is_infinite_where_the_likelihood_never_falls():
+    X = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0]])
+    y = np.array([0, 1, 0, 1, 1, 1])  # every row of the second group is a 1
+    with pytest.warns(SeparationWarning):
+        model = GeneralizedLinearModel("bernoulli", tol=1e-4).fit(X, y)
+    low, high = profile_interval(model._fit, 0, 1.96)
+    assert np.isfinite(low)
+    assert high == np.inf
+
+
+def test_units_scale_the_interval(rng):
+    X = rng.normal(size=(50, 1))
+    y = rng.gamma(2.0, 1 / (3 + 0.5 * X[:, 0]))
+    plain = np.array(profile_interval(GeneralizedLinearModel("gamma").fit(X, y)._fit, 0, 2.0))
+    scaled = np.array(profile_interval(GeneralizedLinearModel("gamma").fit(1000 * X, y)._fit, 0, 2.0))
+    np.testing.assert_allclose(1000 * scaled, plain, rtol=1e-5)
+
+
+def test_the_boundary_of_the_inverse_link_is_not_crossed():
+    X = np.linspace(0.0, 1.0, 12)[:, None]
+    y = np.array([0.1, 0.2, 0.15, 0.3, 0.2, 0.5, 0.4, 1.0, 0.8, 3.0, 9.0, 30.0])
+    model = GeneralizedLinearModel("gamma").fit(X, y)
+    table = model.summary(interval="profile", level=0.99)
+    assert np.isfinite([table.lower, table.upper]).all()
+    assert (table.lower < table.coefficient).all()
+    assert (table.coefficient < table.upper).all()
+
+
+# Restricted fits
+
+
+@pytest.fixture(scope="module")
+def poisson_table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)) + 2.0
+    return X, rng.poisson(np.exp(0.2 * X[:, 0])).astype(float)
+
+
+def full(poisson_table, **settings):
+    return GeneralizedLinearModel("poisson", tol=1e-11, **settings).fit(*poisson_table)._fit
+
+
+def test_a_column_held_at_a_value_is_an_offset(poisson_table):
+    X, y = poisson_table
+    fit = full(poisson_table)
+    value = np.array([0.37])
+    deviance, w = fit_restricted(fit, [1], value, conditional_mean(fit, [1], value))
+    smaller = GeneralizedLinearModel("poisson", tol=1e-11).fit(X[:, [0, 2]], y, offset=0.37 * X[:, 1])
+    assert deviance == pytest.approx(smaller.deviance_, rel=1e-12)
+    np.testing.assert_allclose(w, [smaller.coef_[0], 0.37, smaller.coef_[1], smaller.intercept_], rtol=1e-7)
+
+
+def test_an_intercept_held_at_zero_is_a_fit_without_one(poisson_table):
+    X, y = poisson_table
+    fit = full(poisson_table)
+    deviance, w = fit_restricted(fit, [0, 3], np.zeros(2), conditional_mean(fit, [0, 3], np.zeros(2)))
+    smaller = GeneralizedLinearModel("poisson", tol=1e-11, fit_intercept=False).fit(X[:, 1:], y)
+    assert deviance == pytest.approx(smaller.deviance_, rel=1e-12)
+    np.testing.assert_allclose(w[[1, 2]], smaller.coef_, rtol=1e-7)
+
+
+def test_the_conditional_mean_is_exact_for_the_normal_model(poisson_table):
+    X, y = poisson_table
+    fit = GeneralizedLinearModel().fit(X, y)._fit
+    value = np.array([0.3])
+    near = conditional_mean(fit, [2], value)
+    np.testing.assert_allclose(fit_restricted(fit, [2], value, near)[1], near, rtol=1e-8)
+
+
+def test_a_restricted_fit_without_a_likelihood_is_none(poisson_table):
+    X, y = poisson_table
+    fit = GeneralizedLinearModel("gamma").fit(X, y + 1)._fit
+    assert fit_restricted(fit, [0, 1], np.array([-1e6, 0.0]), fit.coefficients) is None
+
+
+# The summary table
+
+
+@pytest.fixture
+def table():
+    return Summary(
+        title="poisson regression, log link",
+        names=("age", "intercept"),
+        coefficient=np.array([0.5, -1.25]),
+        standard_error=np.array([0.1, 2.0]),
+        statistic=np.array([5.0, np.nan]),
+        p_value=np.array([1e-20, np.nan]),
+        lower=np.array([0.3, -np.inf]),
+        upper=np.array([0.7, 3.0]),
+        statistic_name="z",
+        test="wald",
+        interval="profile",
+        level=0.9,
+        facts={"deviance": 12.0},
+        notes=("Read with care.",),
+    )
+
+
+def test_text_is_aligned_and_says_how_it_was_made(table):
+    lines = str(table).splitlines()
+    assert lines[:3] == ["poisson regression, log link", "deviance 12", "90 % intervals: profile; tests: wald"]
+    assert lines[4].split() == ["coefficient", "std.", "error", "z", "p", "value", "lower", "upper"]
+    assert lines[5].split() == ["age", "0.5", "0.1", "5", "<1e-16", "0.3", "0.7"]
+    assert lines[6].split() == ["intercept", "-1.25", "2", "-", "-", "-inf", "3"]
+    assert len({len(line) for line in lines[4:7]}) == 1
+    assert lines[-1] == "Read with care."
+
+
+def test_columns_come_as_a_frame_or_a_dictionary(table):
+    frame = table.to_frame()
+    assert list(frame.index) == ["age", "intercept"]
+    assert frame.loc["age", "coefficient"] == 0.5
+    assert list(frame.columns) == list(table.to_dict())

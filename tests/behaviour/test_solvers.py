@@ -1,0 +1,429 @@
+"""Newton's method, L-BFGS, gradient descent and the default solver: steps, limits, and problems once solved badly."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from posteriors import PROBLEMS, Problem, overlapping
+from separatrix import LogisticRegression
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import Logit, Softmax
+from separatrix.priors import Flat, Gaussian
+from separatrix.rows import as_source
+from separatrix.solvers import (
+    LBFGS,
+    Auto,
+    GradientDescent,
+    Newton,
+    Status,
+    StochasticGradient,
+    factorise,
+    pose,
+)
+from separatrix.solvers.gradient import is_lower
+from separatrix.solvers.hessian import diagonal
+from separatrix.stats import ValueGrad
+
+SOLVERS = [Newton, LBFGS, GradientDescent, Auto]
+
+
+def start_of(objective):
+    return np.zeros(objective.shape)
+
+
+def posed(X, t, prior=None, weight=None, fit_intercept=True):
+    n_classes = int(t.max()) + 1
+    likelihood = Logit() if n_classes == 2 else Softmax(n_classes)
+    return pose(as_source(X, t, weight), likelihood, prior or Flat(), fit_intercept=fit_intercept)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_limit_of_steps_is_kept_and_reported(solver):
+    objective = PROBLEMS["logit"].posterior()
+    solution = solver(tol=1e-12, max_steps=2, trace=True).minimise(objective, start_of(objective))
+    assert (solution.status, solution.steps, len(solution.trace)) == (Status.MAX_STEPS, 2, 3)
+    assert not solution.is_converged
+    assert "limit" in solution.status.value
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_an_impossible_tolerance_ends_at_the_precision_of_the_objective(solver):
+    objective = PROBLEMS["logit"].posterior()
+    solution = solver(tol=0.0).minimise(objective, start_of(objective))
+    assert solution.status in (Status.PRECISION, Status.GRADIENT)
+    assert solution.steps < 1000
+    assert objective.gradient_size(objective.value_grad(solution.value).grad) < 1e-7
+
+
+# Newton's method
+
+
+def test_a_newton_step_is_iterative_reweighted_least_squares():
+    """PRML (4.99), (4.100): w = (Φ'RΦ)⁻¹ Φ'R z with z = Φw - R⁻¹(p - t)."""
+    problem = PROBLEMS["logit_flat"]
+    objective = problem.posterior()
+    solution = Newton(trace=True).minimise(objective, start_of(objective))
+    Phi = np.column_stack([problem.X - objective.design.origin, np.ones(len(problem.X))])
+    for before, after in pairwise(solution.trace):
+        w = before.theta[0]
+        p = 1 / (1 + np.exp(-Phi @ w))
+        R = p * (1 - p)
+        z = Phi @ w - (p - problem.t) / R
+        expected = np.linalg.solve(Phi.T @ (R[:, None] * Phi), Phi.T @ (R * z))
+        np.testing.assert_allclose(after.theta[0], expected, rtol=1e-7, atol=1e-9)
+
+
+def test_convergence_is_quadratic():
+    objective = PROBLEMS["softmax"].posterior()
+    sizes = np.array([s.gradient for s in Newton(tol=1e-12, trace=True).minimise(objective, start_of(objective)).trace])
+    near = sizes[(sizes < 1e-1) & (sizes > 1e-12)]
+    assert len(near) >= 3
+    assert (near[1:] < 10 * near[:-1] ** 2 + 1e-15).all()
+    assert len(sizes) < 10
+
+
+def test_a_start_whose_full_step_overshoots_is_brought_back():
+    """From where |a| is large the Newton step of a logistic model leaps over the optimum by far."""
+    objective = PROBLEMS["logit_flat"].posterior()
+    far = np.full(objective.shape, 5.0)
+    solution = Newton(trace=True).minimise(objective, far)
+    assert solution.status is Status.GRADIENT
+    assert solution.passes > solution.steps + 1  # some steps were halved
+    assert (np.diff([s.value for s in solution.trace]) <= 0).all()
+    near = Newton().minimise(objective, start_of(objective)).value
+    np.testing.assert_allclose(solution.value, near, atol=1e-7)
+
+
+def test_collinear_columns_without_a_prior_give_the_shortest_weights():
+    X, t = overlapping()
+    twice = np.column_stack([X, X[:, 0]])
+    once, doubled = (Problem(rows, t).posterior() for rows in (X, twice))
+    expected = Newton().minimise(once, start_of(once)).value[0]
+    found = Newton().minimise(doubled, start_of(doubled)).value[0]
+    np.testing.assert_allclose(found, [expected[0] / 2, *expected[1:4], expected[0] / 2, expected[4]], atol=1e-6)
+
+
+def test_a_constant_column_without_a_prior_has_no_weight():
+    X, t = overlapping()
+    objective = Problem(np.column_stack([X, np.full(len(X), 3.0)]), t).posterior()
+    solution = Newton().minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    assert solution.value[0, 4] == 0.0
+
+
+def test_class_weights_without_a_prior_sum_to_zero():
+    objective = PROBLEMS["softmax_flat"].posterior()
+    solution = Newton().minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    np.testing.assert_allclose(solution.value.sum(axis=0), 0.0, atol=1e-9)
+
+
+def test_a_prior_alone_is_solved_in_one_step():
+    """Rows of no information: two equal rows of different classes, and a Gaussian prior with a mean."""
+    problem = Problem(np.zeros((2, 1)), np.array([0, 1]), Gaussian(scale=0.5, mean=2.0))
+    objective = problem.posterior()
+    solution = Newton().minimise(objective, start_of(objective))
+    assert solution.steps == 1
+    np.testing.assert_allclose(solution.value, [[2.0, 0.0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_a_factor_solves_where_the_gradient_can_be(n_outputs):
+    objective = PROBLEMS["logit_flat" if n_outputs == 1 else "softmax_flat"].posterior()
+    here = objective.value_grad_hess(np.zeros(objective.shape))
+    factor = factorise(here.hess, n_outputs, objective.prior.free)
+    assert factor.singular is None
+    np.testing.assert_allclose(here.hess @ factor.solve(here.grad).ravel(), here.grad.ravel(), atol=1e-9)
+
+
+# L-BFGS
+
+
+def test_a_good_inverse_hessian_makes_the_steps_newtons():
+    problem = PROBLEMS["softmax"]
+    objective = problem.posterior()
+    optimum = Newton(tol=1e-12).minimise(objective, start_of(objective)).value
+    factor = factorise(objective.value_grad_hess(optimum).hess, objective.shape[0], objective.prior.free)
+    blind, guided = (LBFGS().minimise(objective, start_of(objective), inverse=inverse) for inverse in (None, factor))
+    assert guided.status is Status.GRADIENT
+    assert guided.passes < blind.passes
+    assert guided.passes <= 12
+    np.testing.assert_allclose(guided.value, optimum, atol=1e-6)
+
+
+def test_what_is_known_at_the_start_saves_a_pass():
+    objective = PROBLEMS["logit"].posterior()
+    start = start_of(objective)
+    known = objective.value_grad(start)
+    without, given = LBFGS().minimise(objective, start), LBFGS().minimise(objective, start, known=known)
+    assert given.passes == without.passes - 1
+    np.testing.assert_array_equal(given.value, without.value)
+
+
+def test_the_scale_of_the_first_inverse_does_not_matter_for_the_result():
+    objective = PROBLEMS["logit"].posterior()
+    expected = Newton().minimise(objective, start_of(objective)).value
+    curvature = diagonal(objective).curvature
+    for factor in (1e-4, 1.0, 1e4):
+        inverse = type(diagonal(objective))(curvature * factor)
+        solution = LBFGS().minimise(objective, start_of(objective), inverse=inverse)
+        assert solution.status is Status.GRADIENT
+        np.testing.assert_allclose(solution.value, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("memory", [1, 3, 20])
+def test_memory_is_worth_passes(memory):
+    X, t = overlapping(n=400, n_features=12)
+    X = X + 5 * X[:, :1]  # correlated
+    objective = Problem(X, t, Gaussian(scale=1.0)).posterior()
+    solution = LBFGS(memory=memory).minimise(objective, start_of(objective))
+    most = LBFGS(memory=100).minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    assert solution.passes >= 0.8 * most.passes
+    lowest = objective.value_grad(Newton().minimise(objective, start_of(objective)).value).value
+    assert objective.value_grad(solution.value).value == pytest.approx(lowest, rel=1e-10)
+
+
+# Gradient descent
+
+
+def largest_curvature(objective):
+    """The largest eigenvalue of the Hessian per unit of weight, over all θ: at θ = 0, for a logistic model."""
+    return np.linalg.eigvalsh(objective.value_grad_hess(start_of(objective)).hess)[-1] / objective.units.total
+
+
+@pytest.mark.parametrize("name", ["logit", "logit_weights_offset", "softmax"])
+def test_a_fixed_step_is_the_gradient_per_unit_of_weight(name):
+    objective = PROBLEMS[name].posterior()
+    trace = GradientDescent(step=0.3, max_steps=5, trace=True).minimise(objective, start_of(objective)).trace
+    assert len(trace) == 6
+    for before, after in pairwise(trace):
+        grad = objective.value_grad(before.theta).grad
+        np.testing.assert_allclose(after.theta, before.theta - 0.3 * grad / objective.units.total, rtol=1e-12)
+
+
+def test_rows_twice_take_the_same_steps():
+    X, t = overlapping()
+    once, twice = (
+        GradientDescent(step=0.5, max_steps=20).minimise(objective, start_of(objective)).value
+        for objective in (Problem(X, t).posterior(), Problem(np.vstack([X, X]), np.append(t, t)).posterior())
+    )
+    np.testing.assert_allclose(once, twice, rtol=1e-10)
+
+
+def test_a_step_below_two_over_the_curvature_descends_and_arrives():
+    objective = PROBLEMS["logit"].posterior()
+    step = 1.9 / largest_curvature(objective)
+    solution = GradientDescent(step=step, trace=True).minimise(objective, start_of(objective))
+    assert solution.status is Status.GRADIENT
+    assert solution.passes == solution.steps + 1
+    assert (np.diff([s.value for s in solution.trace]) <= 1e-10).all()
+    np.testing.assert_allclose(solution.value, Newton().minimise(objective, start_of(objective)).value, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [3.0, 1e3, 1e200])
+@pytest.mark.parametrize("name", ["logit", "logit_flat", "softmax"])
+def test_a_step_too_long_is_said_and_the_lowest_point_returned(name, factor):
+    objective = PROBLEMS[name].posterior()
+    optimum = Newton().minimise(objective, start_of(objective)).value
+    prior_curvature = objective.prior.diagonal.max() / objective.units.total
+    # The curvature at the optimum is less than the largest one; beyond twice its inverse nothing can settle there.
+    hess = objective.value_grad_hess(optimum).hess / objective.units.total
+    step = factor * 2 / max(np.linalg.eigvalsh(hess)[-1], prior_curvature)
+    solution = GradientDescent(step=step, max_steps=3000, trace=True).minimise(objective, start_of(objective))
+    assert solution.status is Status.DIVERGED
+    assert not solution.is_converged
+    assert "shorter" in solution.status.value
+    values = [s.value for s in solution.trace]
+    assert np.isfinite(values).all()
+    assert np.isfinite(solution.value).all()
+    assert objective.value_grad(solution.value).value == min(values)
+    assert solution.steps < 1000
+
+
+def test_the_line_search_never_rises_and_needs_few_passes():
+    for name, problem in PROBLEMS.items():
+        objective = problem.posterior()
+        solution = GradientDescent(trace=True).minimise(objective, start_of(objective))
+        values = np.array([s.value for s in solution.trace])
+        assert solution.status is Status.GRADIENT, name
+        assert (np.diff(values) <= 1e-12 * values[:-1]).all(), name
+        assert solution.passes < 100, name
+
+
+def test_the_line_search_does_not_know_units_and_a_fixed_step_does():
+    X, t = overlapping()
+    units = 2.0 ** np.array([-10, 0, 6, 12])
+    plain, scaled = Problem(X, t).posterior(), Problem(X * units, t).posterior()
+    found = [GradientDescent().minimise(objective, start_of(objective)) for objective in (plain, scaled)]
+    assert found[0].passes == found[1].passes
+    step = 1 / largest_curvature(plain)
+    fixed = [
+        GradientDescent(step=step, tol=1e-6).minimise(objective, start_of(objective)) for objective in (plain, scaled)
+    ]
+    assert fixed[0].status is Status.GRADIENT
+    assert fixed[1].status is Status.DIVERGED
+
+
+def test_the_gradient_decides_where_the_objective_cannot():
+    D = np.ones((1, 2))
+    here = ValueGrad(1.0, np.array([[1e-8, 0.0]]))
+    assert is_lower(here, ValueGrad(1.0 + 1e-15, np.array([[1e-9, 0.0]])), D)
+    assert not is_lower(here, ValueGrad(1.0 - 1e-15, np.array([[1e-7, 0.0]])), D)
+    assert is_lower(here, ValueGrad(1.0 - 1e-9, np.array([[1e-7, 0.0]])), D)
+    assert not is_lower(here, ValueGrad(1.0 + 1e-9, np.array([[1e-9, 0.0]])), D)
+    assert not is_lower(here, ValueGrad(np.nan, np.array([[1e-9, 0.0]])), D)
+
+
+# Problems once solved badly
+
+
+def size_at(objective, solution):
+    return objective.gradient_size(objective.value_grad(solution.value).grad)
+
+
+# Columns of all sizes
+
+
+@pytest.mark.parametrize("scale", [1e18, 1e-25, 1e30])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n", [1_500, 40_000], ids=["few", "many"])
+def test_the_size_of_a_column_changes_nothing(scale, n_classes, n):
+    """Hessians in single precision end at 1e38; the fit must not."""
+    M = 150 if n < 10_000 else 60
+    X, t = overlapping(n, M, n_classes)
+    plain = posed(X, t)
+    expected = Auto(tol=1e-9).minimise(plain, np.zeros(plain.shape))
+    units = np.ones(M)
+    units[[0, 2]] = scale
+    scaled = posed(X * units, t)
+    found = Auto(tol=1e-9).minimise(scaled, np.zeros(scaled.shape))
+    assert found.status is Status.GRADIENT
+    assert found.steps <= expected.steps + 2
+    np.testing.assert_allclose(found.value[:, :-1] * units, expected.value[:, :-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e60])
+def test_weights_of_rows_of_any_size(size):
+    X, t = overlapping(40_000, 60)
+    plain, weighted = posed(X, t), posed(X, t, weight=np.full(len(t), size))
+    expected, found = (Auto().minimise(objective, np.zeros(objective.shape)) for objective in (plain, weighted))
+    assert found.status is Status.GRADIENT
+    np.testing.assert_allclose(found.value, expected.value, atol=1e-6)
+
+
+def mixed(seed):
+    """A small table whose columns differ by up to 1e24 in size and lie up to 1e7 standard deviations from zero."""
+    rng = np.random.default_rng(seed)
+    K, M = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+    N = int(rng.integers(K + 1, 40))
+    X = rng.normal(size=(N, M)) + (10.0 ** rng.integers(0, 5) if rng.random() < 0.5 else 0.0)
+    return X * 10.0 ** rng.integers(-12, 12, size=M), np.append(np.arange(K), rng.integers(0, K, N - K))
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), Auto()], ids=["lbfgs", "auto"])
+def test_columns_of_mixed_sizes_are_no_obstacle(solver):
+    for seed in range(60):
+        objective = posed(*mixed(seed), prior=Gaussian())
+        found = solver.minimise(objective, np.zeros(objective.shape))
+        assert found.status in (Status.GRADIENT, Status.PRECISION), seed
+        assert size_at(objective, found) < 1e-7, seed
+
+
+# Reported convergence
+
+
+class Uphill:
+    """An inverse Hessian of the wrong sign, or of no number."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def solve(self, grad):
+        return self.factor * grad
+
+
+@pytest.mark.parametrize("factor", [-1.0, np.nan, np.inf])
+def test_a_direction_that_leads_nowhere_is_no_convergence(factor):
+    objective = Problem(*overlapping()).posterior()
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = LBFGS().minimise(objective, np.zeros(objective.shape), inverse=Uphill(factor))
+    assert found.status is Status.STALLED
+    np.testing.assert_array_equal(found.value, 0.0)
+
+
+# Arguments
+
+
+@pytest.mark.parametrize("kind", [Newton, LBFGS, Auto, GradientDescent])
+@pytest.mark.parametrize("wrong", [{"tol": -1e-3}, {"tol": np.nan}, {"tol": "small"}, {"max_steps": -1}])
+def test_a_wrong_argument_is_named(kind, wrong):
+    name = next(iter(wrong))
+    with pytest.raises(ValueError, match=rf"{kind.__name__}\({name}="):
+        kind(**wrong)
+    with pytest.raises(ValueError, match="memory"):
+        LBFGS(memory=0)
+    assert StochasticGradient(tol=0.0).tol == 0.0
+
+
+# Weights on few rows
+
+
+@pytest.mark.parametrize("n_live", [12, 100, 5_000])
+def test_rows_without_weight_are_not_there(n_live):
+    """Half a million rows, a few of which count: the fit is that of those few."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500_000, 5))
+    t = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
+    t[:2] = 0, 1
+    weight = np.zeros(len(X))
+    weight[:n_live] = 1.0
+    model = LogisticRegression().fit(X, t, weight)
+    few = LogisticRegression().fit(X[:n_live], t[:n_live])
+    assert model.solution_.is_converged
+    np.testing.assert_allclose(model.coef_, few.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, few.intercept_, atol=1e-6)
+
+
+def test_a_few_rows_with_most_of_the_weight_are_not_missed():
+    """They are in no sample of one in sixteen, so none is taken."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200_000, 12))
+    t = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
+    weight = np.ones(len(X))
+    weight[5:9] = 1e9
+    objective = posed(X, t, Gaussian(), weight)
+    assert objective.sample is None
+    assert objective.units.total == pytest.approx(weight.sum(), rel=1e-12)
+    assert posed(X, t, Gaussian(), np.full(len(X), 3.0)).sample is not None
+    found = Auto().minimise(objective, np.zeros(objective.shape))
+    assert found.is_converged
+    assert size_at(objective, found) < 1e-7
+
+
+def test_weights_that_add_up_to_nothing_or_too_much_are_named():
+    X, t = overlapping()
+    with np.errstate(over="ignore"), pytest.raises(DataError, match="add up to inf"):
+        posed(X, t, weight=np.full(len(t), 1e308))
+
+
+def test_columns_of_zeros_more_than_rows():
+    for X in (np.zeros((6, 20)), np.full((6, 20), 3.0)):
+        model = LogisticRegression().fit(X, [0, 1, 0, 1, 1, 1])
+        np.testing.assert_array_equal(model.coef_, 0.0)
+        assert model.intercept_[0] == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+def test_more_sparse_columns_than_rows_with_one_of_them_far_from_zero(offset):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(60, 90)), 3) * (rng.random((60, 90)) < 0.3)
+    X[:, 0] = np.round(rng.normal(size=60), 3)
+    t = (2 * X[:, 0] + rng.logistic(size=60) > 0).astype(int)
+    near = LogisticRegression().fit(X, t)
+    X[:, 0] += offset
+    far = LogisticRegression().fit(sparse.csr_array(X), t)
+    assert far.solution_.is_converged
+    np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-5)
