@@ -62,7 +62,7 @@ from separatrix.rows import (
     without_targets,
 )
 
-__all__ = ["AbstractReduction", "OneVsOne", "OneVsRest", "couple", "pairs", "sides", "take_rows"]
+__all__ = ["OneVsOne", "OneVsRest", "take_rows"]
 
 ENTRIES_PER_BATCH = 2**18  # of the K x K systems solved together: 2 MB of float64
 

@@ -311,11 +311,7 @@ def test_the_compiled_loop_over_patterns_equals_plain_python(rng):
     seen[3] = False  # a row of which nothing is known
     Z, C, weight = np.where(seen, rng.normal(size=(n, M)), 0.0), correlation(rng, M), rng.random(n)
     order, is_new = patterns(seen)
-    answers = []
-    for sweep in (sweep_patterns, sweep_patterns.py_func):
-        out = [np.zeros((n, M)), np.zeros(n), np.zeros(n), np.zeros((M, M))]
-        sweep(Z, seen, order, is_new, weight, C, *out)
-        answers.append(out)
+    answers = [sweep(Z, seen, order, is_new, weight, C) for sweep in (sweep_patterns, sweep_patterns.py_func)]
     for compiled, plain in zip(*answers, strict=True):
         assert_allclose(compiled, plain, rtol=1e-9, atol=1e-12)
     total = np.zeros((M, M))

@@ -65,11 +65,6 @@ class Bernoulli(Family[Sums]):
         return -np.asarray(special.log_expit(-self.log_odds))
 
     @property
-    def mean_u(self) -> Float:
-        """μ."""
-        return self.probability[..., None]
-
-    @property
     def mean(self) -> Float:
         """μ."""
         return self.probability

@@ -47,6 +47,7 @@ from separatrix.families.family import Family, Size, reject, reject_missing, sha
 from separatrix.families.pseudo_observations import PseudoObservations, metropolis, sinh_grid
 from separatrix.families.sufficient_statistics import FactsError, LogMoments, require
 
+MAX_SUM_ERROR = 1e-8  # largest |Σ_d x_d - 1| of a valid row
 NORMALISERS_PER_BATCH = 128  # integrated together, in some tens of MB of grid
 
 
@@ -158,9 +159,6 @@ def by_quadrature(nu: Float, m: Float, g: Float) -> Float:
     value = log_kernel(np.exp(at), m[:, None, :], g[:, None, :]) * nu[:, None] + at.sum(axis=-1)
     scale = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1)
     return np.asarray(special.logsumexp(value + weight, axis=-1) + scale)
-
-
-MAX_SUM_ERROR = 1e-8  # largest |Σ_d x_d - 1| of a valid row
 
 
 @dataclass(frozen=True)

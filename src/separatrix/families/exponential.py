@@ -55,11 +55,6 @@ class Exponential(Family[Sums]):
         return -np.log(self.rate)
 
     @property
-    def mean_u(self) -> Float:
-        """1/b."""
-        return self.mean[..., None]
-
-    @property
     def mean(self) -> Float:
         """1/b."""
         return 1.0 / self.rate

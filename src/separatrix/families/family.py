@@ -78,9 +78,9 @@ class Family(Density, Generic[F]):
         """A(η) = -ln g(η)."""
 
     @property
-    @abstractmethod
     def mean_u(self) -> Float:
-        """E[u(x)] = ∇A(η), the mean map (2.226)."""
+        """E[u(x)] = ∇A(η), the mean map (2.226); E[x] unless a family overrides it."""
+        return self.mean[..., None]
 
     if TYPE_CHECKING:  # a parameter may have this name, and a dataclass would take a property for its default
 

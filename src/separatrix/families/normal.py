@@ -299,11 +299,6 @@ class NormalKnownVariance(Family[Moments]):
         return 0.5 * (self.mean / self.sd) ** 2
 
     @property
-    def mean_u(self) -> Float:
-        """μ."""
-        return self.mean[..., None]
-
-    @property
     def variance(self) -> Float:
         """σ²."""
         return self.sd**2

@@ -64,11 +64,6 @@ class Poisson(Family[Sums]):
         return self.rate
 
     @property
-    def mean_u(self) -> Float:
-        """λ."""
-        return self.rate[..., None]
-
-    @property
     def mean(self) -> Float:
         """λ."""
         return self.rate

@@ -51,22 +51,14 @@ def invert_seen(  # noqa: PLR0912 (three textbook loops, kept together for the c
 
 @njit(cache=True, nogil=True)
 def sweep_patterns(
-    Z: Float,
-    seen: Array,
-    order: Codes,
-    is_new: Array,
-    weight: Float,
-    C: Float,
-    G: Float,
-    squared: Float,
-    log_det: Float,
-    precision: Float,
-) -> None:
-    """For each row with observed columns o, compute G = P z, z'Pz and ln |C_oo|; add Σ weight P to ``precision``.
+    Z: Float, seen: Array, order: Codes, is_new: Array, weight: Float, C: Float
+) -> tuple[Float, Float, Float, Float]:
+    """P z, z'Pz and ln |C_oo| of each row with observed columns o, and Σ_n weight_n P_n.
 
     ``order`` lists the rows pattern by pattern; ``is_new`` marks the first row of a pattern. Z is zero if missing.
     """
-    M = C.shape[0]
+    N, M = Z.shape
+    G, squared, log_det, precision = np.zeros((N, M)), np.zeros(N), np.zeros(N), np.zeros((M, M))
     o = np.zeros(M, np.int64)
     L, P = np.zeros((M, M)), np.zeros((M, M))
     m, total, det = 0, 0.0, 0.0
@@ -92,3 +84,4 @@ def sweep_patterns(
                 g += P[a, b] * Z[n, o[b]]
             G[n, o[a]] = g
             squared[n] += g * Z[n, o[a]]
+    return G, squared, log_det, precision
