@@ -58,7 +58,7 @@ def test_a_list_is_decoded_wherever_the_text_is_cut(items, step, indent):
         ("t.jsonl", '{"a": 1}\n{"a": }\n', r"line 2 is not JSON \(Expecting value, at character 7\): '{\"a\": }'"),
         ("t.jsonl", '{"a": 1}\n5\n', "line 2: 5 is not a record"),
         ("t.json", '[{"a": 1},\n{"a": 2},\n{"a": oops}]', r"line 3: not JSON \(Expecting value: 'oops"),
-        ("t.json", '[{"a": 1},\n{"a": 2}', r"line 2: not JSON \(The list has no end"),
+        ("t.json", '[{"a": 1},\n{"a": 2}', r"line 2: not JSON \(The list is not closed"),
         ("t.jsonl", '{"a": 1}\n' + '{"a": ' * 5000 + "1" + "}" * 5000, "after line 1 has hundreds of nested objects"),
         ("t.jsonl", '{"a": 1}\n{"b": 1, "a": 2, "a": 3}', "after line 1 has two values called 'a'. Rename"),
         ("t.json", '[{"u": {"a": 2, "a": 3}}]', "the first record has two values called 'a'"),

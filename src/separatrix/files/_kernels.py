@@ -104,7 +104,7 @@ def _is_query(text: Array, at: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _index(text: Array, at: int) -> tuple[int, int]:
-    """Return the whole number before a colon and the start of its value; the start is -1 if there is none."""
+    """Return the whole number before a colon and the start of its value; the start is -1 if it is missing."""
     index, first = 0, at
     while at < len(text) and ZERO <= text[at] <= NINE:
         if index <= MAX_INDEX:

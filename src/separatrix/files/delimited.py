@@ -224,8 +224,9 @@ class DelimitedFile(TableFile):
         dialect, expected = self._dialect, len(self.columns)
         with open_text(self.where, self._encoding) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-            quoting = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
-            reader = csv.reader(text, delimiter=dialect.delimiter, quoting=quoting)
+            reader = csv.reader(
+                text, delimiter=dialect.delimiter, quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
+            )
             line = 1
             try:
                 for row in reader:

@@ -490,7 +490,7 @@ def _locate(path: Any) -> Location:
 
 
 def is_libsvm(source: object) -> bool:
-    """Whether the suffix of a path, or of the first of several, is that of a sparse text file, compressed or not."""
+    """Whether a path, or the first of several, has the suffix of a sparse text file, compressed or not."""
     if isinstance(source, list | tuple) and source:
         return is_libsvm(source[0])
     if not isinstance(source, str | os.PathLike):

@@ -151,9 +151,9 @@ def _decoded(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
         raise FileReadError(f"{path}: {where} has two values called {str(error)!r}. Rename one of them.") from error
 
 
-def _from_lines(text: io.TextIOWrapper, path: object, begun: str, line: int) -> Iterator[tuple[int, Any]]:
+def _from_lines(text: io.TextIOWrapper, path: object, first: str, line: int) -> Iterator[tuple[int, Any]]:
     for number, rest in enumerate(text, line):
-        content = begun + rest if number == line else rest
+        content = first + rest if number == line else rest
         if not content.strip():
             continue
         try:
@@ -177,7 +177,7 @@ def _from_list(text: io.TextIOWrapper, path: object, line: int) -> Iterator[tupl
             return
         try:
             if at == len(window):
-                raise json.JSONDecodeError("The list has no end", window, at)
+                raise json.JSONDecodeError("The list is not closed", window, at)
             value, end = DECODER.raw_decode(window, at)
             if end == len(window) and not is_over:  # a number may continue
                 raise json.JSONDecodeError("More to come", window, at)

@@ -93,18 +93,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit_batches(self, batches: Iterable[Any]) -> Self:
         """Infer the types from a table in batches, with the same result as `fit` on the whole table."""
-        total, is_first = TableStatistics(), True
+        total, first = TableStatistics(), None
         for number, batch in enumerate(batches, start=1):
             table = as_table(batch)
             total += table_statistics(table, name=f"batch {number}", unread=self.unread())
-            validate_data(self, table, skip_check_array=True, reset=is_first)
-            is_first = False
-        return self._infer(total)
+            first = table if first is None else first
+        return self.fit_statistics(total, first)
 
     def fit_statistics(self, statistics: TableStatistics, template: Any) -> Self:
         """Infer the types from statistics of a table that has the columns of ``template``."""
+        if not isinstance(self.sparse, bool) and self.sparse != "auto":
+            raise ValueError(f"TableEncoder(sparse={self.sparse!r}): choose True, False or 'auto'.")
+        schema = infer_types(
+            statistics,
+            self.types,
+            max_levels=self.max_levels,
+            min_count=self.min_count,
+            drop=self.drop,
+            hashing=self.hashing,
+        )
+        if not schema.columns:
+            why = " ".join(schema.notes[:5])
+            raise DataError(f"No column is left to learn from (n_samples = {statistics.n_rows}). {why}")
         validate_data(self, as_table(template), skip_check_array=True, reset=True)
-        return self._infer(statistics)
+        self.schema_ = schema
+        return self
 
     def transform(self, X: Any) -> Rows:
         """Encode a table as float64 (n, M). Columns of a data frame are found by name, in any order."""
@@ -112,7 +125,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         batch = open_batch(X)
         if isinstance(X, np.ndarray | list):
             validate_data(self, X, skip_check_array=True, reset=False)
-        return self.schema_.encode(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))
+        return self.schema_.encode_counted(batch, sparse=None if self.sparse == "auto" else bool(self.sparse))[0]
 
     def unseen(self, X: Any) -> dict[str, Unseen]:
         """For each column, the values that training did not contain, with their number of rows."""
@@ -131,23 +144,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def unread(self) -> list[str]:
         """Columns to drop, which are not read at all: they may have values that no column should have."""
-        return [name for name, kind in (self.types or {}).items() if kind == "drop"]
-
-    def _infer(self, statistics: TableStatistics) -> Self:
-        if not isinstance(self.sparse, bool) and self.sparse != "auto":
-            raise ValueError(f"TableEncoder(sparse={self.sparse!r}): choose True, False or 'auto'.")
-        self.schema_ = infer_types(
-            statistics,
-            self.types,
-            max_levels=self.max_levels,
-            min_count=self.min_count,
-            drop=self.drop,
-            hashing=self.hashing,
-        )
-        if not self.schema_.columns:
-            why = " ".join(self.schema_.notes[:5])
-            raise DataError(f"No column is left to learn from (n_samples = {statistics.n_rows}). {why}")
-        return self
+        return [name for name, kind in self.types.items() if kind == "drop"] if self.types else []
 
     def __sklearn_tags__(self) -> Any:
         """Missing values and text are allowed."""

@@ -171,16 +171,11 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         advice = "dates with years of two digits whose day and month cannot be distinguished: write them as YYYY-MM-DD"
     plan = _text(name, column, options)
     if isinstance(plan, DropPlan):
-        if not advice and _is_each_a_date(column):
+        first = list(map(_as_text, islice(column.levels.counts, 100)))
+        if not advice and first and all(any(read_dates([t], order) is not None for order in ORDERS) for t in first):
             advice = "dates in several formats: write them all as YYYY-MM-DD"
         return replace(plan, why=f"{plan.why}; {advice}") if advice else plan
     return plan
-
-
-def _is_each_a_date(column: ColumnStatistics) -> bool:
-    """Whether each value, judged by the first 100, is a date in some order."""
-    texts = [_as_text(level) for level in islice(column.levels.counts, 100)]
-    return bool(texts) and all(any(read_dates([text], order) is not None for order in ORDERS) for text in texts)
 
 
 def reason_for_id(name: str, column: ColumnStatistics) -> str:
@@ -207,7 +202,8 @@ def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
     numbers, found = column.numbers, column.as_numbers
     if numbers is None or not numbers.count:
         raise _cannot_be(name, column, "number")
-    if column.kind is Kind.BOOLEAN or _is_zero_one(column):
+    levels = column.levels.counts
+    if column.kind is Kind.BOOLEAN or (len(levels) == 2 and set(map(_as_text, levels)) == {"0", "1"}):
         return _boolean(name, column, options)
     what = "durations in days" if column.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
     what = f"text that holds {what}" if column.kind is Kind.TEXT else what
@@ -225,10 +221,6 @@ def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
             "a decimal point and no thousands separator."
         )
     return replace(plan, spelling=found.format, unit=found.unit or "", note=note)
-
-
-def _is_zero_one(column: ColumnStatistics) -> bool:
-    return set(map(_as_text, column.levels.counts)) == {"0", "1"} if len(column.levels.counts) == 2 else False
 
 
 def _number_plan(
@@ -327,7 +319,7 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
         raise _cannot_be(name, column, "categorical")
     counts = {_as_text(level): count for level, count in levels.counts.items()}
     n_missing = column.n_missing + counts.pop(MISSING, 0)
-    ranked = sorted(counts, key=lambda level: (-counts[level], level))
+    ranked = sorted(sorted(counts), key=counts.__getitem__, reverse=True)  # by frequency, then by name
     kept = [level for level in ranked[: options.max_levels] if counts[level] >= options.min_count and level != OTHER]
     pooled = [level for level in ranked if level not in set(kept)]
     if not n_missing and len(kept) + bool(pooled) == 1:

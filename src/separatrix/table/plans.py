@@ -12,9 +12,9 @@ sign, so each column can be read as an indicator.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Plan(Protocol):
 
     @property
     def note(self) -> str:
-        """Sentence about an uncertain decision, "" if there is none."""
+        """Sentence about an uncertain decision, or ""."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,8 +131,7 @@ class NumberPlan:
             return Entries(*flag_entries, unseen)
         filled = np.where(np.isnan(numbers), self.mean, numbers)
         rows = np.arange(len(filled))
-        parts = zip((rows, np.zeros_like(rows), filled), flag_entries, strict=True)
-        return Entries(*map(np.concatenate, parts), unseen)
+        return _concatenated([(rows, np.zeros_like(rows), filled), flag_entries], unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +143,7 @@ class CategoryPlan:
     """
 
     type: ClassVar[str] = "categorical"
+    fill: ClassVar[float] = 1.0
     column: str
     kind: str
     why: str
@@ -158,11 +158,6 @@ class CategoryPlan:
         """``colour=red``, ``colour=(other)``, ``colour=(missing)``."""
         every = [*self.levels, *[OTHER] * bool(self.pooled), *[MISSING] * self.missing]
         return tuple([f"{self.column}={level}" for level in every if level != self.reference])
-
-    @property
-    def fill(self) -> float:
-        """One level per row."""
-        return 1.0
 
     def entries(self, values: Values) -> Entries:
         """A one in each row, unless it has the reference level or an unseen one."""
@@ -190,6 +185,8 @@ class HashPlan:
     """
 
     type: ClassVar[str] = "hashed"
+    fill: ClassVar[float] = 1.0
+    note: ClassVar[str] = ""
     column: str
     kind: str
     why: str
@@ -206,16 +203,6 @@ class HashPlan:
         """``zip#0``, ``zip#1``, ..., ``zip=(missing)``."""
         hashes = (f"{self.column}#{place}" for place in range(int(self.dropped), self.n_columns))
         return (*hashes, *[f"{self.column}={MISSING}"] * self.missing)
-
-    @property
-    def note(self) -> str:
-        """Always "": nothing is left out or uncertain."""
-        return ""
-
-    @property
-    def fill(self) -> float:
-        """One hash per row."""
-        return 1.0
 
     def entries(self, values: Values) -> Entries:
         """A one in each row; each distinct level is hashed once."""
@@ -283,7 +270,7 @@ class DatePlan:
                 parts.append((seen, np.full(len(seen), len(parts)), coordinate))
         flags = missing if self.indicator else missing[:0]
         parts.append((flags, np.full(len(flags), len(parts)), np.ones(len(flags))))
-        return Entries(*map(np.concatenate, zip(*parts, strict=True)), unseen)
+        return _concatenated(parts, unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +278,8 @@ class DropPlan:
     """No numeric column, for the reason ``why``."""
 
     type: ClassVar[str] = "dropped"
+    fill: ClassVar[float] = 0.0
+    names: ClassVar[tuple[str, ...]] = ()
     column: str
     kind: str
     why: str
@@ -300,25 +289,19 @@ class DropPlan:
         """Reason, with the name of the column."""
         return f"{self.column} was dropped: {self.why}."
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Empty."""
-        return ()
-
-    @property
-    def fill(self) -> float:
-        """0."""
-        return 0.0
-
     def entries(self, values: Values) -> Entries:
         """No entries."""
         empty = np.empty(0, dtype=np.intp)
         return Entries(empty, empty, np.empty(0), Counter())
 
 
-def _count_unseen(texts: tuple[str, ...], codes: Codes, known: Container[str]) -> Unseen:
-    new = [text for text in texts if text not in known]
-    if not new:
+def _concatenated(parts: list[tuple[Codes, Codes, Float]], unseen: Unseen) -> Entries:
+    row, column, value = zip(*parts, strict=True)
+    return Entries(np.concatenate(row), np.concatenate(column), np.concatenate(value), unseen)
+
+
+def _count_unseen(texts: tuple[str, ...], codes: Codes, known: Mapping[str, Any]) -> Unseen:
+    if known.keys() >= set(texts):
         return Counter()
     counts = np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()
     return +Counter({text: rows for text, rows in zip(texts, counts, strict=True) if text not in known})

@@ -13,7 +13,7 @@ from scipy import sparse as sp
 
 from separatrix._array import Rows
 from separatrix.exceptions import DataError
-from separatrix.table.plans import CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan, Unseen
+from separatrix.table.plans import CategoryPlan, DatePlan, DropPlan, Entries, HashPlan, NumberPlan, Plan, Unseen
 from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import CellError, open_batch
 
@@ -40,7 +40,10 @@ class Schema:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
-        return tuple([name for plan in self.plans for name in plan.names])
+        names: list[str] = []
+        for plan in self.plans:
+            names += plan.names
+        return tuple(names)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -88,8 +91,8 @@ class Schema:
         Raises
         ------
         DataError
-            If a column is missing or has another kind of values than in training, with its name; if a single value is
-            wrong, also with its row, counted from 1.
+            If a column is missing or has another kind of values than in training, with its name; for a single wrong
+            value with its row, counted from 1.
         """
         return self.encode_counted(table, sparse=sparse, first_row=first_row)[0]
 
@@ -98,17 +101,21 @@ class Schema:
     ) -> tuple[Rows, dict[str, Unseen]]:
         """As `encode`, and for each column the values that training did not contain, with their number of rows."""
         batch = open_batch(table)
-        encoded = {}
-        try:
-            for plan in self.plans:
-                if plan.names:
-                    encoded[plan.column] = plan.entries(batch.read(plan.column))
-        except CellError as error:
-            raise error.moved(first_row) from None
-        unseen = {name: entries.unseen for name, entries in encoded.items() if entries.unseen}
-        shape = (batch.n_rows, len(self.columns))
-        starts = [positions.start for positions in self.groups.values()]
-        places = list(zip(encoded.values(), starts, strict=True))
+        places: list[tuple[Entries, int]] = []  # with the position of the first numeric column of each plan
+        unseen, width = {}, 0
+        for plan in self.plans:
+            names = plan.names
+            if not names:
+                continue
+            try:
+                entries = plan.entries(batch.read(plan.column))
+            except CellError as error:
+                raise error.moved(first_row) from None
+            if entries.unseen:
+                unseen[plan.column] = entries.unseen
+            places.append((entries, width))
+            width += len(names)
+        shape = (batch.n_rows, width)
         if not (self.is_sparse if sparse is None else sparse):
             X = np.zeros(shape)
             for entries, start in places:

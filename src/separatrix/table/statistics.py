@@ -186,17 +186,17 @@ class Readings:
 
     @property
     def format(self) -> str:
-        """Preferred format, "" if the values allow none."""
+        """Preferred format, or ""."""
         return next(iter(self.formats), "")
 
     @property
     def best(self) -> NumberStatistics | None:
         """Statistics in the preferred format."""
-        return self.formats.get(self.format)
+        return next(iter(self.formats.values()), None)
 
     @property
     def rival(self) -> str:
-        """Another format in which the values would be different, "" if there is none."""
+        """Another format in which the values would be different, or ""."""
         for name, found in self.formats.items():
             best = self.formats[self.format]
             extent = max(abs(best.low), abs(best.high)) if best.count else 0.0
@@ -396,11 +396,11 @@ def table_statistics(
         If a column is missing or its name repeats, values are infinite, or a column mixes numbers with text.
     """
     batch = open_batch(table)
-    skipped = frozenset(unread)
-    batch.require(skipped)
-    empty = ColumnStatistics(n_rows=batch.n_rows, n_missing=batch.n_rows, batch=name)
-    columns = {
-        column: empty if column in skipped else ColumnStatistics.of(batch.read(column), max_distinct, name)
-        for column in batch.columns
-    }
+    columns = dict.fromkeys(batch.columns, ColumnStatistics(n_rows=batch.n_rows, n_missing=batch.n_rows, batch=name))
+    skipped = set(unread)
+    if not skipped <= columns.keys():
+        batch.require(skipped)
+    for column in columns:
+        if column not in skipped:
+            columns[column] = ColumnStatistics.of(batch.read(column), max_distinct, name)
     return TableStatistics(columns, batch.n_rows)

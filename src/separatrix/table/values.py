@@ -12,6 +12,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -68,9 +69,9 @@ class Values:
     """
 
     kind: Kind
-    numbers: Float = field(default_factory=lambda: np.empty(0))
+    numbers: Float = field(default_factory=partial(np.empty, 0))
     texts: tuple[str, ...] = ()
-    codes: Codes = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    codes: Codes = field(default_factory=partial(np.empty, 0, np.intp))
     declared: bool = False
     example: str = ""
 
@@ -161,7 +162,8 @@ class Batch(NamedTuple):
         DataError
             If the table has no such column, with the most similar names.
         """
-        self.require([name])
+        if name not in self.columns:
+            self.require([name])
         return read_values(self.columns[name], name)
 
     def require(self, names: Iterable[str]) -> None:
@@ -261,12 +263,14 @@ def _read_texts(column: Iterable[Any], *, declared: bool = False) -> Values:
     """Codes in the order of first appearance; a dictionary is faster than sorting."""
     codes_of: dict[Any, int] = {}
     raw = np.fromiter((codes_of.setdefault(text, len(codes_of)) for text in column), np.intp)
-    is_text = [isinstance(text, str) and not text.isspace() and text != "" for text in codes_of]
-    if not any(is_text):
+    kept, code = [], np.full(len(codes_of), -1)
+    for text, first in codes_of.items():
+        if isinstance(text, str) and text and not text.isspace():
+            code[first] = len(kept)
+            kept.append(text)
+    if not kept:
         return Values(Kind.NOTHING, np.full(len(raw), np.nan), declared=declared)
-    code = np.where(is_text, np.cumsum(is_text) - 1, -1)
-    kept = tuple(text for text, is_kept in zip(codes_of, is_text, strict=True) if is_kept)
-    return Values(Kind.TEXT, texts=kept, codes=code[raw], declared=declared)
+    return Values(Kind.TEXT, texts=tuple(kept), codes=code[raw], declared=declared)
 
 
 def as_text(value: Any) -> Any:
