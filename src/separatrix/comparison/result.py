@@ -280,7 +280,9 @@ def as_text(comparison: Comparison) -> str:
     legend = "On test rows (standard errors in brackets); smaller is better for Brier and ECE."
     tables = [[column for column in table if any(column.cells)] for table in _columns(comparison)]
     room = TEXT_WIDTH - max(sum(column.width for column in columns) for columns in tables)
-    labels = [_shortened(name, max(room, MIN_NAME_WIDTH)) for name in comparison.names]
+    room = max(room, MIN_NAME_WIDTH)
+    start, end = room // 2, (room - 1) // 2  # names often differ at their end, so the middle of a long name is left out
+    labels = [name if len(name) <= room else f"{name[:start]}…{name[-end:]}" for name in comparison.names]
     grids = [_grid(labels, columns) for columns in tables if columns]
     notes = [textwrap.fill(note, TEXT_WIDTH) for note in notes_on(comparison)]
     return "\n\n".join([f"{title}\n{legend}", *grids, *notes])
@@ -336,11 +338,3 @@ def _grid(labels: list[str], columns: list[_Column]) -> str:
         lines.extend([line(label, cells)] if any(cells) else [])
         lines.extend([line("", below)] if any(below) else [])
     return "\n".join(lines)
-
-
-def _shortened(name: str, room: int) -> str:
-    """The name without its middle if it is too long; names often differ at their end."""
-    if len(name) <= room:
-        return name
-    end = (room - 1) // 2
-    return f"{name[: room - 1 - end]}…{name[len(name) - end :]}"

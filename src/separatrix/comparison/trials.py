@@ -102,8 +102,19 @@ def compare(
     fold, classes = _opened(X, y, sample_weight)
     if X_test is None and y_test is None:
         train, test = _random_split(fold, classes, test_size, rng)
+    elif X_test is None or y_test is None:
+        given, missing = ("y_test", "X_test") if X_test is None else ("X_test", "y_test")
+        raise ValueError(f"compare({given}=...) needs {missing} too; without both, rows are held out at random.")
     else:
-        train, test = fold, _given_test_fold(X_test, y_test, classes)
+        train, (test, found) = fold, _opened(X_test, y_test, None, least_classes=1)
+        known = set(classes.tolist())
+        unknown = [label for label in found.tolist() if label not in known]
+        if unknown:
+            raise DataError(
+                f"y_test has the label {unknown[0]!r}, which is not in y ({listed(classes.tolist())}), so no model can "
+                "predict it. Remove those rows, or add some of them to X and y."
+            )
+        test = Fold(test.X, np.searchsorted(classes, found)[test.codes], test.rows)
     trials = [run_trial(name, model, train, test, classes) for name, model in candidates.items()]
     ranked = tuple(sorted(trials, key=lambda trial: trial.rank))
     return Comparison(ranked, classes, train.rows, test.rows, test.weight)
@@ -146,21 +157,6 @@ def _random_split(fold: Fold, classes: Array, test_size: float, rng: Any) -> tup
             "Lower it, or pass X_test and y_test."
         )
     return fold.take(train), fold.take(test)
-
-
-def _given_test_fold(X_test: Any, y_test: Any, classes: Array) -> Fold:
-    if X_test is None or y_test is None:
-        given, missing = ("y_test", "X_test") if X_test is None else ("X_test", "y_test")
-        raise ValueError(f"compare({given}=...) needs {missing} too; without both, rows are held out at random.")
-    test, found = _opened(X_test, y_test, None, least_classes=1)
-    known = set(classes.tolist())
-    unknown = [label for label in found.tolist() if label not in known]
-    if unknown:
-        raise DataError(
-            f"y_test has the label {unknown[0]!r}, which is not in y ({listed(classes.tolist())}), so no model can "
-            "predict it. Remove those rows, or add some of them to X and y."
-        )
-    return Fold(test.X, np.searchsorted(classes, found)[test.codes], test.rows)
 
 
 # -- one model ---------------------------------------------------------------------------------------------------------

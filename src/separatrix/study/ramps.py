@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -78,13 +79,16 @@ class RampFunctions:
         return np.asarray(ramps)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """``age``, and ``age from 30 to 37`` for a ramp."""
-        text = {d: _knot_texts(at) for d, at in self.knots.items()}
-        ramps = [
-            f"{columns[d]} from {text[d][low]} to {text[d][high]}"
-            for d, low, high in zip(self.bent.tolist(), self.low, self.high, strict=True)
-        ]
-        return (*(columns[d] for d in self.straight), *ramps)
+        """``age``, and ``age from 30 to 37`` for a ramp, with as few digits as distinguish the knots."""
+        found = [columns[d] for d in self.straight]
+        for d, knots in self.knots.items():
+            is_whole = (knots == np.floor(knots)).all() and np.abs(knots).max() < 1e15
+            for form in ["z.0f"] if is_whole else [f".{digits}g" for digits in range(3, 18)]:
+                texts = [f"{knot:{form}}" for knot in knots]
+                if len(set(texts)) == len(texts):
+                    break
+            found += [f"{columns[d]} from {low} to {high}" for low, high in pairwise(texts)]
+        return tuple(found)
 
 
 class Ramps(AbstractBasis):
@@ -175,14 +179,3 @@ def knots_of(x: Float, n: int) -> Float:
     # Without interpolation a knot is a value of the column, and ties cannot make two that differ by rounding.
     ranks = np.linspace(0, 1, max(n - len(frequent), 2))
     return np.union1d(frequent, np.quantile(rest, ranks, method="nearest"))
-
-
-def _knot_texts(knots: Float) -> dict[float, str]:
-    """Whole numbers in full; others with as few digits as distinguish them."""
-    if (knots == np.floor(knots)).all() and np.abs(knots).max() < 1e15:
-        return {float(knot): str(int(knot)) for knot in knots}
-    for digits in range(3, 18):
-        texts = {float(knot): f"{knot:.{digits}g}" for knot in knots}
-        if len(set(texts.values())) == len(knots):
-            break
-    return texts

@@ -126,16 +126,12 @@ def study_of(
     start, before = perf_counter(), len(compared.models) + 1
     positive = _known_class(compared.classes, positive)
     stages = Stages(progress, before + N_LATER_STAGES, done=before)
-    trial = compared.comparison[compared.choice.name]
-    codes: Codes | None = None  # of the rows that the model was fitted to, if they are in memory
-    if everything is None:
-        model, features, codes, fit_notes = _fitted_in_memory(compared, stages)
-    else:
-        model, features, fit_notes = _fitted_to_scan(compared, everything, stages)
+    model, features, codes, fit_notes = fit_chosen(compared, everything, stages)
     stages("whether a hyperplane separates the classes")
     separation = None if codes is None else separation_of(model, features, codes)
     stages("effects of the columns")
-    assert trial.P is not None, "a chosen model has probabilities"
+    P = compared.comparison[compared.choice.name].P
+    assert P is not None, "a chosen model has probabilities"
     notes = (
         *compared.table_notes,
         *fit_notes,
@@ -150,7 +146,7 @@ def study_of(
         n_rows=compared.n_rows if everything is None else everything.n_rows,
         classes=compared.classes,
         counts=compared.counts,
-        held_out=HeldOut(compared.test.codes, trial.P, compared.classes),
+        held_out=HeldOut(compared.test.codes, P, compared.classes),
         coefficients=explain(model, level),
         effects=partial_effects(model, features, level, compared.question.seed, progress=stages.steps),
         notes=tuple(dict.fromkeys(notes)),
@@ -161,33 +157,34 @@ def study_of(
     )
 
 
-def _fitted_in_memory(compared: Compared, stages: Stages) -> tuple[TableClassifier, Any, Codes, tuple[Note, ...]]:
-    """The chosen model fitted to all rows that time and memory allow; their features and codes, and notes."""
-    name, seed = compared.choice.name, compared.question.seed
-    trial, model = compared.comparison[name], clone(compared.models[name])
-    most = max_fit_rows(model, len(compared.schema.columns), np.size(getattr(trial.model, "coef_", ())))
-    # Its own random stream: the same rows are drawn if this step is run separately.
-    rows = sample_of(compared.table, most, np.random.default_rng([seed or 0, 1]), "The model was fitted to")
-    expected = trial.fit_seconds * rows.n_rows / max(compared.n_train, 1)
-    stages(f"fitting {name} to {rows.n_rows:,} rows", expected)
-    features = compared.encoder.transform(rows.X)
-    with captured() as warned, stages.watching():
-        model.fit_encoded(compared.encoder, features, rows.labels)
-    return model, features, rows.codes, (*rows.notes, *notes_on_model(model, warned))
+def fit_chosen(
+    compared: Compared, everything: Scan | None, stages: Stages
+) -> tuple[TableClassifier, Any, Codes | None, tuple[Note, ...]]:
+    """Fit the chosen model to all rows, in memory or as they are read, and return it with rows to explain it on.
 
-
-def _fitted_to_scan(compared: Compared, rows: Scan, stages: Stages) -> tuple[TableClassifier, Any, tuple[Note, ...]]:
-    """The chosen model fitted to all rows as they are read; features of the rows compared on, and notes.
+    These are the features and codes of the rows it was fitted to or, if those do not fit into memory, the features of
+    the rows compared on, without codes. The notes are about the rows and the fit.
 
     Raises
     ------
     DataError
         If a class is so rare that the rows compared on do not contain it.
     """
-    name, model = compared.choice.name, clone(compared.models[compared.choice.name])
+    name, trial = compared.choice.name, compared.comparison[compared.choice.name]
+    model = clone(compared.models[name])
+    if everything is None:
+        most = max_fit_rows(model, len(compared.schema.columns), np.size(getattr(trial.model, "coef_", ())))
+        # Its own random stream: the same rows are drawn if this step is run separately.
+        rng = np.random.default_rng([compared.question.seed or 0, 1])
+        rows = sample_of(compared.table, most, rng, "The model was fitted to")
+        stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / compared.n_train)
+        features = compared.encoder.transform(rows.X)
+        with captured() as warned, stages.watching():
+            model.fit_encoded(compared.encoder, features, rows.labels)
+        return model, features, rows.codes, (*rows.notes, *notes_on_model(model, warned))
     stages(f"fitting {name} to all rows")
     with captured() as warned, stages.watching():
-        model.fit(rows)
+        model.fit(everything)
     if model.classes_.tolist() != compared.classes.tolist():
         raise DataError(
             f"The rows that models were compared on have the classes {listed(compared.classes.tolist())}, but all rows "
@@ -196,11 +193,11 @@ def _fitted_to_scan(compared: Compared, rows: Scan, stages: Stages) -> tuple[Tab
         )
     text = (
         f"The table is larger than a quarter of the memory. Models were compared on {compared.n_rows} of its rows, "
-        f"evenly spread, and {name} was fitted to all {rows.n_rows} rows as they were read. Class proportions and "
-        "effects of columns refer to the rows compared on."
+        f"evenly spread, and {name} was fitted to all {everything.n_rows} rows as they were read. Class proportions "
+        "and effects of columns refer to the rows compared on."
     )
     features = model.encoder_.transform(compared.table.X)
-    return model, features, (Note("sampled", text), *notes_on_model(model, warned))
+    return model, features, None, (Note("sampled", text), *notes_on_model(model, warned))
 
 
 def examine(

@@ -124,7 +124,12 @@ def has_contrasts(estimator: Any) -> bool:
 
 def contrasts_of(classifier: Any) -> Contrasts:
     """Contrasts of a fitted `TableClassifier` whose model has weights."""
-    estimator, categories = classifier.estimator_, _categories(classifier)
+    estimator, schema, categories = classifier.estimator_, classifier.encoder_.schema_, []
+    if getattr(estimator, "fit_intercept", True):  # a bias absorbs the average of categories whose levels all count
+        whole = {plan.column for plan in schema.plans if isinstance(plan, CategoryPlan) and not plan.reference}
+        sources = np.array(classifier.sources_, dtype=object)
+        places = [at for column in sorted(whole) if len(at := np.flatnonzero(sources == column))]
+        categories = [(at, classifier.centre_[at] / classifier.centre_[at].sum()) for at in places]
     if isinstance(estimator, BayesianLogisticRegression):
         mean, std = _of_posterior(estimator.posterior_, categories)
     else:
@@ -133,8 +138,8 @@ def contrasts_of(classifier: Any) -> Contrasts:
         mean = _contrasts(np.concatenate([W, bias], axis=1), categories)
         std = np.full(mean.shape, np.nan)
     labels = classifier.classes_[1:] if len(mean) == 1 else classifier.classes_
-    columns, basis = classifier.encoder_.schema_.columns, getattr(estimator, "basis_", None)
-    names = columns if basis is None else tuple(basis.names(columns))
+    basis = getattr(estimator, "basis_", None)
+    names = schema.columns if basis is None else tuple(basis.names(schema.columns))
     return Contrasts(names, classifier.sources_, labels, mean, std)
 
 
@@ -157,16 +162,6 @@ def _contrasts(W: Float, categories: list[Category]) -> Float:
         moved[:, at] -= average[:, None]
         moved[:, -1] += average
     return moved
-
-
-def _categories(classifier: Any) -> list[Category]:
-    """Categories with a weight for every level; none if the model has no bias to absorb their average."""
-    if not getattr(classifier.estimator_, "fit_intercept", True):
-        return []
-    whole = {p.column for p in classifier.encoder_.schema_.plans if isinstance(p, CategoryPlan) and not p.reference}
-    sources = np.array(classifier.sources_, dtype=object)
-    places = [np.flatnonzero(sources == column) for column in sorted(whole)]
-    return [(at, classifier.centre_[at] / classifier.centre_[at].sum()) for at in places if len(at)]
 
 
 def _of_posterior(posterior: WeightPosterior, categories: list[Category]) -> tuple[Float, Float]:
