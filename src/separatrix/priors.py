@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Priors on the weights of a linear model: Gaussian, or flat. The bias stands apart.
+"""Priors on the weights of a linear model: Gaussian, or flat. The bias has a prior of its own.
 
     p(w) = N(w | m0, S0),      -ln p(w) = ½ (w - m0)' S0⁻¹ (w - m0) + const
 
-`Gaussian` and `Flat` are what a user writes, in words of scales. A fit asks `penalty` for the same prior on its own
-parameters θ, one row (w, w0) for each output, and gets a `Penalty`: mean and precision, in one of three shapes.
+`Gaussian` and `Flat` are for users, in terms of scales. `penalty` turns them into a `Penalty` on the parameters θ of a
+fit, one row (w, w0) for each output: a mean and a precision in one of three shapes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 
-__all__ = ["Flat", "Gaussian", "Penalty", "Prior", "penalty"]
-
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
@@ -29,13 +27,13 @@ class Gaussian:
     Parameters
     ----------
     scale : float or array of shape (M,), default 1.0
-        Prior standard deviation of the weights: one for all, or one for each. ``alpha = 1/scale**2``.
+        Prior standard deviation of the weights: one for all, or one per column. ``alpha = 1/scale**2``.
     mean : float or array of shape (M,), default 0.0
-        m0.
+        Prior mean m0.
     covariance : array of shape (M, M), optional
-        S0, instead of ``scale``.
+        Prior covariance S0, instead of ``scale``.
     intercept_scale : float, default infinity
-        Prior standard deviation of the bias. Infinite is flat: a shift of the data then changes nothing.
+        Prior standard deviation of the bias. Infinity is a flat prior: a shift of the data then changes nothing.
 
     Examples
     --------
@@ -62,7 +60,7 @@ Prior = Gaussian | Flat
 class Penalty:
     """-ln p(θ) = ½ (θ - m)' Λ (θ - m) for parameters θ (C, P), C outputs of P weights each; no constant.
 
-    ``precision`` is Λ: (P,) a diagonal and (P, P) a matrix, both the same for every output; (CP, CP) all together.
+    ``precision`` is Λ: a diagonal (P,) or a matrix (P, P), the same for every output, or a matrix (CP, CP) for all.
     """
 
     mean: Float
@@ -106,14 +104,14 @@ class Penalty:
         return np.asarray((self.diagonal == 0).all(axis=0))
 
     def per_unit(self, units: Float) -> Penalty:
-        """The same prior on θ, where this one is on θ times ``units`` (P,): weights per standard deviation."""
+        """The prior on θ if this is the prior on θ times ``units`` (P,), weights per standard deviation."""
         if self.precision.ndim == 1:
             return Penalty(self.mean / units, self.precision * units**2)
         every = np.resize(units, len(self.precision))
         return Penalty(self.mean / units, self.precision * np.outer(every, every))
 
     def about(self, origin: Float) -> Penalty:
-        """The same prior on the bias about ``origin`` (M,), b = w0 + w'origin, where this one is on w0 itself."""
+        """The prior with a bias about ``origin`` (M,), b = w0 + w'origin, if this is the prior on w0 itself."""
         P = self.mean.shape[1]
         if len(origin) == P or not self.diagonal[:, -1].any() or not origin.any():
             return self
@@ -131,7 +129,7 @@ class Penalty:
         return self.add_to(np.zeros((self.mean.size, self.mean.size)))
 
     def log_det(self) -> float:
-        """ln |Λ| over all weights; minus infinity where one of them has no prior."""
+        """ln |Λ| over all weights; minus infinity if a weight has no prior."""
         repeats = self.mean.size // len(self.precision)
         with np.errstate(divide="ignore"):
             if self.precision.ndim == 1:
@@ -140,22 +138,29 @@ class Penalty:
 
 
 def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, columns: tuple[str, ...]) -> Penalty:
-    """The prior on θ of a given shape (C, P), whose last weight is the bias if there is one.
+    """Prior on θ of shape (C, P), whose last weight is the bias if there is one.
 
     Raises
     ------
     DataError
-        Where a scale, mean or covariance does not fit the columns, or is not one.
+        If a scale, mean or covariance does not match the columns, or is impossible.
     """
     C, P = shape
     M = P - fit_intercept
     if isinstance(prior, Flat):
         return Penalty(np.zeros(shape), np.zeros(P))
     mean = np.zeros(P)
-    mean[:M] = _finite("mean", _per_column("mean", prior.mean, columns), columns)
+    mean[:M] = _per_column("mean", prior.mean, columns)
+    wrong = np.flatnonzero(~np.isfinite(mean))
+    if len(wrong):
+        raise DataError(f"Gaussian(mean=...) is {mean[wrong[0]]:g} for {columns[wrong[0]]}; it must be finite.")
     bias = _positive("intercept_scale", np.asarray(prior.intercept_scale, dtype=np.float64), ("the bias",)) ** -2.0
     if prior.covariance is not None:
-        _require_default_scale(prior.scale)
+        if np.ndim(prior.scale) or prior.scale != Gaussian.scale:
+            raise DataError(
+                "Gaussian(scale=..., covariance=...): set only one of them, not both. To scale a covariance, multiply "
+                "it by scale**2."
+            )
         precision = np.zeros((P, P))
         precision[:M, :M] = _inverse(prior.covariance, columns)
         if fit_intercept:
@@ -167,34 +172,18 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
 
 
 def _per_column(name: str, value: Any, columns: tuple[str, ...]) -> Float:
-    """A number for each column, or one for all of them."""
+    """One number per column; a single number is repeated."""
     numbers = np.asarray(value, dtype=np.float64)
     if numbers.shape not in ((), (len(columns),)):
         raise DataError(
             f"Gaussian({name}=...) has shape {numbers.shape}, but there are {len(columns)} columns: "
-            f"give one number, or one for each column."
+            "use one number, or one per column."
         )
     return np.broadcast_to(numbers, (len(columns),))
 
 
-def _finite(name: str, numbers: Float, columns: tuple[str, ...]) -> Float:
-    """Numbers none of which is NaN or infinite."""
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if len(wrong):
-        raise DataError(f"Gaussian({name}=...) is {numbers[wrong[0]]:g} for {columns[wrong[0]]}; it must be finite.")
-    return numbers
-
-
-def _require_default_scale(scale: Any) -> None:
-    """Raise where both a scale and a covariance were given."""
-    if np.ndim(scale) or scale != Gaussian.scale:
-        raise DataError(
-            "Gaussian(scale=..., covariance=...): give one of the two. To scale a covariance, multiply it by scale**2."
-        )
-
-
 def _positive(name: str, scale: Float, columns: tuple[str, ...]) -> Float:
-    """Scales above zero; infinite ones are allowed, and mean no prior."""
+    """Scales greater than zero; infinity means no prior."""
     wrong = np.flatnonzero(~(np.atleast_1d(scale) > 0))
     if len(wrong):
         value = np.atleast_1d(scale)[wrong[0]]
@@ -206,7 +195,7 @@ def _positive(name: str, scale: Float, columns: tuple[str, ...]) -> Float:
 
 
 def _inverse(covariance: Any, columns: tuple[str, ...]) -> Float:
-    """S0⁻¹, or an error that says what is wrong with S0."""
+    """S0⁻¹; raises if S0 is not a covariance matrix."""
     S = np.asarray(covariance, dtype=np.float64)
     M = len(columns)
     if S.shape != (M, M):
@@ -216,7 +205,7 @@ def _inverse(covariance: Any, columns: tuple[str, ...]) -> Float:
     unit = np.sqrt(np.abs(np.diag(S)))
     if not np.isfinite(S).all() or not (np.abs(S - S.T) <= 1e-10 * np.outer(unit, unit)).all():
         raise DataError(
-            "Gaussian(covariance=...) must be symmetric and finite. Use (S + S.T) / 2 if it is, but for rounding."
+            "Gaussian(covariance=...) must be symmetric and finite. If only rounding is the cause, use (S + S.T) / 2."
         )
     with single_thread_blas():
         try:
@@ -225,6 +214,6 @@ def _inverse(covariance: Any, columns: tuple[str, ...]) -> Float:
             values, vectors = linalg.eigh(S)
     largest = columns[int(np.abs(vectors[:, 0]).argmax())]
     raise DataError(
-        f"Gaussian(covariance=...) is not positive definite: its smallest eigenvalue is {values[0]:.3g}, along "
-        f"{largest!r} most of all. Add a small multiple of the identity, or drop a column that repeats others."
+        f"Gaussian(covariance=...) is not positive definite: its smallest eigenvalue is {values[0]:.3g}, mostly "
+        f"along {largest!r}. Add a small multiple of the identity, or drop a column that repeats others."
     )

@@ -1,12 +1,22 @@
-"""Derivatives against differences, moments against scipy's distributions, and the tails."""
+"""Likelihoods of generalised linear models: derivatives against differences, densities against scipy, and the tails."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
-from separatrix.likelihoods.glm import LIKELIHOODS, mean_likelihood
+from separatrix.exceptions import DataError
+from separatrix.likelihoods import LIKELIHOODS, CLogLog, cloglog, mean_likelihood
+from separatrix.likelihoods.response import Binary, Binomial, Gamma, Normal, Poisson
 
 CASES = [(family, link) for family, links in LIKELIHOODS.items() for link in links]
+VARIANCES = {
+    "gaussian": np.ones_like,
+    "bernoulli": lambda mu: mu * (1 - mu),
+    "binomial": lambda mu: mu * (1 - mu),
+    "poisson": lambda mu: mu,
+    "gamma": lambda mu: mu**2,
+}
 COUNTS = np.array([0.0, 1.0, 3.0, 7.5, 1e6])
 TARGETS = {
     "gaussian": np.array([-2.0, 0.0, 1.3, 40.0]),
@@ -58,7 +68,7 @@ def test_information_is_the_squared_slope_of_the_mean_over_the_variance(family, 
     likelihood, (a, _) = mean_likelihood(family, link), grid(family, link)
     h = 1e-5
     slope = (likelihood.mean(a + h) - likelihood.mean(a - h)) / (2 * h)
-    expected = slope**2 / likelihood.response.variance(likelihood.mean(a))
+    expected = slope**2 / VARIANCES[family](likelihood.mean(a))
     np.testing.assert_allclose(likelihood.expected_curvature(a), expected, rtol=1e-5)
 
 
@@ -121,7 +131,105 @@ def test_codes_and_soft_targets_agree(link, rng):
         np.testing.assert_allclose(hard, soft, rtol=1e-12)
 
 
-def test_a_gaussian_log_density_is_scipys(rng):
-    likelihood, a, t = mean_likelihood("gaussian"), rng.normal(size=9), rng.normal(size=9)
-    log_density = likelihood.derivatives(a, t).log_p / 0.49 + likelihood.response.saturated(t, 0.49)
-    np.testing.assert_allclose(log_density, stats.norm.logpdf(t, a, 0.7), rtol=1e-13)
+@pytest.mark.parametrize("family", LIKELIHOODS)
+def test_the_default_link_is_canonical(family):
+    likelihood = mean_likelihood(family)
+    a, t = np.array([0.4, 0.4]), np.array([0.25, 0.75])
+    _, slope, curvature = likelihood.derivatives(a, t)
+    assert curvature[0] == pytest.approx(curvature[1], rel=1e-12)
+    np.testing.assert_allclose(np.abs(slope), np.abs(t - likelihood.mean(a)), rtol=1e-12)
+
+
+# Complementary log-log
+
+
+@pytest.mark.parametrize("a", [-40.0, -3.0, -2.9957, -2.9958, -0.5, 0.0, 1.0, 3.0])
+def test_a_one_is_exact_to_rounding(a):
+    with mpmath.workdps(60):
+        x = mpmath.mpf(a)
+
+        def log_p(b):
+            return mpmath.log(-mpmath.expm1(-mpmath.exp(b)))
+
+        expected = [float(log_p(x)), float(mpmath.diff(log_p, x)), float(-mpmath.diff(log_p, x, 2))]
+    found = [part[0] for part in CLogLog().derivatives(np.array([a]), np.array([1]))]
+    np.testing.assert_allclose(found, expected, rtol=2e-13)
+
+
+def test_the_probability_is_that_of_a_positive_poisson_count():
+    a = np.array([-700.0, -2.0, 0.5, 1e9])
+    np.testing.assert_allclose(CLogLog().probability(a), -np.expm1(-np.exp(np.minimum(a, 700))), rtol=1e-14)
+    np.testing.assert_allclose(cloglog(CLogLog().probability(a[1:3])), a[1:3], rtol=1e-13)
+
+
+def test_a_certain_one_costs_nothing_and_an_impossible_zero_everything():
+    a = np.array([1e9, 1e9])
+    log_p, slope, curvature = CLogLog().derivatives(a, np.array([1, 0]))
+    np.testing.assert_array_equal(log_p, [0.0, -np.inf])
+    assert slope[0] == 0.0 == curvature[0]
+    soft = CLogLog().derivatives(a, np.array([1.0, 0.0]))
+    np.testing.assert_array_equal(soft.log_p, [0.0, -np.inf])
+
+
+# Responses
+
+PHI = 0.3
+MU = np.array([0.2, 0.5, 0.9])
+
+
+def log_density(response, t, mu, phi=1.0, trials=None):
+    weight = 1.0 if trials is None else trials
+    return -0.5 * weight * response.deviance(t, mu) / phi + response.saturated(t, phi, trials)
+
+
+def test_log_densities_are_scipys():
+    t = np.array([0.1, 2.0, 30.0])
+    mu = np.array([0.2, 3.0, 9.0])
+    np.testing.assert_allclose(log_density(Normal(), t, mu, PHI), stats.norm.logpdf(t, mu, np.sqrt(PHI)), rtol=1e-12)
+    gamma = stats.gamma.logpdf(t, 1 / PHI, scale=PHI * mu)
+    np.testing.assert_allclose(log_density(Gamma(), t, mu, PHI), gamma, rtol=1e-12)
+    counts = np.array([0.0, 4.0, 1000.0])
+    poisson = stats.poisson.logpmf(counts, [2.0, 3.0, 950.0])
+    np.testing.assert_allclose(log_density(Poisson(), counts, np.array([2.0, 3.0, 950.0])), poisson, rtol=1e-11)
+
+
+@pytest.mark.parametrize("n", [1.0, 7.0, 1000.0])
+def test_a_binomial_log_density_is_scipys(n):
+    k = np.array([0.0, np.ceil(0.3 * n), n])
+    found = log_density(Binomial(), k / n, MU, trials=np.full(3, n))
+    np.testing.assert_allclose(found, stats.binom.logpmf(k, n, MU), rtol=1e-10)
+
+
+def test_a_bernoulli_log_density_is_scipys_and_fractions_are_averages():
+    t = np.array([0.0, 1.0, 1.0])
+    np.testing.assert_allclose(log_density(Binary(), t, MU), stats.bernoulli.logpmf(t, MU), rtol=1e-13)
+    fractions = np.array([0.3, 0.6, 0.1])
+    mixed = fractions * np.log(MU) + (1 - fractions) * np.log1p(-MU)
+    np.testing.assert_allclose(log_density(Binary(), fractions, MU), mixed, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("response", "t", "message"),
+    [
+        (Poisson(), [2.0, -1.0, -3.0], r"y\[1\] is -1, which is negative \(2 of 3 rows\)"),
+        (Gamma(), [2.0, 0.0], r"y\[1\] is 0, which is not positive"),
+        (Binary(), [0.5, 1.0, 2.0], r"y\[2\] is 2, which is outside \[0, 1\]"),
+        (Binomial(), [0.5, 7.0], r"y\[1\] is 7.*successes and failures"),
+        (Normal(), [1e200], r"y\[0\] is 1e\+200, which is too large to square"),
+    ],
+)
+def test_impossible_targets_are_refused_by_row_and_value(response, t, message):
+    with pytest.raises(DataError, match=message):
+        response.check_targets(np.array(t))
+
+
+def test_a_mean_at_the_end_of_its_range_is_refused():
+    for response, mean in [(Binary(), 1.0), (Binomial(), 0.0), (Poisson(), 0.0)]:
+        with pytest.raises(DataError, match="infinity"):
+            response.check_mean(mean)
+    for response, mean in [(Normal(), 0.0), (Gamma(), 3.0), (Poisson(), 0.1)]:
+        response.check_mean(mean)
+
+
+def test_a_perfect_normal_fit_has_an_infinite_density():
+    assert Normal().saturated(np.zeros(1), 0.0)[0] == np.inf
