@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -42,10 +42,10 @@ from scipy import linalg, special
 
 from separatrix._arguments import check_count, check_positive
 from separatrix._array import Array, Codes, Float
-from separatrix._special import LOG_SQRT_2PI
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.logistic_normal import sigmoid_derivatives
 from separatrix.bayesian.posterior import Approximation
+from separatrix.bayesian.predictive import hermite_nodes
 from separatrix.likelihoods import LabelNoise, Likelihood, Logit, Probit
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
@@ -442,7 +442,8 @@ def _noisy_sigmoid(m: Float, var: Float, floor: Float, contrast: float) -> Tilte
 
 def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, power: Float | float) -> Tilted:
     """Gauss-Hermite quadrature about the tilted density, which a few rounds locate from the Gaussian's moments."""
-    x, log_w = _hermite_nodes()
+    x, weights = hermite_nodes(N_TILTED_NODES)
+    log_w = np.log(weights)
     mean, s, width = mu, np.sqrt(var), np.sqrt(var)
     for _ in range(N_TILTED_ROUNDS):
         a = mean + x[:, None] * s
@@ -456,13 +457,6 @@ def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, powe
         variance, third = (np.einsum("in,in->n", density, away**j) for j in (2, 3))
         s = np.sqrt(variance)
     return Tilted(log_z, (mean - mu) / var, (var - variance) / var**2, -third / var**3)
-
-
-@cache
-def _hermite_nodes() -> tuple[Float, Float]:
-    """Nodes for the standard normal and the logarithms of their weights."""
-    x, w = special.roots_hermitenorm(N_TILTED_NODES)
-    return x, np.log(w) - LOG_SQRT_2PI
 
 
 # -- the correction for third cumulants of pairs of rows ---------------------------------------------------------

@@ -26,7 +26,7 @@ from separatrix._arguments import check_number, check_option, check_positive, ge
 from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.evidence import rescaled
-from separatrix.bayesian.inference import METHODS, Inference, Options, infer
+from separatrix.bayesian.inference import METHODS, Options, infer
 from separatrix.bayesian.posterior import STRUCTURES, Activations, weight_names
 from separatrix.bayesian.predictive import (
     N_INTERVAL_DRAWS,
@@ -200,7 +200,32 @@ class BayesianLogisticRegression(LinearClassifier):
         )
         with single_thread_blas():
             found = infer(self._pose(training, prior), options)
-        self._keep_findings(found, prior, training)
+        objective, approximation = found.objective, found.approximation
+        design = objective.design
+        names = (*training.columns, "intercept")[: design.width]
+        self.likelihood_ = self._likelihood(training.classes)
+        self.posterior_ = WeightPosterior(approximation, design, names)
+        self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
+        self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
+        self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
+        self.effective_parameters_ = found.effective_parameters
+        self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
+        self._rule = found.rule  # None unless averages would mislead
+        self.tuning_, self.notes_ = found.tuning, found.notes
+        if isinstance(prior, Gaussian):  # later batches keep the prior of the first
+            self.prior_ = rescaled(prior, found.factors)
+        n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
+        self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
+        self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
+        self._keep(found.solution, training.passes)
+        for warning in found.warnings:
+            warn(warning, ApproximationWarning)
+        if not found.solution.is_converged:
+            warn(
+                f"{type(self).__name__}: the search for the mode {found.solution.status.value} ({self.n_steps_}). "
+                f"Raise tol, which is {self.tol:.1e}.",
+                ConvergenceWarning,
+            )
 
     def _pose(self, training: Source, prior: Gaussian | Penalty) -> Posterior:
         """p(D, w) as a function of w."""
@@ -232,34 +257,6 @@ class BayesianLogisticRegression(LinearClassifier):
         if not isinstance(prior, Gaussian):
             raise ValueError(f"{name}(prior={prior!r}): give Gaussian(...), or None for Gaussian(1.0).")
         return prior if np.isfinite(prior.intercept_scale) else replace(prior, intercept_scale=INTERCEPT_SCALE)
-
-    def _keep_findings(self, found: Inference, prior: Gaussian | Penalty, training: Source) -> None:
-        objective, approximation = found.objective, found.approximation
-        design = objective.design
-        names = (*training.columns, "intercept")[: design.width]
-        self.likelihood_ = self._likelihood(training.classes)
-        self.posterior_ = WeightPosterior(approximation, design, names)
-        self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
-        self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
-        self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
-        self.effective_parameters_ = found.effective_parameters
-        self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
-        self._rule = found.rule  # None unless averages would mislead
-        self.tuning_, self.notes_ = found.tuning, found.notes
-        if isinstance(prior, Gaussian):  # later batches keep the prior of the first
-            self.prior_ = rescaled(prior, found.factors)
-        n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
-        self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
-        self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
-        self._keep(found.solution, training.passes)
-        for warning in found.warnings:
-            warn(warning, ApproximationWarning)
-        if not found.solution.is_converged:
-            warn(
-                f"{type(self).__name__}: the search for the mode {found.solution.status.value} ({self.n_steps_}). "
-                f"Raise tol, which is {self.tol:.1e}.",
-                ConvergenceWarning,
-            )
 
     def predict_proba(self, X: Any) -> Array:
         """Return p(C_k | x, D), shape (N, K), averaged over the posterior."""

@@ -16,6 +16,7 @@ over all weights becomes an integral over one variable, or over K of them. The r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -192,6 +193,13 @@ def expected_logit(mu: ArrayLike, var: ArrayLike, t: ArrayLike) -> Derivatives:
         slope[rows] = target * down - (1.0 - target) * up
         curvature[rows] = c
     return Derivatives(*found.reshape(3, *shape))
+
+
+@cache
+def hermite_nodes(n: int) -> tuple[Float, Float]:
+    """Return nodes and weights for averages over the standard normal; the weights sum to one."""
+    x, weight = special.roots_hermitenorm(n)
+    return x, weight / weight.sum()
 
 
 def _flat_moments(owner: str, mu: ArrayLike, var: ArrayLike) -> tuple[Float, Float, tuple[int, ...]]:

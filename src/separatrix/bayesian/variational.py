@@ -31,11 +31,10 @@ from scipy import special
 from separatrix._arguments import check_count, check_positive
 from separatrix._array import Array, Float, to_dense
 from separatrix._special import LOG_SQRT_2PI
-from separatrix.bayesian.posterior import Approximation, row_squares
-from separatrix.bayesian.predictive import expected_logit, row_blocks
+from separatrix.bayesian.posterior import Approximation
+from separatrix.bayesian.predictive import expected_logit, hermite_nodes, row_blocks
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Derivatives, Likelihood, Logit, Softmax
-from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, ValueGradHess
@@ -98,10 +97,15 @@ class Bound:
     def at(self, mean: Float, factor: Factor) -> BoundPoint:
         """Return the bound and its derivatives at q: one pass."""
         prior, root = self.objective.prior, factor.root
+        S = root.reshape(-1, len(prior.precision), len(root))  # roots of the blocks that share Λ
+        if prior.precision.ndim == 1:
+            trace = float(np.einsum("p,cpi,cpi->", prior.precision, S, S))  # tr ΛS, S = R R'
+        else:
+            trace = float(sum(np.vdot(prior.precision @ part, part) for part in S))
         here = self.objective.source.reduce(partial(self.average, mean=mean, root=root))
         value, pull = prior.value_grad(mean)
         # KL = ½ ((m - m0)'Λ(m - m0) + tr ΛS - CP - ln |Λ| + ln |S⁻¹|)
-        kl = value + 0.5 * (_trace(prior, root) - len(root) - prior.log_det() + factor.log_det)
+        kl = value + 0.5 * (trace - len(root) - prior.log_det() + factor.log_det)
         return BoundPoint(mean, factor, here.value - kl, here.grad - pull, prior.add_to(here.hess))
 
     def ascend(self, here: BoundPoint, fraction: float) -> tuple[BoundPoint, float] | None:
@@ -125,15 +129,6 @@ class Bound:
         return Approximation(
             here.mean, here.factor, log_likelihood, here.bound, "variational", steps, is_converged=is_converged
         )
-
-
-def _trace(prior: Penalty, root: Float) -> float:
-    """tr ΛS, S = R R'."""
-    precision, size = prior.precision, len(prior.precision)
-    parts = [root[start : start + size] for start in range(0, len(root), size)]
-    if precision.ndim == 1:
-        return float(sum(precision @ row_squares(part) for part in parts))
-    return float(sum(np.vdot(precision @ part, part) for part in parts))
 
 
 # -- two classes: averages over one activation per row -----------------------------------------------------------
@@ -220,7 +215,7 @@ def _derivatives(a: Float, likelihood: Likelihood, t: Array) -> Array:
 def _over_hermite_nodes(function: Callable[[Float], Array], mu: Float, var: Float) -> Float:
     """E[g(a)] over a ~ N(mu, var) by Gauss-Hermite quadrature, Σ_i w_i g(mu + √var x_i)."""
     s, total = np.sqrt(var), np.zeros((3, len(mu)))
-    for x, weight in zip(*_nodes("hermitenorm", N_HERMITE_NODES), strict=True):
+    for x, weight in zip(*hermite_nodes(N_HERMITE_NODES), strict=True):
         total += weight * function(mu + x * s)
     return total
 
@@ -236,20 +231,16 @@ def _over_panels(function: Callable[[Float], Array], mu: Float, var: Float) -> F
     total = np.zeros((3, len(mu)))
     for left, right in pairwise(ends):
         half = 0.5 * (right - left)
-        for x, weight in zip(*_nodes("legendre", N_PANEL_NODES), strict=True):
+        for x, weight in zip(*_legendre_nodes(), strict=True):
             a = left + half * (1.0 + x)
             total += weight * half / s * np.exp(-0.5 * ((a - mu) / s) ** 2 - LOG_SQRT_2PI) * function(a)
     return total
 
 
 @cache
-def _nodes(rule: str, n: int) -> tuple[Float, Float]:
-    """Nodes and weights of a Gauss rule; those of the standard normal sum to one."""
-    if rule == "legendre":
-        x, weight = special.roots_legendre(n)
-        return x, weight
-    x, weight = special.roots_hermitenorm(n)
-    return x, weight / weight.sum()
+def _legendre_nodes() -> tuple[Float, Float]:
+    x, weight = special.roots_legendre(N_PANEL_NODES)
+    return x, weight
 
 
 # -- K classes: averages over the K activations of a row, by quasi-Monte Carlo -----------------------------------

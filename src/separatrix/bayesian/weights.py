@@ -54,17 +54,13 @@ class WeightPosterior:
     def std(self) -> Float:
         """Standard deviation of each weight."""
         std = self.approximation.std.copy()
-        if self.design.bias:
-            std[:, -1] = self._bias_std()
-        return std[0] if len(std) == 1 else std
-
-    def _bias_std(self) -> Float:
-        """Standard deviation of w0 = b - w'c, the activation at x = 0, (C,)."""
-        if isinstance(self.approximation, Approximation):
+        if self.design.bias and isinstance(self.approximation, Approximation):  # w0 = b - w'c
             root = self.approximation.root.reshape(*self.approximation.mean.shape, -1)
-            return np.asarray(np.linalg.norm(self._map[-1] @ root, axis=1))
-        at_zero = self.approximation.activations(np.zeros((1, len(self.design.origin))), self.design)
-        return np.asarray(np.sqrt(at_zero.variance)[0])
+            std[:, -1] = np.linalg.norm(self._map[-1] @ root, axis=1)
+        elif self.design.bias:  # the activation at x = 0
+            at_zero = self.approximation.activations(np.zeros((1, len(self.design.origin))), self.design)
+            std[:, -1] = np.sqrt(at_zero.variance)[0]
+        return std[0] if len(std) == 1 else std
 
     @property
     def covariance(self) -> Float:
