@@ -40,7 +40,7 @@ from separatrix.cli.output import (
     listed_plans,
 )
 from separatrix.cli.predict import expected_rows
-from separatrix.datasets.loans import make_loans
+from separatrix.datasets import make_loans
 from separatrix.exceptions import DataError
 from separatrix.export import FileError, read_about
 from separatrix.files import FileWriteError, open_table, open_writer

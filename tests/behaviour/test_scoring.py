@@ -8,7 +8,7 @@ import pytest
 
 import separatrix as sx
 from problems import MODELS
-from separatrix.datasets.loans import make_loans
+from separatrix.datasets import make_loans
 from separatrix.exceptions import DataError
 from separatrix.metrics import log_likelihoods
 from separatrix.study import BatchScorer, TableClassifier, ValueCounts

@@ -376,7 +376,8 @@ def split_moments(X: Any, centre: Any, t: Any, K: int, chunk: int) -> tuple[Any,
 
     The sums are products with an indicator of each class, which bfloat16 holds exactly.
     """
-    return _all_tiles(X, centre, None, (t, K), chunk, rough=False)
+    sums, product = _all_tiles(X, centre, None, (t, K), chunk, rough=False)
+    return sums, product
 
 
 def _all_tiles(X: Any, centre: Any, weight: Any, classes: tuple[Any, int], chunk: int, *, rough: bool) -> Any:

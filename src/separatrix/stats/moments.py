@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -56,15 +56,18 @@ class ClassMoments(Generic[S]):
     def __add__(self, other: ClassMoments[S]) -> ClassMoments[S]:
         """Moments of both sets of rows together; a factored scatter is converted to the kind of the other."""
         if type(self.scatter) is not type(other.scatter):
-            if isinstance(other.scatter, FactoredScatter):
-                return self + replace(other, scatter=other.scatter.dense(type(self.scatter), len(other.count)))
-            return replace(self, scatter=self.scatter.dense(type(other.scatter), len(self.count))) + other
+            return self._dense_as(other) + other._dense_as(self)
         count = self.count + other.count
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
         delta = other.mean - self.mean
         shift = np.sqrt(self.count * share)[:, None] * delta  # shift' shift = n m / (n + m) delta delta'
         mean = self.mean + share[:, None] * delta
         return ClassMoments(count, mean, self.scatter.merge(other.scatter, shift))
+
+    def _dense_as(self, other: ClassMoments[Any]) -> ClassMoments[Any]:
+        if not isinstance(self.scatter, FactoredScatter):
+            return self
+        return ClassMoments(self.count, self.mean, self.scatter.dense(type(other.scatter), len(self.count)))
 
     @property
     def total(self) -> float:
@@ -144,7 +147,7 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
     """Mean and squares of each column, as the moments of a single class."""
     X, weight = block.X, block.weight
     if isinstance(X, DeviceRows):
-        return class_moments(replace(block, t=X.in_one_class()), 1, DiagonalScatter)
+        return class_moments(replace(block, t=cast(Any, X.in_one_class())), 1, DiagonalScatter)
     with np.errstate(invalid="ignore", over="ignore"):
         if is_sparse(X):
             return _sparse_column_moments(X, weight)

@@ -74,8 +74,7 @@ class Largest:
 def value_grad(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
     """L and its gradient on one block."""
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
-        value, grad, _ = _device_objective(block, theta, likelihood, design, hessian="none")
-        return ValueGrad(value, grad)
+        return ValueGrad(*_device_objective(block, theta, likelihood, design, hessian="none")[:2])
     log_p, slope, _ = likelihood.derivatives(design.activate(block, theta), block.targets)
     weight = block.weight
     value = log_p.sum() if weight is None else log_p @ weight
