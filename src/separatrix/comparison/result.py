@@ -249,9 +249,9 @@ def notes_on(comparison: Comparison) -> list[str]:
     compared = [trial.name for trial in ran if trial.evidence.of_labels]
     if 2 <= len(compared) < len(ran):
         notes.append(
-            f"P(model) compares {enumerated(compared)} only: they report the evidence p(t | x) of the training labels. "
-            "The evidence of a generative model belongs to p(x, t) and cannot be compared with it; other models report "
-            "none."
+            "P(model) compares the models that report the evidence p(t | x) of the training labels: "
+            f"{enumerated(compared)}. The evidence of a generative model belongs to p(x, t) and cannot be compared "
+            "with it; other models report none."
         )
     return notes
 

@@ -292,7 +292,8 @@ def _by_evidence(near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterato
         yield f"Of these, {chosen.name} has the largest evidence, ln p = {chosen.evidence.log_evidence:.1f}{ahead}."
     without = [trial.name for trial in near if not trial.evidence.of_labels]
     if without:
-        yield f"{enumerated(without)}: no comparable evidence, and no intervals for probabilities."
+        verb = "reports" if len(without) == 1 else "report"
+        yield f"{enumerated(without)} {verb} no comparable evidence, and no intervals for probabilities."
 
 
 def _trade_offs(comparison: Comparison, scored: list[Trial], near: list[Trial], chosen: Trial) -> Iterator[str]:
@@ -320,5 +321,5 @@ def _trade_offs(comparison: Comparison, scored: list[Trial], near: list[Trial], 
         )
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
-        seen = f"It gains {gain:.4f} nats per row" if abs(gain) > MIN_SHOWN_NATS else "It gains nothing measurable"
-        yield f"{seen} over the class proportions."
+        seen = f"{gain:.4f} nats per row" if abs(gain) > MIN_SHOWN_NATS else "nothing measurable"
+        yield f"{chosen.name} gains {seen} over the class proportions."

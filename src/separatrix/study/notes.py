@@ -142,16 +142,14 @@ def notes_on_separation(found: Separability | None, n_rows: int) -> Iterator[Not
     more = len(found.columns) - MAX_LISTED_COLUMNS
     listed = ", ".join(found.columns[:MAX_LISTED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
     along = f" along {listed}" if listed else ""
-    consequence = (
-        "only the prior determines how steep the probabilities are. Probabilities near 0 and 1 depend on it; be "
-        "careful with rows unlike these."
-    )
     if found.status == "complete":
-        text = f"A hyperplane separates the classes without error{along}: the data show where it is, but {consequence}"
+        text = f"A hyperplane separates the classes without error{along}."
     else:
-        text = (
-            f"{n_rows - found.n_on_plane} of {n_rows} rows are separated from the others without error{along}: rows "
-            f"that differ from most in this way have only one class. The data give these weights a direction, but "
-            f"{consequence}"
-        )
-    yield Note("separation", text)
+        n = n_rows - found.n_on_plane
+        text = f"{n} of {n_rows} rows can be separated from the others without error{along}: on that side, all rows "
+        text += "have the same class."
+    yield Note(
+        "separation",
+        f"{text} The data determine the direction of these weights but not their size, which only the prior limits. "
+        "Probabilities near 0 and 1 therefore depend on the prior; be careful with rows unlike the training rows.",
+    )
