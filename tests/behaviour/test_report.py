@@ -188,7 +188,7 @@ def test_one_of_five_classes_is_compared_with_all_others(study_of_five):
         assert (after.lower[:, 0] <= after.upper[:, 0]).all()
     page = " ".join(render(study).split())
     assert "about pallida against all other classes" in page
-    assert "Odds are those of pallida against the geometric mean of all classes." in page
+    assert "Odds: pallida against the geometric mean of all classes." in page
     assert "virginica" in page  # in the section on the data
     assert "Positive class" in page
 

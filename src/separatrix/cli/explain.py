@@ -177,7 +177,7 @@ def curves_of(model: Any, weights: Sequence[Coefficient]) -> list[Curve]:
     for start in range(0, len(weights), n_weights):  # one class after the other
         bent = weights[start + n_straight : start + n_weights]
         for d, knots in functions.knots.items():
-            pieces = tuple(bent[j] for j in np.flatnonzero(functions.bent == d))
+            pieces = tuple(bent[j] for j in np.flatnonzero(functions.bent == d).tolist())
             log_odds = np.cumsum([0.0, *(piece.weight for piece in pieces)])
             curves.append(Curve(columns[d], pieces[0].label, tuple(knots.tolist()), tuple(log_odds.tolist()), pieces))
     return sorted(curves, key=lambda curve: -curve.span)

@@ -213,7 +213,7 @@ def fit_chosen(
     if is_large(table):
         from separatrix.files import scan
 
-        target, types = compared.target, compared.types or {}
+        target, types = compared.target, compared.question.types or {}
         kept = [name for name in table.columns if name != target and types.get(name) != "drop"]
         everything = scan(data, target=target, columns=kept, where=f'"{target}" IS NOT NULL')
     with about(table.path):

@@ -18,7 +18,7 @@ from separatrix.metrics import Estimate
 from separatrix.report.words import counted, shortened
 from separatrix.study import Effect, HeldOut, PriorOnly, Study
 
-MIN_ROWS_TO_JUDGE = 10  # with fewer rows, accuracy and calibration mean next to nothing
+MIN_ROWS_TO_JUDGE = 10  # with fewer rows, accuracy and calibration cannot be judged
 MAX_LABEL_LETTERS = 60
 # A calibration error up to 1.5 times the one expected by chance (about two of its standard deviations) is noise.
 MAX_CHANCE_RATIO, NEGLIGIBLE_ECE = 1.5, 0.005
@@ -28,8 +28,8 @@ MAX_CHANCE_RATIO, NEGLIGIBLE_ECE = 1.5, 0.005
 class Performance:
     """Metrics on the evaluated rows; True in ``is_held_out`` if the model was not fitted on them, None if unknown.
 
-    ``labels`` are the two sides if one class is compared with all others, else all classes. The baselines are those of
-    predicting the class proportions (log-loss) and ``labels[largest]`` (accuracy). ``n_trained`` is the number of rows
+    ``labels`` are the two sides if one class is compared with all others, else all classes. The baselines predict the
+    class proportions (log-loss) and ``labels[largest]`` (accuracy). ``n_trained`` is the number of rows
     that the model was fitted on. ``excess_confidence`` is the mean probability of the predicted class minus accuracy.
     """
 
@@ -116,8 +116,8 @@ def positive_view(study: Study) -> Study:
     """Study with two classes, the positive one second: the class that the study names, or the rarer of two.
 
     A study of more classes without a named class is returned unchanged. The model keeps the order of its ``classes_``,
-    and the comparison its metrics over all classes. Weights of K > 2 classes are those of the named class against the
-    geometric mean of all: its log-odds against the rest, ln p_k / Σ_j≠k p_j, are not linear in x.
+    and the comparison its metrics over all classes. Weights of K > 2 classes remain relative to the geometric mean of
+    all classes: the log-odds of one class against the rest, ln p_k / Σ_j≠k p_j, are not linear in x.
     """
     if study.positive is not None:
         k = int(study.classes.tolist().index(study.positive))

@@ -104,11 +104,11 @@ def _factor_scale(shown: list[Coefficient]) -> Scale:
 def _odds_sentence(study: Study, perf: Performance) -> str:
     """Which odds the factors multiply, and what the average level of a category is."""
     if perf.is_one_of_many:
-        sentence = f"Odds are those of {shortened(perf.event)} against the geometric mean of all classes."
+        sentence = f"Odds: {shortened(perf.event)} against the geometric mean of all classes."
     elif len(perf.labels) == 2:
-        sentence = f"Odds are those of {shortened(perf.event)} against {shortened(perf.labels[0])}."
+        sentence = f"Odds: {shortened(perf.event)} against {shortened(perf.labels[0])}."
     else:
-        sentence = "Odds are those of the class named in each row against the geometric mean of all classes."
+        sentence = "Odds: the class named in each row against the geometric mean of all classes."
     plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
     if any(len(plan.names) > 2 and not plan.reference for plan in plans):
         sentence += " The average level of a category is the average over the rows, so frequent levels count more."

@@ -136,8 +136,8 @@ def label_text(label: Any) -> str:
 
 def shortened(text: Any, max_letters: int = 40) -> str:
     """Label or name with its middle left out if it is too long; the ends often distinguish names."""
-    text = label_text(text)
-    if len(text) <= max_letters:
-        return text
+    whole = label_text(text)
+    if len(whole) <= max_letters:
+        return whole
     end = (max_letters - 1) // 3
-    return f"{text[: max_letters - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+    return f"{whole[: max_letters - 1 - end].rstrip()}…{whole[len(whole) - end :].lstrip()}"
