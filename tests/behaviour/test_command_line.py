@@ -193,7 +193,7 @@ def test_errors_are_documents_with_json():
 
 
 def test_a_bug_shows_its_traceback_only_with_debug(folder, monkeypatch):
-    monkeypatch.setattr(explain_module, "weights_for", lambda *_: 1 / 0)
+    monkeypatch.setattr(explain_module, "curves_of", lambda *_: 1 / 0)
     result = run("explain", "model.sx")
     assert result.exit_code == 1
     assert "ZeroDivisionError" in result.stderr

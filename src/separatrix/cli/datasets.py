@@ -56,7 +56,14 @@ def datasets(
 ) -> None:
     """List the data sets of the package, or write one to a file."""
     if name is None:
-        _list(Printer(as_json=as_json))
+        from separatrix.cli.output import text_table
+
+        printer, table = Printer(as_json=as_json), text_table("name", "target", "about")
+        for key, entry in CATALOGUE.items():
+            table.add_row(key, entry.target, entry.about)
+        printer.text(table, "", "Write one to a file: separatrix datasets loans -o loans.csv")
+        listed = [{"name": key, "target": entry.target, "about": entry.about} for key, entry in CATALOGUE.items()]
+        printer.document({"datasets": listed})
         return
     if name not in CATALOGUE:
         raise typer.BadParameter(f"there is no data set {name!r}. {nearest(name, CATALOGUE)}", param_hint="NAME")
@@ -114,16 +121,6 @@ def _write(name: str, output: str, *, rows: int | None, seed: int, force: bool) 
     with writing(output), open_writer(output, force=force) as writer:
         writer.write(table)
     return int(table.num_rows)
-
-
-def _list(printer: Printer) -> None:
-    from separatrix.cli.output import text_table
-
-    table = text_table("name", "target", "about")
-    for name, entry in CATALOGUE.items():
-        table.add_row(name, entry.target, entry.about)
-    printer.text(table, "", "Write one to a file: separatrix datasets loans -o loans.csv")
-    printer.document({"datasets": [{"name": n, "target": e.target, "about": e.about} for n, e in CATALOGUE.items()]})
 
 
 def _table(name: str, rows: int | None, seed: int) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from io import BytesIO
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -64,13 +64,14 @@ def explain(
 ) -> None:
     """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings."""
     from separatrix.study import PriorOnly, captured
+    from separatrix.study import explain as explain_model
 
     printer = Printer(as_json=as_json)
     fitted, names = load_model(model, of_tables=True)
     estimator, schema, classes = fitted.estimator_, fitted.encoder_.schema_, fitted.classes_.tolist()
     label = positive_label(classes, positive or names.get("positive"))
     with stages("Computing weights and intervals", hidden=as_json), captured() as warned:
-        found = weights_for(fitted, level, label)
+        found = explain_model(fitted, level, label)
     weights, curves = sorted(found, key=lambda c: -abs(c.per_spread)), curves_of(fitted, found)
     pieces = {piece.name for curve in curves for piece in curve.pieces}
     listed = weights if everything else [c for c in weights if c.name not in pieces]
@@ -128,22 +129,6 @@ def explain(
             "evidence": evidence,
             "notes": notes,
         }
-    )
-
-
-def weights_for(fitted: Any, level: float, positive: Any) -> tuple[Coefficient, ...]:
-    """Weights of a table classifier for the positive class; for all classes if it is None."""
-    from separatrix.study import explain as weights_of
-
-    classes = fitted.classes_.tolist()
-    found = weights_of(fitted, level)
-    if positive is None or positive == classes[1] == classes[-1]:
-        return found
-    if len(classes) > 2:
-        return tuple(c for c in found if c.label == positive)
-    return tuple(
-        replace(c, label=positive, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
-        for c in found
     )
 
 
@@ -249,8 +234,9 @@ def plot(
     label = positive_label(fitted.classes_.tolist(), positive or names.get("positive"))
     with stages(f"Drawing {kind}", hidden=as_json), captured() as warned:
         figure = _figure(kind, fitted, data, target or names.get("target"), label)
-        content = _image(figure, picture_file.rpartition(".")[2].lower())
-    write_together({picture_file: content})
+        content = BytesIO()
+        figure.savefig(content, format=picture_file.rpartition(".")[2].lower(), dpi=150, bbox_inches="tight")
+    write_together({picture_file: content.getvalue()})
     _finish(Printer(as_json=as_json), {"picture": picture_file}, {"kind": kind}, list(map(str, warned)))
 
 
@@ -265,11 +251,12 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
     from separatrix import plots
     from separatrix.report import one_against_rest
     from separatrix.study import HeldOut, TableClassifier
+    from separatrix.study import explain as explain_model
 
     picture, estimator = PICTURES[kind], getattr(fitted, "estimator_", fitted)
     display = getattr(plots, picture.display)
     if kind == "coefficients" and isinstance(fitted, TableClassifier):
-        found = weights_for(fitted, WHISKER_LEVEL, positive)
+        found = explain_model(fitted, WHISKER_LEVEL, positive)
         if not found:
             raise CommandError("data", f"{type(estimator).__name__} has no weights to draw. Draw --kind reliability.")
         labels = list(dict.fromkeys(c.label for c in found))
@@ -331,14 +318,6 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool, mos
         warnings.warn(text, stacklevel=2)  # collected as a note
         known = known[np.linspace(0, len(known) - 1, most).astype(np.intp)]
     return scorer.features(rows.take(known)), scorer.classes[codes[known]]
-
-
-def _image(figure: Any, file_format: str) -> bytes:
-    import io
-
-    file = io.BytesIO()
-    figure.savefig(file, format=file_format, dpi=150, bbox_inches="tight")
-    return file.getvalue()
 
 
 def export(

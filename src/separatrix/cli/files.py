@@ -69,15 +69,11 @@ def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None
         near = did_you_mean(missing[0], table.columns)
         raise CommandError("data", f"{table.path} has no column {missing[0]!r}, which {why}.{near}")
     if missing:
-        named = ", ".join(f"{name!r}{_similar(name, table.columns)}" for name in missing[:10])
+        by_fold = {option.casefold(): option for option in table.columns}
+        near_names = {name: get_close_matches(name.casefold(), by_fold, n=1) for name in missing[:10]}
+        named = ", ".join(f"{name!r}" + "".join(f" ({by_fold[n]!r}?)" for n in near_names[name]) for name in near_names)
         more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
         raise CommandError("data", f"{table.path} lacks {len(missing)} columns that {why}: {named}{more}.")
-
-
-def _similar(name: str, known: Iterable[str]) -> str:
-    by_fold = {option.casefold(): option for option in known}
-    near = get_close_matches(name.casefold(), by_fold, n=1)
-    return f" ({by_fold[near[0]]!r}?)" if near else ""
 
 
 def name_of(data: str) -> str:

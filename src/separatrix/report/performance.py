@@ -16,7 +16,7 @@ from separatrix import metrics
 from separatrix._array import Array, Float
 from separatrix.metrics import Estimate
 from separatrix.report.words import counted, shortened
-from separatrix.study import Effect, HeldOut, PriorOnly, Study
+from separatrix.study import HeldOut, PriorOnly, Study
 
 MIN_ROWS_TO_JUDGE = 10  # with fewer rows, accuracy and calibration cannot be judged
 MAX_LABEL_LETTERS = 60
@@ -135,6 +135,11 @@ def positive_view(study: Study) -> Study:
             replace(c, label=label, weight=-c.weight, lower=-c.upper, upper=-c.lower, per_spread=-c.per_spread)
             for c in study.coefficients
         )
+    effects = []
+    for effect in study.effects:
+        lower, upper = effect.lower[:, k], effect.upper[:, k]
+        bounds = np.stack([1 - upper, lower], axis=1), np.stack([1 - lower, upper], axis=1)
+        effects.append(replace(effect, mean=_two_sides(effect.mean, k), lower=bounds[0], upper=bounds[1]))
     held_out = one_against_rest(study.held_out, k)
     return replace(
         study,
@@ -142,7 +147,7 @@ def positive_view(study: Study) -> Study:
         counts=np.array([total - study.counts[k], study.counts[k]]),
         held_out=held_out,
         coefficients=weights,
-        effects=tuple(_effect_against_rest(effect, k) for effect in study.effects),
+        effects=tuple(effects),
     )
 
 
@@ -158,13 +163,3 @@ def one_against_rest(held: HeldOut, k: int) -> HeldOut:
 def _two_sides(P: Float, k: int) -> Float:
     """Columns: the sum of the others, which keeps small probabilities accurate, and class k."""
     return np.stack([np.delete(P, k, axis=1).sum(axis=1), P[:, k]], axis=1)
-
-
-def _effect_against_rest(effect: Effect, k: int) -> Effect:
-    lower, upper = effect.lower[:, k], effect.upper[:, k]
-    return replace(
-        effect,
-        mean=_two_sides(effect.mean, k),
-        lower=np.stack([1 - upper, lower], axis=1),
-        upper=np.stack([1 - lower, upper], axis=1),
-    )

@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix import metrics
 from separatrix._array import Float
-from separatrix.comparison import Comparison, Trial, notes_on
+from separatrix.comparison import Comparison, notes_on
 from separatrix.meta import enumerated
 from separatrix.report.drawing import (
     Curve,
@@ -117,15 +117,18 @@ def models_section(study: Study) -> dict[str, Any] | None:
     columns = _comparison_columns(comparison)
     columns = {head: cells for head, cells in columns.items() if any(cell[0] != UNKNOWN for cell in cells)}
     noted = [note.text for note in study.notes if note.topic in OTHER_MODEL_TOPICS]
+    rows, best = [], -comparison.trials[0].test.log_likelihood.value
+    for i, trial in enumerate(comparison):
+        loss, error = -trial.test.log_likelihood.value, WHISKER_IN_SE * trial.test.log_likelihood.standard_error
+        mark = Mark(loss, loss - error if loss - error < scale.high else nan, loss + error)
+        title = f"{trial.name}: log-loss {fixed(loss, 4)} on the held-out rows"
+        rows.append((trial, whiskers([mark], scale, title, reference=best), [cells[i] for cells in columns.values()]))
     return {
         "chosen": study.choice.name if study.choice is not None else comparison.best(),
         "reasons": study.choice.reasons if study.choice is not None else (),
         "heads": list(columns),
         "axis": axis_row(scale, number, "log-loss on the held-out rows", width=150.0),
-        "rows": [
-            (trial, _loss_mark(trial, scale, comparison), [cells[i] for cells in columns.values()])
-            for i, trial in enumerate(comparison)
-        ],
+        "rows": rows,
         "notes": list(dict.fromkeys([*notes_on(comparison), *noted])),
         "n_test": len(comparison.test_rows),
         "n_train": len(comparison.train_rows),
@@ -171,14 +174,6 @@ def _loss_scale(comparison: Comparison) -> Scale:
     floor = found[0].value - FAR_IN_SE * found[0].standard_error
     near = [e for e in found if not e.value < floor]
     return nice_scale([-e.value + side * WHISKER_IN_SE * e.standard_error for e in near for side in (-1, 0, 1)])
-
-
-def _loss_mark(trial: Trial, scale: Scale, comparison: Comparison) -> Any:
-    loss, error = -trial.test.log_likelihood.value, trial.test.log_likelihood.standard_error
-    lower, upper = loss - WHISKER_IN_SE * error, loss + WHISKER_IN_SE * error
-    mark = Mark(loss, lower if lower < scale.high else nan, upper)
-    title = f"{trial.name}: log-loss {fixed(loss, 4)} on the held-out rows"
-    return whiskers([mark], scale, title, reference=-comparison.trials[0].test.log_likelihood.value)
 
 
 def importance_rows(study: Study) -> list[tuple[str, Any, str]]:

@@ -21,7 +21,7 @@ import numpy as np
 from separatrix.meta import enumerated
 from separatrix.report.drawing import Mark, Scale, axis_row, round_step, whiskers
 from separatrix.report.performance import Performance
-from separatrix.report.words import counted, factor_interval, interval, label_text, number, percent, shortened
+from separatrix.report.words import counted, factor_interval, interval, number, percent, shortened
 from separatrix.study import Coefficient, Effect, Study
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
 
@@ -177,30 +177,26 @@ def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Itera
 
 
 def _step(c: Coefficient, plan: Plan | None, schema: Schema, size: float) -> Step:
+    is_day = isinstance(plan, DatePlan) and c.name.endswith(": days")
     if c.name not in schema.columns:  # one piece of a curve: its rise
-        return Step(1.0, "over this range")
-    if c.name == f"{c.column} is missing":
-        return Step(1.0, "if missing, vs. an average value")
-    if isinstance(plan, CategoryPlan):
-        return Step(1.0, _compared_levels(c, plan))
-    if isinstance(plan, NumberPlan) and plan.kind == "boolean":
-        words = {value: word for word, value in plan.words.items()}
-        return Step(1.0, f"for {_level(words.get(1.0, 'yes'))} vs. {_level(words.get(0.0, 'no'))}")
-    if isinstance(plan, DatePlan):
-        days = f"{number(size)} day{'' if size == 1 else 's'}"
-        return Step(size, f"for +{days}") if c.name.endswith(": days") else Step(1.0, "")
-    return Step(size, f"for +{number(size)}")
-
-
-def _compared_levels(c: Coefficient, plan: CategoryPlan) -> str:
-    if plan.reference:
-        return f"vs. {_level(plan.reference)}"
-    if len(plan.names) == 2:
-        other = next(name for name in plan.names if name != c.name)
-        one, other = (_level(name.removeprefix(f"{plan.column}=")) for name in (c.name, other))
-        return f"for {one} vs. {other}"
-    return "vs. the average level"
+        words = "over this range"
+    elif c.name == f"{c.column} is missing":
+        words = "if missing, vs. an average value"
+    elif isinstance(plan, CategoryPlan) and (plan.reference or len(plan.names) > 2):
+        words = f"vs. {_level(plan.reference) if plan.reference else 'the average level'}"
+    elif isinstance(plan, CategoryPlan):
+        names = (c.name, *(name for name in plan.names if name != c.name))
+        words = f"for {' vs. '.join(_level(name.removeprefix(f'{plan.column}=')) for name in names)}"
+    elif isinstance(plan, NumberPlan) and plan.kind == "boolean":
+        values = {value: word for word, value in plan.words.items()}
+        words = f"for {_level(values.get(1.0, 'yes'))} vs. {_level(values.get(0.0, 'no'))}"
+    elif isinstance(plan, DatePlan) and not is_day:  # sine or cosine of a cycle, which has no meaning alone
+        words = ""
+    else:
+        days = (" day" if size == 1 else " days") if is_day else ""
+        return Step(size, f"for +{number(size)}{days}")
+    return Step(1.0, words)
 
 
 def _level(text: str) -> str:
-    return shortened(label_text(text), MAX_LEVEL_LETTERS)
+    return shortened(text, MAX_LEVEL_LETTERS)
