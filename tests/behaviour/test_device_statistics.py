@@ -49,8 +49,9 @@ def sources(request, rng):
 def test_the_objective_equals_that_of_the_host(sources, likelihood, subtract, rng):
     host, device = sources
     if likelihood.n_outputs == 1:
-        t = host.t % 2
-        host, device = replace(host, t=t), device.with_numbers(t, host.weight, host.offset)
+        rows = host.as_block()
+        t = rows.t % 2
+        host, device = (source.with_numbers(t, rows.weight, rows.offset) for source in sources)
     design = Design(np.array([0.1, 29.0, 1.0]), bias=True, subtract=subtract)
     at = {"theta": 0.3 * rng.normal(size=(likelihood.n_outputs, M + 1)), "likelihood": likelihood, "design": design}
     for statistic in (value_grad, value_grad_hess):

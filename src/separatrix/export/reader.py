@@ -18,18 +18,18 @@ import inspect
 import io
 import math
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from separatrix._array import Array
-from separatrix.exceptions import FileError
-from separatrix.export.writer import FUNCTIONS, PACKAGE, TRANSFORMERS
+from separatrix.exceptions import PACKAGE, FileError
+from separatrix.export.writer import FUNCTIONS, TRANSFORMERS
 
 #: Folders that define classes of models. A file cannot import any other part, such as the command line.
 FOLDERS = (
@@ -74,87 +74,101 @@ class Reader:
     def __init__(self, members: Mapping[str, bytes], *, newer: bool = False) -> None:
         self.members, self.newer = members, newer
         self._used: set[int] = set()
-        self._makers: dict[str, Callable[[Any], Any]] = {
-            "list": self._items,
-            "tuple": lambda node: tuple(self._items(node)),
-            "set": lambda node: set(self._items(node)),
-            "frozenset": lambda node: frozenset(self._items(node)),
-            "dict": lambda node: {self.value(key): self.value(item) for key, item in node["items"]},
-            "range": lambda node: range(*map(_whole, node["items"])),
-            "slice": lambda node: slice(*(None if i is None else _whole(i) for i in node["items"])),
-            "float": lambda node: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]],
-            "dtype": lambda node: _plain(np.dtype(str(node["name"]))),
-            "array": lambda node: self._array(node["array"]),
-            "scalar": lambda node: self._array(node["array"])[()],
-            "objects": self._objects,
-            "csr": self._csr,
-            "enum": self._enum,
-            "function": lambda node: FUNCTIONS[node["name"]],
-            "generator": self._generator,
-            "transformer": self._transformer,
-            "record": self._record,
-        }
 
-    def value(self, node: Any) -> Any:
+    def value(self, node: Any) -> Any:  # noqa: PLR0911, PLR0912  (one case for each kind of node)
         """Value of a node."""
         if not isinstance(node, dict):
             if isinstance(node, list):
                 raise FileError("a list in place of a value")
             return node
-        make = self._makers.get(node["is"]) if isinstance(node["is"], str) else None
-        if make is None:
-            raise FileError(f"unknown kind of value {node['is']!r}")
-        return make(node)
+        match node["is"]:
+            case "list":
+                return self._items(node)
+            case "tuple":
+                return tuple(self._items(node))
+            case "set":
+                return set(self._items(node))
+            case "frozenset":
+                return frozenset(self._items(node))
+            case "dict":
+                return {self.value(key): self.value(item) for key, item in node["items"]}
+            case "range":
+                return range(*map(_integer, node["items"]))
+            case "slice":
+                return slice(*(None if item is None else _integer(item) for item in node["items"]))
+            case "float":
+                return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]]
+            case "dtype":
+                return _plain(np.dtype(str(node["name"])))
+            case "array":
+                return self._array(node["array"])
+            case "scalar":
+                return self._array(node["array"])[()]
+            case "objects":
+                values = np.empty(len(node["items"]), dtype=object)
+                values[:] = self._items(node)
+                return values.reshape([_integer(n) for n in node["shape"]])
+            case "csr":
+                parts = tuple(self._array(part) for part in node["parts"])
+                matrix = sparse.csr_array(parts, shape=tuple(map(_integer, node["shape"])))
+                matrix.check_format(full_check=True)
+                return matrix
+            case "enum":
+                kind = _class(node["class"])
+                if not issubclass(kind, Enum):
+                    raise FileError(f"{node['class']} is not an enumeration")
+                return kind[node["name"]]
+            case "function":
+                return FUNCTIONS[node["name"]]
+            case "generator":
+                bits = np.random.PCG64()
+                bits.state = self.value(node["state"])
+                return np.random.Generator(bits)
+            case "transformer":
+                return self._transformer(node)
+            case "record":
+                return self._record(node)
+            case other:
+                raise FileError(f"unknown kind of value {other!r}")
 
     def _items(self, node: Any) -> list[Any]:
         return [self.value(item) for item in node["items"]]
 
-    def _objects(self, node: Any) -> Array:
-        values = np.empty(len(node["items"]), dtype=object)
-        values[:] = self._items(node)
-        return values.reshape([_whole(n) for n in node["shape"]])
-
-    def _csr(self, node: Any) -> Any:
-        data, indices, indptr = (self._array(part) for part in node["parts"])
-        rows, columns = map(_whole, node["shape"])
-        matrix = sparse.csr_array((data, indices, indptr), shape=(rows, columns))
-        matrix.check_format(full_check=True)
-        return matrix
-
-    def _enum(self, node: Any) -> Any:
-        kind = _class(node["class"])
-        if not issubclass(kind, Enum):
-            raise FileError(f"{node['class']} is not an enumeration")
-        return kind[node["name"]]
-
-    def _generator(self, node: Any) -> np.random.Generator:
-        bits = np.random.PCG64()
-        bits.state = self.value(node["state"])
-        return np.random.Generator(bits)
-
     def _transformer(self, node: Any) -> Any:
-        """A transformer of a basis, fitted to the same number of columns."""
+        """A transformer of a basis, fitted to the same number of columns; its number of functions is limited."""
         from sklearn import preprocessing
 
         if node["class"] not in TRANSFORMERS:
             raise FileError(f"{node['class']} is not a transformer of a basis")
         arguments = {name: self.value(item) for name, item in node["arguments"].items()}
+        columns, knots, degree = _integer(node["columns"]), arguments.get("n_knots", 0), arguments.get("degree", 0)
+        highest = max(map(_integer, degree)) if isinstance(degree, tuple) else _integer(degree)
+        few, size = min(columns, highest), f"a basis of {columns} columns, {knots} knots and degree {highest}"
+        if min(few, _integer(knots)) < 0 or max(columns, highest, knots) > MAX_BASIS_FUNCTIONS:
+            raise FileError(f"{size} is not possible")
+        outputs = columns * (knots + highest) if knots else math.comb(columns + highest, few) if few < 64 else math.inf
+        if outputs > MAX_BASIS_FUNCTIONS:
+            raise FileError(f"{size} is too large")
         transformer = getattr(preprocessing, node["class"])(**arguments)
-        given, columns = arguments.get("knots"), _whole(node["columns"])
-        _check_basis_size(arguments, columns)
+        given = arguments.get("knots")
         return transformer.fit(given if isinstance(given, np.ndarray) else np.zeros((1, columns)))
 
     def _record(self, node: Any) -> Any:
         """An object of this package, created without calling any of its methods."""
-        kind = _class(node["class"])
+        kind: Any = _class(node["class"])
         fields = {name: self.value(item) for name, item in node["fields"].items()}
         if issubclass(kind, Enum):
             raise FileError(f"{node['class']} is an enumeration, not a record")
         if issubclass(kind, tuple):
-            names = cast(Any, kind)._fields
-            return tuple.__new__(kind, self._completed(kind, fields, names, cast(Any, kind)._field_defaults).values())
+            return tuple.__new__(kind, self._completed(kind, fields, kind._fields, kind._field_defaults).values())
         if dataclasses.is_dataclass(kind):
-            fields = self._completed(kind, fields, [each.name for each in dataclasses.fields(kind)], _defaults(kind))
+            defaults: dict[str, Any] = {}
+            for each in dataclasses.fields(kind):
+                if each.default is not dataclasses.MISSING:
+                    defaults[each.name] = each.default
+                elif each.default_factory is not dataclasses.MISSING:
+                    defaults[each.name] = each.default_factory()
+            fields = self._completed(kind, fields, [each.name for each in dataclasses.fields(kind)], defaults)
         elif issubclass(kind, BaseEstimator):
             fields = self._attributes(kind, fields)
         made = object.__new__(kind)
@@ -162,21 +176,21 @@ class Reader:
             object.__setattr__(made, name, item)
         return made
 
-    def _attributes(self, kind: type, fields: dict[str, Any]) -> dict[str, Any]:
+    def _attributes(self, kind: Any, fields: dict[str, Any]) -> dict[str, Any]:
         """Arguments and fitted attributes (names with an underscore at either end) of an estimator; no methods."""
-        arguments = _arguments(kind)
+        parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+        arguments = {each.name: each.default for each in parameters if each.kind is not each.VAR_KEYWORD}
         plain = [name for name in fields if name not in arguments and not (name[:1] == "_" or name[-1:] == "_")]
         if plain and not self.newer:
             raise FileError(f"{kind.__qualname__} has no argument {plain[0]!r}")
         kept = {name: item for name, item in fields.items() if name not in plain}
-        taken = [name for name in kept if _is_defined(kind, name)]
-        if taken:
-            raise FileError(f"{kind.__qualname__} defines {taken[0]!r} itself")
-        missing = [
-            name for name, default in arguments.items() if name not in kept and default is inspect.Parameter.empty
-        ]
-        if missing:
-            raise FileError(f"{kind.__qualname__} lacks its argument {missing[0]!r}")
+        for name in kept:
+            found = inspect.getattr_static(kind, name, None)
+            if name.startswith("__") or inspect.isroutine(found) or inspect.isdatadescriptor(found):
+                raise FileError(f"{kind.__qualname__} defines {name!r} itself")
+        for name, default in arguments.items():
+            if name not in kept and default is inspect.Parameter.empty:
+                raise FileError(f"{kind.__qualname__} lacks its argument {name!r}")
         return arguments | kept
 
     def _completed(self, kind: type, fields: dict[str, Any], names: Any, defaults: dict[str, Any]) -> dict[str, Any]:
@@ -191,7 +205,7 @@ class Reader:
 
     def _array(self, number: Any) -> Array:
         """Array of a member, after checking that its header matches its size; each array may be used once."""
-        if _whole(number) in self._used:
+        if _integer(number) in self._used:
             raise FileError(f"array {number} is used twice")
         self._used.add(number)
         data = self.members[f"arrays/{number}.npy"]
@@ -207,7 +221,7 @@ class Reader:
         return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     if type(value) is not int:
         raise FileError(f"{value!r} in place of an integer")
     return value
@@ -217,41 +231,6 @@ def _plain(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind not in PLAIN_KINDS:
         raise FileError(f"{dtype} is not a type of numbers or text")
     return dtype
-
-
-def _defaults(kind: type) -> dict[str, Any]:
-    """Defaults of a data class."""
-    found: dict[str, Any] = {}
-    for each in dataclasses.fields(cast(Any, kind)):
-        if each.default is not dataclasses.MISSING:
-            found[each.name] = each.default
-        elif each.default_factory is not dataclasses.MISSING:
-            found[each.name] = each.default_factory()
-    return found
-
-
-def _arguments(kind: type) -> dict[str, Any]:
-    """Arguments of a constructor, with their defaults."""
-    found = list(inspect.signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
-    return {each.name: each.default for each in found if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
-
-
-def _is_defined(kind: type, name: str) -> bool:
-    """Whether a name is a method or property of a class, or a special name."""
-    found = inspect.getattr_static(kind, name, None)
-    return name.startswith("__") or inspect.isroutine(found) or inspect.isdatadescriptor(found)
-
-
-def _check_basis_size(arguments: Mapping[str, Any], columns: int) -> None:
-    """Raise if a transformer would have too many functions."""
-    knots, degree = arguments.get("n_knots", 0), arguments.get("degree", 0)
-    highest = max(map(_whole, degree)) if isinstance(degree, tuple) else _whole(degree)
-    few = min(columns, highest)
-    if min(columns, highest, _whole(knots)) < 0 or max(columns, highest, knots) > MAX_BASIS_FUNCTIONS:
-        raise FileError(f"a basis of {columns} columns, {knots} knots and degree {highest} is not possible")
-    outputs = columns * (knots + highest) if knots else math.comb(columns + highest, few) if few < 64 else math.inf
-    if outputs > MAX_BASIS_FUNCTIONS:
-        raise FileError(f"a basis of {columns} columns, {knots} knots and degree {highest} is too large")
 
 
 def _class(name: Any) -> type:
@@ -282,11 +261,9 @@ def _records(part: str) -> dict[str, type]:
             modules.append(importlib.import_module(name))
     for module in modules:
         for each in vars(module).values():
-            if isinstance(each, type) and each.__module__ == module.__name__ and _is_record(each):
+            if not isinstance(each, type) or each.__module__ != module.__name__:
+                continue
+            is_named_tuple = issubclass(each, tuple) and "_field_defaults" in dir(each)
+            if is_named_tuple or dataclasses.is_dataclass(each) or issubclass(each, BaseEstimator | Enum):
                 found[each.__qualname__] = each
     return found
-
-
-def _is_record(kind: type) -> bool:
-    is_named_tuple = issubclass(kind, tuple) and "_field_defaults" in dir(kind)
-    return dataclasses.is_dataclass(kind) or issubclass(kind, BaseEstimator | Enum) or is_named_tuple

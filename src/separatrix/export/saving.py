@@ -22,10 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._array import Array
 from separatrix._output import write_atomically
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.exceptions import FileError
+from separatrix.exceptions import PACKAGE, FileError
 from separatrix.export.archive import FORMAT, REVISION, TREE, parse_json, read_archive, write_archive
 from separatrix.export.reader import Reader
-from separatrix.export.writer import PACKAGE, Writer, is_ours
+from separatrix.export.writer import Writer, is_ours
 from separatrix.generative import FamilyClassifier
 from separatrix.study import TableClassifier
 from separatrix.table import Batch, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan

@@ -20,10 +20,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix._array import Array, is_sparse
-from separatrix.exceptions import FileError
+from separatrix.exceptions import PACKAGE, FileError
 from separatrix.likelihoods import cloglog, log_odds, normal_quantile
 
-PACKAGE = "separatrix"
 #: Functions that can be part of a model. A file can name only these.
 FUNCTIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (log_odds, normal_quantile, cloglog)}
 #: scikit-learn transformers inside bases: saved as their arguments, and fitted again to the same number of columns.

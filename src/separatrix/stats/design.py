@@ -70,7 +70,19 @@ class Design:
         (X, rest), M = self.shifted(block.X), len(self.origin)
         total = np.atleast_1d(slope.sum(axis=0))
         G = np.empty((len(total), self.width))
-        G[:, :M] = _sums(X, slope)
+        if isinstance(X, DeviceRows):
+            G[:, :M] = to_host(X.sums(X.on(slope)))
+        elif slope.ndim == 1 and X.size >= MIN_COMPILED_NUMBERS and (is_sparse(X) or X.flags.c_contiguous):
+            from separatrix.stats._kernels import csr_sums, row_sums
+
+            G[0, :M] = 0.0
+            if is_sparse(X):
+                csr_sums(X.data, X.indices, X.indptr, slope, G[0, :M])
+            else:
+                row_sums(X, slope, G[0, :M])
+        else:
+            wide = X.astype(np.float64, copy=False)  # sums of products in float32 would be too inaccurate
+            G[:, :M] = wide.T @ slope if slope.ndim == 1 else slope.T @ wide
         G[:, :M] -= np.outer(total, rest)
         if self.bias:
             G[:, M] = total
@@ -213,24 +225,6 @@ def dots(X: Rows, w: Float) -> Float:
             row_dots(X, w, a)
             return a
     return np.asarray(X.astype(np.float64, copy=False) @ w)
-
-
-def _sums(X: Rows, slope: Array) -> Float:
-    """Σ_n slope_n x_n' in float64: (M,) for slopes (n,), (C, M) for slopes (n, C)."""
-    if isinstance(X, DeviceRows):
-        return np.asarray(to_host(X.sums(X.on(slope))))
-    if slope.ndim == 1 and X.size >= MIN_COMPILED_NUMBERS:
-        from separatrix.stats._kernels import csr_sums, row_sums
-
-        total = np.zeros(X.shape[1])
-        if is_sparse(X):
-            csr_sums(X.data, X.indices, X.indptr, slope, total)
-            return total
-        if X.flags.c_contiguous:
-            row_sums(X, slope, total)
-            return total
-    wide = X.astype(np.float64, copy=False)  # sums of products in float32 would be too inaccurate
-    return np.asarray(wide.T @ slope if slope.ndim == 1 else slope.T @ wide)
 
 
 def linear_scores(X: Rows, W: Float, w0: Float, origin: Float) -> Float:
