@@ -42,7 +42,7 @@ class Problem:
         shape = (self.n_outputs, design.width)
         prior = penalty(self.prior, shape, fit_intercept=self.fit_intercept, columns=source.columns)
         likelihood = Logit() if self.n_outputs == 1 else Softmax(self.n_outputs)
-        return Posterior(source, likelihood, prior, design, units)
+        return Posterior(source.with_numbers(self.t, self.weight, self.offset), likelihood, prior, design, units)
 
     def plain(self, flat):
         """The objective and its gradient at (W, w0), as one flat vector, written independently of the library."""

@@ -203,6 +203,6 @@ def require_two_classes(what: str, classes: Array, remedy: str) -> None:
     """Raise, naming the classes found, if there are more or fewer than two."""
     if len(classes) != 2:
         raise DataError(
-            f"Only binary classification is supported by {what}, but y has {len(classes)} classes: "
+            f"Only binary classification is supported by {what}, which needs two classes, but y has {len(classes)}: "
             f"{first_of(classes)}. {remedy}"
         )

@@ -94,7 +94,7 @@ def test_unlabelled_rows_can_be_marked_by_a_value_or_as_missing(model, marker):
     fitted = model(unlabelled=marker).fit(X, labels)
     assert fitted.classes_.tolist() == [0, 1]
     assert fitted.class_count_.sum() == pytest.approx(100)
-    with pytest.raises(DataError, match="Not one of 40 rows has a label"):
+    with pytest.raises(DataError, match="None of 40 rows has a label"):
         model(unlabelled=marker).fit(X[60:], labels[60:])
 
 

@@ -44,7 +44,7 @@ def statistic(L, t, weight, tau, pi=PI, share=0.0):
 
 
 def fitted(L, t, pi=PI, share=0.0, **options):
-    return fit_temperature(replace(as_source(L), t=t), identity, np.log(pi), share, **options)
+    return fit_temperature(as_source(L, t), identity, np.log(pi), share, **options)
 
 
 # -- the statistic -----------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ class FilePart(ArrowRows):
     groups: tuple[int, ...] | None = None
     known_rows: int | None = None
     table: TableFile | None = field(default=None, repr=False)
+    may_be_empty = True
 
     def __post_init__(self) -> None:
         self.title = self.path
@@ -60,7 +61,8 @@ class FilePart(ArrowRows):
         """Read the file; raises `FileReadError` if it cannot be read, or has changed since it was opened."""
         table = self.table or open_table(self.path, types=self.types)
         self._require_same(table)
-        if isinstance(self.where, SqlCondition) and self.groups is None and _is_plain_parquet(table):
+        if self.groups is None and self._is_pruned() and _is_plain_parquet(table):
+            assert isinstance(self.where, SqlCondition)
             batches = self._cast(self.where.read_parquet(self.path, columns, rows), columns)
         else:
             used = () if self.where is None else self.where.columns
@@ -73,6 +75,16 @@ class FilePart(ArrowRows):
         for batch in batches:
             yield batch.select(list(columns))
         self._require_same(table)
+
+    def _is_pruned(self) -> bool:
+        """Whether DuckDB reads the file and skips row groups; not if a condition is on floating-point columns.
+
+        DuckDB orders NaN above every number, but statistics of row groups do not include NaN: rows would be lost.
+        """
+        import pyarrow as pa
+
+        where = self.where
+        return isinstance(where, SqlCondition) and not any(pa.types.is_floating(self.types[n]) for n in where.columns)
 
     def _cast(self, batches: Iterator[pa.RecordBatch], columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

@@ -15,7 +15,8 @@ import tempfile
 import weakref
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from separatrix.exceptions import DataError
 from separatrix.rows import ArrowRows, batch_rows
@@ -46,6 +47,15 @@ class SpooledRows(ArrowRows):
         self._copy, self._copied, self.reads_ahead = path, wanted, True
         weakref.finalize(self, _remove, path)
 
+    def __getstate__(self) -> dict[str, Any]:
+        if self._copy is None:
+            raise DataError(
+                f"{self.title} cannot be sent to another process. Leave client= out, or write the rows to Parquet "
+                "files and scan those."
+            )
+        names = ("title", "columns", "known_rows", "reads_ahead", "_copy", "_copied")
+        return {name: getattr(self, name) for name in names}
+
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Read the copy if there is one, otherwise the origin."""
         import pyarrow as pa
@@ -66,8 +76,10 @@ def _write_copy(batches: Generator[pa.RecordBatch], schema: pa.Schema, title: st
     handle, path = tempfile.mkstemp(prefix="separatrix-", suffix=".arrow")
     os.close(handle)
     try:
+        first = next(batches, None)  # a database may learn its types from the rows: the first batch decides
+        schema = schema if first is None else first.schema
         with closing(batches), pa.ipc.new_stream(path, schema) as writer:
-            for batch in batches:
+            for batch in chain([] if first is None else [first], batches):
                 if shutil.disk_usage(path).free < batch.nbytes + MIN_FREE_BYTES:
                     raise DataError(
                         f"{title} is copied to {path} for a fit, and the disk is nearly full. Free some space, or set "

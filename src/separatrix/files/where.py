@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Conditions on rows, ``scan(..., where=...)``: SQL, which DuckDB evaluates, or an Arrow expression.
 
-DuckDB reads Parquet files with an SQL condition itself, and skips row groups whose statistics rule the condition out.
-Batches of all other tables are filtered one by one.
+DuckDB reads Parquet files with an SQL condition itself, and skips row groups whose statistics rule the condition out
+(unless it is on floating-point columns). Batches of all other tables are filtered one by one.
 """
 
 from __future__ import annotations

@@ -68,6 +68,7 @@ class ArrowRows(ABC):
     columns: tuple[str, ...]
     reads_ahead: bool = True
     known_rows: int | None = None
+    may_be_empty = False  # True for one of several parts
 
     @abstractmethod
     def schema(self, columns: Sequence[str]) -> pa.Schema:
@@ -82,15 +83,13 @@ class ArrowRows(ABC):
         del columns
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
-        """Independent parts for several workers, small enough to be pickled: files, or row groups of Parquet."""
-        raise DataError(
-            f"{self.title} is read by one process and cannot be shared by the workers of client=. Leave client= out, "
-            "or write the rows to Parquet files and scan those."
-        )
+        """Independent parts for several workers: files, or row groups of Parquet; by default the whole table."""
+        del columns
+        return (self,)
 
     def settle(self, n_rows: int) -> None:
         """Record the number of rows that a pass has read; raise if it is zero, or differs from the pass before."""
-        if not n_rows:
+        if not n_rows and not self.may_be_empty:
             raise DataError(f"{self.title} has no rows to fit or predict. Check where= and the table itself.")
         if self.known_rows not in (None, n_rows):
             raise RowsChangedError(

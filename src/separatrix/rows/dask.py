@@ -351,11 +351,9 @@ class Dask:
         """Targets in memory, cut where the rows are cut; each piece goes to the workers once."""
         given = [_narrow(each) if each is not None and each.dtype.kind == "i" else each for each in (t, weight, offset)]
         ends = accumulate((part.n_rows for part in source.partitions), initial=0)
-        pieces = [
-            Targets(*(None if each is None else each[low:high] for each in given)) for low, high in pairwise(ends)
-        ]
+        cuts = [[None if each is None else each[low:high] for each in given] for low, high in pairwise(ends)]
         with self._scheduler():
-            return persist(*(shared(piece) for piece in pieces))
+            return persist(*(shared(Targets(t, weight, offset)) for t, weight, offset in cuts))
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         """Class codes; labels and weights may be Dask collections, in other partitions too, or lie in memory."""
@@ -423,7 +421,7 @@ def _compute_parts(
     Threads and processes report every task to a callback of Dask's. On a cluster the parts are futures; each is
     released when it is done, so that it is kept no longer than without progress.
     """
-    progress = begin_pass(sum(lengths) or None)
+    progress = begin_pass(total=sum(lengths) or None)
     if progress is None:
         return compute(*combine(parts))
     rows = {part.key: n for part, n in zip(parts, lengths, strict=True)}
@@ -507,9 +505,9 @@ def _reduce_batches(
 
 def _map_part(part: Any, height: int, value: Any, common: Any, row_function: Callable[[Rows], Array]) -> Array | None:
     """Results of one partition; None if it has no rows."""
-    rows = part.opened(value, common)
     if isinstance(part, Lazy):
-        return _source_of(rows, height).map(row_function) if rows.n_rows else None
+        return None if not value.shape[0] else _source_of(part.opened(value, common), height).map(row_function)
+    rows = part.opened(value, common)
     with single_thread_blas(), np.errstate(invalid="ignore", over="ignore"):
         results = [row_function(rows.read(piece)) for piece in rows.pieces(height)]
     return stack(iter(results), None) if results else None

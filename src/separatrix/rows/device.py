@@ -310,7 +310,8 @@ class Stream:
             parts = (rows.read(span) for span in rows.pieces(source.height))
             return stack((row_function(part if is_aware else np.asarray(part)) for part in parts), rows.n_rows)
 
-        return _while_memory_lasts(source, results)
+        found: Array = _while_memory_lasts(source, results)
+        return found
 
     def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
         """Answer of all rows."""
@@ -335,10 +336,6 @@ class Stream:
         paired = pair(to_host(y), to_host(sample_weight), source.n_rows, rules)
         targets = self.attach(source, paired.t, paired.weight, None)
         return Labelled(targets, paired.classes, paired.n_unlabelled, paired.is_soft)
-
-    def measured(self, source: Source) -> Source:
-        """Return the source itself: the number of rows is known."""
-        return source
 
 
 def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:

@@ -45,16 +45,8 @@ class Paired(NamedTuple):
     classes: Array
     t: Array
     weight: Float | None
-
-    @property
-    def is_soft(self) -> bool:
-        """Whether targets are probabilities."""
-        return self.t.dtype.kind == "f"
-
-    @property
-    def n_unlabelled(self) -> int:
-        """Number of rows without a label."""
-        return int(np.count_nonzero(self.t < 0))
+    is_soft: bool
+    n_unlabelled: int
 
 
 def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Paired:
@@ -77,9 +69,11 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Paired:
     if len(t) != n_rows:
         raise DataError(f"X has {n_rows} rows but y has {len(t)} labels. Give one label for each row.")
     require_classes(classes, rules.least)
-    paired = Paired(classes, t, check_weight(sample_weight, n_rows))
-    require_weight(paired.weight, t if rules.known is None and not paired.is_soft else None, classes)
-    return paired
+    is_soft = t.dtype.kind == "f"
+    weight = None if sample_weight is None else check_weight(sample_weight, n_rows)
+    if weight is not None:
+        require_weight(weight, t if rules.known is None and not is_soft else None, classes)
+    return Paired(classes, t, weight, is_soft, int(np.count_nonzero(t < 0)))
 
 
 # Labels

@@ -38,7 +38,10 @@ def block_rows(width: float) -> int:
 
 def cut_spans(n_rows: int, height: int) -> list[slice]:
     """Spans of ``height`` rows that cover all rows; the last one may be shorter."""
-    return [slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
+    spans = []
+    for start in range(0, n_rows, height):
+        spans.append(slice(start, min(start + height, n_rows)))
+    return spans
 
 
 class Memory:
@@ -133,7 +136,8 @@ class Dense(Memory):
     def read(self, piece: Any) -> Rows:
         """Return a view, converted if the array is not of a working precision."""
         X = self.array[piece]
-        return aligned(X if X.dtype == self.dtype else X.astype(self.dtype))
+        X = X if X.dtype == self.dtype else X.astype(self.dtype)
+        return X if X.flags.aligned else aligned(X)
 
 
 class Sparse(Memory):
@@ -214,9 +218,7 @@ def aligned(X: Array) -> Array:
 
     BLAS copies unaligned arrays at each use, and Numba compiles again for them.
     """
-    if X.flags.aligned:
-        return X
-    if not X.flags.c_contiguous:
+    if X.flags.aligned or not X.flags.c_contiguous:
         return np.require(X, requirements="A")
     copy = np.empty_like(X)
     copy.view(np.uint8)[...] = X.view(np.uint8)  # byte by byte: three times as fast as by numbers

@@ -13,11 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from separatrix._array import Array, Float, is_tensor
+from separatrix.rows import memory
 from separatrix.rows.labels import Labelled, LabelRules, is_dask
 from separatrix.rows.memory import as_table, open_memory
 from separatrix.rows.source import Source, Targets
-from separatrix.rows.threads import Threads
+from separatrix.rows.threads import THREADS
 
 
 class RowStore(ABC):
@@ -63,6 +66,8 @@ def without_targets(X: Any) -> Any:
 
 def open_rows(X: Any, columns: Sequence[str] | None = None) -> Source:
     """Open the rows of X, wherever they are; ``columns`` are the names that a fitted model expects."""
+    if type(X) is np.ndarray:  # the common case: looking for other types takes as long as a small prediction
+        return as_source(X)
     if isinstance(X, RowStore):
         return X.open_rows(columns)
     if is_tensor(X):
@@ -79,8 +84,8 @@ def open_rows(X: Any, columns: Sequence[str] | None = None) -> Source:
 def as_source(X: Any, t: Array | None = None, weight: Float | None = None) -> Source:
     """Open a table in memory, with class codes or real targets and weights if given."""
     rows = open_memory(X)
-    height = rows.height_for(rows.numbers_per_row)
-    return Source((rows,), Threads(), rows.columns, height, X, targets=(Targets(t, weight),))
+    height = memory.block_rows(rows.numbers_per_row)
+    return Source((rows,), THREADS, rows.columns, height, X, targets=(Targets(t, weight),))
 
 
 def in_memory(*values: Any) -> tuple[Any, ...]:
@@ -91,7 +96,7 @@ def in_memory(*values: Any) -> tuple[Any, ...]:
 def labels_of(classes: Array, codes: Any) -> Array:
     """Return the label of each code; lazy if the codes are a Dask array."""
     if not is_dask(codes):
-        return classes[codes]
+        return np.asarray(classes[codes])
     return codes.map_blocks(classes.__getitem__, dtype=classes.dtype, meta=classes[:0])  # type: ignore[no-any-return]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 Callback = Callable[[int, int | None, int], None]
 
@@ -63,10 +64,10 @@ class Progress:
             self.callback(self.done, self.total, self.number)
 
 
-def begin_pass(total: int | None) -> Progress | None:
-    """Start a pass over ``total`` rows; None if no callback is set."""
+def begin_pass(rows: Any = None, total: int | None = None) -> Progress | None:
+    """Start a pass over a partition, or over ``total`` rows; None if no callback is set."""
     watch = _WATCH.get()
     if watch is None:
         return None
     watch.passes += 1
-    return Progress(total, 0, watch.passes, watch.callback)
+    return Progress(total if rows is None else rows.known_rows, 0, watch.passes, watch.callback)

@@ -101,6 +101,8 @@ class Targets:
 class Runner(Protocol):
     """The way in which passes over the partitions are executed."""
 
+    is_remote: bool  # whether other processes may do the work
+
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum of the statistic over all blocks."""
 
@@ -125,7 +127,7 @@ class Runner(Protocol):
         """Targets for each partition from labels."""
 
     def measured(self, source: Source) -> Source:
-        """Return the source with the number of rows of each partition known."""
+        """Return the source with known lengths of all partitions; only called if the runner is remote."""
 
 
 @dataclass
@@ -173,6 +175,8 @@ class Source:
     @property
     def n_rows(self) -> int:
         """Number of rows; counting them may take a pass over one column."""
+        if len(self.partitions) == 1 and not self.runner.is_remote:
+            return int(self.partitions[0].n_rows)
         return sum(partition.n_rows for partition in self.runner.measured(self).partitions)
 
     @property
@@ -184,7 +188,7 @@ class Source:
 
     def with_labels(self, y: Any, sample_weight: Any = None, rules: LabelRules | None = None) -> Source:
         """Attach class codes and weights; labels come from ``y``, or from the store of the rows if ``y`` is None."""
-        source, rules = self._prepared(), rules or LabelRules()
+        source, rules = self._measured(), rules or LabelRules()
         if y is not None and self.store is not None:
             sample_weight = self.store.weights(sample_weight)
         if y is None and self.store is not None:
@@ -202,14 +206,14 @@ class Source:
 
     def with_numbers(self, t: Any, weight: Any = None, offset: Any = None) -> Source:
         """Attach targets (class codes or real numbers), weights and offsets that are in memory."""
-        source = self._prepared()
+        source = self._measured()
         return replace(source, targets=self.runner.attach(source, t, weight, offset), count=PassCount())
 
-    def _prepared(self) -> Source:
+    def _measured(self) -> Source:
+        """The same rows, ready to be read several times, with known lengths of all partitions."""
         if self.store is not None:
             self.store.prepare()
-        source: Source = self.runner.measured(self)
-        return source
+        return self.runner.measured(self) if self.runner.is_remote else self
 
     def mapped(self, basis: RowMap | None) -> Source:
         """The same rows as basis functions φ(x), evaluated block by block; Φ (N, M) is never whole in memory."""
@@ -290,8 +294,10 @@ class Source:
     def __getstate__(self) -> dict[str, Any]:
         # A statistic may hold the objective that it belongs to, and with it this source. It adds up blocks and reads
         # none by itself: on the way to a worker, rows and targets stay behind.
-        state = vars(self)
-        return {**state, "partitions": (), "targets": (), "store": None} if self.runner.is_remote else state
+        if not self.runner.is_remote:
+            return vars(self)
+        bare = tuple(partition.stripped() for partition in self.partitions)
+        return {**vars(self), "partitions": bare, "targets": (), "store": None}
 
 
 def _evaluate(block: Block, basis: RowMap) -> Block:

@@ -8,7 +8,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -36,7 +36,8 @@ class Threads:
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum of the statistic, in the order of the blocks."""
         (rows,), (targets,) = source.partitions, source.targets
-        with _closing(rows.pieces(source.height, targets.columns)) as pieces:
+        pieces = rows.pieces(source.height, targets.columns)
+        with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
             return functools.reduce(operator.add, self._each(lambda p: statistic(source.block(p)), pieces, rows))
 
     def reduce_batches(
@@ -44,7 +45,7 @@ class Threads:
     ) -> Any:
         """Sum of a statistic of Arrow batches."""
         (rows,) = source.partitions
-        with _closing(rows.batches(columns)) as pieces:
+        with closing(rows.batches(columns)) as pieces:
             return functools.reduce(operator.add, self._each(statistic, pieces, rows), empty)
 
     def fold(
@@ -52,8 +53,9 @@ class Threads:
     ) -> Any:
         """State after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
         (rows,), (targets,) = source.partitions, source.targets
-        progress = self._begin(rows)
-        with _closing(rows.pieces(source.height, targets.columns, rng)) as pieces:
+        progress = None if self.in_task else begin_pass(rows)
+        pieces = rows.pieces(source.height, targets.columns, rng)
+        with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
             for piece in pieces:
                 block = source.block(piece)
                 state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
@@ -64,7 +66,8 @@ class Threads:
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
         """Results of all rows, in order."""
         (rows,) = source.partitions
-        with _closing(rows.pieces(height)) as pieces:
+        pieces = rows.pieces(height)
+        with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
             return stack(iter(self._each(lambda p: row_function(rows.read(p)), pieces, rows)), rows.known_rows)
 
     def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
@@ -80,17 +83,10 @@ class Threads:
         found = pair(y, sample_weight, source.n_rows, rules)
         return Labelled((Targets(found.t, found.weight),), found.classes, found.n_unlabelled, found.is_soft)
 
-    def measured(self, source: Source) -> Source:
-        """Return the source itself: its partition counts its rows when asked."""
-        return source
-
-    def _begin(self, rows: Any) -> Progress | None:
-        return None if self.in_task else begin_pass(rows.known_rows)
-
     def _each(self, work: Callable[[Any], Any], pieces: Iterable[Any], rows: Any) -> Iterable[Any]:
         if self.in_task:
             return map(work, pieces)
-        progress = self._begin(rows)
+        progress = begin_pass(rows)
         return map_in_order(work, pieces) if progress is None else _followed(work, pieces, progress)
 
 
@@ -105,14 +101,7 @@ def _followed(work: Callable[[Any], Any], pieces: Iterable[Any], progress: Progr
         yield result
 
 
-@contextmanager
-def _closing(pieces: Iterable[Item]) -> Iterator[Iterable[Item]]:
-    """Stop reading files when a pass ends early; a list of spans needs no closing."""
-    try:
-        yield pieces
-    finally:
-        if isinstance(pieces, Generator):
-            pieces.close()
+THREADS = Threads()
 
 
 class _End:

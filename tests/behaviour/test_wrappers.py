@@ -1,4 +1,4 @@
-"""Reject labels keep every label what it was; weights reach the wrapped fit or are refused aloud."""
+"""Classifiers around a classifier: reject labels change no class, and weights reach the wrapped fit."""
 
 import numpy as np
 import pytest

@@ -1,0 +1,153 @@
+"""Labels of any type become codes of sorted classes; labels and weights are checked against the rows."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from separatrix.exceptions import DataError
+from separatrix.rows import LabelRules, check_weight, encode_labels, encode_shares, is_shares, pair
+from separatrix.rows.labels import FIRST_LABELS
+
+LABELS = {
+    "int": [3, 1, 2, 1],
+    "bool": [True, False, True, True],
+    "float": [3.0, -1.0, 2.0, -1.0],
+    "str": ["b", "a", "ccc", "a"],
+    "object": np.array(["b", "a", "ccc", "a"], dtype=object),
+    "categorical": pd.Series(pd.Categorical(["b", "a", "ccc", "a"], categories=["ccc", "b", "a", "unused"])),
+    "polars": pl.Series(["b", "a", "ccc", "a"]),
+    "pyarrow": pa.chunked_array([["b", "a"], ["ccc", "a"]]),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_codes_are_positions_among_sorted_classes(kind):
+    y = LABELS[kind]
+    classes, codes = encode_labels(y)
+    assert classes[codes].tolist() == list(np.asarray(y).tolist())
+    assert classes.tolist() == sorted(set(np.asarray(y).tolist()))
+
+
+@settings(max_examples=30)
+@given(n=st.integers(1, 50), late=st.booleans())
+def test_codes_equal_numpy_unique_even_if_a_class_appears_late(n, late):
+    y = np.arange(n) % 3
+    if late:
+        y = np.concatenate([np.repeat(y, FIRST_LABELS), [7, -7]])
+    classes, codes = encode_labels(y)
+    expected, inverse = np.unique(y, return_inverse=True)
+    assert np.array_equal(classes, expected)
+    assert np.array_equal(codes, inverse)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_missing_labels_are_counted_and_located(missing):
+    y = np.array(["a", missing, "b", "a", missing], dtype=object)
+    with pytest.raises(DataError, match=r"2 of 5 labels are missing .* row 1"):
+        encode_labels(y)
+    classes, codes = encode_labels(y, unlabelled="missing")
+    assert (classes.tolist(), codes.tolist()) == (["a", "b"], [0, -1, 1, 0, -1])
+
+
+def test_a_label_can_mark_rows_without_one():
+    classes, codes = encode_labels([5, -1, 7], unlabelled=-1)
+    assert (classes.tolist(), codes.tolist()) == ([5, 7], [0, -1, 1])
+    with pytest.raises(DataError, match="None of 2 rows has a label"):
+        encode_labels([-1, -1], unlabelled=-1)
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [(np.linspace(0, 1, 10), "Unknown label type"), (None, "requires y"), ([1, "a", None], "missing")],
+)
+def test_values_that_are_not_labels_are_refused(y, said):
+    with pytest.raises(ValueError, match=said):
+        encode_labels(y)
+
+
+SHARES = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.0, 0.25, 0.75]])
+
+
+@pytest.mark.parametrize(
+    "table", [SHARES, SHARES[:, :2], pd.DataFrame(SHARES), pl.DataFrame(SHARES), pa.table(pd.DataFrame(SHARES))]
+)
+def test_a_table_of_several_columns_holds_probabilities(table):
+    assert is_shares(table)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], SHARES[:, :1], SHARES[:, 0], pd.Series([0, 1]), SHARES.tolist(), None])
+def test_anything_else_holds_labels(labels):
+    assert not is_shares(labels)
+
+
+@pytest.mark.parametrize("kind", ["array", "single", "pandas", "polars"])
+def test_probabilities_keep_their_order_and_name_their_classes(kind):
+    columns = ["low", "high", "middle"]
+    table, classes = {
+        "array": (SHARES, [0, 1, 2]),
+        "single": (SHARES.astype(np.float32), [0, 1, 2]),
+        "pandas": (pd.DataFrame(SHARES, columns=columns), columns),
+        "polars": (pl.DataFrame(SHARES, schema=columns), columns),
+    }[kind]
+    found, T = encode_shares(table)
+    assert found.tolist() == classes
+    np.testing.assert_allclose(T, SHARES, atol=1e-7)
+    np.testing.assert_allclose(T.sum(axis=1), 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ([0.5, 0.6, -0.1], r"Row 1 of y is \(0.5, 0.6, -0.1\).*\[0, 1\] \(1 of 3"),
+        ([np.nan, 0.5, 0.5], r"Row 1 of y is \(nan"),
+        ([np.inf, 0.0, 0.0], r"Row 1 of y is \(inf"),
+        ([0.5, 0.4, 0.0], r"Row 1 of y sums to 0.9.*Divide"),
+        ([0.0, 0.0, 0.0], "Row 1 of y sums to 0:"),
+    ],
+)
+def test_rows_that_are_not_probabilities_are_named(row, said):
+    T = SHARES.copy()
+    T[1] = row
+    with pytest.raises(DataError, match=said):
+        encode_shares(T)
+
+
+def test_weights_of_one_are_no_weights():
+    assert check_weight([1, 1, 1], 3) is None
+    assert check_weight(1.0, 3) is None
+    assert check_weight(2, 3).tolist() == [2, 2, 2]
+
+
+def test_labels_become_codes_among_the_known_classes():
+    known = np.array(["b", "c", "a"])
+    paired = pair(["a", "b", "a"], None, 3, LabelRules(known=known))
+    assert (paired.classes.tolist(), paired.t.tolist()) == (["b", "c", "a"], [2, 0, 2])
+    with pytest.raises(DataError, match="Label 'z' is not one of the classes"):
+        pair(["z", "b", "a"], None, 3, LabelRules(known=known))
+
+
+def test_soft_targets_of_two_classes_are_probabilities_of_the_second():
+    paired = pair(np.array([[0.25, 0.75], [1.0, 0.0]]), None, 2, LabelRules(soft=True))
+    assert paired.is_soft
+    assert paired.t.tolist() == [0.75, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("y", "weight", "said"),
+    [
+        ([0, 1], None, "X has 3 rows but y has 2 labels"),
+        ([0, 0, 0], None, "only one class is present"),
+        ([0, 1, 1], [1, 0, 0], "Every row of class 1 has weight 0"),
+        ([0, 1, 1], [0, 0, 0], "Every sample_weight is zero"),
+        ([0, 1, 1], [1, -1, 0], r"sample_weight\[1\] is -1"),
+        ([0, 1, 1], [1, np.nan, 0], "NaN or infinity"),
+        ([0, 1, 1], [1, 1], r"expected \(3,\)"),
+    ],
+)
+def test_labels_and_weights_must_match_the_rows(y, weight, said):
+    with pytest.raises(DataError, match=said):
+        pair(y, weight, 3, LabelRules())

@@ -1,0 +1,406 @@
+"""Rows in the partitions of a Dask collection: the numbers of memory, in a fixed order, and no rows on the client."""
+
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from threading import get_ident
+
+import dask
+import dask.array as da
+import dask.bag as db
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import separatrix as sx
+from problems import blobs
+from separatrix.exceptions import DataError
+from separatrix.rows import LabelRules, as_source, in_memory, is_dask, labels_of, open_rows, pair, watched
+from separatrix.rows.dask import ADDED_PER_TASK, _Column, _cut, shared
+from separatrix.stats import ClassScatter, collect_moments
+
+X, y = blobs()
+N = len(X)
+CHUNKS = {"one": (300,), "even": (100,) * 3, "ragged": (7, 0, 250, 1, 42, 0), "many": (10,) * 30}
+
+
+def partitioned(chunks, t=y, rows=X):
+    return open_rows(da.from_array(rows, chunks=(chunks, rows.shape[1]))).with_numbers(t)
+
+
+def numbers(block):
+    return tuple(block.row)  # tuples add in order, so that their order shows the order of additions
+
+
+def forbidden(graph, keys, **options):
+    raise AssertionError("something was computed")
+
+
+# -- passes
+
+
+@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
+def test_additions_follow_the_order_of_the_rows(chunks):
+    assert partitioned(chunks).reduce(numbers) == tuple(range(N))
+    whole, parts = (collect_moments(s, 3, ClassScatter) for s in (as_source(X, y), partitioned(chunks)))
+    np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-13)
+    np.testing.assert_allclose(parts.scatter.matrices, whole.scatter.matrices, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("width", [3, 300])
+def test_a_tree_of_several_levels_keeps_the_order(width):
+    rows = np.zeros((ADDED_PER_TASK**2 + 1, width))
+    assert open_rows(da.from_array(rows, chunks=(1, width))).reduce(numbers) == tuple(range(len(rows)))
+
+
+def test_equal_runs_give_equal_bits_with_any_scheduler():
+    runs = []
+    for scheduler in ("threads", "synchronous", "threads"):
+        with dask.config.set(scheduler=scheduler):
+            runs.append(collect_moments(partitioned(CHUNKS["many"]), 3, ClassScatter).scatter.matrices.tobytes())
+    assert len(set(runs)) == 1
+
+
+def test_processes_give_the_bits_of_threads():
+    lazy, model = da.from_array(X, chunks=(90, 4)), sx.LinearDiscriminantAnalysis(basis=sx.basis.Polynomial(2))
+    expected = model.fit(lazy, y).coef_
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool, dask.config.set(scheduler="processes", pool=pool):
+        assert model.fit(lazy, y).coef_.tobytes() == expected.tobytes()
+
+
+def test_a_source_leaves_its_rows_behind_when_it_travels_with_a_statistic():
+    import cloudpickle
+
+    source = partitioned(CHUNKS["even"])
+    assert len(cloudpickle.dumps(lambda block: (len(block), source))) < X.nbytes / 3
+    assert pickle.loads(pickle.dumps(source)).n_rows == N
+
+
+def test_blocks_carry_their_targets_in_the_precision_of_memory():
+    weight, offset = np.linspace(1, 2, N), -np.arange(float(N))
+    source = open_rows(da.from_array(X, chunks=(70, 4))).with_numbers(y, weight, offset)
+    blocks = source.reduce(lambda block: ((block, get_ident()),))
+    for name, whole in {"X": X, "t": y, "weight": weight, "offset": offset}.items():
+        np.testing.assert_array_equal(np.concatenate([getattr(block, name) for block, _ in blocks]), whole)
+    assert blocks[0][0].t.dtype == np.intp
+
+
+def test_the_callers_floating_point_policy_holds_in_a_task():
+    def overflow(block):
+        return float(np.float64(1e308) * 10)
+
+    source = partitioned(CHUNKS["even"])
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        source.reduce(overflow)
+    with np.errstate(over="ignore"):
+        assert source.reduce(overflow) == np.inf
+
+
+def test_ordered_work_is_refused_with_alternatives():
+    with pytest.raises(DataError, match=r"one row after the other.*solver='auto'.*X.compute\(\)"):
+        partitioned(CHUNKS["even"]).fold(lambda state, block: state, 0)
+    for model in (sx.Perceptron(), sx.LogisticRegression(solver="stochastic")):
+        with pytest.raises(DataError, match="one row after the other"):
+            model.fit(da.from_array(X, chunks=(100, 4)), y)
+
+
+def test_a_map_brings_the_results_into_memory():
+    found = partitioned(CHUNKS["ragged"]).map(lambda rows: rows[:, 0] * 2)
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, 2 * X[:, 0])
+
+
+@pytest.mark.parametrize("scheduler", ["sync", "threads"])
+def test_progress_counts_the_rows_of_each_partition_once(scheduler):
+    told = []
+    with dask.config.set(scheduler=scheduler), watched(lambda *call: told.append(call)):
+        partitioned(CHUNKS["even"]).reduce(numbers)
+    assert [done for done, _, _ in told] == [100, 200, 300]
+
+
+def test_rows_that_change_between_passes_are_an_error():
+    calls = []
+
+    def grows():
+        calls.append(1)
+        return np.ones((len(calls), 2))
+
+    lazy = da.from_delayed(dask.delayed(grows, pure=False)(), shape=(np.nan, 2), dtype=float)
+    with pytest.raises(DataError, match=r"had 1 in the first pass.*persist"):
+        open_rows(lazy).reduce(numbers)
+
+
+# -- collections
+
+
+def test_collections_are_recognised_without_importing_dask():
+    assert is_dask(da.ones((2, 2)))
+    assert not is_dask(X)
+    assert not is_dask(None)
+
+
+def test_rows_are_not_counted_before_they_are_needed():
+    lazy = da.ones((4, 2), chunks=2)
+    with dask.config.set(scheduler=forbidden):
+        opened = open_rows(lazy[lazy[:, 0] > 0])
+    assert opened.n_rows == 4
+
+
+def test_names_filters_types_and_sparse_chunks():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = sx.LinearDiscriminantAnalysis().fit(dd.from_pandas(frame, npartitions=3), y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    lazy, labels = da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=75)
+    keep = lazy[:, 0] > 0
+    found = sx.LogisticRegression().fit(lazy[keep], labels[keep])
+    np.testing.assert_allclose(
+        found.coef_, sx.LogisticRegression().fit(X[X[:, 0] > 0], y[X[:, 0] > 0]).coef_, rtol=1e-8
+    )
+    rows = (X > 0).astype(float)
+    expected = sx.LogisticRegression().fit(rows, y).coef_
+    for convert in (lambda part: part.astype(bool), lambda part: part.astype("f4"), sparse.csr_matrix):
+        found = sx.LogisticRegression().fit(da.from_array(rows, chunks=(90, 4)).map_blocks(convert), y)
+        np.testing.assert_allclose(found.coef_, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (da.ones(5), r"1 dimension;.*X.reshape\(-1, 1\)"),
+        (da.ones((5, 2, 2)), "3 dimensions"),
+        (da.ones((5, 0)), "0 feature"),
+        (da.ones((5, 2), dtype=complex), r"complex128.*X.astype\(float\)"),
+        (dd.from_pandas(pd.DataFrame({"a": [1.0]}), npartitions=1)["a"], r"X.to_frame\(\)"),
+        (db.from_sequence([1, 2]), "Dask Bag.*to_dataframe"),
+        (dd.from_pandas(pd.DataFrame({"a": [1.0], "city": ["Rome"]})), r"'city' \(.*get_dummies.*TableClassifier"),
+        (da.ones((6, 3), chunks=2)[da.zeros(6, chunks=2) > 0], "0 sample"),
+    ],
+)
+def test_tables_without_rows_or_numbers_are_refused_with_a_remedy(wrong, said):
+    with pytest.raises(DataError, match=said):
+        sx.LogisticRegression().fit(wrong, np.array([0, 1]))
+
+
+FRAME = pd.DataFrame(X[:, :2], columns=["a", "b"])
+
+
+def halves(change):
+    parts = [dask.delayed(change(half)) for half in (FRAME[:150], FRAME[150:])]
+    return dd.from_delayed(parts, meta=FRAME[:0], verify_meta=False)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (lambda part: part.rename(columns={"b": "bb"}), r"Partition \d has no column 'b'.*'bb'.*map_partitions"),
+        (lambda part: part[["a", "b", "a"]], r"Partition \d has 2 columns named 'a'"),
+        (lambda part: part.assign(b="x"), r"In partition \d: Columns that are not numbers: 'b'"),
+    ],
+)
+def test_a_partition_with_other_columns_is_an_error_that_names_it(part, said):
+    broken = halves(part)
+    with pytest.raises(DataError, match=said):
+        sx.LogisticRegression().fit(broken, y)
+
+
+def test_columns_of_a_partition_are_found_by_name():
+    swapped = halves(lambda part: part[["b", "a"]])
+    np.testing.assert_array_equal(open_rows(swapped).map(lambda rows: rows), FRAME.to_numpy())
+
+
+# -- labels and weights
+
+
+LENGTHS = (25, 0, 30, 5)
+WORDS = np.array(["lot", "few", "none"])[np.random.default_rng(0).integers(3, size=60)]
+WEIGHT = np.random.default_rng(1).integers(1, 4, size=60) / 2
+HALVES = da.arange(60, chunks=9) % 2
+
+
+def labelled(y, weight=None, rules=None):
+    rules = rules or LabelRules()
+    source = open_rows(da.zeros((60, 1), chunks=(LENGTHS, 1))).with_labels(y, weight, rules)
+    return source, source.reduce(lambda block: (block,))
+
+
+def joined(blocks, name):
+    return np.concatenate([getattr(block, name) for block in blocks])
+
+
+def lazy(values, chunks):
+    return da.from_array(np.asarray(values), chunks=chunks)
+
+
+@pytest.mark.parametrize(
+    ("y", "weight"),
+    [
+        (lazy(WORDS, 60), lazy(WEIGHT, 11)),
+        (lazy(WORDS, 7), lazy(WEIGHT, 11)),
+        (lazy(WORDS, (LENGTHS,)), WEIGHT),
+        (list(WORDS), lazy(WEIGHT, 9)),
+        (dd.from_pandas(pd.Series(WORDS), npartitions=4), WEIGHT),
+    ],
+)
+def test_codes_and_weights_are_those_of_memory(y, weight):
+    source, blocks = labelled(y, weight)
+    expected = pair(WORDS, WEIGHT, 60, LabelRules())
+    assert source.classes.tolist() == expected.classes.tolist()
+    np.testing.assert_array_equal(joined(blocks, "t"), expected.t)
+    np.testing.assert_array_equal(joined(blocks, "weight"), WEIGHT)
+
+
+@pytest.mark.parametrize("kind", [int, bool, float, object])
+def test_classes_have_the_type_they_have_in_memory(kind):
+    labels = (np.arange(60) % 2).astype(kind)
+    assert labelled(lazy(labels, 13))[0].classes.dtype == pair(labels, None, 60, LabelRules()).classes.dtype
+
+
+def test_weights_that_are_all_one_are_none():
+    assert labelled(lazy(WORDS, 9), da.ones(60, chunks=8))[1][0].weight is None
+
+
+def test_a_partition_need_not_have_a_label():
+    labels = np.where(np.arange(60) < 30, -1, np.arange(60) % 3)
+    source, blocks = labelled(lazy(labels, 10), None, LabelRules(unlabelled=-1))
+    assert (source.n_unlabelled, source.classes.tolist()) == (30, [0, 1, 2])
+    np.testing.assert_array_equal(joined(blocks, "t"), labels)
+
+
+def test_known_classes_keep_their_codes():
+    known = np.array(["none", "some", "lot", "few"])
+    np.testing.assert_array_equal(
+        known[joined(labelled(lazy(WORDS, 10), None, LabelRules(known=known))[1], "t")], WORDS
+    )
+    with pytest.raises(DataError, match="'few' is not one of the classes"):
+        labelled(lazy(WORDS, 10), None, LabelRules(known=known[:3]))
+
+
+def test_soft_targets_of_three_classes_and_of_two(rng):
+    T = rng.dirichlet(np.ones(3), 60)
+    source, blocks = labelled(lazy(T, (11, 2)), None, LabelRules(soft=True))
+    assert source.is_soft
+    np.testing.assert_allclose(joined(blocks, "t"), T, rtol=1e-15)
+    two = pd.DataFrame(T[:, :2] / T[:, :2].sum(axis=1, keepdims=True), columns=["q", "p"])
+    source, blocks = labelled(dd.from_pandas(two), None, LabelRules(soft=True))
+    assert source.classes.tolist() == ["q", "p"]
+    np.testing.assert_allclose(joined(blocks, "t"), two["p"])
+
+
+@pytest.mark.parametrize(
+    ("y", "weight", "rules", "said"),
+    [
+        (da.zeros(61, chunks=9), None, LabelRules(), "X has 60 rows but y has 61 labels"),
+        (da.zeros(60, chunks=9), None, LabelRules(), "every label is 0.0"),
+        (da.full(60, -1, chunks=9), None, LabelRules(unlabelled=-1), "None of 60 rows has a label"),
+        (HALVES, da.ones(59, chunks=9), LabelRules(), "sample_weight has 59 values, expected 60"),
+        (HALVES, -da.ones(60, chunks=9), LabelRules(), r"In partition \d of sample_weight"),
+        (HALVES, HALVES, LabelRules(), "class 0 has weight 0"),
+        (HALVES, da.zeros(60, chunks=9), LabelRules(), "Every sample_weight is zero"),
+        (da.where(HALVES > 0, np.nan, 1.0), None, LabelRules(), r"In partition \d of y:.*missing"),
+        (None, da.ones(60), LabelRules(), "requires y"),
+        (da.ones((60, 2, 2)), None, LabelRules(), "3 dimensions"),
+        (db.from_sequence([1, 2]), None, LabelRules(), "y is a Dask Bag"),
+    ],
+)
+def test_labels_and_weights_that_do_not_match_the_rows_are_errors(y, weight, rules, said):
+    with pytest.raises(ValueError, match=said):
+        labelled(y, weight, rules)
+
+
+def test_labels_of_different_types_in_different_partitions_are_an_error():
+    mixed = da.concatenate([lazy(np.array([1, 2] * 15, object), 30), lazy(np.array(["a", "b"] * 15, object), 30)])
+    with pytest.raises(DataError, match="different types cannot be sorted: int, str"):
+        labelled(mixed)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.data())
+def test_cutting_anew_keeps_values_and_order(lengths, data):
+    total = sum(lengths)
+    cuts = sorted(data.draw(st.lists(st.integers(0, total), max_size=5)))
+    wanted = tuple(np.diff([0, *cuts, total]).tolist())
+    parts = [shared(part) for part in np.split(np.arange(total), np.cumsum(lengths)[:-1])]
+    pieces = dask.compute(*_cut(_Column(parts, tuple(lengths)), wanted), scheduler="sync")
+    assert tuple(map(len, pieces)) == wanted
+    np.testing.assert_array_equal(np.concatenate(pieces), np.arange(total))
+
+
+# -- predictions
+
+
+@pytest.fixture(scope="module")
+def model():
+    return sx.LogisticRegression().fit(X, np.array(["u", "v", "w"])[y])
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_predictions_are_lazy_and_have_the_form_of_memory(model, method):
+    with dask.config.set(scheduler=forbidden):
+        found = getattr(model, method)(da.from_array(X, chunks=((100, 0, 200), (1, 3))))
+    expected = getattr(model, method)(X)
+    assert found.chunks[0] == (100, 0, 200)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    if method == "predict":
+        np.testing.assert_array_equal(found.compute(), expected)
+    else:
+        np.testing.assert_allclose(found.compute(), expected, rtol=1e-13)
+
+
+def test_chunks_are_unknown_if_those_of_the_rows_are(model):
+    rows = da.from_array(X, chunks=(70, 4))
+    found = model.predict_proba(rows[rows[:, 0] > 0])
+    assert np.isnan(found.shape[0])
+    np.testing.assert_allclose(found.compute(), model.predict_proba(X[X[:, 0] > 0]), rtol=1e-13)
+
+
+def test_a_dataframe_must_have_the_names_of_the_fit():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    named = sx.LinearDiscriminantAnalysis().fit(frame, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        named.predict(dd.from_pandas(frame, npartitions=3)[["b", "a", "c", "d"]])
+
+
+def test_a_model_without_a_result_for_zeros_is_tried_on_the_first_row(rng):
+    rows = rng.gamma(2.0, size=(60, 2)) + 0.1
+    gamma = sx.NaiveBayes("gamma").fit(rows, (rows[:, 0] > rows[:, 1]).astype(int))
+    found = gamma.predict_proba(da.from_array(rows, chunks=((0, 40, 20), 2)))
+    np.testing.assert_allclose(found.compute(), gamma.predict_proba(rows), rtol=1e-13)
+
+
+def test_nan_is_traced_to_its_column_in_fits_and_predictions(model):
+    broken = X.copy()
+    broken[250, 2] = np.nan
+    lazy = da.from_array(broken, chunks=(100, 4))
+    with pytest.raises(DataError, match=r"column 'x2' \(1 of 300 rows\)"):
+        sx.LogisticRegression().fit(lazy, y)
+    found = model.predict_proba(lazy)
+    np.testing.assert_allclose(found[:200].compute(), model.predict_proba(X[:200]), rtol=1e-13)
+    with pytest.raises(DataError, match=r"column 'x2' \(1 of 100 rows\)"):
+        found.compute()
+
+
+def test_intervals_scores_and_labels_of_lazy_rows(model):
+    bayes, rows = sx.BayesianLogisticRegression().fit(X, y), da.from_array(X, chunks=(128, 4))
+    np.testing.assert_allclose(bayes.predict_interval(rows).compute(), bayes.predict_interval(X), rtol=1e-12)
+    labels = np.array(["u", "v", "w"])[y]
+    assert model.score(rows, dd.from_pandas(pd.Series(labels), npartitions=2)) == model.score(X, labels)
+    assert labels_of(np.array(["a", "b"]), np.array([1, 0])).tolist() == ["b", "a"]
+    kept = np.arange(3)
+    first, second, third = in_memory(kept, da.arange(3, chunks=2), None)
+    assert (first is kept, type(second), third) == (True, np.ndarray, None)
+
+
+def test_other_models_take_lazy_rows():
+    rows = da.from_array(X, chunks=(100, 4))
+    lda = sx.LinearDiscriminantAnalysis().fit(rows[y < 2], y[y < 2])
+    lda.add_class(rows[da.from_array(y == 2, chunks=100)], 2)
+    np.testing.assert_allclose(lda.coef_, sx.LinearDiscriminantAnalysis().fit(X, y).coef_, rtol=1e-9)
+    t = np.exp(0.1 * X[:, 0]).round()
+    poisson = sx.GeneralizedLinearModel("poisson").fit(rows, dd.from_pandas(pd.Series(t), npartitions=2))
+    np.testing.assert_allclose(poisson.predict(rows), sx.GeneralizedLinearModel("poisson").fit(X, t).predict(X))
+    rest = sx.OneVsRest(sx.LinearDiscriminantAnalysis()).fit(rows, y)
+    expected = sx.OneVsRest(sx.LinearDiscriminantAnalysis()).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(rest.decision_function(rows), expected, rtol=1e-9)

@@ -1,0 +1,210 @@
+"""Rows on a device. A CPU takes the same path, so these tests need no GPU."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import separatrix as sx
+from separatrix.exceptions import DataError
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from separatrix.rows import LabelRules  # noqa: E402
+from separatrix.rows.device import (  # noqa: E402
+    CHUNK_ROWS,
+    MIN_DEVICE_ROWS,
+    Device,
+    DeviceRows,
+    DeviceVector,
+    on_host,
+    open_tensor,
+)
+
+
+def in_blocks(tensor, height):
+    return replace(open_tensor(tensor), height=height)
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.normal(size=(5000, 4))
+    return X, torch.as_tensor(X), (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=5000) > 0).astype(int)
+
+
+def test_an_array_is_copied_to_the_device_once(table):
+    _, tensor, y = table
+    source = in_blocks(tensor, 2048).with_numbers(y)
+    block, copy = source.block(slice(0, 2048)), source.targets[0].copies[0][1]
+    assert block.X.on(block.t).data_ptr() == copy.data_ptr()
+    assert block.X.on(block.t.copy()).data_ptr() != copy.data_ptr()
+
+
+def test_ordered_work_gets_blocks_on_the_host(table):
+    X, tensor, y = table
+    source = in_blocks(tensor, 2048).with_numbers(DeviceVector(torch.as_tensor(y)))
+
+    def fold(state, block):
+        assert type(block.X) is np.ndarray
+        return [*state, block]
+
+    blocks = source.fold(fold, [])
+    assert_allclose(np.concatenate([block.X for block in blocks]), X)
+    assert np.array_equal(np.concatenate([block.t for block in blocks]), y)
+    assert np.array_equal(np.concatenate([block.row for block in blocks]), np.arange(5000))
+    shuffled = source.fold(fold, [], np.random.default_rng(0))
+    assert sorted(np.concatenate([block.row for block in shuffled]).tolist()) == list(range(5000))
+    assert on_host(source.block(slice(0, 5))).t.tolist() == y[:5].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "uint8", "bool"])
+def test_tensors_of_any_number_are_opened(dtype):
+    X = torch.tensor([[0, 1], [1, 0], [1, 1]]).to(getattr(torch, dtype))
+    opened = open_tensor(X)
+    is_single = dtype in ("float16", "bfloat16", "float32")
+    assert opened.partitions[0].tensor.dtype == (torch.float32 if is_single else torch.float64)
+    assert opened.template.shape == (0, 2)
+    assert opened.n_rows == 3
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (torch.zeros(3), r"shape \(3,\).*reshape\(-1, 1\)"),
+        (torch.zeros(2, 2, 2), r"shape \(2, 2, 2\)"),
+        (torch.zeros(2, 2, dtype=torch.complex64), "complex tensor"),
+        (torch.zeros(2, 2).to_sparse(), "sparse tensor"),
+    ],
+)
+def test_other_tensors_are_refused(X, message):
+    with pytest.raises(DataError, match=message):
+        open_tensor(X)
+
+
+def test_integer_labels_are_encoded_on_the_device_and_others_on_the_host(table):
+    _, tensor, y = table
+    opened = open_tensor(tensor)
+    late = torch.as_tensor(np.where(np.arange(5000) == 4999, 7, 3 * y))  # a class that the first rows do not show
+    outside = torch.as_tensor(np.where(np.arange(5000) == 4999, -2, y + 4))  # ... below those that it shows
+    strided = torch.as_tensor(np.stack([y, y + 1], axis=1))[:, 1]
+    for labels in (torch.as_tensor(y), late, late.to(torch.uint8), outside, strided):
+        rows = opened.with_labels(labels, None, LabelRules())
+        assert isinstance(rows.targets[0].t, DeviceVector)
+        assert np.array_equal(rows.classes[np.asarray(rows.targets[0].t)], labels.numpy())
+    rows = opened.with_labels(torch.as_tensor(y.astype(float)), torch.full((5000,), 2.0), LabelRules())
+    assert rows.targets[0].t.tolist() == y.tolist()
+    with pytest.raises(DataError, match="X has 5000 rows but y has 3 labels"):
+        opened.with_labels(torch.tensor([0, 1, 1]), None, LabelRules())
+    with pytest.raises(DataError, match="only one class"):
+        opened.with_labels(torch.zeros(5000, dtype=torch.long), None, LabelRules())
+    with pytest.raises(DataError, match="are missing"):
+        opened.with_labels(torch.full((5000,), float("nan")), None, LabelRules())
+
+
+def test_a_block_is_an_eighth_of_the_memory_of_a_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(total_memory=2**37))
+    tensor = SimpleNamespace(device=SimpleNamespace(type="cuda"), element_size=lambda: 4)
+    assert Device(tensor).height_for(256) == 2**34 // (4 * 256)
+    assert Device(tensor).height_for(300) % CHUNK_ROWS == 0
+    assert Device(tensor).height_for(2**34) == MIN_DEVICE_ROWS
+
+
+def test_derivatives_of_tensors_are_left_alone(table):
+    X, tensor, y = table
+    asked = tensor.clone().requires_grad_(True)
+    model = sx.LogisticRegression().fit(asked, torch.as_tensor(y))
+    assert asked.grad is None
+    assert_allclose(model.coef_, sx.LogisticRegression().fit(X, y).coef_, rtol=1e-8)
+
+
+def test_a_value_that_is_not_a_number_is_traced_to_its_column(table):
+    _, tensor, y = table
+    broken = tensor.clone()
+    broken[7, 2] = float("nan")
+    with pytest.raises(DataError, match=r"column 'x2' \(1 of 5000 rows\)"):
+        sx.LogisticRegression().fit(broken, y)
+    model = sx.LogisticRegression().fit(tensor, y)
+    with pytest.raises(DataError, match=r"column 'x2' \(1 of 5000 rows\)"):
+        model.predict_proba(broken)
+
+
+def test_blocks_are_halved_while_memory_is_short(table):
+    X, tensor, _ = table
+    sizes = []
+
+    def hungry(rows):
+        sizes.append(len(rows))
+        if len(rows) > 1500:
+            raise torch.OutOfMemoryError("no memory")
+        return rows @ np.ones(4)
+
+    assert_allclose(in_blocks(tensor, 4096).map(hungry), X.sum(axis=1))
+    assert sizes[:3] == [4096, 2048, 1024]
+
+    def insatiable(rows):
+        raise torch.OutOfMemoryError("no memory")
+
+    with pytest.raises(MemoryError, match=r"cpu has no memory left for a block of 1024 rows of 4 columns.*X\.cpu\(\)"):
+        in_blocks(tensor, 4096).map(insatiable)
+
+
+def test_the_precision_that_a_user_allows_elsewhere_is_restored(table):
+    _, tensor, _ = table
+    torch.set_float32_matmul_precision("medium")
+    try:
+        in_blocks(tensor, 4096).map(lambda rows: rows[:, 0])
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
+def test_predictions_of_single_precision_far_from_zero_are_those_of_the_host(rng):
+    X = (rng.normal(size=(3000, 3)) + np.array([0.0, 1e5, -1e3])).astype(np.float32)
+    y = (X[:, 0] + rng.logistic(size=3000) > 0).astype(int)
+    for model in (sx.LogisticRegression(), sx.ProbitRegression(), sx.BayesianLogisticRegression()):
+        model.fit(X, y)
+        assert_allclose(model.predict_proba(torch.as_tensor(X)), model.predict_proba(X), atol=1e-9)
+
+
+def test_batches_of_tensors_with_the_classes_named_first(table):
+    X, tensor, y = table
+    labels = torch.as_tensor(y)
+    model, same = sx.BayesianLogisticRegression(), sx.BayesianLogisticRegression()
+    for part in (slice(0, 2500), slice(2500, 5000)):
+        model.partial_fit(tensor[part], labels[part], classes=[0, 1])
+        same.partial_fit(X[part], y[part], classes=[0, 1])
+    assert_allclose(model.coef_, same.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("shape", "what"), [((0, 3), "sample"), ((3, 0), "feature")])
+def test_a_tensor_without_rows_or_columns_is_refused(shape, what):
+    with pytest.raises(DataError, match=f"Found array with 0 {what}"):
+        open_tensor(torch.zeros(shape))
+
+
+def test_products_with_rows_are_those_of_the_host_in_float64(table, rng):
+    X, tensor, _ = table
+    rows, W, slope = DeviceRows(tensor.float()), rng.normal(size=(4, 3)), rng.normal(size=(5000, 2))
+    single = X.astype(np.float32).astype(np.float64)
+    assert rows.shape == (5000, 4)
+    assert rows.dtype == np.float32
+    assert_allclose(rows @ W, single @ W, atol=1e-5)
+    assert (rows @ W).dtype == np.float64
+    assert_allclose(rows.sums(rows.on(slope)).numpy(), slope.T @ single, rtol=1e-5, atol=1e-3)
+    assert_allclose(DeviceRows(tensor).sums(rows.on(slope[:, 0])).numpy(), slope[:, 0] @ X, rtol=1e-12)
+    assert_allclose((DeviceRows(tensor) - X[0])[:3], X[:3] - X[0])
+    R, shift = rng.normal(size=(4, 4)), rng.normal(size=4)
+    assert_allclose(DeviceRows(tensor).row_squares(R, shift), ((X @ R + shift) ** 2).sum(axis=1), rtol=1e-12)
+
+
+def test_codes_stay_on_the_device():
+    vector = DeviceVector(torch.tensor([0, 2, 1, 2]))
+    assert (vector.shape, vector.ndim, len(vector), vector.dtype) == ((4,), 1, 4, np.int64)
+    assert (vector >= 0).all()
+    assert not (vector > 0).all()
+    assert np.asarray(vector == 2).tolist() == [False, True, False, True]
+    assert np.asarray(vector[np.array([1, 2])]).tolist() == [2, 1]
+    assert (~(vector < 2)).sum() == 2
+    assert np.asarray(DeviceRows(torch.ones(3, 2)).in_one_class()).tolist() == [0, 0, 0]

@@ -1,0 +1,296 @@
+"""Tables in memory become blocks of rows with their targets: each row once, in order, without a second copy."""
+
+import tracemalloc
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import separatrix as sx
+from problems import STORAGES, blobs, names
+from separatrix._array import to_dense
+from separatrix.exceptions import DataError
+from separatrix.files import scan
+from separatrix.rows import Block, RowStore, as_source, memory, open_rows, targets_in_memory, watched
+from separatrix.rows.memory import block_rows, open_memory
+from separatrix.stats import PooledScatter, Tally, class_moments
+
+X = np.round(np.random.default_rng(0).normal(size=(23, 3)), 3)
+T, WEIGHT, OFFSET = np.arange(23) % 3, np.linspace(1, 2, 23), np.linspace(-1, 1, 23)
+
+
+def in_blocks(source, height=7):
+    return replace(source, height=height)
+
+
+def blocks_of(source, rng=None):
+    return source.fold(lambda seen, block: [*seen, block], [], rng)
+
+
+# -- blocks
+
+
+@pytest.mark.parametrize("rows", [np.array([2, 0]), np.array([True, False, True])], ids=["positions", "mask"])
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_rows_are_taken_with_their_targets(rows, store):
+    table, t, weight, offset = np.arange(6.0).reshape(3, 2), T[:3], WEIGHT[:3], OFFSET[:3]
+    part = Block(store(table), t, weight, range(10, 13), offset).take(rows)
+    taken = np.arange(3)[rows]
+    assert_array_equal(to_dense(part.X), table[taken])
+    for found, whole in [(part.t, t), (part.weight, weight), (part.row, np.arange(10, 13)), (part.offset, offset)]:
+        assert_array_equal(found, whole[taken])
+    bare = Block(store(table), None, None, range(3)).take(rows)
+    assert (bare.t, bare.weight, bare.offset) == (None, None, None)
+
+
+def test_nonfinite_values_are_counted_per_column():
+    table = np.array([[0.0, np.nan, 1.0], [np.inf, np.nan, 0.0]])
+    for rows in (table, sparse.csr_array(table)):
+        assert Block(rows, None, None, range(2)).nonfinite().tolist() == [1, 2, 0]
+        assert Block(rows, None, None, range(2)).missing().tolist() == [0, 2, 0]
+
+
+# -- tables
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_every_storage_gives_the_same_rows(storage):
+    source = in_blocks(as_source(STORAGES[storage](X)))
+    assert (source.n_rows, len(source.columns)) == (23, 3)
+    assert all(block.X.dtype == np.float64 for block in blocks_of(source))
+    assert_array_equal(np.vstack([to_dense(block.X) for block in blocks_of(source)]), X)
+    assert_array_equal(source.map(lambda B: B @ np.ones(3)), X @ np.ones(3))
+    if storage in ("pandas", "polars", "pyarrow"):
+        assert source.columns == tuple(names(X))
+
+
+def test_a_block_of_an_array_is_a_view():
+    for table in (X, np.asfortranarray(X), X.astype(np.float32), pd.DataFrame(X)):
+        assert np.shares_memory(open_memory(table).read(slice(3, 9)), np.asarray(table))
+    once = sparse.csr_array(np.eye(3))
+    assert np.shares_memory(open_memory(once).read(slice(1, 3)).data, once.data)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "working"), [("f4", "f4"), ("f2", "f4"), ("i8", "f8"), ("u1", "f8"), ("?", "f8"), (">f8", "f8")]
+)
+def test_single_precision_stays_and_other_types_become_double(dtype, working):
+    block = open_memory(X.astype(dtype)).read(slice(0, 5))
+    assert block.dtype == working
+    assert block.dtype.isnative
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_unaligned_numbers_are_aligned(order):
+    raw = np.empty(X.nbytes + 1, np.uint8)
+    odd = np.ndarray(X.shape, X.dtype, buffer=raw.data, offset=1, order=order)
+    odd[...] = X
+    read = open_memory(odd).read(slice(2, 9))
+    assert read.flags.aligned
+    assert_array_equal(read, X[2:9])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_duplicate_entries_of_a_sparse_matrix_are_summed_in_a_copy(dtype):
+    twice = sparse.csr_array((np.array([1, 2, 3, 4], dtype), [1, 1, 0, 1], [0, 2, 2, 4]), shape=(3, 2))
+    assert_array_equal(open_memory(twice).read(slice(0, 3)).toarray(), [[0, 3], [0, 0], [3, 4]])
+    assert_array_equal(twice.data, [1, 2, 3, 4])
+
+
+def test_any_arrow_stream_is_a_table():
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table(dict(zip("abc", X.T, strict=True))).__arrow_c_stream__(requested_schema)
+
+    source = open_rows(Stream())
+    assert source.columns == ("a", "b", "c")
+    assert_array_equal(source.as_block().X, X)
+
+
+LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_mixed_columns_become_float64_with_nan_in_every_pass(library):
+    columns = {"i": [1, 2, None], "b": [True, False, True], "f": [0.5, None, 2.5]}
+    table = pd.DataFrame(columns).convert_dtypes() if library == "pandas" else LIBRARIES[library](columns)
+    source = as_source(table)
+    for _ in range(3):
+        assert_array_equal(source.map(lambda B: B), [[1, 1, 0.5], [2, 0, np.nan], [np.nan, 1, 2.5]])
+
+
+def test_a_mixed_frame_is_held_at_most_once():
+    n = 200_000
+    frame = pd.DataFrame({f"x{d}": np.arange(n) % (d + 2) if d % 2 else np.ones(n, bool) for d in range(20)})
+    rows = open_memory(frame)
+    rows.read(slice(0, 10))
+    tracemalloc.start()
+    rows.read(slice(0, 10))  # a second pass converts the whole frame
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.8 * 8 * n * 20
+    assert_array_equal(rows.read(slice(n - 3, n)), frame.to_numpy(dtype=float)[-3:])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_columns_that_are_not_numbers_are_named_with_their_type(library):
+    columns = {"ok": [1.0, 2.0], "city": ["Oslo", "Rome"], "when": np.array(["2020-01-01"] * 2, "datetime64[us]")}
+    with pytest.raises(DataError, match=r"not numbers: 'city' \(.*\), 'when' \(.*\)\. Encode"):
+        open_rows(LIBRARIES[library](columns))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (X + 1j, "Complex data not supported"),
+        (X[:, 0], "Reshape your data"),
+        (X[None], "dim 3"),
+        (pd.Series([1.0]), "to_frame"),
+        (pl.LazyFrame({"a": [1.0]}), "collect"),
+        (pd.DataFrame({"a": []}), "0 sample"),
+        ([[1.0, "x"]], "'x1' holds 'x' at row 0"),
+    ],
+)
+def test_other_objects_are_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        open_rows(wrong)
+
+
+def test_columns_of_a_frame_may_have_the_names_of_methods():
+    frame = pd.DataFrame({"open_rows": [1.0, 2.0], "label": [3.0, 4.0]})
+    assert open_rows(frame).n_rows == 2
+    assert targets_in_memory(frame, "y", "weight") == ("y", "weight")
+    assert not isinstance(frame, RowStore)
+
+
+# -- passes
+
+
+@pytest.mark.parametrize("rng", [None, 0], ids=["ordered", "shuffled"])
+def test_every_row_is_seen_once_with_its_targets(rng):
+    source = in_blocks(as_source(X).with_numbers(T, WEIGHT, OFFSET))
+    blocks = blocks_of(source, None if rng is None else np.random.default_rng(rng))
+    rows = np.concatenate([block.row for block in blocks])
+    assert sorted(rows) == list(range(23))
+    assert (rows.tolist() == list(range(23))) == (rng is None)
+    for name, whole in {"X": X, "t": T, "weight": WEIGHT, "offset": OFFSET}.items():
+        assert_array_equal(np.concatenate([getattr(block, name) for block in blocks]), whole[rows])
+
+
+def test_a_shuffled_fold_depends_on_the_generator_alone():
+    source = in_blocks(as_source(X))
+    orders = [np.concatenate([b.row for b in blocks_of(source, np.random.default_rng(s))]).tolist() for s in (0, 0, 1)]
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_sums_follow_the_order_of_the_blocks():
+    source = in_blocks(as_source(X), 2)
+    assert source.reduce(lambda block: tuple(block.row)) == tuple(range(23))
+
+
+def test_passes_are_counted_and_shared_by_all_views():
+    source = as_source(X).with_numbers(T)
+    source.reduce(len)
+    source.sized_for(500).fold(lambda state, block: state, 0)
+    source.viewed(lambda block: block).reduce(len)
+    source.map(lambda rows: rows[:, 0])
+    assert source.passes == 3
+    assert source.with_numbers(T).passes == 0
+
+
+class Squares:
+    def __init__(self, width=0):
+        self.shown, self.width = [], width
+
+    def evaluate(self, X):
+        self.shown.append(len(X))
+        return np.hstack([X, X**2, np.zeros((len(X), self.width))])
+
+    def names(self, columns):
+        return (*columns, *(f"{c}^2" for c in columns), *map(str, range(self.width)))
+
+
+def test_basis_functions_are_evaluated_block_by_block():
+    basis, Phi = Squares(), np.hstack([X, X**2])
+    source = in_blocks(as_source(X, T).mapped(basis), 5)
+    assert (source.columns, source.n_rows) == (("x0", "x1", "x2", "x0^2", "x1^2", "x2^2"), 23)
+    assert_allclose(source.reduce(lambda b: Tally(b.X.sum(axis=0))).count, Phi.sum(axis=0))
+    assert_array_equal(np.vstack([block.X for block in blocks_of(source)]), Phi)
+    assert max(basis.shown) == 5
+    assert_array_equal(source.map(lambda P: P[:, 4]), Phi[:, 4])
+    assert_array_equal(source.raw.as_block().X, X)
+
+
+def test_blocks_are_sized_for_the_basis_and_fit_the_cache():
+    basis = Squares(496)
+    as_source(np.zeros((100_000, 2))).mapped(basis).reduce(len)
+    assert max(basis.shown) <= memory.BLOCK_BYTES // (8 * 500)
+    assert block_rows(100) * 100 * 8 <= memory.BLOCK_BYTES
+    assert block_rows(2000) >= 2000  # an M x M statistic should not outweigh its block
+    assert block_rows(1e6) <= 4096
+
+
+def test_a_view_replaces_every_block():
+    source = in_blocks(as_source(X, T).viewed(lambda block: replace(block, X=block.X[:, :1]), ("x0",)))
+    assert source.reduce(lambda block: Tally(block.X.sum(axis=0))).count == pytest.approx(X[:, :1].sum(axis=0))
+    assert source.columns == ("x0",)
+
+
+def test_no_second_copy_of_the_table_is_made():
+    rng = np.random.default_rng(0)
+    table, t = rng.normal(size=(100_000, 20)), rng.integers(2, size=100_000)
+    source = as_source(table, t)
+    tracemalloc.start()
+    source.reduce(partial(class_moments, n_classes=2, scatter=PooledScatter))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.8 * table.nbytes  # a few blocks per thread, not 16 MB
+
+
+def test_the_passes_of_a_fit_are_reported():
+    table, y = blobs(60)
+    assert sx.LeastSquaresClassifier().fit(table, y).n_passes_ == 1
+    assert sx.LeastSquaresClassifier(basis=sx.basis.RBF("kmeans", n_centres=5)).fit(table, y).n_passes_ == 2
+
+
+# -- progress
+
+
+def test_progress_is_reported_for_every_block_of_every_pass():
+    source, calls = in_blocks(as_source(np.zeros((900, 3))), 400), []
+    with watched(lambda *call: calls.append(call)):
+        source.reduce(len)
+        source.fold(lambda n, block: n + len(block), 0)
+        source.map(lambda B: B[:, 0])
+    assert calls == [(done, 900, number) for number in (1, 2) for done in (400, 800, 900)] + [
+        (done, 900, 3) for done in (800, 900)
+    ]
+    source.reduce(len)
+    assert len(calls) == 8  # nothing is reported outside the block
+
+
+@pytest.mark.parametrize("place", ["memory", "scan"])
+def test_progress_reaches_the_number_of_rows_in_every_pass(place):
+    table, y = blobs(900, n_classes=3)
+    columns = pa.table({**{f"x{d}": table[:, d] for d in range(4)}, "y": y})
+    calls = []
+    with watched(lambda *call: calls.append(call)):
+        model = sx.LinearDiscriminantAnalysis()
+        model = model.fit(table, y) if place == "memory" else model.fit(scan(columns, target="y"))
+    last = {number: (done, total) for done, total, number in calls}
+    assert set(last.values()) == {(900, 900)}
+    assert len(last) == model.n_passes_ + (place == "scan")  # one more for the classes
+
+
+def test_an_error_of_the_callback_stops_the_pass():
+    def interrupt(done, total, number):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), watched(interrupt):
+        as_source(X).reduce(len)

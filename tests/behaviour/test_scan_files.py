@@ -1,0 +1,484 @@
+"""Models fitted on files and databases: the numbers of memory, whoever reads the rows."""
+
+import pickle
+import sqlite3
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, closing
+from decimal import Decimal
+from functools import reduce
+from itertools import chain, pairwise
+from multiprocessing import get_context
+from operator import add
+
+import dask
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import separatrix as sx
+from problems import BAYESIAN, DISCRIMINATIVE, GENERATIVE, SUM_MODELS, TWO_CLASSES
+from separatrix.datasets import make_mixed_types
+from separatrix.exceptions import DataError
+from separatrix.files import FileReadError, Scan, open_writer, scan
+from separatrix.rows import Batches, encode_labels, watched
+from separatrix.rows.batches import LabelCounts, Piece, codes_of, count_labels, cut, numbers
+from separatrix.rows.threads import read_ahead
+from separatrix.table import TableEncoder
+
+N = 900
+FEATURES = ["x0", "x1", "x2", "x3"]
+RNG = np.random.default_rng(4)
+CODES = RNG.integers(0, 3, N)
+X = (RNG.normal(size=(N, 4)) + np.eye(3, 4)[CODES] * 1.5) * [1.0, 20.0, 0.1, 3.0] + [0.0, 100.0, 5.0, -2.0]
+KIND = np.array(["ash", "elm", "oak"])[CODES]
+WEIGHT = RNG.integers(1, 5, N) / 2
+TABLE = pa.table(
+    {
+        **{name: X[:, d] for d, name in enumerate(FEATURES)},
+        "kind": KIND,
+        "is_oak": CODES == 2,
+        "weight": WEIGHT,
+        "count": RNG.poisson(1.0 + CODES),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scan") / "trees.parquet"
+    pq.write_table(TABLE, path, row_group_size=170)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three files, each of several row groups; one of them has no rows."""
+    folder = tmp_path_factory.mktemp("parts")
+    for name, rows in {"a": TABLE[:380], "b": TABLE[:0], "c": TABLE[380:]}.items():
+        pq.write_table(rows, folder / f"{name}.parquet", row_group_size=100)
+    return folder
+
+
+# -- fits
+
+
+MODELS = (
+    GENERATIVE
+    | DISCRIMINATIVE
+    | BAYESIAN
+    | SUM_MODELS
+    | TWO_CLASSES
+    | {
+        "rbf": lambda: sx.LogisticRegression(basis=sx.basis.RBF("kmeans", n_centres=12), tol=1e-11),
+        "one_vs_rest": lambda: sx.OneVsRest(sx.LogisticRegression(tol=1e-11)),
+        "decision_rule": lambda: sx.DecisionRule(sx.LinearDiscriminantAnalysis(), reject=0.2),
+    }
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_fits_a_file_as_it_fits_memory(name, parquet):
+    target = "is_oak" if name in TWO_CLASSES else "kind"
+    rows = TABLE.select(FEATURES)
+    inside = MODELS[name]().fit(rows, TABLE[target].to_numpy(zero_copy_only=False))
+    outside = MODELS[name]().fit(scan(parquet, target=target, columns=FEATURES))
+    assert outside.feature_names_in_.tolist() == FEATURES
+    method = next(m for m in ("predict_proba", "decision_function", "predict") if hasattr(inside, m))
+    found, expected = getattr(outside, method)(scan(parquet)), getattr(inside, method)(rows)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
+    if "n_passes_" in vars(inside):
+        assert outside.n_passes_ == inside.n_passes_
+
+
+def test_a_regression_with_weights_fits_the_same(parquet):
+    inside = sx.GeneralizedLinearModel("poisson").fit(TABLE.select(FEATURES), TABLE["count"].to_numpy(), WEIGHT)
+    outside = sx.GeneralizedLinearModel("poisson").fit(scan(parquet, target="count", columns=FEATURES, weight="weight"))
+    np.testing.assert_allclose(outside.coef_, inside.coef_, rtol=1e-8)
+
+
+def test_a_perceptron_reads_the_rows_in_order(parquet):
+    model = sx.Perceptron(shuffle=False, max_epochs=3)
+    with pytest.warns(sx.exceptions.NotSeparableWarning):
+        inside = model.fit(TABLE.select(FEATURES), CODES == 2).coef_
+    with pytest.warns(sx.exceptions.NotSeparableWarning):
+        np.testing.assert_allclose(
+            model.fit(scan(parquet, target="is_oak", columns=FEATURES)).coef_, inside, rtol=1e-12
+        )
+
+
+def test_every_kind_of_place_gives_the_same_fit(tmp_path):
+    model, some = sx.LogisticRegression(tol=1e-11), TABLE.select([*FEATURES, "kind"])
+    expected = model.fit(TABLE.select(FEATURES), KIND).coef_
+    with ExitStack() as stack:
+        places = {"dataset": scan(ds.dataset(some), target="kind")}
+        for suffix in ("csv", "jsonl", "arrow", "sqlite", "duckdb"):
+            with open_writer(tmp_path / f"t.{suffix}") as writer:
+                writer.write(some)
+            places[suffix] = scan(tmp_path / f"t.{suffix}", target="kind")
+        duck = stack.enter_context(closing(duckdb.connect()))
+        duck.register("trees", some)
+        places["DuckDB query"] = scan("SELECT * FROM trees", connection=duck, target="kind")
+        lite = stack.enter_context(closing(sqlite3.connect(tmp_path / "t.sqlite")))
+        places["SQLite query"] = scan("SELECT * FROM data", connection=lite, target="kind")
+        for kind, rows in places.items():
+            np.testing.assert_allclose(model.fit(rows).coef_, expected, rtol=1e-8, err_msg=kind)
+
+
+def test_labels_and_weights_may_come_from_columns_or_from_memory(parquet):
+    model, columns = sx.LinearDiscriminantAnalysis(), {"columns": FEATURES}
+    expected = model.fit(TABLE.select(FEATURES), KIND, WEIGHT).coef_
+    for rows, y, weight in (
+        (scan(parquet, target="kind", weight="weight", **columns), None, None),
+        (scan(parquet, target="kind", **columns), None, WEIGHT),
+        (scan(parquet, weight="weight", **columns), KIND, None),
+        (scan(parquet, **columns), KIND, WEIGHT),
+    ):
+        np.testing.assert_allclose(model.fit(rows, y, weight).coef_, expected, rtol=1e-8)
+    with pytest.raises(DataError, match="twice"):
+        model.fit(scan(parquet, target="kind", weight="weight", **columns), None, WEIGHT)
+    with pytest.raises(DataError, match=r"no target.*target="):
+        model.fit(scan(parquet, **columns))
+
+
+def test_selected_rows_and_missing_values(parquet):
+    some = TABLE.filter(pa.compute.greater(TABLE["x1"], 100.0))
+    inside = sx.LinearDiscriminantAnalysis().fit(some.select(FEATURES), some["kind"].to_pylist())
+    outside = sx.LinearDiscriminantAnalysis().fit(scan(parquet, target="kind", columns=FEATURES, where="x1 > 100"))
+    np.testing.assert_allclose(outside.coef_, inside.coef_, rtol=1e-8)
+    holes = TABLE.set_column(0, "x0", pa.array([None, *TABLE["x0"].to_pylist()[1:]]))
+    rows = scan(holes.append_column("gone", pa.nulls(N)), target="kind", columns=["x0", "gone"])
+    with pytest.raises(DataError, match=r"'x0' \(1 of 900 rows\), column 'gone' \(900 of 900 rows\)"):
+        sx.LogisticRegression().fit(rows)
+
+
+@pytest.mark.parametrize("curved", [False, True])
+@pytest.mark.parametrize("client", [None, True])
+def test_a_table_of_any_columns_is_encoded_as_it_is_read(client, curved, tmp_path):
+    frame, y = make_mixed_types(700, as_frame=True, rng=0)
+    table = pa.Table.from_pandas(frame).append_column("label", pa.array(y))
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=90)
+    rows = scan(tmp_path / "a.parquet", target="label", client=client)
+    inside = sx.TableClassifier(sx.LogisticRegression(tol=1e-11), curved=curved).fit(table.drop(["label"]), y)
+    outside = sx.TableClassifier(sx.LogisticRegression(tol=1e-11), curved=curved).fit(rows)
+    assert outside.encoder_.schema_.columns == inside.encoder_.schema_.columns
+    np.testing.assert_allclose(outside.predict_proba(rows), inside.predict_proba(table), rtol=1e-8)
+
+
+def test_encoded_rows_may_be_sparse():
+    table = pa.table({"code": RNG.integers(0, 60, 4000).astype(str), "y": RNG.integers(0, 2, 4000)})
+    schema = TableEncoder(types={"code": "categorical"}).fit(table.drop(["y"])).schema_
+    rows = scan(table, target="y").encoded(schema, sparse=True).open_rows(None)
+    np.testing.assert_array_equal(rows.map(lambda B: B).toarray(), schema.encode(table, sparse=False))
+
+
+@pytest.mark.parametrize("model", [sx.OneVsRest, sx.OneVsOne])
+def test_reductions_use_the_column_of_weights(model):
+    reduction = model(sx.LogisticRegression(tol=1e-11))
+    rows = scan(TABLE, target="is_oak", weight="weight", columns=FEATURES)
+    inside = sx.LogisticRegression(tol=1e-11).fit(TABLE.select(FEATURES), CODES == 2, WEIGHT)
+    np.testing.assert_allclose(reduction.fit(rows).estimators_[0].coef_, inside.coef_, rtol=1e-8)
+
+
+def test_partial_fit_and_score_read_the_labels_of_a_scan(parquet):
+    rows = scan(parquet, target="kind", columns=FEATURES)
+    model = sx.LinearDiscriminantAnalysis().partial_fit(rows, classes=["ash", "elm", "oak"])
+    assert model.score(rows) == model.score(TABLE.select(FEATURES), KIND)
+
+
+def test_a_model_finds_its_columns_by_name(parquet):
+    model = sx.LinearDiscriminantAnalysis().fit(scan(parquet, target="kind", columns=["x3", "x1"]))
+    expected = model.predict_proba(TABLE.select(["x3", "x1"]))
+    np.testing.assert_allclose(model.predict_proba(scan(parquet)), expected, rtol=1e-12)
+    with pytest.raises(DataError, match="has no column 'x3'"):
+        model.predict(scan(TABLE.drop(["x3"])))
+
+
+def test_the_remedy_for_labels_that_are_nan_works(tmp_path):
+    rows = pa.table({"a": [1.0, 2.0, 3.0, 5.0, 4.0], "y": [0.0, 1.0, np.nan, 1.0, np.inf]})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="are missing") as said:
+        sx.LinearDiscriminantAnalysis().fit(scan(rows, target="y"))
+    where = str(said.value).partition("where='")[2].removesuffix("'.")
+    for source in (rows, tmp_path / "a.parquet"):
+        assert scan(source, where=where).column("a").tolist() == [1.0, 2.0, 5.0]
+
+
+# -- arguments and errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"target": "kinds"}, "has no column 'kinds'. Did you mean 'kind'"),
+        ({"columns": ["x9"]}, "has no column 'x9'. There are 'x0'"),
+        ({"target": "x0", "columns": ["x0", "x1"]}, "would see the answer"),
+        ({"columns": []}, "Choose columns="),
+        ({"columns": ["x0", "x1", "x0"]}, "'x0' 2 times"),
+        ({"target": "is_oak", "weight": "is_oak"}, "'is_oak' is both the target and the weight"),
+    ],
+    ids=str,
+)
+def test_wrong_columns_are_reported_before_rows_are_read(arguments, said, parquet):
+    with pytest.raises(DataError, match=said):
+        scan(str(parquet), **arguments)
+
+
+def test_other_wrong_arguments(parquet, tmp_path):
+    with pytest.raises(DataError, match="types= is for CSV files"):
+        scan(TABLE, types={"x0": "number"})
+    with pytest.raises(DataError, match="With connection= the source is a query"):
+        scan(parquet, connection=duckdb.connect())
+    with pytest.raises(DataError, match=r"not numbers: 'kind' \(string\).*TableClassifier"):
+        sx.LogisticRegression().fit(scan(parquet, target="is_oak"))
+    with pytest.raises(DataError, match="Use OneVsRest"):
+        sx.OneVsOne(sx.LogisticRegression()).fit(scan(parquet, target="kind", columns=FEATURES))
+    for missing, said in (([], "empty"), (tmp_path / "*.csv", "No file matches"), (tmp_path / "a.csv", "no file")):
+        with pytest.raises(FileReadError, match=said):
+            scan(missing)
+
+
+def test_a_scan_describes_itself(parquet):
+    rows = scan(parquet, target="kind", columns=["x0", "x1"], weight="weight")
+    assert repr(rows) == f"<Scan of {parquet}: 900 rows x 2 columns (x0, x1); target 'kind'; weight 'weight'>"
+    assert rows.shape == (N, 2)
+    assert isinstance(rows, Scan)
+
+
+@pytest.mark.parametrize("client", [None, True])
+def test_a_table_without_rows_is_an_error(folder, client):
+    rows = scan(folder, target="kind", columns=FEATURES, where="x0 > 1000", client=client)
+    with pytest.raises(DataError, match="rows|sample"):
+        sx.LinearDiscriminantAnalysis().fit(rows)
+    with pytest.raises(DataError, match="rows|sample"):
+        sx.LinearDiscriminantAnalysis().fit(scan(TABLE, target="kind", columns=FEATURES)).predict(rows)
+
+
+def test_a_file_that_changes_is_an_error_and_leaves_the_model_as_it_was(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(TABLE, path)
+    rows = scan(path, target="kind", columns=FEATURES)
+    model = sx.LinearDiscriminantAnalysis().fit(rows)
+    coef = model.coef_
+    pq.write_table(TABLE.slice(0, 500), path)
+    with pytest.raises(FileReadError, match="has changed since it was opened"):
+        model.fit(rows)
+    assert model.coef_ is coef
+
+
+# -- files
+
+
+def test_files_with_other_columns_or_types_are_named(tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for columns, said in (
+        ([{"x": [1]}, {"z": [1]}], "Column 'x' is in .*a.parquet but not in .*b.parquet"),
+        ([{"x": [1]}, {"x": [b"w"]}], "Column 'x' is of type int64 in .*a.parquet and of type binary in .*b.parquet"),
+    ):
+        for path, column in zip(paths, columns, strict=True):
+            pq.write_table(pa.table(column), path)
+        with pytest.raises(FileReadError, match=said):
+            scan(paths).column("x")
+
+
+def test_types_of_several_files_are_widened(tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path, column in zip(paths, ([2**53 + 1, 1], [0.5, 1.5]), strict=True):
+        pq.write_table(pa.table({"a": column}), path)
+    assert scan(paths).column("a").tolist() == [float(2**53), 1.0, 0.5, 1.5]
+    (tmp_path / "a.csv").write_text("code\n1\n2\n")
+    assert scan(tmp_path / "a.csv", types={"code": "categorical"}).column("code").tolist() == ["1", "2"]
+
+
+@given(st.lists(st.integers(0, 7), max_size=8), st.integers(1, 9))
+def test_blocks_are_cut_by_row_number_wherever_batches_end(lengths, height):
+    ends = np.cumsum([0, *lengths])
+    batches = (pa.record_batch({"a": np.arange(low, high)}) for low, high in pairwise(ends))
+    pieces = [batch.column("a").to_pylist() for batch in cut(batches, height)]
+    assert list(chain.from_iterable(pieces)) == list(range(ends[-1]))
+    assert all(len(piece) == height for piece in pieces[:-1])
+
+
+def test_reading_ahead_keeps_the_order_and_raises_in_place():
+    def items():
+        yield from range(5)
+        raise OSError("gone")
+
+    found = []
+    with pytest.raises(OSError, match="gone"):
+        found.extend(read_ahead(items()))
+    assert found == list(range(5))
+    closed = []
+
+    def endless():
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.append(True)
+
+    reader = read_ahead(endless())
+    next(reader)
+    reader.close()
+    assert closed == [True]
+
+
+# -- labels in a column
+
+
+COLUMNS = {
+    "text": pa.array(["b", "a", "b", "c"]),
+    "dictionary": pa.array(["b", "a", "b", "c"]).dictionary_encode(),
+    "view": pa.array(["b", "a", "b", "c"], pa.string_view()),
+    "integers": pa.array([7, -3, 7, 2], pa.int8()),
+    "far integers": pa.array([2**40, -3, 2**40, 2]),
+    "whole floats": pa.array([1.0, 0.0, 1.0, 2.0]),
+    "booleans": pa.array([True, False, True, True]),
+    "signed zeros": pa.array([-0.0, 0.0, 1.0, -0.0]),
+    "half": pa.array(np.array([1.0, -0.0, 1.0, 0.0], np.float16)),
+    "unsigned": pa.array([7, 3, 7, 2**64 - 1], pa.uint64()),
+    "bytes": pa.array([b"b", b"a", b"b", b"ccc"]),
+}
+TEXT = (pa.string(), pa.string_view(), pa.binary())
+
+
+def counted(column, start=0, weight=None):
+    columns = {"y": column} if weight is None else {"y": column, "w": weight}
+    return count_labels(Piece(start, start + len(column), pa.record_batch(columns)), "y", weight and "w")
+
+
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
+def test_classes_and_codes_of_a_column_are_those_of_memory(column):
+    kind = None if pa.types.is_dictionary(column.type) or column.type in TEXT else column.type.to_pandas_dtype()
+    classes, codes = encode_labels(np.array(column.to_pylist(), kind))
+    found = counted(column).classes("error")
+    np.testing.assert_array_equal(found, classes)
+    assert found.dtype == classes.dtype
+    np.testing.assert_array_equal(codes_of(column, found), codes)
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", None]), max_size=5), min_size=1, max_size=5))
+def test_label_counts_of_batches_add_up(batches):
+    whole = list(chain.from_iterable(batches))
+    starts = np.cumsum([0, *map(len, batches)]).tolist()
+    parts = [counted(pa.array(b, pa.string()), s) for b, s in zip(batches, starts, strict=False)]
+    assert reduce(add, parts, LabelCounts()) == counted(pa.array(whole, pa.string()))
+
+
+def test_missing_and_marked_labels():
+    missing = counted(pa.array([1.0, 0.0, None, np.nan, 1.0]), 100)
+    with pytest.raises(DataError, match=r"2 of 5 labels in column 'y' are missing, the first in row 102"):
+        missing.classes("error")
+    assert (missing.classes("missing").tolist(), missing.n_unlabelled("missing")) == ([0.0, 1.0], 2)
+    marked = pa.array([0, 1, -1, 1])
+    assert (counted(marked).classes(-1).tolist(), counted(marked).n_unlabelled(-1)) == ([0, 1], 1)
+    assert codes_of(marked, np.array([0, 1]), -1).tolist() == [0, 1, -1, 1]
+    decimals = pa.array([Decimal("2.00"), Decimal("1.00"), None], pa.decimal128(9, 2))
+    assert codes_of(decimals, counted(decimals).classes("missing"), "missing").tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (pa.array([1], pa.date32()), "date32"),
+        (pa.array([0.5, 1.5, 2.5]), "continuous"),
+        (pa.array([None, None], pa.string()), "2 rows has a label"),
+        (pa.array(np.arange(2**16 + 1)), "more than 65536 different values"),
+    ],
+)
+def test_columns_that_are_not_labels_are_refused(column, said):
+    with pytest.raises(ValueError, match=said):
+        counted(column).classes("missing")
+
+
+@pytest.mark.parametrize("column", [pa.array(["a", "z"]), pa.array([0, 5]), pa.array([0, None])], ids=str)
+def test_a_label_that_is_not_a_class_is_named(column):
+    classes = np.array(["a", "b"]) if pa.types.is_string(column.type) else np.array([0, 1])
+    with pytest.raises(DataError, match="is not one of the classes"):
+        codes_of(column, classes)
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"), [([1.0, -1.0], "is -1 in row 1"), ([1.0, None], "nan"), (["a", "b"], "type")]
+)
+def test_weights_in_a_column_must_be_finite_and_not_negative(weight, said):
+    rows = pa.table({"x": [1.0, 2.0], "y": [0, 1], "w": weight})
+    with pytest.raises(DataError, match=f"'w'.*{said}"):
+        sx.LinearDiscriminantAnalysis().fit(scan(rows, target="y", weight="w"))
+
+
+def test_numbers_of_any_type_become_floats_with_nan_for_missing_values():
+    for column in (pa.array([1, None]), pa.array([True, None]), pa.array([Decimal(1), None]), pa.array([1.0, None])):
+        np.testing.assert_array_equal(numbers(column), [1.0, np.nan])
+
+
+# -- workers
+
+
+def both(folder, **settings):
+    settings = {"target": "kind", "columns": FEATURES} | settings
+    return scan(folder, **settings), scan(folder, **settings, client=True)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"weight": "weight"}, {"where": "x0 > 0"}, {"where": "count > 1"}, {"target": None}]
+)
+def test_workers_give_the_fit_of_one_reader(folder, settings):
+    model, y = sx.LogisticRegression(basis=sx.basis.Polynomial(2)), KIND if "target" in settings else None
+    alone, shared = both(folder, **settings)
+    expected = model.fit(alone, y)
+    coef, passes, P = expected.coef_, expected.n_passes_, expected.predict_proba(alone)
+    found = model.fit(shared, y)
+    np.testing.assert_allclose(found.coef_, coef, rtol=1e-8)
+    np.testing.assert_allclose(found.predict_proba(shared), P, rtol=1e-8)
+    assert found.n_passes_ == passes
+
+
+def test_sparse_results_of_workers_stay_sparse(folder):
+    alone, shared = (rows.open_rows(None).map(sparse.csr_array) for rows in both(folder))
+    np.testing.assert_array_equal(shared.toarray(), alone.toarray())
+
+
+@pytest.mark.parametrize("model", [sx.Perceptron(), sx.LogisticRegression(solver="stochastic")])
+def test_workers_refuse_ordered_work(folder, model):
+    with pytest.raises(DataError, match=r"one row after the other.*scan\(\.\.\.\) without client="):
+        model.fit(both(folder, where="kind <> 'oak'")[1])
+
+
+def test_a_missing_label_has_its_row_number_among_all_parts(tmp_path):
+    for i, (low, high) in enumerate([(0, 300), (300, 500)]):
+        labels = np.where(np.arange(low, high) == 333, None, KIND[low:high])
+        pd.DataFrame(X[low:high], columns=FEATURES).assign(y=labels).to_parquet(tmp_path / f"{i}.parquet")
+    with pytest.raises(DataError, match=r"1 of 500 labels in column 'y' are missing, the first in row 333"):
+        sx.LinearDiscriminantAnalysis().fit(scan(tmp_path, target="y", client=True))
+
+
+def test_other_processes_read_the_rows_and_the_client_reads_none(folder, monkeypatch):
+    alone, shared = both(folder)
+    expected = sx.LinearDiscriminantAnalysis().fit(alone).coef_
+    for name in ("pieces", "batches"):
+        monkeypatch.setattr(Batches, name, lambda *_, **__: pytest.fail("the client has read rows"))
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool, dask.config.set(scheduler="processes", pool=pool):
+        np.testing.assert_allclose(sx.LinearDiscriminantAnalysis().fit(shared).coef_, expected, rtol=1e-10)
+
+
+def test_a_source_that_is_sent_leaves_its_targets_behind(folder):
+    source = both(folder)[1].open_rows(None).with_numbers(np.arange(N))
+    sent = pickle.loads(pickle.dumps(source))
+    assert (sent.targets, sent.columns, sent.n_rows) == ((), source.columns, N)
+
+
+def test_progress_of_workers_counts_every_part(folder):
+    told = []
+    with watched(lambda *call: told.append(call)):
+        sx.LinearDiscriminantAnalysis().fit(both(folder)[1])
+    for number in (1, 2):  # the classes, the moments
+        done = [rows for rows, _, n in told if n == number]
+        assert done == sorted(done)
+        assert done[-1] == N

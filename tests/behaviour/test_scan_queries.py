@@ -1,0 +1,373 @@
+"""Queries and streams as tables: conditions, types, and the copy from which a fit reads its passes."""
+
+import glob
+import os
+import pwd
+import sqlite3
+import subprocess
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import adbc_driver_sqlite.dbapi
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import separatrix as sx
+from separatrix.exceptions import DataError
+from separatrix.files import QueryError, scan
+from separatrix.rows import watched
+
+RNG = np.random.default_rng(3)
+N = 60
+TABLE = pa.table({"a": RNG.normal(size=N), "b": RNG.normal(size=N), "y": np.arange(N) % 2})
+
+
+def fit(rows, y=None):
+    return sx.LogisticRegression(tol=1e-11).fit(rows, y)
+
+
+EXPECTED = fit(scan(TABLE, target="y")).coef_
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Address of a temporary server; skips if none can be started."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    if not found:
+        pytest.skip("PostgreSQL's server programs are not installed")
+    who = {}
+    if os.geteuid() == 0:  # which the server refuses to run as
+        try:
+            owner = pwd.getpwnam("postgres")
+        except KeyError:
+            pytest.skip("the tests run as root, and there is no user postgres to run the server as")
+        who = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="pg") as folder:  # a socket's path may have 107 letters
+        data = Path(folder, "data")
+        data.mkdir()
+        if who:
+            os.chmod(folder, 0o755)
+            os.chown(data, who["user"], who["group"])
+
+        def call(program, *arguments):
+            command = [f"{found[-1]}/{program}", "-D", str(data), *arguments]
+            with (data.parent / "output").open("w+") as output:  # not a pipe: the server would keep it open
+                done = subprocess.run(
+                    command, stdout=output, stderr=output, cwd="/", env={"LC_ALL": "C"}, check=False, **who
+                )
+                output.seek(0)
+                return done.returncode, output.read()
+
+        settings = f"-k {data} -c listen_addresses='' -c fsync=off -c shared_buffers=16MB"
+        for step in (
+            ("initdb", "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8"),
+            ("pg_ctl", "-w", "-t", "30", "-o", settings, "-l", str(data / "log"), "start"),
+        ):
+            status, output = call(*step)
+            if status:
+                pytest.skip(f"{step[0]} failed: {output[-300:]}")
+        try:
+            yield f"postgresql://postgres@/postgres?host={data}"
+        finally:
+            call("pg_ctl", "-m", "immediate", "stop")
+
+
+# -- databases
+
+
+CONNECTIONS = {
+    "duckdb": duckdb.connect,
+    "sqlite3": lambda: sqlite3.connect(":memory:"),
+    "adbc": adbc_driver_sqlite.dbapi.connect,
+}
+
+
+@pytest.fixture(params=CONNECTIONS)
+def connection(request):
+    with closing(CONNECTIONS[request.param]()) as made:
+        yield made
+
+
+@pytest.fixture
+def shop():
+    with closing(duckdb.connect()) as connection:
+        connection.execute("CREATE TEMP TABLE t AS SELECT range AS a, (range * 7) % 10 AS b FROM range(10)")
+        yield connection
+
+
+MADE = "SELECT 1 AS a, 0.5 AS b, 'x' AS c UNION ALL SELECT 2, NULL, 'y'"
+
+
+def test_every_database_is_read_as_often_as_needed(connection):
+    rows = scan(MADE, connection=connection)
+    for _ in range(2):
+        assert rows.column("a").tolist() == [1, 2]
+        np.testing.assert_array_equal(rows.column("b").astype(float), [0.5, np.nan])
+        assert rows.column("c").tolist() == ["x", "y"]
+
+
+def test_a_pass_that_ends_early_does_not_block_the_connection(connection):
+    long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i FROM n"
+    batches = scan(long, connection=connection).batches()
+    next(batches)
+    batches.close()
+    assert scan("SELECT 1 AS a", connection=connection).column("a").tolist() == [1]
+
+
+def test_a_query_that_the_database_refuses_is_an_error_at_once(connection):
+    with pytest.raises(QueryError, match="did not answer the query.*nowhere"):
+        scan("SELECT * FROM nowhere", connection=connection)
+
+
+def test_a_column_of_sqlite_has_the_type_of_all_its_values():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        rows = scan("SELECT 1 AS a UNION ALL SELECT 2.5 UNION ALL SELECT NULL", connection=connection)
+        np.testing.assert_array_equal(rows.column("a"), [1.0, 2.5, np.nan])
+
+
+@pytest.mark.parametrize("columns", [["a", "b"], ["a"], ["b", "a"]])
+def test_selected_columns_keep_the_order_of_the_query(shop, columns):
+    rows = scan("SELECT * FROM t ORDER BY b -- with a comment", connection=shop, columns=columns)
+    order = sorted(range(10), key=lambda a: a * 7 % 10)
+    found = pa.Table.from_batches(list(rows.batches())).to_pydict()
+    assert found == {name: {"a": order, "b": list(range(10))}[name] for name in columns}
+
+
+@pytest.mark.parametrize("where", ["b < 3 -- few", pc.field("b") < 3], ids=str)
+def test_a_condition_selects_rows_of_a_query(shop, where):
+    assert scan("SELECT * FROM t ORDER BY b;", connection=shop, where=where).column("b").tolist() == [0, 1, 2]
+
+
+def test_columns_of_the_same_name_are_refused(shop):
+    with pytest.raises(DataError, match=r"2 columns named 'a'.*AS \"a_2\""):
+        list(scan("SELECT a, b, a FROM t", connection=shop).batches())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("mysql://host/name", "not a supported address"), (3, "is a builtins.int.*DuckDB")]
+)
+def test_other_connections_are_refused(given, said):
+    with pytest.raises(DataError, match=said):
+        scan("SELECT 1", connection=given)
+
+
+def test_postgresql_gives_the_fit_of_memory_and_numbers_for_numeric(postgres):
+    from adbc_driver_postgresql import dbapi
+
+    with closing(dbapi.connect(postgres)) as connection:
+        with closing(connection.cursor()) as cursor:
+            cursor.adbc_ingest("t", TABLE, mode="replace")
+        connection.commit()
+        for where in (postgres, connection):
+            rows = scan("SELECT a, b, y FROM t", connection=where, target="y")
+            np.testing.assert_allclose(fit(rows).coef_, EXPECTED, rtol=1e-8)
+    query = "SELECT 1.25::numeric(9, 2) AS m, 2::int AS k UNION ALL SELECT NULL, 3"
+    np.testing.assert_array_equal(scan(query, connection=postgres).column("m"), [1.25, np.nan])
+
+
+def test_a_server_that_cannot_be_reached_is_a_query_error():
+    with pytest.raises(QueryError, match="PostgreSQL did not answer"):
+        scan("SELECT 1", connection="postgresql://postgres@/postgres?host=/nowhere")
+
+
+def test_a_query_that_fails_in_mid_stream_is_an_error_and_leaves_no_copy(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    query = (
+        "SELECT i::DOUBLE AS a, CASE WHEN i = 1100000 THEN error('gone') ELSE i % 2 END AS y FROM range(1200000) t(i)"
+    )
+    with closing(duckdb.connect()) as connection:
+        rows = scan(query, connection=connection, target="y")
+        with pytest.raises(QueryError, match="DuckDB did not answer the query.*gone"):
+            sx.LinearDiscriminantAnalysis().fit(rows)
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- copies
+
+
+def test_a_fit_reads_a_query_once_and_sees_no_later_change(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with closing(duckdb.connect()) as connection:
+        connection.register("given", TABLE)
+        connection.execute("CREATE TABLE t AS SELECT * FROM given")
+        rows = scan("SELECT * FROM t", connection=connection, target="y")
+
+        def change(done, total, number):
+            connection.execute("UPDATE t SET a = 0, y = 1 - y")
+
+        with watched(change):
+            np.testing.assert_allclose(fit(rows).coef_, EXPECTED, rtol=1e-8)
+        assert [path.suffix for path in tmp_path.iterdir()] == [".arrow"]
+        del rows
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_prediction_needs_no_copy(monkeypatch, tmp_path):
+    model = fit(TABLE.select(["a", "b"]), TABLE["y"].to_numpy())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    rows = scan(pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(7)))
+    expected = model.predict_proba(TABLE.select(["a", "b"]))
+    np.testing.assert_allclose(model.predict_proba(rows), expected, rtol=1e-12)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(DataError, match=r"cannot be read again.*scan\(lambda"):
+        model.predict_proba(rows)
+
+
+def test_a_stream_that_is_read_once_can_be_fitted_and_scored():
+    reader = pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(7))
+    rows = scan(reader, target="y")
+    model = fit(rows)
+    np.testing.assert_allclose(model.coef_, EXPECTED, rtol=1e-8)
+    assert 0.3 < model.score(rows) < 1
+    unlabelled = scan(pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(7)), columns=["a", "b"])
+    np.testing.assert_allclose(fit(unlabelled, TABLE["y"].to_numpy()).coef_, EXPECTED, rtol=1e-8)
+
+
+def test_a_full_disk_is_an_error_with_the_folder_and_the_remedy(monkeypatch):
+    monkeypatch.setattr("separatrix.files.spool.MIN_FREE_BYTES", 2**60)
+    with pytest.raises(DataError, match=r"disk is nearly full.*TMPDIR"):
+        fit(scan(lambda: TABLE, target="y"))
+
+
+def test_labels_with_dictionaries_that_differ_between_batches_are_copied():
+    batches = [
+        pa.record_batch({"a": [1.0, 2.0, 3.0], "y": pa.array(words).dictionary_encode()})
+        for words in (["u", "v", "u"], ["v", "w", "w"], ["u", "w", "v"])
+    ]
+    rows = scan(pa.RecordBatchReader.from_batches(batches[0].schema, batches), target="y")
+    assert sx.LinearDiscriminantAnalysis(shrinkage=0.5).fit(rows).classes_.tolist() == ["u", "v", "w"]
+
+
+# -- streams
+
+
+class Capsule:
+    """A table of another library, which has the Arrow stream interface and nothing else."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+STREAMS = {
+    "table": lambda _: TABLE,
+    "dataset": lambda _: ds.dataset(TABLE),
+    "function": lambda _: lambda: pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(2)),
+    "polars": lambda _: pl.from_arrow(TABLE),
+    "lazy polars": lambda _: pl.from_arrow(TABLE).lazy(),
+    "relation": lambda database: database.from_arrow(TABLE),
+    "capsule": lambda _: Capsule(),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_every_arrow_stream_gives_the_fit_of_memory(kind):
+    with closing(duckdb.connect()) as database:
+        rows = scan(STREAMS[kind](database), target="y")
+        np.testing.assert_allclose(fit(rows).coef_, EXPECTED, rtol=1e-8)
+        np.testing.assert_array_equal(rows.column("a"), TABLE["a"].to_numpy())
+
+
+def test_progress_has_no_total_before_the_rows_are_counted():
+    rows, calls = scan(lambda: TABLE, columns=["a"]), []
+    with watched(lambda *call: calls.append(call)):
+        rows.open_rows(None).map(lambda X: X)
+        rows.open_rows(None).map(lambda X: X)
+    assert calls == [(N, None, 1), (N, N, 2)]
+
+
+def test_other_objects_are_refused():
+    with pytest.raises(DataError, match="A dict cannot be scanned"):
+        scan({"a": [1]})
+
+
+# -- conditions
+
+
+CELLS = pa.table({"a": [1, 2, None, 4], "b c": ["x", "y", "x", None], "d": [1.0, 2.0, 3.0, 4.0]})
+CONDITIONS = [
+    ("a > 1", [2.0, 4.0]),
+    ("a > 1 AND \"b c\" = 'y'", [2.0]),
+    ("a IS NULL OR d IN (1, 4)", [1.0, 3.0, 4.0]),
+    ("\"b c\" LIKE 'x%'", [1.0, 3.0]),
+    ("a > 1 -- a remark", [2.0, 4.0]),
+    ("1 < 2", [1.0, 2.0, 3.0, 4.0]),
+    ('length("b c") = a', [1.0]),
+    (pc.field("a") > 1, [2.0, 4.0]),
+    (pc.field("b c").is_null(), [4.0]),
+    ((pc.field("d") > 3) | (pc.field("b c") == "y"), [2.0, 4.0]),
+]
+
+
+@pytest.fixture(params=["memory", "parquet", "csv"])
+def cells(request, tmp_path):
+    if request.param == "memory":
+        return CELLS
+    path = tmp_path / f"t.{request.param}"
+    if request.param == "parquet":
+        pq.write_table(CELLS, path, row_group_size=2)
+    else:
+        path.write_text("a,b c,d\n1,x,1.0\n2,y,2.0\n,x,3.0\n4,,4.0\n")
+    return path
+
+
+@pytest.mark.parametrize(("where", "kept"), CONDITIONS, ids=str)
+def test_rows_that_meet_a_condition_stay_in_order(cells, where, kept):
+    rows = scan(cells, where=where, columns=["d"])
+    assert rows.column("d").tolist() == kept
+    assert rows.n_rows == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("aa > 1", "no column 'aa'. Did you mean 'a'"),
+        ("a >", "is not understood"),
+        ("sum(a) > 2", "is not understood.*aggregates"),
+        ("row_number() OVER () = 1", "is not understood.*window"),
+        ("a = 'word'", "is not understood"),
+        ("abs(a) > 1 AND random() < 0.5", r"random\(\).*hash\(id\)"),
+        (3, "give a condition in SQL"),
+        ("a", "neither true nor false"),
+        (pc.field("b c") > 1, "is not understood"),
+        (pc.field(1) == "x", "by its number.*Name it"),
+    ],
+    ids=str,
+)
+def test_conditions_that_are_not_understood_are_refused_with_their_text(cells, where, said):
+    with pytest.raises(DataError, match=f"(?s)where=.*{said}"):
+        scan(cells, where=where, columns=["d"]).column("d")
+
+
+@pytest.mark.parametrize("where", ["x < -3", "x > 3", "x BETWEEN -2 AND 0", "NOT (x > -1)", "x <> 0", "x = 'NaN'"])
+def test_row_groups_with_nan_lose_no_row(tmp_path, where):
+    n = 500
+    x = np.where(np.arange(n) % 97 == 5, np.nan, np.random.default_rng(3).normal(size=n).cumsum())
+    table = pa.table({"n": np.arange(n), "x": x})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=50)
+    expected = duckdb.from_arrow(table).filter(where).to_arrow_table()["n"].to_numpy()
+    np.testing.assert_array_equal(scan(tmp_path / "a.parquet", where=where).column("n"), expected)
+
+
+def test_row_groups_that_a_condition_rules_out_are_not_read(tmp_path):
+    table = pa.table({"n": np.arange(900), "x": RNG.normal(size=900)})
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, row_group_size=300, compression="none")
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    content = bytearray(path.read_bytes())
+    content[chunk.data_page_offset : chunk.data_page_offset + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    np.testing.assert_array_equal(scan(path, where="n >= 600", columns=["x"]).column("x"), table["x"].to_numpy()[600:])
+
+
+def test_columns_that_differ_in_case_alone_need_an_arrow_expression():
+    table = pa.table({"a": [1, 2, 3], "A": [9, 1, 9]})
+    with pytest.raises(DataError, match=r"differ in case alone \(a, A\).*Arrow expression"):
+        scan(table, where="a > 1 AND A > 5")
+    assert scan(table, where=(pc.field("a") > 1) & (pc.field("A") > 5)).column("a").tolist() == [3]
