@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tempering: the laws of the exponent, an independent optimiser, and extreme densities."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
