@@ -179,7 +179,8 @@ class Reader:
     def _attributes(self, kind: Any, fields: dict[str, Any]) -> dict[str, Any]:
         """Arguments and fitted attributes (names with an underscore at either end) of an estimator; no methods."""
         parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
-        arguments = {each.name: each.default for each in parameters if each.kind is not each.VAR_KEYWORD}
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        arguments = {each.name: each.default for each in parameters if each.kind not in variadic}
         plain = [name for name in fields if name not in arguments and not (name[:1] == "_" or name[-1:] == "_")]
         if plain and not self.newer:
             raise FileError(f"{kind.__qualname__} has no argument {plain[0]!r}")
