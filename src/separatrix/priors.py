@@ -150,11 +150,8 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
     if isinstance(prior, Flat):
         return Penalty(np.zeros(shape), np.zeros(P))
     mean = np.zeros(P)
-    mean[:M] = _per_column("mean", prior.mean, columns)
-    wrong = np.flatnonzero(~np.isfinite(mean))
-    if len(wrong):
-        raise DataError(f"Gaussian(mean=...) is {mean[wrong[0]]:g} for {columns[wrong[0]]}; it must be finite.")
-    bias = _positive("intercept_scale", np.asarray(prior.intercept_scale, dtype=np.float64), ("the bias",)) ** -2.0
+    mean[:M] = _per_column("mean", prior.mean, columns, is_scale=False)
+    bias = _per_column("intercept_scale", prior.intercept_scale, ("the bias",))[0] ** -2.0
     if prior.covariance is not None:
         if np.ndim(prior.scale) or prior.scale != Gaussian.scale:
             raise DataError(
@@ -166,32 +163,29 @@ def penalty(prior: Prior, shape: tuple[int, int], *, fit_intercept: bool, column
         if fit_intercept:
             precision[M, M] = bias
     else:
-        scale = _positive("scale", _per_column("scale", prior.scale, columns), columns)
+        scale = _per_column("scale", prior.scale, columns)
         precision = np.append(scale**-2.0, bias) if fit_intercept else scale**-2.0
     return Penalty(np.tile(mean, (C, 1)), precision)
 
 
-def _per_column(name: str, value: Any, columns: tuple[str, ...]) -> Float:
-    """One number per column; a single number is repeated."""
+def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bool = True) -> Float:
+    """One number per column, finite, or a scale greater than 0; a single number is repeated."""
     numbers = np.asarray(value, dtype=np.float64)
     if numbers.shape not in ((), (len(columns),)):
         raise DataError(
             f"Gaussian({name}=...) has shape {numbers.shape}, but there are {len(columns)} columns: "
             "use one number, or one per column."
         )
-    return np.broadcast_to(numbers, (len(columns),))
-
-
-def _positive(name: str, scale: Float, columns: tuple[str, ...]) -> Float:
-    """Scales greater than zero; infinity means no prior."""
-    wrong = np.flatnonzero(~(np.atleast_1d(scale) > 0))
+    numbers = np.broadcast_to(numbers, (len(columns),))
+    wrong = np.flatnonzero(~(numbers > 0) if is_scale else ~np.isfinite(numbers))
     if len(wrong):
-        value = np.atleast_1d(scale)[wrong[0]]
-        raise DataError(
-            f"Gaussian({name}=...) is {value:g} for {columns[wrong[0]]}; a standard deviation must be greater than 0. "
-            "Use infinity for no prior."
+        must = (
+            "a standard deviation must be greater than 0. Use infinity for no prior"
+            if is_scale
+            else "it must be finite"
         )
-    return scale
+        raise DataError(f"Gaussian({name}=...) is {numbers[wrong[0]]:g} for {columns[wrong[0]]}; {must}.")
+    return numbers
 
 
 def _inverse(covariance: Any, columns: tuple[str, ...]) -> Float:

@@ -119,7 +119,7 @@ def test_a_covariance_symmetric_up_to_rounding_is_accepted(rng):
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        (Gaussian(scale=0.0), r"Gaussian\(scale=...\) is 0 for age; a standard deviation must be greater than 0"),
+        (Gaussian(scale=0.0), r"Gaussian\(scale=...\) is 0 for age; a scale must be greater than 0"),
         (Gaussian(scale=[1.0, -2.0, 1.0]), r"Gaussian\(scale=...\) is -2 for weight"),
         (Gaussian(scale=[1.0, 1.0, np.nan]), r"Gaussian\(scale=...\) is nan for height"),
         (Gaussian(scale=[1.0, 2.0]), r"Gaussian\(scale=...\) has shape \(2,\), but there are 3 columns"),

@@ -33,7 +33,7 @@ from separatrix.discriminative.noise_rates import (
 )
 from separatrix.estimator import first_of
 from separatrix.exceptions import DataError, SeparationWarning, warn
-from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
+from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Prior
 from separatrix.rows import Source, encode_labels, is_shares
 from separatrix.separation import check_separation, has_free_weights, warn_if_collinear
@@ -182,7 +182,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
         """Likelihood of the first fit, without noise."""
         self._rates(n_classes)  # raises before any work
-        return Logit() if n_classes == 2 else Softmax(n_classes)
+        return super()._likelihood(n_classes)
 
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
         """Continue from the fit without noise; its separation is kept, its convergence no longer matters."""

@@ -11,7 +11,6 @@ w ~ N(0, 1/alpha), or the maximum likelihood for alpha = 0. The bias has no pena
 from __future__ import annotations
 
 from separatrix.discriminative.model import DiscriminativeClassifier
-from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 
 
 class LogisticRegression(DiscriminativeClassifier):
@@ -73,6 +72,3 @@ class LogisticRegression(DiscriminativeClassifier):
     >>> model.separation_.status
     'quasi-complete'
     """
-
-    def _likelihood(self, n_classes: int) -> ClassLikelihood:
-        return Logit() if n_classes == 2 else Softmax(n_classes)

@@ -7,7 +7,6 @@ weights in the user's units. A model only adds its likelihood.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, ClassVar
@@ -19,7 +18,7 @@ from separatrix._array import Array, Float, device_aware
 from separatrix._threads import single_thread_blas
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
-from separatrix.likelihoods import ClassLikelihood
+from separatrix.likelihoods import ClassLikelihood, Logit, Softmax
 from separatrix.priors import Flat, Gaussian, Prior
 from separatrix.rows import Source, encode_shares, is_shares
 from separatrix.separation import Support, check_separation, has_free_weights, warn_if_collinear
@@ -73,16 +72,24 @@ class DiscriminativeClassifier(LinearClassifier):
         self.trace = trace
         self.rng = rng
 
-    @abstractmethod
     def _likelihood(self, n_classes: int) -> ClassLikelihood:
-        """p(t | a) for this many classes."""
+        """p(t | a) for this number of classes."""
+        return Logit() if n_classes == 2 else Softmax(n_classes)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to labels y, or to soft targets: a table with the probability of each class for each row."""
         prior, solver = self._prior(), self._solver()
         # BLAS is limited to one thread once for the whole fit: in every pass it would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
-            training = self._open(X, y, sample_weight)
+            training = None
+            if is_shares(y):
+                classes, T = encode_shares(y)
+                if ((T == 0) | (T == 1)).all():  # labels
+                    known = np.arange(len(classes))
+                    training = self._open_training(X, T.argmax(axis=1), sample_weight, known=known)
+                    training, self.classes_ = replace(training, classes=classes), classes
+            if training is None:
+                training = self._open_training(X, y, sample_weight, soft=True)
             likelihood = self._likelihood(len(training.classes))
             objective = pose(training, likelihood, prior, fit_intercept=self.fit_intercept)
             solution = solver.minimise(objective, np.zeros(objective.shape))
@@ -90,29 +97,17 @@ class DiscriminativeClassifier(LinearClassifier):
             self._conclude(objective, solution, training)
         return self
 
-    def _open(self, X: Any, y: Any, sample_weight: Any) -> Source:
-        """Open the training table; soft targets that are all 0 or 1 become labels."""
-        if is_shares(y):
-            classes, T = encode_shares(y)
-            if ((T == 0) | (T == 1)).all():
-                known = np.arange(len(classes))
-                training = self._open_training(X, T.argmax(axis=1), sample_weight, known=known)
-                self.classes_ = classes
-                return replace(training, classes=classes)
-        return self._open_training(X, y, sample_weight, soft=True)
-
     def _conclude(self, objective: Posterior, solution: Solution[Float], training: Source) -> None:
         """Store the weights and the solution; check that a maximum exists, and warn if the solver did not converge."""
-
-        def in_units(theta: Float) -> tuple[Float, Float]:
-            return objective.design.in_user_units(objective.centre_classes(theta))  # the same for every solver
-
-        trace = tuple(Step(in_units(step.theta), *step[1:]) for step in solution.trace)
-        self.coef_, self.intercept_ = in_units(solution.value)
-        self.trace_ = trace
+        design, centred = objective.design, objective.centre_classes  # the same weights for every solver
+        self.coef_, self.intercept_ = design.in_user_units(centred(solution.value))
+        if solution.trace:
+            steps = (Step(design.in_user_units(centred(step.theta)), *step[1:]) for step in solution.trace)
+            solution = replace(solution, trace=tuple(steps))
+        self.trace_ = solution.trace
         support = Support() if training.is_soft else None
         self.separation_ = check_separation(objective, solution, len(training.classes), support=support)
-        self._keep(replace(solution, trace=trace), training.passes)
+        self._keep(solution, training.passes)
         if not self.separation_:
             warn_if_collinear(objective, solution)
         if not solution.is_converged and not (self.separation_ and has_free_weights(objective)):

@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -106,16 +106,16 @@ def check_separation(
     Targets that are not labels have a ``support``.
     """
     needs_maximum = has_free_weights(objective)
+    (C, P), M = objective.shape, len(objective.design.origin)
     if is_overlapping(objective, solution, support=support):
-        return _without_direction(objective, "overlapping")
-    C, P = objective.shape
+        return Separability("overlapping", np.zeros((C, M)), np.zeros(C), (), 0, 0, 0)
     if needs_maximum or (C * P <= MAX_CHEAP_WEIGHTS and objective.source.n_rows <= MAX_CHEAP_ROWS):
         source = objective.source
         if support is not None:
             source = source.viewed(support.repeat)
         found = separability(source, n_classes, fit_intercept=objective.design.bias)
     else:
-        found = _without_direction(objective, "unknown")
+        found = Separability("unknown", np.zeros((C, M)), np.zeros(C), (), 0, 0, 0)
     if found.status == "unknown" and support is None and objective.separates(solution.value):
         coef, intercept = objective.design.in_user_units(solution.value)
         length = np.linalg.norm(coef)
@@ -130,11 +130,6 @@ def check_separation(
 def has_free_weights(objective: Posterior) -> bool:
     """Whether some weights have no prior, so that separation would leave them without a maximum."""
     return bool(objective.prior.free[: len(objective.design.origin)].any())
-
-
-def _without_direction(objective: Posterior, status: Literal["overlapping", "unknown"]) -> Separability:
-    C, M = objective.shape[0], len(objective.design.origin)
-    return Separability(status, np.zeros((C, M)), np.zeros(C), (), 0, 0, 0)
 
 
 def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: Support | None = None) -> bool:

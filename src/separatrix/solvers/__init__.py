@@ -11,8 +11,8 @@ auto         the default: chooses among them by the shape of the table
 result       what every solver returns
 """
 
-from separatrix.solvers.auto import Auto, has_cheap_hessian
-from separatrix.solvers.dual import dual, is_wide
+from separatrix.solvers.auto import Auto, has_cheap_hessian, is_wide
+from separatrix.solvers.dual import dual
 from separatrix.solvers.gradient import GradientDescent
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, Factor, Inverse, approximate_inverse, factorise
 from separatrix.solvers.lbfgs import LBFGS

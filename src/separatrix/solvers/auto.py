@@ -26,7 +26,7 @@ import numpy as np
 
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
-from separatrix.solvers.dual import dual, is_wide
+from separatrix.solvers.dual import MAX_DUAL_ROWS, dual
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, by_class, factorise, fits_in_memory
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
@@ -63,25 +63,26 @@ class Auto:
             first = [self._gradients(RENEWAL_STEPS + N // COLUMNS_PER_STEP)] if N * N * M > CHEAP_GRAM_FLOPS else []
             return self._run(objective, start, [*first, self._dual])
         if objective.sample is None or has_cheap_hessian(objective):
-            return self._run(objective, start, self._few_rows(objective))
+            return self._few_rows(objective, start)
         if not fits_in_memory(objective):
             return self._run(objective, start, [self._gradients()])
         sample, (C, P) = objective.of_sample(), objective.shape
         rough = replace(self, tol=SAMPLE_TOL, max_steps=min(RENEWAL_STEPS, self.max_steps), trace=False)
-        near = rough._run(sample, start, rough._few_rows(sample)).value
+        near = rough._few_rows(sample, start).value
         is_joint = C == 1 or C * P <= MAX_JOINT_WEIGHTS
         first = [self._hessian(is_joint=is_joint, limit=RENEWAL_STEPS, sample=sample)]
         return self._run(objective, near, [*first, *self._last_stages(objective)])
 
-    def _few_rows(self, objective: Posterior) -> Sequence[Stage]:
+    def _few_rows(self, objective: Posterior, start: Float) -> Solution[Float]:
         C, P = objective.shape
         if has_cheap_hessian(objective, times=2 if C == 1 else 1):
-            return [self._newton]
+            return self._newton(objective, start, self.max_steps)
         if not fits_in_memory(objective):
-            return [self._gradients()]
+            return self._run(objective, start, [self._gradients()])
         is_first = objective.source.n_rows < MIN_ROWS_PER_WEIGHT * P
         first = [self._gradients(RENEWAL_STEPS + P // COLUMNS_PER_STEP)] if is_first else []
-        return [*first, self._hessian(is_joint=C == 1, limit=RENEWAL_STEPS), *self._last_stages(objective)]
+        middle = self._hessian(is_joint=C == 1, limit=RENEWAL_STEPS)
+        return self._run(objective, start, [*first, middle, *self._last_stages(objective)])
 
     def _last_stages(self, objective: Posterior) -> Sequence[Stage]:
         """The most reliable solvers."""
@@ -105,7 +106,7 @@ class Auto:
     def _dual(self, objective: Posterior, start: Float, steps: int) -> Solution[Float]:
         small = dual(objective)
         rest, zero = replace(self, max_steps=steps), np.zeros(small.objective.shape)
-        return small.primal(rest._run(small.objective, zero, rest._few_rows(small.objective)))
+        return small.primal(rest._few_rows(small.objective, zero))
 
     def _gradients(self, limit: int | None = None) -> Stage:
         """L-BFGS with a diagonal."""
@@ -130,6 +131,13 @@ class Auto:
 
     def _lbfgs(self, steps: int, limit: int | None) -> LBFGS:
         return LBFGS(self.tol, steps if limit is None else min(steps, limit), memory=50, trace=self.trace)
+
+
+def is_wide(objective: Posterior) -> bool:
+    """Whether there are fewer rows than columns, at most 4000, not all equal, and a proper diagonal prior of mean 0."""
+    prior, M = objective.prior, len(objective.design.origin)
+    proper = prior.precision.ndim == 1 and bool((prior.precision[:M] > 0).all()) and not prior.mean.any()
+    return proper and objective.source.n_rows < min(M, MAX_DUAL_ROWS) and bool(objective.units.spread.any())
 
 
 def has_cheap_hessian(objective: Posterior, times: float = 1.0) -> bool:

@@ -33,13 +33,6 @@ MAX_DUAL_ROWS = 4000  # beyond, an (N, N) problem is no longer small
 MAX_SQUARED_OFFSET = 1e4  # squared distance of the mean from zero over squared spread: inner products lose four digits
 
 
-def is_wide(objective: Posterior) -> bool:
-    """Whether there are fewer rows than columns, at most 4000, not all equal, and a proper diagonal prior of mean 0."""
-    prior, M = objective.prior, len(objective.design.origin)
-    proper = prior.precision.ndim == 1 and bool((prior.precision[:M] > 0).all()) and not prior.mean.any()
-    return proper and objective.source.n_rows < min(M, MAX_DUAL_ROWS) and bool(objective.units.spread.any())
-
-
 @dataclass(frozen=True, eq=False)
 class Dual:
     """The problem in the space of the rows, and the map back to the weights of the columns."""

@@ -108,7 +108,7 @@ class Newton:
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """From ``start`` (C, P) to a minimum."""
-        evaluate, rounding = objective.value_grad_hess, objective.rounding
+        evaluate, rounding = objective.value_grad_hess, objective.units.rounding
         theta, here, passes = start, evaluate(start), 1
         trace, progress = [], Progress(MAX_IDLE_STEPS)
         for step in range(self.max_steps + 1):
