@@ -179,11 +179,7 @@ def _per_column(name: str, value: Any, columns: tuple[str, ...], *, is_scale: bo
     numbers = np.broadcast_to(numbers, (len(columns),))
     wrong = np.flatnonzero(~(numbers > 0) if is_scale else ~np.isfinite(numbers))
     if len(wrong):
-        must = (
-            "a standard deviation must be greater than 0. Use infinity for no prior"
-            if is_scale
-            else "it must be finite"
-        )
+        must = "it must be finite" if not is_scale else "a scale must be greater than 0. Use infinity for no prior"
         raise DataError(f"Gaussian({name}=...) is {numbers[wrong[0]]:g} for {columns[wrong[0]]}; {must}.")
     return numbers
 

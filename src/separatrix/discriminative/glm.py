@@ -51,8 +51,8 @@ from separatrix.solvers import Newton
 
 PENALISED = (
     "Penalised fit (alpha = {alpha:g}): coefficients are shrunk towards zero, and standard errors and intervals are "
-    "those of the posterior, with the penalty as a prior. A test of w = 0 would use the penalty as evidence, so there "
-    "is none; set alpha=0 to test."
+    "those of the posterior, with the penalty as a prior. A test of w = 0 would use the penalty as evidence and is "
+    "not offered; set alpha=0 to test."
 )
 
 

@@ -163,7 +163,7 @@ def _ratio_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
 
 
 def _score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
-    """U' I⁻¹ U/φ, all three at the restricted fit: the dispersion is that of the hypothesis, so this is χ²."""
+    """U' I⁻¹ U/φ, all three at the restricted fit: the dispersion under the hypothesis, so this is χ²."""
     found = _fit_without(fit, fixed)
     if found is None:
         return np.nan, False

@@ -42,13 +42,20 @@ from separatrix._array import Array, Codes, Float, bincount
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
 from separatrix.rows import Block
-from separatrix.solvers import LBFGS, Inverse, Posterior, Solution, Status, approximate_inverse
+from separatrix.solvers import (
+    LBFGS,
+    RENEWAL_STEPS,
+    SAMPLE_TOL,
+    Inverse,
+    Posterior,
+    Solution,
+    Status,
+    approximate_inverse,
+)
 from separatrix.stats import Design, ValueGrad
 
 FIRST_RATE = 0.1  # fraction of wrong labels at the start of a search
 MAX_ETA = 25.0  # beyond, 1 - r is rounding error
-SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, whose noise is larger
-RENEWAL_STEPS = 25  # steps after which a new curvature is worth its cost
 
 Noisy = LabelNoise | SoftmaxLabelNoise
 

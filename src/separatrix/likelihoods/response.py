@@ -177,7 +177,7 @@ class Gamma:
         return 2.0 * divergence(1.0, t / mu)
 
     def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
-        """With k = 1/φ: k ln k - k - lnΓ(k) - ln t."""
+        """k ln k - k - lnΓ(k) - ln t with k = 1/φ."""
         with np.errstate(divide="ignore"):
             k = np.float64(1.0) / dispersion
         return np.asarray(0.5 * np.log(k) - LOG_SQRT_2PI - stirling_error(k) - np.log(t))

@@ -67,7 +67,7 @@ SUBSET_TOL, SUBSET_STEPS = 1e-3, 12  # a proof needs no more precise optimum
 MIN_OF_PRIOR = 1e-3  # curvature relative to that of the prior, below which their difference is imprecise
 MIN_EIGENVALUE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}  # relative; smaller ones may be rounding
 MAX_NULL_ACTIVATION = 1e-9  # in standard deviations: rows that move less along a direction lie on its plane
-MAX_LISTED_COLUMNS = 6
+MAX_NAMED_COLUMNS = 6
 UNDECIDED = (
     "Whether a hyperplane separates the classes could not be decided: the columns are too many, or so nearly collinear "
     "that rounding hides the result. If one does, the maximum-likelihood estimate does not exist, and the weights are "
@@ -200,8 +200,8 @@ def largest_activation(block: Block, U: Float, design: Design) -> Largest:
 
 def _warn_of_separation(found: Separability, *, is_count: bool) -> None:
     columns, n = found.columns, found.n_on_plane
-    more = f" and {len(columns) - MAX_LISTED_COLUMNS} more columns" if len(columns) > MAX_LISTED_COLUMNS else ""
-    along = (", ".join(map(repr, columns[:MAX_LISTED_COLUMNS])) or "the bias") + more
+    more = f" and {len(columns) - MAX_NAMED_COLUMNS} more columns" if len(columns) > MAX_NAMED_COLUMNS else ""
+    along = (", ".join(map(repr, columns[:MAX_NAMED_COLUMNS])) or "the bias") + more
     if is_count:
         what = f"Every count on one side of a hyperplane is 0, and the other {n} rows lie on it, along {along}"
     else:

@@ -22,7 +22,7 @@ It takes milliseconds and stops after finitely many steps (Mangasarian 2002). At
   proves that c'b = 0 in the whole cone. Any λ >= 0 proves that no b of length 1 moves the rows by more than c'b = |c +
   G'λ|.
 
-For nearly collinear columns, such as wide radial basis functions, G'G has lost all digits. The same problem is then
+For nearly collinear columns, such as wide radial basis functions, G'G is singular to rounding. The same problem is then
 solved in the coordinates of G = U S V',
 
     G b = Q e,   Q = U q,   q² = S²/(S² + μ),   μ |b|² = e'(1 - q²) e,

@@ -28,7 +28,7 @@ class SeparabilityReport:
     Attributes
     ----------
     status : "complete", "quasi-complete" or "overlapping"; "unknown" if rounding hides it
-    coef, intercept : the separating direction in the user's units; zero if there is none
+    coef, intercept : the separating direction in the user's units; zero if the classes overlap
     columns : names of the columns with a weight in the direction
     n_on_plane : number of rows that the direction leaves on a boundary
     classes : the labels

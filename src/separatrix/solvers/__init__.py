@@ -11,7 +11,7 @@ auto         the default: chooses among them by the shape of the table
 result       what every solver returns
 """
 
-from separatrix.solvers.auto import Auto, has_cheap_hessian, is_wide
+from separatrix.solvers.auto import RENEWAL_STEPS, SAMPLE_TOL, Auto, has_cheap_hessian, is_wide
 from separatrix.solvers.dual import dual
 from separatrix.solvers.gradient import GradientDescent
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, Factor, Inverse, approximate_inverse, factorise
@@ -24,6 +24,8 @@ from separatrix.solvers.stochastic import StochasticGradient
 __all__ = [
     "LBFGS",
     "MAX_JOINT_WEIGHTS",
+    "RENEWAL_STEPS",
+    "SAMPLE_TOL",
     "Auto",
     "Factor",
     "GradientDescent",

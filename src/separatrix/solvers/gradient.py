@@ -30,8 +30,8 @@ from separatrix.solvers.posterior import DOUBLE_ROUNDING, Posterior
 from separatrix.solvers.result import End, Solution, Status, Step, status_at_rest
 from separatrix.stats import ValueGrad
 
-MAX_IDLE_STEPS = 100  # steps above the lowest point, or without any progress, after which gradient descent stops
-MAX_TRIALS = 30  # of a line search; each at least halves the step
+MAX_IDLE_GRADIENT_STEPS = 100  # steps above the lowest point, or without progress, after which descent stops
+MAX_GRADIENT_TRIALS = 30  # of a line search; each at least halves the step
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _FixedStep:
         there = self.objective.value_grad(trial)
         low = self.lowest[1].value
         self.above = 0 if there.value <= low + DOUBLE_ROUNDING * abs(low) else self.above + 1
-        if self.above > MAX_IDLE_STEPS or not (np.isfinite(there.value) and np.isfinite(there.grad).all()):
+        if self.above > MAX_IDLE_GRADIENT_STEPS or not (np.isfinite(there.value) and np.isfinite(there.grad).all()):
             return _Moved(*self.lowest, 1, Status.DIVERGED)
         return _Moved(trial, there, 1)
 
@@ -146,7 +146,7 @@ class _LineSearch:
         direction = -here.grad / self.D
         slope = float(np.vdot(here.grad, direction))
         share = self.share
-        for trials in range(1, MAX_TRIALS + 1):
+        for trials in range(1, MAX_GRADIENT_TRIALS + 1):
             trial = theta + share * direction
             there = self.objective.value_grad(trial)
             falls_enough = there.value <= here.value + ARMIJO * share * slope  # false for NaN
@@ -173,7 +173,7 @@ class _LineSearch:
         is_new = size < self.smallest or there.value < here.value - DOUBLE_ROUNDING * abs(here.value)
         self.smallest = min(self.smallest, size)
         self.idle = 0 if is_new else self.idle + 1
-        return self.idle > MAX_IDLE_STEPS
+        return self.idle > MAX_IDLE_GRADIENT_STEPS
 
 
 def is_lower(here: ValueGrad, there: ValueGrad, D: Float) -> bool:

@@ -21,7 +21,7 @@ from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Solution, Status, Step, status_at_rest
 from separatrix.stats import ValueGrad
 
-MAX_IDLE_STEPS = 50  # steps without progress after which L-BFGS stops
+MAX_IDLE_LBFGS_STEPS = 50  # steps without progress after which L-BFGS stops
 MIN_CURVATURE = 1e-14  # s'y relative to the sizes of its terms: smaller sums are rounding
 MIN_GRADIENT_DECREASE = 0.5  # factor by which a plain step must reduce the gradient
 MAX_RISE_IN_ROUNDINGS = 10  # rise of the objective, in units of its rounding error, that a plain step may have
@@ -55,7 +55,7 @@ class LBFGS:
         here = known or objective.value_grad(theta)
         inverse = diagonal(objective) if inverse is None else inverse
         pairs = _Pairs(inverse, self.memory)
-        trace, progress, end = [], Progress(MAX_IDLE_STEPS), Status.MAX_STEPS
+        trace, progress, end = [], Progress(MAX_IDLE_LBFGS_STEPS), Status.MAX_STEPS
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
             if self.trace:
@@ -78,7 +78,7 @@ class LBFGS:
                     end = status_at_rest(size, self.tol)
                     break
                 pairs = _Pairs(inverse, self.memory)  # old pairs can spoil the direction: start again without them
-                progress = Progress(MAX_IDLE_STEPS)
+                progress = Progress(MAX_IDLE_LBFGS_STEPS)
             theta, here = moved or (theta, here)
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, inverse))
 

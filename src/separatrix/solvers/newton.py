@@ -31,8 +31,8 @@ from separatrix.stats import ValueGrad, ValueGradHess
 
 ARMIJO = 1e-4
 MIN_DECREASE_OF_ROUNDING = 1e-3  # a predicted decrease below this fraction of the rounding error cannot be verified
-MAX_TRIALS = 40  # of a line search
-MAX_IDLE_STEPS = 3  # steps without progress after which Newton's method stops
+MAX_NEWTON_TRIALS = 40  # of a line search
+MAX_IDLE_NEWTON_STEPS = 3  # steps without progress after which Newton's method stops
 
 Point = TypeVar("Point", ValueGrad, ValueGradHess)
 
@@ -68,7 +68,7 @@ def descend(
     slope = float(np.vdot(here.grad, direction))
     noise = rounding * abs(here.value)
     s = 1.0
-    for trials in range(1, MAX_TRIALS) if slope < 0 else ():
+    for trials in range(1, MAX_NEWTON_TRIALS) if slope < 0 else ():
         trial = theta + s * direction
         there = evaluate(trial)
         if there.value <= here.value + ARMIJO * s * slope:
@@ -82,7 +82,7 @@ def descend(
             return None, trials
         else:
             s *= parabola_minimum(there.value - here.value, s * slope)
-    return None, MAX_TRIALS if slope < 0 else 0
+    return None, MAX_NEWTON_TRIALS if slope < 0 else 0
 
 
 def parabola_minimum(rise: float, slope: float) -> float:
@@ -110,7 +110,7 @@ class Newton:
         """From ``start`` (C, P) to a minimum."""
         evaluate, rounding = objective.value_grad_hess, objective.units.rounding
         theta, here, passes = start, evaluate(start), 1
-        trace, progress = [], Progress(MAX_IDLE_STEPS)
+        trace, progress = [], Progress(MAX_IDLE_NEWTON_STEPS)
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
             if self.trace:
