@@ -167,7 +167,7 @@ class _Typed:
 
 @dataclass(frozen=True, eq=False)
 class Duck(_Typed):
-    """An open DuckDB connection, used as it is: its temporary tables and its transaction are visible."""
+    """An open DuckDB connection: its temporary tables and its transaction are visible."""
 
     connection: Any
 
@@ -184,7 +184,7 @@ class Duck(_Typed):
 
 @dataclass(frozen=True, eq=False)
 class Adbc(_Typed):
-    """An open ADBC connection; ``name`` is that of the database in messages."""
+    """An open ADBC connection; ``name`` is the name of the database in messages."""
 
     connection: Any
     name: str = "The database"

@@ -131,7 +131,7 @@ def scan(
     apart = {target, weight} if columns is None else {weight}
     features = tuple(name for name in chosen if name not in apart)
     if not features:
-        raise DataError(f"{rows.title} has no column besides the target and the weight. Choose columns= to fit on.")
+        raise DataError(f"{rows.title} has no column other than the target and the weight. Choose columns= to fit on.")
     return Scan(rows, features, target, weight, client)
 
 

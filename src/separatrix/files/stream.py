@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StreamRows(SpooledRows):
-    """A table that comes as a stream; ``make(columns)`` opens it anew, and is None if it can be read only once."""
+    """A table that comes as a stream; ``make(columns)`` opens it again, and is None if it can be read only once."""
 
     def __init__(
         self, title: str, make: Callable[[tuple[str, ...]], Any] | None, schema: pa.Schema, first: Any = None

@@ -68,7 +68,7 @@ class SqlCondition:
     columns: tuple[str, ...]
 
     def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows that meet the condition. Only the columns that it uses go through DuckDB, so types stay as they are."""
+        """Rows that meet the condition. Only the columns that it uses go through DuckDB, so types do not change."""
         import pyarrow as pa
 
         with self._database() as database:
@@ -137,7 +137,7 @@ def _arrow_condition(expression: Any, table: ArrowRows, columns: tuple[str, ...]
 
 
 def _needed(expression: Any, columns: tuple[str, ...], given: tuple[str, ...], empty: pa.Table) -> tuple[str, ...]:
-    """Those of ``columns`` that an expression needs besides the ``given`` ones, by bisection."""
+    """The ``columns`` that an expression needs in addition to the ``given`` ones, by bisection."""
     import pyarrow as pa
 
     try:

@@ -416,7 +416,7 @@ def _add(statistics: list[Any]) -> Any:
 def _compute_parts(
     parts: Sequence[Any], combine: Callable[[Sequence[Any]], Sequence[Any]], lengths: Sequence[int]
 ) -> tuple[Any, ...]:
-    """Compute what ``combine`` makes of lazy parts; each part advances the progress when it is done.
+    """Compute ``combine(parts)`` of lazy parts; each part advances the progress when it is done.
 
     Threads and processes report every task to a callback of Dask's. On a cluster the parts are futures; each is
     released when it is done, so that it is kept no longer than without progress.

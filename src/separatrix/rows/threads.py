@@ -75,7 +75,7 @@ class Threads:
         return answer(source)
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
-        """Targets as they are."""
+        """Targets for the one partition."""
         return (Targets(t, weight, offset),)
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
