@@ -88,11 +88,6 @@ def test_a_space_after_each_comma_is_not_part_of_the_text(tmp_path):
     assert table.read().to_pydict() == {"age": [39, 50], "work": ["State-gov", "?"]}
 
 
-def test_unquoted_tabs_keep_stray_quotes(tmp_path):
-    text = "kind\ttext\n" + 'ham\t"Oh no\nspam\twin\n' * 3
-    assert open_table(csv_file(tmp_path, text, "t.tsv")).read()["text"].to_pylist() == ['"Oh no', "win"] * 3
-
-
 def test_a_stray_quote_beyond_the_sample_loses_no_rows(tmp_path):
     rows = ["ham\tfine"] * 300
     text = "\n".join(["kind\ttext", *rows, 'ham\t"Oh no', *rows, 'spam\ta "win" for you', ""])
@@ -119,12 +114,6 @@ def test_header_only_and_empty_files(tmp_path):
     assert (table.columns, table.read().num_rows) == (("a", "b"), 0)
     with pytest.raises(FileReadError, match="t.csv is empty"):
         open_table(csv_file(tmp_path, ""))
-
-
-def test_a_nameless_column_is_named_by_its_position(tmp_path):
-    table = open_table(csv_file(tmp_path, ",a\n0,5\n1,6\n"))
-    assert table.columns == ("column 1", "a")
-    assert "no name for 'column 1'" in table.notes[0]
 
 
 def test_a_title_is_skipped_with_a_note(tmp_path):
@@ -188,16 +177,6 @@ def test_the_delimiter_of_a_quoted_file_is_found(delimiter, rows):
 )
 def test_commas_in_numbers_and_stray_marks_do_not_mislead(text, delimiter):
     assert sniff(text, "t.csv").delimiter == delimiter
-
-
-def test_a_stray_quote_does_not_merge_lines():
-    text = "kind\ttext\n" + 'ham\t"Oh no\nspam\twin\n' * 30
-    assert not sniff(text, "t.tsv", prefer="\t").quoted
-
-
-def test_a_space_after_each_comma_is_detected():
-    assert sniff("age, work\n39, State-gov\n50, Private\n", "t.csv").spaced
-    assert not sniff("age, work\n39, State-gov\n50,Private\n", "t.csv").spaced
 
 
 def test_duplicate_names_are_an_error_with_their_places():

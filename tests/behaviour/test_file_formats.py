@@ -120,14 +120,6 @@ def test_a_table_can_be_named_with_the_path(tmp_path, suffix, given_as):
         open_table(path, table="order")
 
 
-def test_a_missing_library_is_named_with_the_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "duckdb" else name)
-    with pytest.raises(
-        ImportError, match=r"duckdb need duckdb, which is not installed: pip install 'separatrix\[app\]'"
-    ):
-        open_writer(tmp_path / "t.duckdb")
-
-
 MEMORY = """
 import resource, sys
 import separatrix.table, pyarrow.csv, pyarrow.parquet, pyarrow.compute
@@ -232,20 +224,6 @@ def test_parquet_parts_with_other_columns_or_types_are_an_error(tmp_path):
         open_table(tmp_path)
 
 
-def test_folders_named_by_values_have_a_note(tmp_path):
-    (tmp_path / "year=2024").mkdir()
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "year=2024" / "p.parquet")
-    assert "column=value" in open_table(tmp_path).notes[0]
-
-
-def test_categories_stay_categories_across_row_groups(tmp_path):
-    texts = pa.chunked_array([["x", "y"], ["z", "x"]]).dictionary_encode()
-    pq.write_table(pa.table({"a": texts}), tmp_path / "t.parquet", row_group_size=2)
-    read = open_table(tmp_path / "t.parquet").read()
-    assert pa.types.is_dictionary(read.schema.field("a").type)
-    assert read["a"].to_pylist() == ["x", "y", "z", "x"]
-
-
 def test_a_damaged_parquet_file_is_named_with_its_row_group(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [str(i * i) for i in range(4000)]}), path, row_group_size=2000, use_dictionary=False)
@@ -279,12 +257,6 @@ def test_a_damaged_arrow_file_is_named(tmp_path, data):
     (tmp_path / "t.arrow").write_bytes(data)
     with pytest.raises(FileReadError, match=r"t.arrow is damaged or not an Arrow file"):
         open_table(tmp_path / "t.arrow").read()
-
-
-def test_feather_version_1_is_an_error(tmp_path):
-    (tmp_path / "t.feather").write_bytes(b"FEA1....")
-    with pytest.raises(FileReadError, match="Feather file of version 1"):
-        open_table(tmp_path / "t.feather")
 
 
 def make_sqlite(path, *statements):
@@ -349,11 +321,6 @@ def test_duckdb_types_become_numbers_text_and_times(tmp_path):
     assert [str(kind) for kind in table.schema().types] == kinds
     assert table.read().to_pylist()[0]["a"] == 1.25
     assert table.n_rows == 1
-
-
-def test_duckdb_rows_keep_their_order(tmp_path):
-    make_duckdb(tmp_path / "t.duckdb", "CREATE TABLE t AS SELECT range AS a FROM range(10000)")
-    assert open_table(tmp_path / "t.duckdb").read()["a"].to_pylist() == list(range(10_000))
 
 
 def test_several_duckdb_tables_or_none_or_damage(tmp_path):

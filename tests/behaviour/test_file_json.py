@@ -3,11 +3,8 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from separatrix.files import FileReadError, open_table
-from separatrix.files.records import _decoded
 
 RECORDS = [{"a": 1, "b": "x"}, {"b": "é, ]", "c": {"d": [1]}}, {"a": 2.5, "c": None}]
 EXPECTED = {"a": [1.0, None, 2.5], "b": ["x", "é, ]", None], "c.d": [None, "[1]", None]}
@@ -26,30 +23,6 @@ EXPECTED = {"a": [1.0, None, 2.5], "b": ["x", "é, ]", None], "c.d": [None, "[1]
 def test_lines_and_lists_are_the_same_table(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     assert open_table(tmp_path / name).read().to_pydict() == EXPECTED
-
-
-class Dripping:
-    """A text that comes in few characters at a time."""
-
-    def __init__(self, text, step):
-        self.text, self.step, self.at = text, step, 0
-
-    def read(self, n):
-        piece = self.text[self.at : self.at + min(n, self.step)]
-        self.at += len(piece)
-        return piece
-
-
-ITEMS = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), st.lists, max_leaves=4)
-
-
-@given(items=st.lists(ITEMS, max_size=5), step=st.integers(1, 9), indent=st.sampled_from([None, 1]))
-def test_a_list_is_decoded_wherever_the_text_is_cut(items, step, indent):
-    text = json.dumps(items, indent=indent)
-    found = list(_decoded(Dripping(text, step), "t.json"))
-    assert [value for _, value in found] == items
-    if indent and all(not isinstance(item, list) for item in items):
-        assert [line for line, _ in found] == list(range(2, 2 + len(items)))
 
 
 @pytest.mark.parametrize(

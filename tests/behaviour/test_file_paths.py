@@ -1,7 +1,6 @@
 """Paths: format and compression by suffix, tables by ::name, damaged files, available memory."""
 
 import gzip
-import lzma
 import re
 import zipfile
 from pathlib import Path
@@ -19,7 +18,7 @@ from separatrix.files import (
     open_table,
     open_writer,
 )
-from separatrix.files.location import find, place, unpacked
+from separatrix.files.location import find, place
 
 
 def touch(folder, *names):
@@ -98,13 +97,6 @@ def test_an_unknown_suffix_lists_the_known_ones(tmp_path):
         place(tmp_path / "b.doc")
 
 
-def test_a_file_without_permission_is_an_error(tmp_path, monkeypatch):
-    touch(tmp_path, "a.csv")
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    with pytest.raises(FileReadError, match="permission denied"):
-        find(tmp_path / "a.csv")
-
-
 def test_a_url_is_an_error():
     with pytest.raises(FileReadError, match="is a URL.*Download it first"):
         find("https://example.org/a.csv")
@@ -160,19 +152,6 @@ def test_truncated_and_damaged_gzip_are_distinguished(tmp_path):
         open_table(path)
 
 
-def test_a_temporary_copy_exists_as_long_as_its_owner(tmp_path):
-    class Owner:
-        pass
-
-    path = tmp_path / "t.parquet.xz"
-    path.write_bytes(lzma.compress(b"content"))
-    owner = Owner()
-    copy = unpacked(find(path), owner)
-    assert copy.read_bytes() == b"content"
-    del owner
-    assert not copy.parent.exists()
-
-
 GIB = 2**30
 
 
@@ -200,15 +179,3 @@ def test_the_smallest_control_group_counts_and_cached_files_are_free(machine):
     assert available_memory() == GIB
     machine("cgroup/outer/memory.stat", f"anon {GIB}\ninactive_file {2 * GIB}\n")
     assert available_memory() == 3 * GIB
-
-
-def test_control_groups_of_version_1(machine):
-    machine("proc/self/cgroup", "5:cpu:/x\n4:memory:/box\n")
-    machine("cgroup/memory/box/memory.limit_in_bytes", f"{2 * GIB}\n")
-    machine("cgroup/memory/box/memory.usage_in_bytes", f"{3 * GIB}\n")
-    assert available_memory() == 0
-
-
-def test_a_system_without_proc_has_an_estimate(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "PROC", tmp_path)
-    assert available_memory() > 0

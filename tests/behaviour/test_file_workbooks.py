@@ -117,11 +117,6 @@ ROWS = [["ann", 3, 1.5], ["bob", 4, 2.5], ["eve", 5, 3.5]]
 NAMES = ["who", "size", "weight"]
 
 
-def test_the_first_row_has_the_names_by_default():
-    head = find_head([NAMES, *ROWS])
-    assert head == (("who", "size", "weight"), 0, 1, "", False)
-
-
 @pytest.mark.parametrize(
     "above",
     [
@@ -157,14 +152,6 @@ def test_a_margin_is_not_a_column():
     assert find_head([["Harvest"], *rows])[:4] == (tuple(NAMES), 1, 2, "Harvest")
     numbered = [[None, *NAMES], *[[i, *row] for i, row in enumerate(ROWS)]]  # a column without a name
     assert find_head(numbered).margin == 0
-
-
-def test_names_in_two_rows_are_joined():
-    rows = [["who", "size", None, "weight", None], [None, "long", "wide", "net", "gross"]]
-    rows += [["ann", 3, 1.5, 7, 8], ["bob", 4, 2.5, 9, 10]]
-    expected = ("who", "size long", "size wide", "weight net", "weight gross")
-    assert find_head(rows) == (expected, 0, 2, "", True)
-    assert find_head([["Harvest"], [], *rows]) == (expected, 0, 4, "Harvest", True)
 
 
 def test_a_row_of_data_is_not_a_second_row_of_names():

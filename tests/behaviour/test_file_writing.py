@@ -1,7 +1,6 @@
 """A file is written completely or not at all, and an existing file is kept until then."""
 
 import datetime as dt
-import errno
 import io
 import os
 import sys
@@ -10,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from separatrix.files import FORMATS, FileWriteError, open_table, open_writer
-from separatrix.files.writer import ParquetSink
 
 TABLE = pa.table({"a": [1, 2], "b": ["x", None]})
 SUFFIXES = [suffixes[0] for suffixes in FORMATS.values()]
@@ -56,26 +54,6 @@ def test_a_file_created_in_the_meantime_is_not_replaced(tmp_path):
     with pytest.raises(FileWriteError, match="t.csv exists"):
         overtaken()
     assert path.read_text() == "theirs"
-
-
-@pytest.mark.parametrize("when", ["write", "close"])
-@pytest.mark.parametrize(
-    "error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), RuntimeError("database or disk is full")]
-)
-def test_a_full_disk_is_reported_with_the_rows_written(tmp_path, monkeypatch, when, error):
-    def full(self, *rest):
-        raise error
-
-    def fill():
-        with open_writer(tmp_path / "t.parquet") as out:
-            out.write(TABLE)
-            monkeypatch.setattr(ParquetSink, when, full)
-            out.write(TABLE)
-
-    rows = 2 if when == "write" else 4
-    with pytest.raises(FileWriteError, match=rf"disk is full after {rows} rows \(0.0 MB\).*was removed"):
-        fill()
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
@@ -161,22 +139,6 @@ def test_a_missing_value_in_the_only_column_is_a_row(tmp_path):
 def test_json_has_lists_and_null_for_nan(tmp_path):
     text = write(tmp_path / "t.jsonl", {"a": [float("nan"), 1.5], "b": [[1], None]}).read_text()
     assert text == '{"a": null, "b": [1]}\n{"a": 1.5, "b": null}\n'
-
-
-def test_small_batches_share_a_row_group(tmp_path):
-    import pyarrow.parquet as pq
-
-    with open_writer(tmp_path / "t.parquet") as writer:
-        for _ in range(10):
-            writer.write(pa.table({"a": [1]}))
-    assert pq.ParquetFile(tmp_path / "t.parquet").num_row_groups == 1
-
-
-def test_batches_with_different_categories_form_one_arrow_file(tmp_path):
-    with open_writer(tmp_path / "t.arrow") as writer:
-        for texts in (["x", "y"], ["z"]):
-            writer.write(pa.table({"a": pa.array(texts).dictionary_encode()}))
-    assert open_table(tmp_path / "t.arrow").read()["a"].to_pylist() == ["x", "y", "z"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".sqlite"])

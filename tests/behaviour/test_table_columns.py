@@ -27,7 +27,7 @@ from separatrix.table import (
     values_to_arrow,
 )
 from separatrix.table.text import DAY_FIRST, MONTH_FIRST, read_numbers
-from separatrix.table.values import CellError, Values, merge_kinds
+from separatrix.table.values import Values, merge_kinds
 
 NUMBER_TEXTS = ["1", "-2", "2.5", "1e3", " 4 ", "0", "0.5", "+6", "99999999999999999999"]
 OTHER_TEXTS = ["3,5", "07", "-07.5", "0x1F", "true", "FALSE", "2024-01-31", "2024-01-31 10:20", "word"]
@@ -235,11 +235,6 @@ def test_hours_are_local():
         assert read_values(series(native), "c").numbers.tolist() == [pytest.approx(DAY + 1 + 8 / 24)]
 
 
-def test_categories_of_numbers_become_text():
-    values = read_values(series(pd.Series(pd.Categorical([3, 1.5, None]))), "c")
-    assert values.as_texts("c")[0] == ("3", "1.5")
-
-
 @pytest.mark.parametrize(
     ("column", "said"),
     [
@@ -264,17 +259,6 @@ def test_other_values_have_an_example(value):
     assert values.example
 
 
-def test_texts_are_parsed_or_the_wrong_one_is_named():
-    numbers = read_values(objects("1.5", " ", "NA", "2"), "c")
-    np.testing.assert_array_equal(numbers.as_numbers("c"), [1.5, np.nan, np.nan, 2])
-    dates = read_values(objects("2024-02-29 06:00", None), "c")
-    np.testing.assert_array_equal(dates.as_dates("c"), [DAY + 0.25, np.nan])
-    with pytest.raises(DataError, match=r"'c' has 'x' in row 3 .* is not a number"):
-        read_values(objects("1", "", "x", "x"), "c").as_numbers("c")
-    with pytest.raises(DataError, match=r"'c' has '1' in row 1 .*, which is not a date like 2024-12-31"):
-        read_values(objects("1"), "c").as_dates("c")
-
-
 def test_texts_are_parsed_in_the_format_of_training():
     german = read_values(objects("1.188,62 €", None, "7"), "c")
     np.testing.assert_array_equal(german.as_numbers("c", "1.234,5", "€"), [1188.62, np.nan, 7])
@@ -283,15 +267,6 @@ def test_texts_are_parsed_in_the_format_of_training():
     np.testing.assert_array_equal(read_values(objects("1/2/1970", None), "c").as_dates("c", DAY_FIRST), [31, np.nan])
     with pytest.raises(DataError, match="not a date like 12/31/2024"):
         read_values(objects("25.12.2024"), "c").as_dates("c", MONTH_FIRST)
-
-
-def test_an_error_names_the_row_of_the_whole_table():
-    with pytest.raises(CellError, match=r"'x' in row 3 ") as caught:
-        read_values(objects("1", "", "x"), "c").as_numbers("c")
-    assert (caught.value.row, str(caught.value.moved(16_384))) == (
-        2,
-        str(caught.value).replace("row 3 ", "row 16,387 "),
-    )
 
 
 @pytest.mark.parametrize(
@@ -346,11 +321,6 @@ def test_arrays_and_lists_have_numbered_columns(table):
     batch = open_batch(table)
     assert list(batch.columns) == ["x0", "x1"]
     assert batch.read("x0").numbers.tolist() == [1]
-
-
-def test_lists_keep_numbers_and_masked_arrays_keep_masks():
-    assert open_batch([[1, "b"], [2, "c"]]).read("x0").kind.name == "NUMBER"
-    assert open_batch(np.ma.array([[1, 2]], mask=[[0, 1]])).read("x1").missing.all()
 
 
 @pytest.mark.parametrize(

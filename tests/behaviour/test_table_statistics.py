@@ -90,16 +90,6 @@ def test_any_partition_in_any_order_gives_the_same_statistics_and_encoding(rows,
         np.testing.assert_allclose(got.encode(table), encoded, rtol=1e-12, atol=1e-9)
 
 
-def test_integers_add_to_floats_and_missing_values_to_anything():
-    a = table_statistics(pd.DataFrame({"n": [1, 2], "t": [None, None]}))
-    b = table_statistics(pd.DataFrame({"n": [0.5, np.nan], "t": ["x", "y"]}))
-    both = a + b
-    assert both.columns["n"].numbers.mean == pytest.approx(3.5 / 3)
-    assert not both.columns["n"].numbers.whole
-    assert both.columns["n"].n_missing == 1
-    assert both.columns["t"].levels.counts == {"x": 1, "y": 1}
-
-
 def test_a_column_that_changes_its_kind_is_named_with_both_batches():
     batches = [pd.DataFrame({"n": column}) for column in ([None], [1.0], [2.0], ["many"])]
     statistics = [table_statistics(batch, name=f"batch {i}") for i, batch in enumerate(batches)]
@@ -143,12 +133,6 @@ def test_levels_add_in_any_order_within_and_beyond_the_limit(batches, limit, rng
     assert whole.overflowed == (whole.n_distinct > limit)
 
 
-@settings(max_examples=40)
-@given(st.lists(st.sampled_from([0.0, -0.0, 1.5, 2.0, 1e300]), max_size=30), st.integers(1, 6))
-def test_levels_of_numbers_are_their_counts(numbers, limit):
-    assert Levels.of_numbers(np.array(numbers), limit) == levels_of(numbers, limit)
-
-
 @pytest.mark.parametrize("n", [20_000, 300_000])
 @pytest.mark.parametrize("kind", ["text", "numbers"])
 def test_distinct_values_are_estimated_within_four_standard_errors(n, kind):
@@ -161,11 +145,6 @@ def test_distinct_values_are_estimated_within_four_standard_errors(n, kind):
     assert levels.n_distinct == pytest.approx(n, rel=4 / np.sqrt(SKETCH_HASHES))
 
 
-def test_many_distinct_values_in_late_rows_are_noticed():
-    head = np.zeros(100)
-    assert Levels.of_numbers(np.concatenate([head, np.arange(30.0)]), 20).overflowed
-
-
 @settings(max_examples=60)
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40), st.sampled_from([0.0, 1e9]))
 def test_moments_agree_with_numpy(numbers, offset):
@@ -176,14 +155,6 @@ def test_moments_agree_with_numpy(numbers, offset):
     assert statistics.mean == pytest.approx(x.mean(), rel=1e-12, abs=1e-6)
     assert statistics.variance == pytest.approx(x.var(), rel=1e-9, abs=1e-12 * x.var() + 1e-6)
     assert statistics.whole == bool((x == np.floor(x)).all())
-
-
-def test_counts_are_repetitions():
-    x, times = np.array([1.0, 2.5, 7.0]), np.array([3, 1, 2])
-    counted, repeated = NumberStatistics.of(x, times), NumberStatistics.of(np.repeat(x, times))
-    assert counted.count == repeated.count
-    assert counted.mean == pytest.approx(repeated.mean, rel=1e-15)
-    assert counted.squares == pytest.approx(repeated.squares, rel=1e-14)
 
 
 def test_numbers_whose_squares_overflow_have_a_mean():

@@ -1,7 +1,6 @@
 """Numbers and dates written as text are read as Python, pandas and dateutil read them."""
 
 import datetime as dt
-import math
 
 import dateutil.parser
 import numpy as np
@@ -25,14 +24,6 @@ from separatrix.table.text import (
     read_dates,
     read_numbers,
 )
-
-
-@settings(max_examples=50)
-@given(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)))
-def test_days_are_those_of_pandas(moment):
-    assert days_since_1970(moment) == pytest.approx(pd.Timestamp(moment).timestamp() / 86_400, rel=1e-12)
-    assert days_since_1970(moment.date()) == (pd.Timestamp(moment).normalize() - pd.Timestamp(0)).days
-
 
 MARKS = {
     "1234.5": ("", "."),
@@ -82,13 +73,6 @@ def test_a_number_formatted_by_python_is_read_back(number):
     assert read_number(format_number(number)) == number
 
 
-@pytest.mark.parametrize(("text", "number"), [(" 1889.5 ", 1889.5), ("0", 0), ("-0.5", -0.5), ("1e3", 1000), ("+7", 7)])
-def test_numbers_by_example(text, number):
-    assert read_number(text) == number
-    for name, spelling in SPELLINGS.items():
-        assert read_number(text.replace(".", spelling.point), name) == number
-
-
 @pytest.mark.parametrize(
     "text",
     ["07030", "-01", "1_000", "inf", "abc", "0x1f", "2024-01-01", "1e400", "12 kg", "€", "03.01.2020", "1 %%", "."],
@@ -115,16 +99,6 @@ def test_codes_and_words_are_not_numbers(text):
 )
 def test_thousands_are_grouped_in_threes(text, name):
     assert read_number(text, name) is None
-
-
-@pytest.mark.parametrize("word", [*sorted(MISSING_WORDS), " N/A "])
-def test_words_for_missing_values_are_missing(word):
-    assert all(math.isnan(read_number(word, name)) for name in SPELLINGS)
-    np.testing.assert_array_equal(read_numbers([word, "1,5"], "1234,5"), [np.nan, 1.5])
-
-
-def test_one_text_may_be_two_numbers():
-    assert (read_number("1,234", "1234,5"), read_number("1,234", "1,234.5")) == (1.234, 1234.0)
 
 
 DAY_FORMATS = {
@@ -184,14 +158,6 @@ def test_invalid_dates_are_not_dates_in_any_order(text):
     assert [read_date(text, order) for order in ORDERS] == [None] * 6
 
 
-def test_the_order_decides_and_points_imply_day_first():
-    assert read_date("03/04/2024", DAY_FIRST) == days_since_1970(dt.date(2024, 4, 3))
-    assert read_date("03/04/2024", MONTH_FIRST) == days_since_1970(dt.date(2024, 3, 4))
-    assert read_date("03.04.2024", MONTH_FIRST) is None
-    assert read_date("25/12/2024", MONTH_FIRST) is None
-    assert read_date("12/25/2024", DAY_FIRST) is None
-
-
 def test_noon_and_midnight():
     noon, midnight = (read_date(f"1/1/1970 12:00 {half}", MONTH_FIRST) for half in ("p.m.", "AM"))
     assert (noon, midnight) == (0.5, 0.0)
@@ -208,11 +174,6 @@ def test_years_of_two_digits_have_the_century_of_python(day, order, data):
         expected = None
     assert read_date(text, order) == expected
     assert [read_date(text, long) for long in DAY_FORMATS] == [None] * 3
-
-
-def test_one_digit_with_points_may_be_a_version():
-    assert [read_date("1.2.24", order) for order in SHORT_YEARS] == [None] * 3
-    assert read_date("1/2/24", SHORT_YEARS[1]) == days_since_1970(dt.date(2024, 1, 2))
 
 
 def read_column(texts, readings=number_readings):
@@ -251,12 +212,6 @@ def test_columns_in_several_spellings_are_not_numbers(texts):
     )
 
 
-def test_late_rows_count():
-    texts = ["7"] * 30 + ["1.234,5"]
-    assert read_column(texts).format == "1.234,5"
-    assert read_column([*texts, "word"]) == NO_READING
-
-
 @pytest.mark.parametrize(
     ("texts", "expected", "rival"),
     [
@@ -271,11 +226,6 @@ def test_late_rows_count():
 def test_the_column_decides_the_order_of_day_and_month(texts, expected, rival):
     found = read_column([*texts, "?"], date_readings)
     assert (found.format, found.rival) == (expected, rival)
-
-
-def test_dates_in_two_orders_are_not_dates():
-    assert read_column(["25/12/2024", "12/25/2024"], date_readings) == NO_READING
-    assert read_column(["2024-12-25", "25.12.2024"], date_readings) == NO_READING
 
 
 def test_missing_values_are_the_identity():

@@ -85,28 +85,6 @@ def test_types_by_example(case):
     assert plan.why
 
 
-def test_a_category_by_override_needs_repeated_levels():
-    made = schema({"c": [f"id{i}" for i in ROW]}, {"c": "categorical"})
-    assert made.notes == ("c was dropped: none of its 200 values is in 4 rows or more.",)
-    assert schema({"c": ["x"] * N}, {"c": "categorical"}).notes == ("c was dropped: every value is 'x'.",)
-
-
-def test_many_text_ids_in_batches_are_recognised():
-    ids = pd.DataFrame({"c": [f"customer {i}" for i in range(30_000)]})
-    statistics = sum((table_statistics(ids.iloc[i : i + 6_000]) for i in range(0, 30_000, 6_000)), TableStatistics())
-    (plan,) = infer_types(statistics).plans
-    assert plan.kind == "id or text"
-    assert plan.why.startswith("nearly all values are distinct (about ")
-
-
-def test_levels_beyond_the_most_frequent_are_pooled():
-    values = [f"level {i % 15:02d}" for i in range(300)]
-    plan = plan_of(values, max_levels=4)
-    assert plan.levels == ("level 00", "level 01", "level 02", "level 03")
-    assert len(plan.pooled) == 11
-    assert plan_of(values, max_levels=4, drop="first").names[0] == "c=level 01"
-
-
 def test_overrides_replace_inferred_types():
     columns = {
         "zip": (ROW % 7, "categorical"),
@@ -164,17 +142,6 @@ def test_a_table_without_rows_is_an_error():
     for empty in (TableStatistics(), table_statistics(pd.DataFrame({"a": []}))):
         with pytest.raises(DataError, match="no rows"):
             infer_types(empty)
-
-
-@pytest.mark.parametrize("options", [{"max_levels": 0}, {"min_count": 0}, {"drop": "last"}])
-def test_options_are_checked(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        schema({"a": [1, 2]}, **options)
-
-
-def test_levels_named_other_and_missing_join_those_indicators():
-    plan = plan_of(["(other)", "(missing)", "a", None] * 50)
-    assert plan.names == ("c=a", "c=(other)", "c=(missing)")
 
 
 def test_ambiguous_numbers_and_dates_have_a_note():
@@ -323,24 +290,7 @@ def test_the_name_of_an_id_decides_if_values_are_far_apart(name):
     assert "numbers the rows" in reason(1800 + COUNTER[:200], name)
 
 
-def test_a_few_rows_twice_do_not_hide_an_id():
-    assert "with gaps" in reason([*(10_000 + COUNTER), 10_003, 10_500])
-
-
 def test_a_named_id_may_repeat_a_little():
     assert "nearly all distinct (1000 of 1050), with the name" in reason([*(31 * COUNTER), *(31 * COUNTER[:50])], "ID")
     assert reason([*(31 * COUNTER), *(31 * COUNTER[:200])], "ID") == ""
     assert reason([*(31 * COUNTER), *(31 * COUNTER[:50])], "weight") == ""
-
-
-def test_many_numeric_ids_in_batches_are_recognised():
-    ids = pd.DataFrame({"c": 500_000 + np.random.default_rng(3).permutation(40_000)[:30_000]})
-    statistics = sum((table_statistics(ids.iloc[i : i + 7_000]) for i in range(0, 30_000, 7_000)), TableStatistics())
-    (plan,) = infer_types(statistics).plans
-    assert plan.kind == "id"
-    assert "from 500" in plan.why
-
-
-def test_an_override_keeps_an_id_as_a_number():
-    table = pd.DataFrame({"c": 10_000 + COUNTER})
-    assert infer_types(table_statistics(table), {"c": "number"}).columns == ("c",)

@@ -71,7 +71,7 @@ class Values:
     kind: Kind
     numbers: Float = field(default_factory=partial(np.empty, 0))
     texts: tuple[str, ...] = ()
-    codes: Codes = field(default_factory=partial(np.empty, 0, np.intp))
+    codes: Codes = field(default_factory=partial(np.zeros, 0, np.intp))
     declared: bool = False
     example: str = ""
 
@@ -263,7 +263,8 @@ def _read_texts(column: Iterable[Any], *, declared: bool = False) -> Values:
     """Codes in the order of first appearance; a dictionary is faster than sorting."""
     codes_of: dict[Any, int] = {}
     raw = np.fromiter((codes_of.setdefault(text, len(codes_of)) for text in column), np.intp)
-    kept, code = [], np.full(len(codes_of), -1)
+    kept: list[str] = []
+    code = np.full(len(codes_of), -1)
     for text, first in codes_of.items():
         if isinstance(text, str) and text and not text.isspace():
             code[first] = len(kept)
