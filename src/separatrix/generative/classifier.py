@@ -57,7 +57,7 @@ class GenerativeClassifier(Classifier):
     # -- defined by each model -------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
+    def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
         """Collect the statistics of the rows in one pass, or by EM, which needs the ``whole`` of the rows."""
 
     @abstractmethod
@@ -103,9 +103,9 @@ class GenerativeClassifier(Classifier):
         """
         self._check_arguments()
         with unchanged_on_error(self):
-            training = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
-            solution = self._collect(training, len(training.classes))
-            self._learn(solution, training.classes, training.passes)
+            source = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled)
+            solution = self._collect(source)
+            self._learn(solution, source.classes, source.passes)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -120,22 +120,20 @@ class GenerativeClassifier(Classifier):
         if not fresh:
             _require_exact(self)
         with unchanged_on_error(self):
-            training = self._open_training(
-                X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1
-            )
-            if training.n_unlabelled:
+            source = self._open_training(X, y, sample_weight, unlabelled=self.unlabelled, reset=fresh, least_classes=1)
+            if source.n_unlabelled:
                 raise DataError(
-                    f"{training.n_unlabelled} rows have no label. EM needs all rows at once: leave these rows out, or "
+                    f"{source.n_unlabelled} rows have no label. EM needs all rows at once: leave these rows out, or "
                     "pass all rows to fit."
                 )
-            solution = self._collect(training, len(training.classes), whole=False)
-            facts, known = solution.value, training.classes
+            solution = self._collect(source, whole=False)
+            facts, known = solution.value, source.classes
             if classes is not None:
                 facts, known = _united(facts, known, None, np.asarray(classes))
             if not fresh:
                 facts, known = _united(self.facts_, self.classes_, facts, known)
             try:
-                self._learn(Solution(facts, solution.status, 1, 1), known, training.passes)
+                self._learn(Solution(facts, solution.status, 1, 1), known, source.passes)
             except (
                 CollinearError
             ) as too_early:  # more rows may make the covariance regular; until then, predicting raises

@@ -102,9 +102,9 @@ class FamilyClassifier(GenerativeClassifier):
 
     # -- statistics ------------------------------------------------------------------------------------------------
 
-    def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
+    def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
         """One pass, one more if families are to be chosen, then EM if there are rows without a label."""
-        self._columns = source.columns
+        self._columns, n_classes = source.columns, len(source.classes)
         layout = Layout(self._known) if self._known is not None else self._layout(source)
         for group in layout.groups:
             wrong = [d for d in group.columns if d in self._text and group.family != "categorical"]

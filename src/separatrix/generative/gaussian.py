@@ -49,7 +49,7 @@ from separatrix.generative.em import (
 )
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
-from separatrix.stats import ClassMoments, FactoredScatter, labelled_moments, require_finite, require_squares
+from separatrix.stats import ClassMoments, FactoredScatter, class_moments, require_finite, require_squares
 
 
 class GaussianClassifier(GenerativeClassifier):
@@ -95,19 +95,20 @@ class GaussianClassifier(GenerativeClassifier):
 
     # -- statistics ------------------------------------------------------------------------------------------------
 
-    def _collect(self, source: Source, n_classes: int, *, whole: bool = True) -> Solution[Any]:
+    def _collect(self, source: Source, *, whole: bool = True) -> Solution[Any]:
         """One pass; EM if values or labels are missing."""
-        self._columns = source.columns
-        kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter
-        with np.errstate(invalid="ignore", over="ignore"):
-            first = source.reduce(partial(labelled_moments, n_classes=n_classes, scatter=kind))
+        self._columns, n_classes = source.columns, len(source.classes)
         ledoit_wolf = self.shrinkage == "ledoit-wolf"
-        if first.is_complete:
-            if ledoit_wolf:  # needs |z|⁴ of rows standardised by the moments of the first pass
-                scale = np.sqrt(pooled_variance(first.moments))
-                scale = np.where(scale > 0, scale, 1.0)
-                self._fourth = source.reduce(partial(fourth_moment, mean=first.moments.mean, scale=scale)).total
-            return Solution(first.moments, Status.SOLVED, 1, 2 if ledoit_wolf else 1)
+        if source.n_unlabelled == 0:
+            kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter
+            with np.errstate(invalid="ignore", over="ignore"):
+                moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
+            if np.isfinite(moments.mean).all() and moments.scatter.is_finite():
+                if ledoit_wolf:  # needs |z|⁴ of rows standardised by the moments of the first pass
+                    scale = np.sqrt(pooled_variance(moments))
+                    scale = np.where(scale > 0, scale, 1.0)
+                    self._fourth = source.reduce(partial(fourth_moment, mean=moments.mean, scale=scale)).total
+                return Solution(moments, Status.SOLVED, 1, 2 if ledoit_wolf else 1)
         require_finite(source, allow_nan=self.basis_ is None)
         if not whole:
             raise DataError(
@@ -134,7 +135,7 @@ class GaussianClassifier(GenerativeClassifier):
         solution = maximise_expectation(
             source, uncorrelated(start, self._scatter), partial(expected_moments, scatter=self._scatter), parameters
         )
-        return replace(solution, passes=solution.passes + 2)
+        return replace(solution, passes=source.passes)
 
     # -- parameters ------------------------------------------------------------------------------------------------
 

@@ -201,13 +201,13 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         """Fit in one pass over the rows."""
         self._check_arguments()
         with unchanged_on_error(self):
-            training = self._open_training(X, y, sample_weight)
-            source, classes = training, training.classes
+            source = self._open_training(X, y, sample_weight)
+            classes = source.classes
             # Class scatters cost no more operations than the pooled one, but K times its memory.
             apart = self.scatter == "mean" or (self.threshold == "normal" and len(classes) == 2)
             moments = collect_moments(source, len(classes), ClassScatter if apart else PooledScatter)
             solution = fit_fisher(moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns)
-            self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1), training.passes)
+            self._keep(Solution(solution, Status.SOLVED, steps=1, passes=1), source.passes)
             self.scalings_, self.ratio_ = solution.V[:, : self.n_components], solution.ratio[: self.n_components]
             self.mean_, self.means_ = moments.grand_mean, moments.mean
             self.priors_ = moments.count / moments.total

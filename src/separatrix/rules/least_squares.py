@@ -134,13 +134,13 @@ class LeastSquaresClassifier(LinearClassifier):
         check_number("LeastSquaresClassifier", "alpha", self.alpha, low=0.0)
         check_option("LeastSquaresClassifier", "targets", self.targets, ("one-of-K", "fisher"))
         with unchanged_on_error(self):
-            training = self._open_training(X, y, sample_weight)
-            source, classes = training, training.classes
+            source = self._open_training(X, y, sample_weight)
+            classes = source.classes
             moments = collect_moments(source, len(classes), PooledScatter)
             regressions = fit_least_squares(
                 moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
             )
-            self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1), training.passes)
+            self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1), source.passes)
             code = self._target_code(classes, moments.count)
             self.coef_, self.intercept_ = code @ regressions.W, code @ regressions.w0
         return self

@@ -236,8 +236,8 @@ class Perceptron(LinearClassifier):
         check_count("Perceptron", "max_epochs", self.max_epochs)
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
         with unchanged_on_error(self):
-            training = self._open_training(X, y, sample_weight)
-            source, classes = training, training.classes
+            source = self._open_training(X, y, sample_weight)
+            classes = source.classes
             solution = fit_perceptron(source, len(classes), self._options())
             self.coef_, self.intercept_ = solution.value.weights
             self.mistakes_per_epoch_ = solution.value.per_epoch
@@ -245,7 +245,7 @@ class Perceptron(LinearClassifier):
             if solution.status is Status.MAX_STEPS:
                 message = _not_separated(solution, source, len(classes), self._options())
                 warnings.warn(message, NotSeparableWarning, stacklevel=2)
-            self._keep(solution, training.passes)
+            self._keep(solution, source.passes)
         return self
 
     def _options(self) -> PerceptronOptions:

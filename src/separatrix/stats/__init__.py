@@ -23,7 +23,7 @@ from separatrix.stats.checks import (
 )
 from separatrix.stats.design import Design, dots, linear_scores
 from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights
-from separatrix.stats.moments import ClassMoments, class_moments, collect_moments, column_moments, labelled_moments
+from separatrix.stats.moments import ClassMoments, class_moments, collect_moments, column_moments
 from separatrix.stats.objective import (
     Grad,
     Largest,
@@ -65,7 +65,6 @@ __all__ = [
     "group_statistics",
     "has_missing",
     "label_weights",
-    "labelled_moments",
     "largest_share",
     "least_lead",
     "linear_scores",

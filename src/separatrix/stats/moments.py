@@ -277,29 +277,3 @@ def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments
     else:
         about = ClassScatter(np.stack([device.class_gram(rows, near[k], t, weight, k) for k in range(n_classes)]))
     return ClassMoments(count, mean, about.without(np.sqrt(count)[:, None] * (mean - near)))
-
-
-@dataclass(frozen=True)
-class LabelledMoments:
-    """Moments of the labelled rows, and the number of rows without a label."""
-
-    moments: ClassMoments[Any]
-    n_unlabelled: int
-
-    def __add__(self, other: LabelledMoments) -> LabelledMoments:
-        return LabelledMoments(self.moments + other.moments, self.n_unlabelled + other.n_unlabelled)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every row has a label and no missing value."""
-        moments = self.moments
-        return self.n_unlabelled == 0 and bool(np.isfinite(moments.mean).all()) and moments.scatter.is_finite()
-
-
-@device_aware
-def labelled_moments(block: Block, n_classes: int, scatter: type[Any]) -> LabelledMoments:
-    """Moments of the labelled rows of a block; missing values make them NaN."""
-    labelled = block.codes >= 0
-    if labelled.all():
-        return LabelledMoments(class_moments(block, n_classes, scatter), 0)
-    return LabelledMoments(class_moments(block.take(labelled), n_classes, scatter), int((~labelled).sum()))
