@@ -63,7 +63,7 @@ def test_without_rows_the_bound_is_minus_the_divergence_from_the_prior(kind, rng
 def test_the_bound_rises_at_the_rate_of_the_natural_gradient():
     """|R'g|² + ½ |R'HR - I|² for each unit of the share."""
     objective, _, _ = two_weights()
-    bound = Bound(objective, partial(module._scalar_average, objective=objective), 1e-6)
+    bound = Bound(objective, partial(module.scalar_average, objective=objective), 1e-6)
     mode = at_the_mode(objective)
     here = bound.at(mode.mean + 0.3, mode.factor)
     there, share = bound.ascend(here, 1e-5)
@@ -106,7 +106,7 @@ def test_no_gaussian_nearby_has_a_larger_bound(name):
         L = np.array([[np.exp(x[2]), 0.0], [x[3], np.exp(x[4])]])
         factor = factorise(L @ L.T, 1, objective.prior.free)
         return (
-            Bound(objective, partial(module._scalar_average, objective=objective), 1e-4).at(x[None, :2], factor).bound
+            Bound(objective, partial(module.scalar_average, objective=objective), 1e-4).at(x[None, :2], factor).bound
         )
 
     L = np.linalg.cholesky(found.factor.matrix)
@@ -187,8 +187,8 @@ def test_three_classes_of_the_gold_standard():
 def test_the_softmax_bound_rises_as_fast_as_its_derivatives_predict(rng):
     """The bound rises as fast as they say, in the mean and in the covariance, with the points held fixed."""
     objective = skewed(rng)
-    mode, points = at_the_mode(objective), module._point_sets(3, 64)
-    bound = Bound(objective, partial(module._softmax_average, points=points, design=objective.design), 1e-6)
+    mode, points = at_the_mode(objective), module.point_sets(3, 64)
+    bound = Bound(objective, partial(module.softmax_average, points=points, design=objective.design), 1e-6)
     here = bound.at(mode.mean, mode.factor)
     there, share = bound.ascend(here, 1e-5)
     root = here.factor.root
@@ -202,7 +202,7 @@ def test_averages_of_a_row_are_those_of_many_draws(K, rng):
     mu, root = rng.normal(size=(1, K)), rng.normal(size=(K, K))
     against = root[:-1] - root[-1]
     L = np.linalg.cholesky(against @ against.T)[None]
-    points = module._point_sets(K - 1, 1024)
+    points = module.point_sets(K - 1, 1024)
     found = [softmax_averages(mu, L, z) for z in points]
     a = mu + rng.normal(size=(200_000, K)) @ root.T
     P = special.softmax(a, axis=1)

@@ -302,10 +302,11 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
 
 def sweep(objective: Posterior, sites: Sites, q: Normal) -> Sweep:
     """Update every site, with the others fixed: one pass."""
-    return objective.source.reduce(partial(_sweep, sites=sites, q=q, objective=objective))
+    return objective.source.reduce(partial(swept_sites, sites=sites, q=q, objective=objective))
 
 
-def _sweep(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
+def swept_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
+    """New sites of the rows of a block, and the quality of q there."""
     out = cavities(block, sites, q, objective)
     found = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power)
     left = 1.0 - out.var_out * found.curvature  # variance of the tilted density relative to the cavity
@@ -521,8 +522,8 @@ def pair_method(N: int, P: int) -> str | None:
 def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> PairSums:
     """Return the sums over pairs of rows: one pass."""
     if method == "tensor":
-        return objective.source.reduce(partial(_tensor, sites=sites, q=q, objective=objective)).pairs()
-    return objective.source.reduce(partial(_gather, sites=sites, q=q, objective=objective)).pairs()
+        return objective.source.reduce(partial(cumulant_tensor, sites=sites, q=q, objective=objective)).pairs()
+    return objective.source.reduce(partial(gathered_rows, sites=sites, q=q, objective=objective)).pairs()
 
 
 def _skewness(block: Block, sites: Sites, q: Normal, objective: Posterior) -> tuple[Float, Float, Float, PairSums]:
@@ -556,7 +557,8 @@ class _Tensor:
         return PairSums(float(np.trace(square)), square) - self.own
 
 
-def _tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Tensor:
+def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Tensor:
+    """T and the terms n = m of the rows of a block."""
     psi, u, count, own = _skewness(block, sites, q, objective)
     P = psi.shape[1]
     T = np.zeros((P, P, P))
@@ -591,6 +593,7 @@ class _Gathered:
         return total - self.own
 
 
-def _gather(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Gathered:
+def gathered_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Gathered:
+    """ψ, count · u and the terms n = m of the rows of a block."""
     psi, u, count, own = _skewness(block, sites, q, objective)
     return _Gathered(psi, count * u, own)

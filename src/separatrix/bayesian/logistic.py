@@ -260,7 +260,17 @@ class BayesianLogisticRegression(LinearClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """Return p(C_k | x, D), shape (N, K), averaged over the posterior."""
-        return self._map_rows(X, self._probabilities)
+        check_is_fitted(self)
+
+        def averaged(Phi: Rows) -> Array:
+            a = self._activations(Phi)
+            if self.draws_ is None or self.predictive == "map":
+                return class_probabilities(self.likelihood_, a, self._rule or self.predictive)
+            p = self.draws_.probability(Phi, self.posterior_.design, self.likelihood_)
+            p[~a.is_finite] = np.nan
+            return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
+
+        return self._map_rows(X, averaged)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln p(C_k | x, D)."""
@@ -314,13 +324,6 @@ class BayesianLogisticRegression(LinearClassifier):
 
     def _activations(self, Phi: Rows) -> Activations:
         return self.posterior_.approximation.activations(Phi, self.posterior_.design)
-
-    def _probabilities(self, Phi: Rows) -> Array:
-        if self.draws_ is not None and self.predictive != "map":
-            p = self.draws_.probability(Phi, self.posterior_.design, self.likelihood_)
-            p[~self._activations(Phi).is_finite] = np.nan
-            return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
-        return class_probabilities(self.likelihood_, self._activations(Phi), self._rule or self.predictive)
 
     def _check_arguments(self) -> None:
         name = type(self).__name__

@@ -29,7 +29,7 @@ from separatrix._array import Array, Float, Rows
 from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
-from separatrix.likelihoods import Covariances, Likelihood
+from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise, is_wide
@@ -232,7 +232,7 @@ def laplace_by_class(
 
     ``axes`` (C, C) has orthonormal columns; the default are the contrasts.
     """
-    statistic = partial(_total_curvature, theta=mode, likelihood=objective.likelihood, design=objective.design)
+    statistic = partial(total_curvature, theta=mode, likelihood=objective.likelihood, design=objective.design)
     with np.errstate(under="ignore"):
         here = objective.source.reduce(statistic)
         axes = _contrasts(here.grad) if axes is None else axes
@@ -243,7 +243,7 @@ def laplace_by_class(
     return ByClassApproximation(mode, axes, factors, here.value, log_evidence, "laplace", steps)
 
 
-def _total_curvature(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
+def total_curvature(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
     """ln p(D | θ), and Σ_n C_n (C, C) in place of a gradient, on one block."""
     log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
     weight = np.ones(len(block)) if block.weight is None else block.weight
@@ -268,7 +268,7 @@ def _factors_along(objective: Posterior, theta: Float, axes: Float) -> tuple[Fac
     """Factors of B_i; weights without a prior are treated as `factorise` treats them."""
     prior, (C, P) = objective.prior, objective.shape
     at_once = max(1, MAX_PASS_BYTES // (8 * P * P))
-    statistic = partial(_grams_along, theta=theta, likelihood=objective.likelihood, design=objective.design)
+    statistic = partial(grams_along, theta=theta, likelihood=objective.likelihood, design=objective.design)
     parts = [axes[:, i : i + at_once] for i in range(0, C, at_once)]
     grams = np.concatenate([objective.source.reduce(partial(statistic, axes=part)).grad for part in parts])
     loose = prior.free * np.einsum("ipp->p", grams) / C**2  # for a constant added to every class
@@ -283,27 +283,21 @@ def _factors_along(objective: Posterior, theta: Float, axes: Float) -> tuple[Fac
     return tuple(factors)
 
 
-def _grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float) -> Grad:
+def grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float) -> Grad:
     """Σ_n (q' C_n q) φ̃ φ̃' for each axis q, (axes, P, P), on one block."""
     curvature = likelihood.derivatives(design.activate(block, theta), block.targets).curvature
     weight = 1.0 if block.weight is None else block.weight
-    grams = np.zeros((axes.shape[1], design.width, design.width))
-    for gram, q in zip(grams, axes.T, strict=True):
-        entries = weight * _curvature_along(curvature, q)
-        if entries.any():
-            gram[:] = design.gram(block, entries)
-    return Grad(grams)
 
-
-def _curvature_along(curvature: Covariances, q: Float) -> Array:
-    """q' C_n q of each row: the variance of q over the classes, which cannot round to less than zero."""
-
-    def variance(p: Array) -> Array:
+    def variance(p: Array, q: Float) -> Array:
+        """q' (diag p - p p') q, the variance of q over the classes, which cannot round to less than zero."""
         return np.asarray((p * (q - (p @ q)[:, None]) ** 2).sum(axis=1))
 
-    if np.ptp(q) == 0:
-        return np.zeros(len(curvature.p))
-    return variance(curvature.p) if curvature.q is None else variance(curvature.p) - variance(curvature.q)
+    grams = np.zeros((axes.shape[1], design.width, design.width))
+    for gram, q in zip(grams, axes.T, strict=True):
+        if np.ptp(q) > 0:
+            along = variance(curvature.p, q) - (0.0 if curvature.q is None else variance(curvature.q, q))
+            gram[:] = design.gram(block, weight * along)
+    return Grad(grams)
 
 
 def _prior_along(prior: Penalty, q: Float) -> Float:
@@ -502,7 +496,7 @@ class DiagonalApproximation:
 
 def laplace_diagonal(objective: Posterior, mode: Float, *, steps: int = 0) -> DiagonalApproximation:
     """Return the Gaussian at the mode, from one pass."""
-    statistic = partial(_hessian_diagonal, theta=mode, likelihood=objective.likelihood, design=objective.design)
+    statistic = partial(hessian_diagonal, theta=mode, likelihood=objective.likelihood, design=objective.design)
     with np.errstate(under="ignore"):
         here = objective.source.reduce(statistic)
     precision = here.grad + objective.prior.diagonal
@@ -518,7 +512,7 @@ def laplace_diagonal(objective: Posterior, mode: Float, *, steps: int = 0) -> Di
     return DiagonalApproximation(mode, precision, here.value, log_evidence, "laplace", steps)
 
 
-def _hessian_diagonal(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
+def hessian_diagonal(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
     """ln p(D | θ), and the diagonal of the Hessian (C, P) in place of a gradient, on one block."""
     log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
     if len(theta) > 1:

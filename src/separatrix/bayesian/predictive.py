@@ -48,21 +48,16 @@ def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) 
         P[known] = class_probabilities(likelihood, a.take(known), rule)
         return P
     if a.mean.ndim == 1:
-        up, down = (_positive_probability(likelihood, sign * a.mean, a.cov, rule) for sign in (1.0, -1.0))
-        return np.column_stack([down, up])
+        if rule == "map":
+            return np.column_stack([likelihood.probability(-a.mean), likelihood.probability(a.mean)])
+        average = logit_probit_rule if rule == "probit" else logit_normal
+        average = probit_normal if isinstance(likelihood, Probit) else average
+        return np.column_stack([average(-a.mean, a.cov), average(a.mean, a.cov)])
     if rule == "map":
         return np.asarray(likelihood.probability(a.mean))
     if rule == "probit":
         return softmax_probit_rule(a.mean, a.variance)
     return softmax_normal(a.mean, a.cov) if rule == "exact" else softmax_normal_qmc(a.mean, a.cov).probability
-
-
-def _positive_probability(likelihood: ClassLikelihood, mean: Float, var: Float, rule: str) -> Float:
-    if rule == "map":
-        return np.asarray(likelihood.probability(mean))
-    if isinstance(likelihood, Probit):
-        return probit_normal(mean, var)
-    return logit_probit_rule(mean, var) if rule == "probit" else logit_normal(mean, var)
 
 
 def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int) -> tuple[Float, Float]:
@@ -416,7 +411,14 @@ def softmax_normal_qmc(
     p, error = np.empty((n_rows, K)), np.empty((n_rows, K))
     for rows in row_blocks(n_rows, K * points.shape[1]):
         axes = _principal_axes(Sigmas[rows], rows.start)
-        replicates = np.stack([_average_softmax(mean[rows], axes, z) for z in points])
+        replicates = np.empty((n_replicates, *mean[rows].shape))
+        for replicate, z in zip(replicates, points, strict=True):
+            with single_thread_blas():
+                a = mean[rows, :, None] + axes @ z.T  # (n, K, m): sums over classes run along contiguous points
+            a -= a.max(axis=1, keepdims=True)
+            np.exp(a, out=a)
+            a /= a.sum(axis=1, keepdims=True)
+            a.mean(axis=2, out=replicate)
         p[rows] = replicates.mean(axis=0)
         error[rows] = replicates.std(axis=0, ddof=1) / np.sqrt(n_replicates)
     return Estimate(p, error)
@@ -453,13 +455,3 @@ def _principal_axes(Sigma: Float, first: int) -> Float:
             f"{values[wrong[0], 0]:.3g}."
         )
     return np.asarray(vectors[:, :, :0:-1] * np.sqrt(np.maximum(values[:, None, :0:-1], 0.0)))
-
-
-def _average_softmax(mu: Float, axes: Float, z: Float) -> Float:
-    """Mean over the points z (m, K-1) of softmax(mu + A z), (n, K)."""
-    with single_thread_blas():
-        a = mu[:, :, None] + axes @ z.T  # (n, K, m): sums over classes then run along contiguous points
-    a -= a.max(axis=1, keepdims=True)
-    np.exp(a, out=a)
-    a /= a.sum(axis=1, keepdims=True)
-    return np.asarray(a.mean(axis=2))

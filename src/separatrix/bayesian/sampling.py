@@ -271,11 +271,12 @@ class Draws:
 
 def log_likelihoods(objective: Posterior, theta: Float) -> Float:
     """Return ln p(D | θ_s) = Σ_n weight_n ln p(t_n | θ_s φ̃_n) of draws θ (S, C, P), (S,): one pass."""
-    at = partial(_log_likelihoods, theta=theta, likelihood=objective.likelihood, design=objective.design)
+    at = partial(log_likelihood_sums, theta=theta, likelihood=objective.likelihood, design=objective.design)
     return objective.source.reduce(at).grad
 
 
-def _log_likelihoods(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
+def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
+    """ln p(t | θ_s) of the rows of a block, summed, (S,)."""
     S, C = theta.shape[:2]
     total = np.zeros(S)
     step = max(1, MAX_DRAW_ACTIVATIONS // (S * C))

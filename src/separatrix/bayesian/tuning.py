@@ -275,7 +275,7 @@ def _limits(tuned: Posterior, scales: PriorScales, found: Found, bounds: tuple[F
     separated = False
     if sharp.any():  # check whether the own label of every row is more probable than the others
         mean, likelihood = found.approximation.mean, tuned.likelihood
-        statistic = partial(_largest_loss, theta=mean, likelihood=likelihood, design=tuned.design)
+        statistic = partial(largest_loss, theta=mean, likelihood=likelihood, design=tuned.design)
         separated = bool(tuned.source.reduce(statistic).value < np.log(2))
     limits = []
     for g, label in enumerate(scales.labels):
@@ -287,7 +287,7 @@ def _limits(tuned: Posterior, scales: PriorScales, found: Found, bounds: tuple[F
     return tuple(limits)
 
 
-def _largest_loss(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Largest:
+def largest_loss(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Largest:
     """max_n -ln p(t_n | a_n) over rows with a positive weight."""
     rows = block if block.weight is None else block.take(block.weight > 0)
     log_p = likelihood.derivatives(design.activate(rows, theta), rows.codes).log_p

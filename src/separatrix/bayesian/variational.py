@@ -19,7 +19,7 @@ a bound, and every step raises it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
@@ -54,6 +54,8 @@ MIN_SOFTMAX_FRACTION = 2.0**-10  # of a step; a smooth bound needs no shorter on
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
 TYPICAL_PASSES = 20
 PRODUCTS_PER_SECOND, EXPS_PER_SECOND = 2e10, 5e7  # of one core
+
+legendre_nodes = cache(special.roots_legendre)
 
 
 # -- steps up the bound, for any likelihood that can be averaged over a Gaussian ---------------------------------
@@ -175,7 +177,7 @@ def variational(
             f"variational needs one activation per row, and {objective.likelihood} has {objective.shape[0]}; "
             "use variational_softmax for a softmax."
         )
-    bound = Bound(objective, partial(_scalar_average, objective=objective), MIN_FRACTION)
+    bound = Bound(objective, partial(scalar_average, objective=objective), MIN_FRACTION)
     here = bound.at(start.mean, start.factor)
     steps, fraction, distance = 0, 1.0, here.distance()
     while distance > tol and steps < max_steps:
@@ -187,7 +189,8 @@ def variational(
     return bound.approximation(here, steps, is_converged=distance <= tol)
 
 
-def _scalar_average(block: Block, mean: Float, root: Float, objective: Posterior) -> ValueGradHess:
+def scalar_average(block: Block, mean: Float, root: Float, objective: Posterior) -> ValueGradHess:
+    """E[ln p] of the rows of a block with its derivatives, for one activation per row."""
     design = objective.design
     mu, var = design.activate(block, mean), design.row_variance(block.X, root)
     log_p, slope, curvature = expected_derivatives(objective.likelihood, mu, var, block.codes)
@@ -202,45 +205,34 @@ def expected_derivatives(likelihood: Likelihood, mu: Float, var: Float, t: Array
         return expected_logit(mu, var, t)
     found = np.empty((3, len(mu)))
     wide = var > MAX_HERMITE_VARIANCE
-    for rows, average in ((~wide, _over_hermite_nodes), (wide, _over_panels)):
+    for rows, nodes in ((~wide, _hermite_points), (wide, _panel_points)):
         if rows.any():
-            found[:, rows] = average(partial(_derivatives, likelihood=likelihood, t=t[rows]), mu[rows], var[rows])
+            target = t[rows]
+            parts = (w * np.stack(likelihood.derivatives(a, target)) for a, w in nodes(mu[rows], var[rows]))
+            found[:, rows] = sum(parts)
     return Derivatives(*found)
 
 
-def _derivatives(a: Float, likelihood: Likelihood, t: Array) -> Array:
-    return np.stack(likelihood.derivatives(a, t))
-
-
-def _over_hermite_nodes(function: Callable[[Float], Array], mu: Float, var: Float) -> Float:
-    """E[g(a)] over a ~ N(mu, var) by Gauss-Hermite quadrature, Σ_i w_i g(mu + √var x_i)."""
-    s, total = np.sqrt(var), np.zeros((3, len(mu)))
+def _hermite_points(mu: Float, var: Float) -> Iterator[tuple[Float, float | Float]]:
+    """Activations and weights of Gauss-Hermite quadrature over a ~ N(mu, var)."""
+    s = np.sqrt(var)
     for x, weight in zip(*hermite_nodes(N_HERMITE_NODES), strict=True):
-        total += weight * function(mu + x * s)
-    return total
+        yield mu + x * s, weight
 
 
-def _over_panels(function: Callable[[Float], Array], mu: Float, var: Float) -> Float:
-    """E[g(a)] for g that changes near zero on a scale of one, between Hermite nodes that are far apart.
+def _panel_points(mu: Float, var: Float) -> Iterator[tuple[Float, float | Float]]:
+    """The same for a function that changes near zero on a scale of one, between Hermite nodes that are far apart.
 
     Gauss-Legendre quadrature to the left of the change, across it, and to the right of it.
     """
     s = np.sqrt(var)
     low, high = mu - PANEL_IN_STD * s, mu + PANEL_IN_STD * s
     ends = [low, np.clip(-TURN, low, high), np.clip(TURN, low, high), high]
-    total = np.zeros((3, len(mu)))
     for left, right in pairwise(ends):
         half = 0.5 * (right - left)
-        for x, weight in zip(*_legendre_nodes(), strict=True):
+        for x, weight in zip(*legendre_nodes(N_PANEL_NODES), strict=True):
             a = left + half * (1.0 + x)
-            total += weight * half / s * np.exp(-0.5 * ((a - mu) / s) ** 2 - LOG_SQRT_2PI) * function(a)
-    return total
-
-
-@cache
-def _legendre_nodes() -> tuple[Float, Float]:
-    x, weight = special.roots_legendre(N_PANEL_NODES)
-    return x, weight
+            yield a, weight * half / s * np.exp(-0.5 * ((a - mu) / s) ** 2 - LOG_SQRT_2PI)
 
 
 # -- K classes: averages over the K activations of a row, by quasi-Monte Carlo -----------------------------------
@@ -316,8 +308,8 @@ def variational_softmax(
             "variational_softmax: the prior is flat along some weight, so the evidence has no bound. Give every weight "
             "and the intercept a finite scale, for example Gaussian(scale=..., intercept_scale=10)."
         )
-    points = _point_sets(objective.shape[0] - 1, n_points)
-    bound = Bound(objective, partial(_softmax_average, points=points, design=objective.design), MIN_SOFTMAX_FRACTION)
+    points = point_sets(objective.shape[0] - 1, n_points)
+    bound = Bound(objective, partial(softmax_average, points=points, design=objective.design), MIN_SOFTMAX_FRACTION)
     here, enough = bound.at(start.mean, start.factor), tol * start.mean.size
     steps, fraction, growth, is_converged = 0, 1.0, 1.0, False
     while not is_converged and steps < max_steps:
@@ -344,7 +336,7 @@ def estimated_seconds(objective: Posterior, n_points: int = N_POINTS) -> float:
     return TYPICAL_PASSES * (products / PRODUCTS_PER_SECOND + N * C * n_points / EXPS_PER_SECOND)
 
 
-def _point_sets(dimension: int, n: int) -> Float:
+def point_sets(dimension: int, n: int) -> Float:
     """Sets of standard normal points (sets, n, K - 1), each symmetric about zero and of unit covariance."""
     from scipy.stats import qmc
 
@@ -365,7 +357,8 @@ class SoftmaxAverages(NamedTuple):
     curvature: Float
 
 
-def _softmax_average(block: Block, mean: Float, root: Float, points: Float, design: Design) -> ValueGradHess:
+def softmax_average(block: Block, mean: Float, root: Float, points: Float, design: Design) -> ValueGradHess:
+    """E[ln p] of the rows of a block with its derivatives, for K activations per row."""
     mu, K = design.activate(block, mean), len(mean)
     L = _difference_factors(design.regressors(block.X), root, K)
     found = SoftmaxAverages(np.empty(len(mu)), np.empty_like(mu), np.empty_like(L))
