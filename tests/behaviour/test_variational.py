@@ -105,9 +105,7 @@ def test_no_gaussian_nearby_has_a_larger_bound(name):
         """The bound for mean x[:2] and precision L L' with the triangle x[2:]."""
         L = np.array([[np.exp(x[2]), 0.0], [x[3], np.exp(x[4])]])
         factor = factorise(L @ L.T, 1, objective.prior.free)
-        return (
-            Bound(objective, partial(module.scalar_average, objective=objective), 1e-4).at(x[None, :2], factor).bound
-        )
+        return Bound(objective, partial(module.scalar_average, objective=objective), 1e-4).at(x[None, :2], factor).bound
 
     L = np.linalg.cholesky(found.factor.matrix)
     start = np.array([*found.mean[0], np.log(L[0, 0]), L[1, 0], np.log(L[1, 1])])
