@@ -366,12 +366,12 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         return self._fit
 
     def _activations(self, X: Any, offset: Any) -> Float:
-        a: Float = in_memory(self._map_rows(X, self._activate))[0]
+        def activate(Phi: Rows) -> Array:
+            return self._design.activate(Block(Phi, None, None, range(Phi.shape[0])), self.solution_.value)
+
+        a: Float = in_memory(self._map_rows(X, activate))[0]
         known = check_offset(offset, len(a))
         return a if known is None else a + known
-
-    def _activate(self, Phi: Rows) -> Array:
-        return self._design.activate(Block(Phi, None, None, range(Phi.shape[0])), self.solution_.value)
 
     def _leverage(self, Phi: Rows) -> Array:
         """φ̃' (I + alpha Λ)⁻¹ φ̃, the variance of an activation divided by the dispersion."""

@@ -417,7 +417,7 @@ def _start(posterior: Posterior, null: NullModel) -> Float:
     if posterior.design.bias:
         theta[0, -1] = null.activation
         return theta
-    statistic = partial(_normal_equations, z=null.working_response, design=posterior.design)
+    statistic = partial(normal_equations, z=null.working_response, design=posterior.design)
     here = posterior.source.reduce(statistic)
     with single_thread_blas():
         theta = np.asarray(linalg.lstsq(posterior.prior.add_to(here.information), here.projection)[0])[None]
@@ -438,7 +438,8 @@ class _NormalEquations:
         return _NormalEquations(self.information + other.information, self.projection + other.projection)
 
 
-def _normal_equations(block: Block, z: Float, design: Design) -> _NormalEquations:
+def normal_equations(block: Block, z: Float, design: Design) -> _NormalEquations:
+    """Normal equations of a least squares fit to ``z`` (N,), on one block."""
     weight = np.ones(len(block)) if block.weight is None else block.weight
     return _NormalEquations(design.gram(block, weight), design.collect(block, weight * z[np.asarray(block.row)])[0])
 
@@ -471,11 +472,11 @@ def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -
     if not (isinstance(posterior.likelihood, NormalLog) and posterior.prior.free.all() and (targets <= 0).any()):
         return
     for small in (0.0, SMALL_MEAN * float(np.sqrt(np.mean(targets**2)))):
-        rows = posterior.source.viewed(partial(_as_counts, posterior=posterior, theta=theta, small=small))
+        rows = posterior.source.viewed(partial(falling_as_counts, posterior=posterior, theta=theta, small=small))
         found = separability(rows, 2, fit_intercept=posterior.design.bias)
         if not found:
             continue
-        limit = posterior.source.reduce(partial(_change, posterior=posterior, theta=theta, found=found))
+        limit = posterior.source.reduce(partial(change_along, posterior=posterior, theta=theta, found=found))
         if limit.n_rows and limit.change <= 0:
             raise DataError(
                 f"The best mean of {limit.n_rows} rows is zero or less, but means are positive with a log link: the "
@@ -484,7 +485,7 @@ def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -
             )
 
 
-def _as_counts(block: Block, posterior: Posterior, theta: Float, small: float) -> Block:
+def falling_as_counts(block: Block, posterior: Posterior, theta: Float, small: float) -> Block:
     """Rows whose mean may tend to zero as zero counts, and the others as positive ones."""
     may_fall = (block.targets <= 0) | (_means(posterior, block, theta) <= small)
     return Support(is_count=True).repeat(replace(block, t=1.0 - may_fall))
@@ -501,7 +502,7 @@ class _Change:
         return _Change(self.change + other.change, self.n_rows + other.n_rows)
 
 
-def _change(block: Block, posterior: Posterior, theta: Float, found: Separability) -> _Change:
+def change_along(block: Block, posterior: Posterior, theta: Float, found: Separability) -> _Change:
     """Change of E on one block along the direction that was found."""
     design = posterior.design
     d = design.of_user_units(found.coef, found.intercept)

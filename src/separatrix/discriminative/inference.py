@@ -102,7 +102,7 @@ def restrict(fit: GLMFit, fixed: list[int], values: Float) -> Restriction:
     rest = np.zeros(P)
     rest[fixed] = values
     m, held = free[free < M], np.array([j for j in fixed if j < M], dtype=np.intp)
-    view = partial(_hold, free=m, held=held, values=rest[held], constant=float(rest[M:].sum()))
+    view = partial(hold_columns, free=m, held=held, values=rest[held], constant=float(rest[M:].sum()))
     source = full.source.viewed(view, tuple(full.source.columns[j] for j in m))
     mean, spread, bias = full.units.mean[m], full.units.spread[m], M in free
     if full.design.bias and not bias:
@@ -113,7 +113,7 @@ def restrict(fit: GLMFit, fixed: list[int], values: Float) -> Restriction:
     return Restriction(Posterior(source, full.likelihood, prior, design, units), free, rest)
 
 
-def _hold(block: Block, free: Codes, held: Codes, values: Float, constant: float) -> Block:
+def hold_columns(block: Block, free: Codes, held: Codes, values: Float, constant: float) -> Block:
     """The free columns, with the others times their coefficients in the offset."""
     known = np.asarray(block.X[:, held] @ values, dtype=np.float64) + constant
     return replace(block, X=block.X[:, free], offset=known if block.offset is None else block.offset + known)
@@ -149,20 +149,20 @@ def _fit_without(fit: GLMFit, fixed: list[int]) -> tuple[float, Float] | None:
     return fit_restricted(fit, fixed, zero, conditional_mean(fit, fixed, zero), null)
 
 
-def _wald_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
+def wald_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
     """ŵ_s' (cov ŵ)_ss⁻¹ ŵ_s, and whether it contains the estimated dispersion."""
     S, w = fit.dispersion * fit.user_covariance[np.ix_(fixed, fixed)], fit.coefficients[fixed]
     with single_thread_blas():
         return float(w @ np.linalg.solve(S, w)), True
 
 
-def _ratio_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
+def ratio_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
     """(D(restricted) - D̂)/φ̂."""
     found = _fit_without(fit, fixed)
     return (np.nan if found is None else max(found[0] - fit.goodness.deviance, 0.0) / fit.dispersion), True
 
 
-def _score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
+def score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
     """U' I⁻¹ U/φ, all three at the restricted fit: the dispersion under the hypothesis, so this is χ²."""
     found = _fit_without(fit, fixed)
     if found is None:
@@ -176,9 +176,9 @@ def _score_statistic(fit: GLMFit, fixed: list[int]) -> tuple[float, bool]:
 
 
 TESTS: dict[str, Callable[[GLMFit, list[int]], tuple[float, bool]]] = {
-    "wald": _wald_statistic,
-    "likelihood-ratio": _ratio_statistic,
-    "score": _score_statistic,
+    "wald": wald_statistic,
+    "likelihood-ratio": ratio_statistic,
+    "score": score_statistic,
 }
 
 
@@ -325,8 +325,13 @@ class Summary:
         return as_frame(self.to_dict(), self.names)
 
     def __str__(self) -> str:
-        heads = ("", "coefficient", "std. error", self.statistic_name, "p value", "lower", "upper")
-        lines = [heads, *(self._line(j) for j in range(len(self.names)))]
+        heads: tuple[str, ...] = ("", "coefficient", "std. error", self.statistic_name, "p value", "lower", "upper")
+        lines = [heads]
+        for j, (name, p) in enumerate(zip(self.names, self.p_value, strict=True)):
+            cells = [f"{column[j]:.5g}" for column in self.to_dict().values()]
+            cells[2] = "-" if np.isnan(self.statistic[j]) else cells[2]
+            cells[3] = "-" if np.isnan(p) else f"{p:.3g}" if p >= 1e-16 else "<1e-16"
+            lines.append((name, *cells))
         widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
         table = [
             "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(row))
@@ -337,10 +342,3 @@ class Summary:
         return "\n".join(
             [self.title, facts, kinds, "", *table, *("\n" + textwrap.fill(note, 80) for note in self.notes)]
         )
-
-    def _line(self, j: int) -> tuple[str, ...]:
-        numbers = [f"{column[j]:.5g}" for column in self.to_dict().values()]
-        p = self.p_value[j]
-        numbers[3] = "-" if np.isnan(p) else f"{p:.3g}" if p >= 1e-16 else "<1e-16"
-        numbers[2] = "-" if np.isnan(self.statistic[j]) else numbers[2]
-        return (self.names[j], *numbers)

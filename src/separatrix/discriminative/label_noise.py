@@ -40,6 +40,11 @@ from separatrix.separation import check_separation, has_free_weights, warn_if_co
 from separatrix.solvers import Auto, Posterior, Solution, Step, dual, is_wide
 
 DEFAULT_MAX_STEPS = 2000
+SHARP = (
+    "A hyperplane separates all rows except those that the model treats as mislabelled. The maximum-likelihood "
+    "estimate does not exist: the weights are those at which the solver stopped, and would grow without limit. Set a "
+    "prior (alpha > 0)."
+)
 SHARP_FACTOR = 1e3  # weights multiplied by this have a boundary that is sharp by any measure
 
 
@@ -194,11 +199,18 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         noisy = replace(objective, likelihood=likelihood)
         if not found.is_converged and not (self.separation_ and has_free_weights(objective)):
             self._warn_of_steps(noisy, found)
-        if not self.separation_:
-            _warn_if_sharp(noisy, theta)
+        if not self.separation_ and has_free_weights(objective):
+            here, far = (noisy.value_grad(scale * theta).value for scale in (1.0, SHARP_FACTOR))
+            if far <= here + noisy.rounding * abs(here):
+                warn(SHARP, SeparationWarning)
         in_units = objective.design.in_user_units
         self.coef_, self.intercept_ = in_units(theta)
-        self.likelihood_, self.confusion_, self.noise_ = likelihood, confusion, self._reported(confusion)
+        self.likelihood_, self.confusion_ = likelihood, confusion
+        if self.noise is None:
+            wrong_rates = 1.0 - np.diag(confusion)
+            self.noise_ = {"one": float(wrong_rates[0]), "per-class": wrong_rates, "full": confusion}[self.rates]
+        else:
+            self.noise_ = float(self.noise) if np.ndim(self.noise) == 0 else np.array(self.noise, dtype=np.float64)
         wrong = objective.source.reduce(
             partial(wrong_labels, theta=theta, likelihood=likelihood, design=objective.design)
         )
@@ -231,24 +243,3 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         if self.noise is None:
             return Rates.of(self.rates, n_classes)
         return KnownRates(given_confusion(type(self).__name__, self.noise, n_classes))
-
-    def _reported(self, confusion: Float) -> Any:
-        """Rates in the form in which they were given or requested."""
-        if self.noise is not None:
-            return float(self.noise) if np.ndim(self.noise) == 0 else np.array(self.noise, dtype=np.float64)
-        wrong = 1.0 - np.diag(confusion)
-        return {"one": float(wrong[0]), "per-class": wrong, "full": confusion}[self.rates]
-
-
-def _warn_if_sharp(objective: Posterior, theta: Float) -> None:
-    """Warn if weights without a prior would be better with an infinitely sharp boundary."""
-    if not has_free_weights(objective):
-        return
-    here, far = (objective.value_grad(scale * theta).value for scale in (1.0, SHARP_FACTOR))
-    if far <= here + objective.rounding * abs(here):
-        warn(
-            "A hyperplane separates all rows except those that the model treats as mislabelled. The maximum-likelihood "
-            "estimate does not exist: the weights are those at which the solver stopped, and would grow without limit. "
-            "Set a prior (alpha > 0).",
-            SeparationWarning,
-        )

@@ -78,7 +78,12 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to labels y, or to soft targets: a table with the probability of each class for each row."""
-        prior, solver = self._prior(), self._solver()
+        name, prior, solver = type(self).__name__, self.prior, self._solver()
+        if prior is None:
+            alpha = check_number(name, "alpha", self.alpha, low=0.0)
+            prior = Gaussian(alpha**-0.5) if alpha > 0 else Flat()
+        elif not isinstance(prior, Gaussian | Flat):
+            raise ValueError(f"{name}(prior={prior!r}): use Gaussian(...) or Flat(), or None to use alpha.")
         # BLAS is limited to one thread once for the whole fit: in every pass it would cost as much as a small pass.
         with unchanged_on_error(self), single_thread_blas():
             training = None
@@ -128,15 +133,6 @@ class DiscriminativeClassifier(LinearClassifier):
         a = self._activation(Phi)
         P = probability(a)
         return P if P.ndim == 2 else np.column_stack([probability(-a), P])
-
-    def _prior(self) -> Prior:
-        name = type(self).__name__
-        if isinstance(self.prior, Gaussian | Flat):
-            return self.prior
-        if self.prior is not None:
-            raise ValueError(f"{name}(prior={self.prior!r}): use Gaussian(...) or Flat(), or None to use alpha.")
-        alpha = check_number(name, "alpha", self.alpha, low=0.0)
-        return Gaussian(alpha**-0.5) if alpha > 0 else Flat()
 
     def _solver(self) -> Solver:
         """The solver object, or the named solver with the tolerance and limits of the model."""

@@ -48,7 +48,11 @@ class Probit:
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p and its slope and curvature."""
         s = _Sides.of(a, t)
-        log_p = s.mixed(_log_tail(s), np.log1p(-s.tail))
+        log_tail = np.log(np.maximum(s.tail, TINY))  # ln Φ(-x)
+        if len(s.far):
+            x = s.x[s.far]
+            log_tail[s.far] = -0.5 * x * x - LOG_SQRT_2PI - np.log(s.low[s.far])  # Φ(-x) = N(x)/r
+        log_p = s.mixed(log_tail, np.log1p(-s.tail))
         curvature = s.mixed(s.low * s.excess, s.high * (s.x + s.high))
         slope = s.mixed(-s.low, s.high)
         slope *= s.sign
@@ -96,7 +100,10 @@ class _Sides(NamedTuple):
         x = np.abs(a)
         against = np.abs(miss(a, t))
         tail = special.ndtr(-x)
-        density = _density(x)
+        density = x * x
+        density *= -0.5
+        density -= LOG_SQRT_2PI
+        np.exp(density, out=density)  # N(x)
         low = np.maximum(tail, TINY)  # zero only where the fraction is used
         np.divide(density, low, out=low)
         excess = low - x
@@ -113,20 +120,3 @@ class _Sides(NamedTuple):
         low *= self.against
         low += high
         return low
-
-
-def _density(x: Float) -> Float:
-    """N(x)."""
-    density = x * x
-    density *= -0.5
-    density -= LOG_SQRT_2PI
-    return np.exp(density, out=density)
-
-
-def _log_tail(s: _Sides) -> Float:
-    """ln Φ(-x) for rows with some of the target on that side."""
-    log_tail = np.log(np.maximum(s.tail, TINY))
-    if len(s.far):
-        x = s.x[s.far]
-        log_tail[s.far] = -0.5 * x * x - LOG_SQRT_2PI - np.log(s.low[s.far])  # Φ(-x) = N(x)/r
-    return log_tail

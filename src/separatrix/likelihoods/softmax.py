@@ -40,8 +40,12 @@ class Softmax:
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - p, and diag p - p p'."""
         below = below_largest(a)
-        if t.ndim == 2:
-            return _soft(below, t.T.astype(a.dtype, copy=False))
+        if t.ndim == 2:  # probabilities; ln p is exact to the rounding of 1 - p
+            T = t.T.astype(a.dtype, copy=False)
+            log_p = np.einsum("kn,kn->n", T, below)
+            P, total = probabilities(below)
+            log_p -= np.log(total)  # Σ_k t_k = 1
+            return Derivatives(log_p, (T - P).T, Covariances(P.T))
         at_t = t, np.arange(len(t))
         named = below[at_t]
         P, total = probabilities(below)
@@ -62,14 +66,6 @@ class Softmax:
     def log_probability(self, a: Array) -> Array:
         """ln p(t = k | a), (n, K)."""
         return log_probabilities(a)
-
-
-def _soft(below: Array, T: Array) -> Derivatives:
-    """Derivatives for targets T (K, n) that are probabilities; ln p is exact to the rounding of 1 - p."""
-    log_p = np.einsum("kn,kn->n", T, below)
-    P, total = probabilities(below)
-    log_p -= np.log(total)  # Σ_k t_k = 1
-    return Derivatives(log_p, (T - P).T, Covariances(P.T))
 
 
 def below_largest(a: Array) -> Array:

@@ -281,7 +281,11 @@ class _Problem:
                 raise UndecidedError(
                     f"The time limit was reached with neither direction nor proof for {len(active)} rows."
                 )
-            b = self._minimum_of(active)
+            A = G[active]  # b minimises the objective if exactly these rows have r > 0
+            if np.ndim(self.ridge) == 0 and A.shape[0] < A.shape[1]:  # c = 0: through the smaller of A'A and A A'
+                b = A.T @ _solve(A @ A.T, self.ridge, np.full(A.shape[0], m))
+            else:
+                b = _solve(A.T @ A, self.ridge, m * (A.T @ np.ones(A.shape[0])) + self.ridge * self.c)
             step = b - here.b
             a, change = G @ here.b, G @ step
             r = np.maximum(0.0, m - a - change)
@@ -293,14 +297,6 @@ class _Problem:
                 break
             here = Hinge(here.b + h * step, np.maximum(0.0, m - a - h * change))
         return here
-
-    def _minimum_of(self, active: Array) -> Float:
-        """Minimum if exactly these rows had r > 0."""
-        A = self.G[active]
-        if np.ndim(self.ridge) == 0 and A.shape[0] < A.shape[1]:  # c = 0: through the smaller of A'A and A A'
-            return np.asarray(A.T @ _solve(A @ A.T, self.ridge, np.full(A.shape[0], self.m)))
-        right = self.m * (A.T @ np.ones(A.shape[0])) + self.ridge * self.c
-        return _solve(A.T @ A, self.ridge, right)
 
 
 def _lowest(left: Float, change: Float, slope: float, curvature: float) -> float:

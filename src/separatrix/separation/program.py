@@ -175,23 +175,18 @@ class _Search:
                 partial(worst_rows, B=B, frame=self.frame, below=floor, most=most, demand=demand)
             )
             self.passes += 1
-            has_new = self._add(worst)
-            if (worst.least >= floor and self._agrees(worst)) or not has_new:
+            differences = (worst.row * self.n_classes + worst.t) * self.n_classes + worst.rival
+            new = ~np.isin(differences, self.seen)
+            self.seen = np.append(self.seen, differences[new])
+            rows = self._differences(worst.X[new], worst.t[new], worst.rival[new])
+            self.cuts = sparse.vstack([self.cuts, rows], format="csr")
+            if (worst.least >= floor and self._agrees(worst)) or not new.any():
                 return _Direction(b, B, worst)
         return None
 
     def _agrees(self, worst: WorstRows) -> bool:
         """Whether rows on the wrong side are within the accuracy of a program, relative to the largest margin."""
         return worst.least >= -MAX_VIOLATION_IN_TOLERANCES * self.frame.tolerance * worst.largest
-
-    def _add(self, worst: WorstRows) -> bool:
-        """Add rows to the program; return whether some are new."""
-        differences = (worst.row * self.n_classes + worst.t) * self.n_classes + worst.rival
-        new = ~np.isin(differences, self.seen)
-        self.seen = np.append(self.seen, differences[new])
-        rows = self._differences(worst.X[new], worst.t[new], worst.rival[new])
-        self.cuts = sparse.vstack([self.cuts, rows], format="csr")
-        return bool(new.any())
 
     def _differences(self, X: Any, t: Codes, rival: Codes) -> Any:
         """Rows g of G with g'b = a_t - a_rival at the rows X; b contains the weights of classes 1 .. K-1."""

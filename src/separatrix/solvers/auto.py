@@ -61,7 +61,12 @@ class Auto:
         if is_wide(objective):
             N, M = objective.source.n_rows, len(objective.design.origin)
             first = [self._gradients(RENEWAL_STEPS + N // COLUMNS_PER_STEP)] if N * N * M > CHEAP_GRAM_FLOPS else []
-            return self._run(objective, start, [*first, self._dual])
+
+            def in_dual(objective: Posterior, start: Float, steps: int) -> Solution[Float]:
+                small, rest = dual(objective), replace(self, max_steps=steps)
+                return small.primal(rest._few_rows(small.objective, np.zeros(small.objective.shape)))
+
+            return self._run(objective, start, [*first, in_dual])
         if objective.sample is None or has_cheap_hessian(objective):
             return self._few_rows(objective, start)
         if not fits_in_memory(objective):
@@ -102,11 +107,6 @@ class Auto:
 
     def _newton(self, objective: Posterior, start: Float, steps: int) -> Solution[Float]:
         return Newton(self.tol, steps, self.trace).minimise(objective, start)
-
-    def _dual(self, objective: Posterior, start: Float, steps: int) -> Solution[Float]:
-        small = dual(objective)
-        rest, zero = replace(self, max_steps=steps), np.zeros(small.objective.shape)
-        return small.primal(rest._few_rows(small.objective, zero))
 
     def _gradients(self, limit: int | None = None) -> Stage:
         """L-BFGS with a diagonal."""

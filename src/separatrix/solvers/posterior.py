@@ -63,7 +63,7 @@ class Units:
     def of(cls, source: Source, *, fit_intercept: bool) -> Units:
         """Units of the columns, in one pass; without a bias, spreads are about zero."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found = source.reduce(_column_survey)
+            found = source.reduce(column_survey)
             moments = found.moments
             mean, total = moments.mean[0], moments.total
             if not 0 < total < np.inf:
@@ -98,7 +98,7 @@ class _ColumnSurvey:
 
 
 @device_aware
-def _column_survey(block: Block) -> _ColumnSurvey:
+def column_survey(block: Block) -> _ColumnSurvey:
     """Moments of all rows of a block as one class, and how they are stored."""
     is_single = isinstance(block.X, DeviceRows) and block.X.dtype == np.float32
     rounding = SINGLE_ROUNDING if is_single else DOUBLE_ROUNDING

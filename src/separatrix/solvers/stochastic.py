@@ -23,7 +23,6 @@ Lengths are in the metric D of `hessian.diagonal` and have no units: |θ|² = θ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -145,8 +144,12 @@ class _Run:
             # In single precision a small difference of two gradients would be rounding error.
             block = replace(block, X=block.X.astype(np.float64, copy=False))
             rule.enter(block)
-            for rows in _spans(len(block), self.batch):
-                walk = walk.to(rule.step(walk.theta, _part(block, rows), rows))
+            n, parts = len(block), -(-len(block) // self.batch)
+            for i in range(parts):  # of nearly equal length
+                rows = slice(n * i // parts, n * (i + 1) // parts)
+                t, weight, offset = (None if x is None else x[rows] for x in (block.t, block.weight, block.offset))
+                part = Block(block.X[rows], t, weight, block.row[rows], offset)
+                walk = walk.to(rule.step(walk.theta, part, rows))
             return walk
 
         with single_thread_blas():
@@ -236,14 +239,3 @@ def _slope(objective: Posterior, block: Block, theta: Float) -> Array:
 def _batch_grad(objective: Posterior, part: Block, slope: Array) -> Float:
     """Estimate of the gradient of all N rows from some of them."""
     return -(objective.source.n_rows / len(part)) * objective.design.collect(part, slope)
-
-
-def _spans(n: int, batch: int) -> Iterator[slice]:
-    """Slices of at most ``batch`` rows, of nearly equal length."""
-    count = -(-n // batch)
-    return (slice(n * i // count, n * (i + 1) // count) for i in range(count))
-
-
-def _part(block: Block, rows: slice) -> Block:
-    t, weight, offset = (None if x is None else x[rows] for x in (block.t, block.weight, block.offset))
-    return Block(block.X[rows], t, weight, block.row[rows], offset)
