@@ -160,11 +160,12 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
         return DropPlan(name, "other", f"its values are neither numbers, text nor dates, such as {column.example}")
     if column.levels.n_distinct == 1 and not column.n_missing:
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
-    if column.numbers and column.numbers.count and not column.declared:
+    numbers, dates = column.as_numbers.best, column.as_dates.best
+    if numbers and numbers.count and not column.declared:
         reason = reason_for_id(name, column)
         return DropPlan(name, "id", reason) if reason else _number(name, column, options)
     advice = ""
-    if column.dates and column.dates.count and not column.declared:
+    if dates and dates.count and not column.declared:
         if column.as_dates.format not in SHORT_YEARS or not column.as_dates.rival:
             return _date(name, column, options)
         # Years of two digits are too ambiguous to guess days and months as well.
@@ -180,7 +181,7 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
 
 def reason_for_id(name: str, column: ColumnStatistics) -> str:
     """Reason why a column of numbers is an id; "" if it is not."""
-    numbers = column.numbers
+    numbers = column.as_numbers.best
     if numbers is None or not numbers.whole or numbers.count < MIN_ID_ROWS:
         return ""
     words = NAME_WORD.findall(CAMEL_CASE.sub(" ", name).casefold())
@@ -199,7 +200,8 @@ def reason_for_id(name: str, column: ColumnStatistics) -> str:
 
 
 def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
-    numbers, found = column.numbers, column.as_numbers
+    found = column.as_numbers
+    numbers = found.best
     if numbers is None or not numbers.count:
         raise _cannot_be(name, column, "number")
     levels = column.levels.counts
@@ -241,11 +243,10 @@ def _number_plan(
 
 def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
     """Keep 0 and 1; of two other values, yes is 1, or else the second in sorted order."""
-    levels = column.levels.counts
-    if column.kind is Kind.BOOLEAN or (column.numbers and set(map(_as_text, levels)) <= {"0", "1"}):
-        assert column.numbers is not None
+    levels, found = column.levels.counts, column.as_numbers.best
+    if found and (column.kind is Kind.BOOLEAN or set(map(_as_text, levels)) <= {"0", "1"}):
         what = Kind.BOOLEAN.value if column.kind is Kind.BOOLEAN else "0 and 1"
-        return _number_plan(name, "boolean", what, column, column.numbers)
+        return _number_plan(name, "boolean", what, column, found)
     if len(levels) != 2:
         raise _cannot_be(name, column, "boolean")
     no, yes = _yes_no(levels) or sorted(levels)
@@ -264,7 +265,7 @@ def _yes_no(levels: Mapping[Level, int]) -> tuple[str, str] | None:
 
 
 def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
-    dates, order, rival = column.dates, column.as_dates.format, column.as_dates.rival
+    dates, order, rival = column.as_dates.best, column.as_dates.format, column.as_dates.rival
     if dates is None or not dates.count:
         raise _cannot_be(name, column, "date")
     span = dates.high - dates.low
@@ -317,7 +318,7 @@ def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
         return HashPlan(name, "categorical", why, options.hashing, bool(column.n_missing), options.drop == "first")
     if levels.overflowed or not levels.counts:
         raise _cannot_be(name, column, "categorical")
-    counts = {_as_text(level): count for level, count in levels.counts.items()}
+    counts = dict(zip(map(_as_text, levels.counts), levels.counts.values(), strict=True))
     n_missing = column.n_missing + counts.pop(MISSING, 0)
     ranked = sorted(sorted(counts), key=counts.__getitem__, reverse=True)  # by frequency, then by name
     kept = [level for level in ranked[: options.max_levels] if counts[level] >= options.min_count and level != OTHER]

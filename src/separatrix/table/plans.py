@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -156,22 +157,26 @@ class CategoryPlan:
     @property
     def names(self) -> tuple[str, ...]:
         """``colour=red``, ``colour=(other)``, ``colour=(missing)``."""
+        return tuple(map(f"{self.column}=".__add__, self._indicators()))
+
+    def _indicators(self) -> list[str]:
         every = [*self.levels, *[OTHER] * bool(self.pooled), *[MISSING] * self.missing]
-        return tuple([f"{self.column}={level}" for level in every if level != self.reference])
+        if self.reference in every:
+            every.remove(self.reference)
+        return every
 
     def entries(self, values: Values) -> Entries:
         """A one in each row, unless it has the reference level or an unseen one."""
-        every = [*self.levels, *[OTHER] * bool(self.pooled), *[MISSING] * self.missing]
-        position = {level: d for d, level in enumerate(level for level in every if level != self.reference)}
-        other = position.get(OTHER, -1)
-        known = {level: position.get(level, -1) for level in self.levels} | dict.fromkeys(self.pooled, other)
+        known = dict(zip(self._indicators(), count()))
+        other, missing = known.pop(OTHER, -1), known.pop(MISSING, -1)
+        known |= dict.fromkeys(self.pooled, other) | ({self.reference: -1} if self.reference else {})
         texts, codes = values.as_texts(self.column)
         unseen = _count_unseen(texts, codes, known)
         n_missing = int((codes < 0).sum())
         if n_missing and not self.missing:
             unseen[MISSING] += n_missing
-        columns = [*(known.get(text, other) for text in texts), position.get(MISSING, -1)]  # code -1 is the last
-        at = np.array(columns, dtype=np.intp)[codes]
+        columns = [known.get(text, other) for text in texts]
+        at = np.array([*columns, missing], dtype=np.intp)[codes]  # code -1, a missing value, is the last
         rows = np.flatnonzero(at >= 0)
         return Entries(rows, at[rows], np.ones(len(rows)), unseen)
 

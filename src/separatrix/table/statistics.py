@@ -191,7 +191,7 @@ class Readings:
 
     @property
     def best(self) -> NumberStatistics | None:
-        """Statistics in the preferred format."""
+        """Statistics in the preferred format; None if the values allow no format."""
         return next(iter(self.formats.values()), None)
 
     @property
@@ -301,16 +301,6 @@ class ColumnStatistics:
         """Number of rows that have a value."""
         return self.n_rows - self.n_missing
 
-    @property
-    def numbers(self) -> NumberStatistics | None:
-        """Statistics of the column as numbers in the preferred spelling; None if it has other values."""
-        return self.as_numbers.best
-
-    @property
-    def dates(self) -> NumberStatistics | None:
-        """Statistics of the column as dates in the preferred order; None if it has other values."""
-        return self.as_dates.best
-
     def plus(self, other: ColumnStatistics, name: str) -> ColumnStatistics:
         """Add the statistics of another batch of the column ``name``.
 
@@ -348,7 +338,7 @@ class TableStatistics:
     >>> first = table_statistics(pd.DataFrame({"age": [40, 50], "colour": ["red", None]}))
     >>> second = table_statistics(pd.DataFrame({"age": [60.5], "colour": ["blue"]}))
     >>> both = first + second
-    >>> both.n_rows, both.columns["age"].numbers.high, both.columns["colour"].n_missing
+    >>> both.n_rows, both.columns["age"].as_numbers.best.high, both.columns["colour"].n_missing
     (3, 60.5, 1)
     """
 

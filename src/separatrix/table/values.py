@@ -71,7 +71,7 @@ class Values:
     kind: Kind
     numbers: Float = field(default_factory=partial(np.empty, 0))
     texts: tuple[str, ...] = ()
-    codes: Codes = field(default_factory=partial(np.zeros, 0, np.intp))
+    codes: Codes = field(default_factory=partial(np.arange, 0))
     declared: bool = False
     example: str = ""
 
