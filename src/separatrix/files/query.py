@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import importlib
 import sqlite3
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from separatrix.exceptions import DataError
 from separatrix.files.database import STORED, quoted
@@ -41,8 +42,8 @@ class QueryRows(SpooledRows):
         self.title = f"the query {line if len(line) <= 60 else line[:57] + '...'!r}"
         self.reads_ahead = database.reads_ahead
         self.where: Condition | None = None
-        with database.answer(f"SELECT * FROM ({sql}\n) AS scanned LIMIT 0", 1) as answer:
-            self._whole = answer.schema
+        with database.answer(f"SELECT * FROM ({sql}\n) AS scanned LIMIT 0", 1) as (self._whole, _):
+            pass
         self.columns = tuple(self._whole.names)
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
@@ -57,9 +58,8 @@ class QueryRows(SpooledRows):
         QueryError
             If the database refuses the query, or the connection breaks.
         """
-        with self._database.answer(self._select(columns), rows) as answer:
-            _require_distinct(answer.schema.names, self.title)  # DuckDB renames duplicates in a subquery
-            batches = answer.batches
+        with self._database.answer(self._select(columns), rows) as (schema, batches):
+            _require_distinct(schema.names, self.title)  # DuckDB renames duplicates in a subquery
             for batch in batches if self.where is None else self.where.keep(batches):
                 yield batch.select(list(columns))
 
@@ -105,25 +105,24 @@ def _require_distinct(names: Sequence[str], title: str) -> None:
 # Databases
 
 
-class Answer(NamedTuple):
-    """Result of a query: its types and its rows."""
-
-    schema: pa.Schema
-    batches: Iterator[pa.RecordBatch]
+Answer = tuple[Any, Iterator[Any]]  # the schema of a query, and its rows as record batches
 
 
-class Database(Protocol):
-    """A database that executes SQL."""
+class Database(ABC):
+    """A database that executes SQL; ``reads_ahead`` if another thread than the one that fits may run queries."""
 
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether another thread than the one that fits may run queries."""
+    reads_ahead = True
 
+    @abstractmethod
     def answer(self, sql: str, rows: int) -> AbstractContextManager[Answer]:
         """Result of a query in batches of about ``rows`` rows; a failure is a `QueryError`."""
 
     def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
-        """Types of some columns of a query whose declared types are ``known``."""
+        """Types of some columns of a query, as the database declares them in ``known``."""
+        import pyarrow as pa
+
+        del sql
+        return pa.schema([known.field(name) for name in columns])
 
 
 def open_database(connection: Any) -> Database:
@@ -153,20 +152,8 @@ def open_database(connection: Any) -> Database:
     )
 
 
-class _Typed:
-    """A database whose results have types."""
-
-    reads_ahead = True
-
-    def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
-        """Types as the database declares them."""
-        import pyarrow as pa
-
-        return pa.schema([known.field(name) for name in columns])
-
-
 @dataclass(frozen=True, eq=False)
-class Duck(_Typed):
+class Duck(Database):
     """An open DuckDB connection: its temporary tables and its transaction are visible."""
 
     connection: Any
@@ -179,11 +166,11 @@ class Duck(_Typed):
         with _failing(duckdb.Error, "DuckDB"):
             reader = self.connection.sql(sql).to_arrow_reader(rows)
             with closing(reader):  # a result that stays open would block the connection
-                yield Answer(reader.schema, reader)
+                yield reader.schema, reader
 
 
 @dataclass(frozen=True, eq=False)
-class Adbc(_Typed):
+class Adbc(Database):
     """An open ADBC connection; ``name`` is the name of the database in messages."""
 
     connection: Any
@@ -197,11 +184,11 @@ class Adbc(_Typed):
         with _failing(adbc.Error, self.name), closing(self.connection.cursor()) as cursor:
             cursor.execute(sql)
             reader = cursor.fetch_record_batch()
-            yield Answer(_numeric_schema(reader.schema), map(_numeric, reader))
+            yield _numeric_schema(reader.schema), map(_numeric, reader)
 
 
 @dataclass(frozen=True)
-class Postgres(_Typed):
+class Postgres(Database):
     """An address: each query gets its own connection."""
 
     uri: str
@@ -226,7 +213,7 @@ class Postgres(_Typed):
 
 
 @dataclass(frozen=True, eq=False)
-class Sqlite:
+class Sqlite(Database):
     """Python's own SQLite: a connection belongs to the thread that made it, and every cell has its own type.
 
     ``found`` caches the kinds of the columns of each query.
@@ -234,7 +221,7 @@ class Sqlite:
 
     connection: sqlite3.Connection
     found: dict[str, dict[str, Kind]] = field(default_factory=dict)
-    reads_ahead: bool = False
+    reads_ahead = False
 
     @contextmanager
     def answer(self, sql: str, rows: int) -> Iterator[Answer]:
@@ -242,7 +229,7 @@ class Sqlite:
         with _failing(sqlite3.Error, "SQLite"):
             kinds = self._kinds(sql)
             with closing(self.connection.execute(sql)) as cursor:
-                yield Answer(_schema(kinds), _fetched(cursor, kinds, min(rows, SQLITE_BATCH_ROWS)))
+                yield _schema(kinds), _fetched(cursor, kinds, min(rows, SQLITE_BATCH_ROWS))
 
     def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
         """Types of the values of all rows."""

@@ -7,7 +7,7 @@
 
 - open: any table of a user -> Source          - source: Source, and what partitions and runners do
 - memory, batches, device: partitions          - threads, device, dask: runners
-- labels: labels and weights in memory         - block: Block        - progress: progress of a pass
+- labels: labels and weights in memory         - block: Block
 """
 
 from separatrix.rows.batches import (
@@ -48,9 +48,8 @@ from separatrix.rows.open import (
     targets_in_memory,
     without_targets,
 )
-from separatrix.rows.progress import watched
 from separatrix.rows.source import Addable, RowMap, Source, Stat, Targets
-from separatrix.rows.threads import Threads
+from separatrix.rows.threads import Threads, watched
 
 __all__ = [
     "CHUNK_ROWS",

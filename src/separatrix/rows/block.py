@@ -46,6 +46,11 @@ class Block:
 
     codes = targets  # the same values, for statistics that need class codes
 
+    @property
+    def has_single_products(self) -> bool:
+        """Whether products with the rows are rounded to single precision: float32 rows on a device."""
+        return bool(getattr(self.X, "has_single_products", False))
+
     def nonfinite(self) -> Codes:
         """Number of NaN or infinite values per column."""
         if is_sparse(self.X):

@@ -46,9 +46,8 @@ from separatrix.rows.labels import (
     require_weight,
 )
 from separatrix.rows.memory import Memory, aligned, block_rows, default_names, open_memory
-from separatrix.rows.progress import begin_pass
 from separatrix.rows.source import Source, Targets, stack
-from separatrix.rows.threads import Threads
+from separatrix.rows.threads import Threads, begin_pass
 
 MAX_BYTES_PER_TASK = 2**14  # of a value that travels with each task; larger ones go to each worker once
 ADDED_PER_TASK = 16  # statistics that are added by one task

@@ -102,6 +102,11 @@ class DeviceRows(_OnDevice):
 
     copies: tuple[tuple[Array, Any], ...] = ()
 
+    @property
+    def has_single_products(self) -> bool:
+        """Whether products are rounded to single precision."""
+        return self.dtype == np.float32
+
     def __getitem__(self, rows: Any) -> DeviceRows:
         return DeviceRows(self.tensor[_index(rows, self.tensor)])
 

@@ -20,7 +20,7 @@ from separatrix._array import Array, Float, device_aware, is_sparse
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
-from separatrix.rows import Block, DeviceRows, Source
+from separatrix.rows import Block, Source
 from separatrix.solvers.result import Solution
 from separatrix.stats import (
     ClassMoments,
@@ -100,7 +100,7 @@ class _ColumnSurvey:
 @device_aware
 def column_survey(block: Block) -> _ColumnSurvey:
     """Moments of all rows of a block as one class, and how they are stored."""
-    is_single = isinstance(block.X, DeviceRows) and block.X.dtype == np.float32
+    is_single = block.has_single_products
     rounding = SINGLE_ROUNDING if is_single else DOUBLE_ROUNDING
     return _ColumnSurvey(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)
 
