@@ -304,7 +304,7 @@ def _median_width(rows: Float) -> float:
 
     if len(rows) > WIDTH_ROWS:
         rows = rows[generator(None).choice(len(rows), WIDTH_ROWS, replace=False, shuffle=False)]
-    distance = pdist(rows)  # from differences, so a common offset loses no digits
+    distance = pdist(rows)  # from differences, so a common offset does no harm
     distance = distance[distance > 0]
     return float(np.median(distance) / np.sqrt(2)) if len(distance) else 1.0
 

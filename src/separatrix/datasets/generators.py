@@ -146,7 +146,7 @@ def make_label_noise(
 ) -> NoisyLabels:
     """Two normal classes, some of whose labels were recorded wrongly.
 
-    The true labels are those of `make_overlapping`; each is swapped with probability ``noise``, independently of its
+    The true labels come from `make_overlapping`; each is swapped with probability ``noise``, independently of its
     row. This is the model of `LabelNoiseLogisticRegression`. For other models a wrong label far from the boundary is
     nearly impossible, so their probabilities become less steep.
 

@@ -7,7 +7,7 @@
     p = (X @ w + 1.0).sigmoid()
 
 A `Value` is a tensor that exists when the graph runs; arrays and numbers combined with it become constants. All
-numbers are float64, whatever the input: in float32 a model loses its digits as soon as a column is far from zero. Only
+numbers are float64, whatever the input: float32 is too inaccurate as soon as a column is far from zero. Only
 `assemble` needs the onnx library.
 """
 
@@ -138,7 +138,7 @@ class Value:
         return self.graph.op("Cast", self, to="int64")
 
     def expand(self, axis: int) -> Value:
-        """With a new axis of length one."""
+        """Insert an axis of length one."""
         return self.graph.op("Unsqueeze", self, np.array([axis]))
 
     def columns(self, which: Sequence[int] | Array) -> Value:

@@ -19,7 +19,7 @@ For a ~ N(mu, var) each term keeps its form: Φ(a/τ) and H_τ(a) become Φ(mu/t
 
 by Stein's lemma, C[a, e] = var E[e'].
 
-`softmax_normal` follows the rule of the Bayesian models step by step: the probability of a class is that of a logistic
+`softmax_normal` follows the rule of the Bayesian models step by step: the probability of a class comes from a logistic
 model against the soft maximum of all other classes, which is built from pairs. Classes are sorted by their means first,
 so that the result does not depend on their order.
 """

@@ -64,7 +64,7 @@ FAR_IN_WIDTHS = 1e4  # distance between centres beyond which |x|² + |c|² - 2 x
 class Predictions:
     """Predictions for N rows: ``code`` (N,) is the position of the class in ``labels``; the rest depends on the model.
 
-    ``scores`` are those of ``decision_function``, (N,) for two classes and (N, K) for more; ``probabilities`` (N, K);
+    ``scores`` is the ``decision_function``, (N,) for two classes and (N, K) for more; ``probabilities`` (N, K);
     ``mean`` (N,) of a regression; ``centre`` and ``spread`` (N,) are the mean and standard deviation of the activation
     of two classes, and ``link`` maps an activation to a probability, for intervals.
     """

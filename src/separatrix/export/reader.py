@@ -69,7 +69,7 @@ MAX_BASIS_FUNCTIONS = 10**6
 
 
 class Reader:
-    """Converts nodes to values; ``members`` are those of the archive."""
+    """Converts nodes to values, with the ``members`` of an archive."""
 
     def __init__(self, members: Mapping[str, bytes], *, newer: bool = False) -> None:
         self.members, self.newer = members, newer
@@ -194,7 +194,7 @@ class Reader:
                 raise FileError(f"{kind.__qualname__} lacks its argument {name!r}")
         return arguments | kept
 
-    def _completed(self, kind: type, fields: dict[str, Any], names: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+    def _completed(self, kind: Any, fields: dict[str, Any], names: Any, defaults: dict[str, Any]) -> dict[str, Any]:
         """A value for each field name, in order."""
         unknown = [name for name in fields if name not in names]
         if unknown and not self.newer:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sufficient statistics: what one pass over the rows returns, as frozen records with ``+``.
 
-moments      count, mean and scatter of each class, and of all rows as one class
-scatter      four representations of a scatter
-design       regressors φ̃ = (x - c, 1), and products with them
+moments      count, mean and scatter of each class, and of all rows as one class; kinds of scatter
 groups       statistics of groups of columns with one family each
-objective    negative log likelihood of a linear model: value, gradient, Hessian
+objective    negative log likelihood of a linear model: value, gradient, Hessian; regressors φ̃ = (x - c, 1)
 sample       a stratified sample of the rows
 checks       counts and ranges of the columns; errors that name columns that are not finite
 device       the same sums for rows on a GPU; `_triton` has their CUDA kernels
@@ -21,22 +19,33 @@ from separatrix.stats.checks import (
     require_finite,
     require_squares,
 )
-from separatrix.stats.design import Design, dots, linear_scores
 from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights
-from separatrix.stats.moments import ClassMoments, class_moments, collect_moments, column_moments
+from separatrix.stats.moments import (
+    ClassMoments,
+    ClassScatter,
+    DiagonalScatter,
+    FactoredScatter,
+    PooledScatter,
+    class_moments,
+    collect_moments,
+    column_moments,
+    spread_out,
+)
 from separatrix.stats.objective import (
+    Design,
     Grad,
     Largest,
     ValueGrad,
     ValueGradHess,
+    dots,
     largest_share,
     least_lead,
+    linear_scores,
     log_det_slope,
     value_grad,
     value_grad_hess,
 )
 from separatrix.stats.sample import collect_sample, drawn_numbers, representative_sample
-from separatrix.stats.scatter import ClassScatter, DiagonalScatter, FactoredScatter, PooledScatter, spread_out
 
 __all__ = [
     "ClassMoments",

@@ -27,8 +27,7 @@ from separatrix._array import Array, Codes, Float, Rows, device_aware, is_sparse
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, Moments, Sums, ValueCounts, weigh
 from separatrix.rows import UNLABELLED, Block, DeviceRows, on_host
-from separatrix.stats.moments import class_moments
-from separatrix.stats.scatter import DiagonalScatter, spread_out
+from separatrix.stats.moments import DiagonalScatter, class_moments, spread_out
 
 COUNT_FAMILIES = ("bernoulli", "poisson", "exponential", "multinomial")
 NORMAL_FAMILIES = ("normal", "normal_known_variance")
