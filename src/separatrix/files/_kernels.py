@@ -17,7 +17,7 @@ READ, NO_LABEL, SEVERAL_LABELS, NO_INDEX, LARGE_INDEX, LOW_INDEX, HIGH_INDEX, UN
 
 NEWLINE, RETURN, TAB, SPACE, HASH = 10, 13, 9, 32, 35
 PLUS, COMMA, MINUS, POINT, ZERO, NINE, COLON = 43, 44, 45, 46, 48, 57, 58
-LETTER_E, LETTER_Q = 101, 113
+LETTER_D, LETTER_E, LETTER_I, LETTER_Q = 100, 101, 105, 113
 N_ROWS, N_ENTRIES, N_QUERIES, N_HARD = range(4)  # positions in ``counts``
 EXACT_MANTISSA, EXACT_POWER, MAX_INDEX = 2**53, 22, 2**31 - 2
 POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(EXACT_POWER + 1)])
@@ -82,27 +82,6 @@ def _number(text: Array, at: int) -> tuple[float, int]:
 
 
 @njit(cache=True, nogil=True)
-def _fault_of_label(text: Array, at: int, end: int) -> int:
-    for i in range(at, end):
-        if text[i] == COLON:
-            return NO_LABEL
-        if text[i] == COMMA:
-            return SEVERAL_LABELS
-    return READ
-
-
-@njit(cache=True, nogil=True)
-def _is_query(text: Array, at: int) -> bool:
-    return bool(
-        at + 4 <= len(text)
-        and text[at] == LETTER_Q
-        and text[at + 1] == ord("i")
-        and text[at + 2] == ord("d")
-        and text[at + 3] == COLON
-    )
-
-
-@njit(cache=True, nogil=True)
 def _index(text: Array, at: int) -> tuple[int, int]:
     """Return the whole number before a colon and the start of its value; the start is -1 if it is missing."""
     index, first = 0, at
@@ -138,7 +117,13 @@ def _read_entries(
         if _is_space(text[at]):
             at += 1
             continue
-        if _is_query(text, at):
+        if (
+            text[at] == LETTER_Q
+            and at + 4 <= len(text)
+            and text[at + 1] == LETTER_I
+            and text[at + 2] == LETTER_D
+            and text[at + 3] == COLON
+        ):
             counts[N_QUERIES] += 1
             at = _token_end(text, at)
             continue
@@ -193,9 +178,11 @@ def read_rows(
         number, end = _number(text, at)
         if end < 0:
             end = _token_end(text, at)
-            fault = _fault_of_label(text, at, end)
-            if fault != READ:
-                return fault, at
+            for i in range(at, end):
+                if text[i] == COLON:
+                    return NO_LABEL, at
+                if text[i] == COMMA:
+                    return SEVERAL_LABELS, at
             _leave(hard, counts, at, end, -1 - counts[N_ROWS])
         label[counts[N_ROWS]] = number
         fault, at = _read_entries(text, end, low, high, column, value, hard, counts)

@@ -122,8 +122,11 @@ class DelimitedFile(TableFile):
             first = self._scan(named, first_block=True)
             for name, kind in first.items():
                 if self._spelled[name] == "number":
-                    is_text = kind is Kind.TEXT and self._has_spelled_numbers(name)
-                    self.kinds[name] = Kind.TEXT if is_text else Kind.NUMBER
+                    # Numbers in another spelling stay text: the table encoder reads them by column.
+                    texts = next(self._texts((name,))).column(0).unique().to_pylist() if kind is Kind.TEXT else []
+                    found = tuple(text for text in texts if text and not text.isspace())
+                    is_spelled = found and number_readings(found, np.ones(len(found), dtype=np.intp)).formats
+                    self.kinds[name] = Kind.TEXT if is_spelled else Kind.NUMBER
                 elif kind is not Kind.NOTHING:
                     self.kinds[name] = kind
         unknown = tuple(name for name in columns if name not in self.kinds)
@@ -132,12 +135,6 @@ class DelimitedFile(TableFile):
             commas = [name for name in unknown if self.kinds[name] is Kind.COMMA]
             if commas:
                 self._notes.append(f"Numbers with a decimal comma were found in: {', '.join(commas[:10])}.")
-
-    def _has_spelled_numbers(self, name: str) -> bool:
-        """Whether the first block has numbers in a spelling that the table encoder reads, so that they stay text."""
-        texts = next(self._texts((name,))).column(0)
-        distinct = tuple(text for text in texts.unique().to_pylist() if text and not text.isspace())
-        return bool(number_readings(distinct, np.ones(len(distinct), dtype=np.intp)).formats)
 
     def _scan(self, columns: tuple[str, ...], *, first_block: bool = False) -> dict[str, Kind]:
         kinds = dict.fromkeys(columns, Kind.NOTHING)

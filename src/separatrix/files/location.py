@@ -83,7 +83,13 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     if where.is_dir():
         return Location(where, "parquet", None, table, _parts_of_folder(where))
     if not where.exists() and has_magic(text):
-        return Location(where, "parquet", None, table, _parts_of_pattern(text))
+        parts = tuple(Path(name) for name in sorted(glob(os.path.expanduser(text), recursive=True)))
+        if not parts:
+            raise FileReadError(f"No file matches {text}. Quote the pattern, and check the folder: {Path.cwd()}.")
+        other = [part for part in parts if _format(part) != "parquet"]
+        if other:
+            raise FileReadError(f"{text} matches {other[0]}, but only Parquet files are read together. Give one file.")
+        return Location(where, "parquet", None, table, parts)
     if not where.exists():
         raise FileReadError(_not_found(where))
     if not os.access(where, os.R_OK):
@@ -163,16 +169,6 @@ def _parts_of_folder(folder: Path) -> tuple[Path, ...]:
             f"{folder} is a folder without Parquet files: {found}. Give one file, or a folder of .parquet files."
         )
     return tuple(parts)
-
-
-def _parts_of_pattern(pattern: str) -> tuple[Path, ...]:
-    parts = tuple(Path(name) for name in sorted(glob(os.path.expanduser(pattern), recursive=True)))
-    if not parts:
-        raise FileReadError(f"No file matches {pattern}. Quote the pattern, and check the folder: {Path.cwd()}.")
-    other = [part for part in parts if _format(part) != "parquet"]
-    if other:
-        raise FileReadError(f"{pattern} matches {other[0]}, but only Parquet files are read together. Give one file.")
-    return parts
 
 
 def _not_found(where: Path) -> str:
