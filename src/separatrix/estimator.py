@@ -87,8 +87,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         source = rows.with_labels(y, sample_weight, LabelRules(unlabelled, soft, known, least_classes))
         if reset:
             self.classes_ = source.classes
-            self.basis_ = fit_basis(self.basis, source)
-        return source.mapped(self.basis_)
+            self.basis_ = None if self.basis is None else fit_basis(self.basis, source)
+        return source if self.basis_ is None else source.mapped(self.basis_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Weighted fraction of rows that `predict` classifies correctly.

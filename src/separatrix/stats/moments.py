@@ -373,7 +373,8 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
         total, mean = _centre(Z, weight)
         if weight is not None:
             Z *= np.sqrt(weight).astype(Z.dtype)[:, None]
-        return ClassMoments(np.array([total]), mean[None], DiagonalScatter(squared_sums(Z)[None]))
+        squares = np.einsum("nm,nm->m", Z, Z).astype(np.float64, copy=False)
+        return ClassMoments(np.array([total]), mean[None], DiagonalScatter(squares[None]))
 
 
 def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
