@@ -51,12 +51,6 @@ def test_parts_add_to_the_whole():
     close(facts_of(slice(0, 20)) + facts_of(slice(20, 60)), facts_of(slice(None)))
 
 
-def test_weights_are_repetitions():
-    weight = RNG.integers(0, 4, 60)
-    repeated = np.repeat(np.arange(60), weight)
-    close(facts_of(slice(None), weight.astype(float)), facts_of(repeated))
-
-
 def test_normal_columns_with_and_without_missing_values_agree():
     block = Block(X[:, [0, 2]], t, None, range(60))
     (part,) = group_statistics(block, (Group("normal", (0, 1)),), 3, NAMES).of_classes(slice(3)).parts
@@ -105,11 +99,6 @@ def test_the_density_is_the_product_over_columns():
     assert abs(drawn[:, 1].mean() - poisson.rate[1, 0]) < 4 * np.sqrt(poisson.rate[1, 0] / 4000)
     assert abs(drawn[:, 2].mean() - normal.mean[1, 1]) < 4 * normal.sd[1, 1] / np.sqrt(4000)
     assert set(drawn[:, 3]) <= {-1.0, 10.0, 20.0}
-
-
-def test_adjacent_columns_are_not_copied():
-    assert np.shares_memory(Group("normal", (1, 2)).of(X), X)
-    assert Group("normal", (0, 1, 2, 3)).of(X) is X
 
 
 SPARSE_COUNTS_RNG = np.random.default_rng(1)
@@ -186,11 +175,3 @@ def test_an_unlabelled_row_is_weighted_by_its_responsibilities():
     own = joint[np.arange(5), np.maximum(family_facts_t, 0)]
     seen = np.where(family_facts_t == UNLABELLED, joint.sum(axis=1), own)
     assert found.log_likelihood == pytest.approx(WEIGHT @ np.log(seen), rel=1e-12)
-
-
-def test_a_row_impossible_under_every_class_is_weighted_by_the_priors():
-    impossible = GroupedDensity((Group("bernoulli", (0,)),), (FAMILIES["bernoulli"](np.full((2, 1), -np.inf)),))
-    one = Block(np.ones((1, 1)), np.array([UNLABELLED]), None, range(1))
-    found = expected_facts(one, Parameters(impossible, np.log(PI), 0.0, ("seen",)))
-    assert_allclose(found.facts.count, PI, rtol=1e-12)
-    assert found.log_likelihood == -np.inf

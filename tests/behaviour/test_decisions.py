@@ -6,7 +6,6 @@ from pathlib import Path
 from unittest import SkipTest
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 from hypothesis import given, settings
@@ -203,15 +202,6 @@ def test_probabilities_pass_through_untouched_and_costs_act_afterwards():
     assert_array_equal(rule.predict(X), DecisionRule(newton, costs={("fire", "air"): 9}).fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize("options", [{}, {"reject": 0.6}, {"costs": np.arange(12).reshape(3, 4) % 5}])
-def test_predict_is_the_cheapest_column_of_expected_cost(options):
-    X, y = named()
-    rule = DecisionRule(newton, **options).fit(X, y)
-    labels = np.array(["air", "earth", "fire", "reject"])
-    assert_array_equal(rule.predict(X), labels[rule.expected_cost(X).argmin(axis=1)])
-    assert rule.expected_cost(X).shape == (len(X), 4 if options else 3)
-
-
 def test_a_fitted_classifier_is_not_refitted():
     X, y = named()
     model = GaussianNB().fit(X, y)
@@ -245,16 +235,6 @@ def test_weights_reach_the_wrapped_classifier_or_are_refused(rng):
     with sklearn.config_context(enable_metadata_routing=True):
         rule = DecisionRule(LogisticRegression().set_fit_request(sample_weight=True))
         cross_val_score(rule.set_score_request(sample_weight=True), X, y, params={"sample_weight": k})
-
-
-def test_column_names_are_checked():
-    X, y = named()
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    rule = DecisionRule(newton).fit(frame, y)
-    assert rule.n_features_in_ == 4
-    assert rule.feature_names_in_.tolist() == list("abcd")
-    with pytest.raises(ValueError, match="feature names should match"):
-        rule.predict(frame[list("dcba")])
 
 
 def test_a_rule_can_wrap_a_reduction():

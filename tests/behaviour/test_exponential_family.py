@@ -246,20 +246,6 @@ def perturbed(family, facts, step, rng):
     return density_of(family, new, "map", prior)
 
 
-def test_log_prior_differences_are_those_of_the_density_over_natural_parameters():
-    """For Poisson: p(η) ∝ exp(a η - b e^η), integrated and normalised numerically."""
-    from scipy import integrate
-
-    facts = facts_of("poisson")
-    prior = prior_of("poisson", facts, 2.0)
-    a, b = prior.shape[0, 0], prior.rate[0, 0]
-    Z = integrate.quad(lambda eta: np.exp(a * eta - b * np.exp(eta)), -20, 10)[0]
-    one, two = (FAMILIES["poisson"](np.full((1, 1), rate)) for rate in (2.0, 5.0))
-    single = type(prior)(a, b)
-    exact = [a * np.log(r) - b * r - np.log(Z) for r in (2.0, 5.0)]
-    assert log_prior(single, one) - log_prior(single, two) == pytest.approx(exact[0] - exact[1], rel=1e-12)
-
-
 def test_the_marginal_likelihood_of_categories_is_polyas():
     facts = ValueCounts.of(np.array([[5.0], [9.0], [5.0]]), np.ones((3, 1)))
     assert log_marginal("categorical", facts)[0, 0] == pytest.approx(np.log(1 / 2 * 1 / 3 * 2 / 4))

@@ -74,15 +74,6 @@ def test_merging_takes_the_union_of_categories_and_classes():
     assert parts[0].categories_["kind"].tolist() == ["blue", "green", "grey"]
 
 
-def test_a_class_is_added_without_touching_the_others():
-    old, new = y != "c", y == "c"
-    model = clone(MODEL).fit(X[old], y[old])
-    before = model.facts_
-    model.add_class(X[new], "c")
-    agree(model, clone(MODEL).fit(X, y))
-    np.testing.assert_array_equal(model.facts_.parts[1].arrays[0][:2], before.parts[1].arrays[0])
-
-
 def test_weights_are_repetitions():
     weight = np.random.default_rng(1).integers(0, 3, len(y))
     repeated = np.repeat(np.arange(len(y)), weight)
@@ -101,18 +92,6 @@ def test_a_missing_value_equals_a_model_without_the_column():
         small = NaiveBayes({c: FAMILIES[c] for c in rest}).fit(X[rest], y)
         np.testing.assert_allclose(model.predict_log_proba(gap), small.predict_log_proba(row[rest]), atol=1e-9)
         np.testing.assert_allclose(model.log_density(gap), small.log_density(row[rest]), rtol=1e-9)
-
-
-def test_missing_training_values_are_left_out():
-    holed = X.copy()
-    holed.loc[::3, "visits"] = np.nan
-    model = clone(MODEL).fit(holed, y)
-    for k, label in enumerate(model.classes_):
-        seen = holed.loc[y == label, "visits"].dropna()
-        overall = holed["visits"].dropna()
-        prior = (overall.sum() + 1) / (len(overall) + 1)
-        expected = (seen.sum() + prior) / (len(seen) + 1)
-        assert model.densities_["poisson"].rate[k, 0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_row_without_values_gets_the_prior_probabilities():
@@ -177,12 +156,6 @@ def test_unlabelled_rows_help_if_the_model_is_correct():
 
 def log_score(model, rows, t):
     return model.predict_log_proba(rows)[np.arange(len(t)), t].mean()
-
-
-def test_em_is_not_used_if_all_rows_have_labels():
-    one = NaiveBayes(FAMILIES, unlabelled="?").fit(X, y)
-    assert one.n_steps_ == one.n_passes_ == 1
-    agree(one, clone(MODEL).fit(X, y))
 
 
 # -- text --------------------------------------------------------------------------------------------------------------

@@ -6,9 +6,7 @@ from unittest import SkipTest
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,7 +16,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -95,52 +92,6 @@ def test_weight_k_is_the_row_k_times(reduction, rng):
 
 
 @BOTH
-def test_weights_are_routed_to_fit_and_to_score(reduction, rng):
-    X, y = blobs(90, n_classes=3, distance=0.3)
-    w, train, test = rng.uniform(size=90), np.arange(60), np.arange(60, 90)
-    by_hand = reduction(RidgeClassifier()).fit(X[train], y[train], sample_weight=w[train])
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = reduction(RidgeClassifier().set_fit_request(sample_weight=True))
-        model.set_score_request(sample_weight=True)
-        (score,) = cross_val_score(model, X, y, cv=[(train, test)], params={"sample_weight": w})
-        assert_allclose(
-            model.fit(X[train], y[train], sample_weight=w[train]).decision_function(X),
-            by_hand.decision_function(X),
-        )
-    assert_allclose(score, (w[test] * (by_hand.predict(X[test]) == y[test])).sum() / w[test].sum())
-
-
-class Stream:
-    """Arrow data that can be read once, as a database cursor's."""
-
-    def __init__(self, X):
-        self.reader = STORAGES["pyarrow"](X).to_reader()
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self.reader.__arrow_c_stream__(requested_schema)
-
-
-@BOTH
-def test_a_one_shot_stream_is_read_once_for_all_classifiers(reduction):
-    X, y = blobs(60, n_classes=3)
-    plain = reduction(newton).fit(X, y)
-    streamed = reduction(newton).fit(Stream(X), y)
-    assert_allclose(streamed.decision_function(Stream(X)), plain.decision_function(X), rtol=1e-9)
-    assert_allclose(streamed.predict_proba(Stream(X)), plain.predict_proba(X), rtol=1e-9)
-
-
-@BOTH
-def test_column_names_are_checked(reduction):
-    X, y = blobs(60, n_classes=3)
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    model = reduction(newton).fit(frame, y)
-    assert model.n_features_in_ == 4
-    assert model.feature_names_in_.tolist() == list("abcd")
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[list("dcba")])
-
-
-@BOTH
 def test_only_ambiguous_rows_are_rejected(reduction):
     X, t = blobs(400, n_classes=6, distance=0.3)
     y = np.array(list("abcdef"))[t]
@@ -195,15 +146,6 @@ def test_weights_are_refused_if_the_wrapped_classifier_takes_none(reduction):
     X, y = blobs(30)
     with pytest.raises(TypeError, match=r"KNeighborsClassifier\.fit takes none"):
         reduction(KNeighborsClassifier()).fit(X, y, sample_weight=np.full(30, 2.0))
-
-
-@BOTH
-def test_weights_of_another_length_or_sign_are_refused(reduction):
-    X, y = blobs(30)
-    with pytest.raises(DataError, match=r"\(29,\), expected \(30,\)"):
-        reduction(RidgeClassifier()).fit(X, y, sample_weight=np.ones(29))
-    with pytest.raises(DataError, match="must not be negative"):
-        reduction(RidgeClassifier()).fit(X, y, sample_weight=-np.ones(30))
 
 
 INNER = [LogisticRegression(), RidgeClassifier(), GaussianNB()]
@@ -385,10 +327,3 @@ def test_sparse_rows_stay_sparse():
     table = sparse.csr_array(sparse.random(50, 10_000, density=1e-3, rng=np.random.default_rng(0)))
     some = take_rows(table, ROWS)
     assert some.nnz == sum(table.indptr[n + 1] - table.indptr[n] for n in ROWS)
-
-
-@pytest.mark.parametrize("kind", [list, pd.Series, pl.Series, np.array])
-def test_one_dimensional_rows_such_as_texts(kind):
-    some = take_rows(kind(["a", "b", "c", "d"]), ROWS)
-    assert list(some) == ["d", "a", "d"]
-    assert type(some) is type(kind(["a"]))
