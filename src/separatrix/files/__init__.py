@@ -22,14 +22,13 @@ from separatrix.files.location import COMPRESSIONS, FORMATS, FileReadError, File
 from separatrix.files.memory import available_memory
 from separatrix.files.open import open_table, open_writer
 from separatrix.files.query import QueryError
-from separatrix.files.scan import EncodedScan, Scan, scan
+from separatrix.files.scan import Scan, scan
 from separatrix.files.table import TableFile
 from separatrix.files.writer import TableWriter
 
 __all__ = [
     "COMPRESSIONS",
     "FORMATS",
-    "EncodedScan",
     "FileReadError",
     "FileWriteError",
     "LibsvmFile",

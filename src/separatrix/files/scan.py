@@ -173,6 +173,8 @@ class Scan(RowStore):
         The columns that a model is fitted on.
     target, weight : str or None
         The columns of labels and weights.
+    encoding : Schema or None
+        How columns become numbers, if they are encoded; ``sparse`` if the numbers are stored sparse.
     """
 
     rows: ArrowRows
@@ -180,6 +182,8 @@ class Scan(RowStore):
     target: str | None = None
     weight: str | None = None
     client: Any = None
+    encoding: Schema | None = None
+    sparse: bool = False
 
     def __repr__(self) -> str:
         count = "" if self.rows.known_rows is None else f"{self.rows.known_rows} rows x "
@@ -206,6 +210,11 @@ class Scan(RowStore):
         DataError
             If a column does not exist, or is not a number.
         """
+        if self.encoding is not None:  # a model that is fitted on encoded columns remembers no names
+            names = self.encoding.columns
+            encode = partial(self.encoding.encode, sparse=self.sparse)
+            template = NamedRows(np.empty((0, len(names))), names)
+            return self._open(BatchPlan(self.encoding.inputs, names, encode=encode), template)
         wanted = self.features if columns is None else tuple(columns)
         for name in wanted:
             _require_column(name, self.rows)
@@ -221,11 +230,11 @@ class Scan(RowStore):
             )
         return self._open(BatchPlan(wanted, wanted, precision(schema.types)), schema.empty_table())
 
-    def encoded(self, schema: Schema, *, sparse: bool = False) -> EncodedScan:
+    def encoded(self, schema: Schema, *, sparse: bool = False) -> Scan:
         """The same rows with the columns encoded as numbers."""
         for name in schema.inputs:
             _require_column(name, self.rows)
-        return EncodedScan(self, schema, sparse)
+        return replace(self, encoding=schema, sparse=sparse)
 
     def statistics(self, unread: Sequence[str] = ()) -> TableStatistics:
         """Statistics of the columns from which `TableEncoder` infers their types: one pass."""
@@ -302,38 +311,3 @@ class Scan(RowStore):
 
 def _statistics_of(piece: Any, unread: tuple[str, ...]) -> TableStatistics:
     return table_statistics(piece.batch, name=f"rows {piece.start} to {piece.stop - 1}", unread=unread)
-
-
-@dataclass(frozen=True, eq=False)
-class EncodedScan(RowStore):
-    """A scan whose columns are encoded as numbers by a schema."""
-
-    scan: Scan
-    schema: Schema
-    sparse: bool = False
-
-    def open_rows(self, columns: Sequence[str] | None) -> Source:
-        """Open the rows as numbers; a model fitted on them remembers no names."""
-        names = self.schema.columns
-        plan = BatchPlan(self.schema.inputs, names, encode=partial(self.schema.encode, sparse=self.sparse))
-        return self.scan._open(plan, NamedRows(np.empty((0, len(names))), names))
-
-    def prepare(self) -> None:
-        """Copy the rows of a query or a stream."""
-        self.scan.prepare()
-
-    def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Class codes from the target column."""
-        return self.scan.label(source, sample_weight, rules)
-
-    def weights(self, sample_weight: Any) -> Any:
-        """Weights in memory."""
-        return self.scan.weights(sample_weight)
-
-    def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        """Labels and weights in memory."""
-        return self.scan.targets_in_memory(y, sample_weight)
-
-    def without_targets(self) -> EncodedScan:
-        """The same rows without target and weight."""
-        return replace(self, scan=self.scan.without_targets())

@@ -21,7 +21,7 @@ from separatrix._array import Array, Float, to_dense
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.estimator import truth_in_memory, unchanged_on_error
 from separatrix.exceptions import DataError
-from separatrix.files import EncodedScan, Scan
+from separatrix.files import Scan
 from separatrix.meta import is_ours
 from separatrix.priors import Gaussian
 from separatrix.rows import NamedRows, RowStore, Source, open_rows
@@ -262,7 +262,7 @@ def _features(encoder: TableEncoder, X: Any) -> Any:
 def named(features: Any, schema: Schema, estimator: Any) -> Any:
     """The features, with their names if the model belongs to this package."""
     ours = is_ours(type(estimator))
-    if not isinstance(features, EncodedScan):
+    if not isinstance(features, Scan):
         return NamedRows(features, schema.columns) if ours else features
     if not ours:
         raise DataError(
