@@ -328,15 +328,15 @@ def test_notes_on_dropped_columns_missing_values_rare_classes_and_few_rows():
     table["separation_date"] = "earth"  # a name that resembles another topic
     encoder = TableEncoder().fit(table)
     classes, features = np.array(["no", "yes"]), encoder.transform(table)
-    notes = list(notes_on_table(encoder.schema_, features, classes, np.array([97, 2])))
+    notes = list(notes_on_table(encoder.schema_, [features], classes, np.array([97, 2])))
     assert [note.topic for note in notes] == ["dropped", "missing", "imbalance", "few rows"]
     assert str(notes[0]) == "separation_date was dropped: every value is 'earth'."
     assert "kind (1 %), age (0.5 %)" in notes[1].text
     assert "'yes' has 2 of 99 rows (2 %)" in notes[2].text
-    assert len(list(notes_on_table(encoder.schema_, features, classes, np.array([100, 100])))) == 2
+    assert len(list(notes_on_table(encoder.schema_, [features], classes, np.array([100, 100])))) == 2
     prices = pd.DataFrame({"price": ["1,234", "5,678", "9,012"] * 40, "x": rng.normal(size=120)})
     schema = TableEncoder().fit(prices).schema_
-    (note,) = notes_on_table(schema, np.zeros((120, 2)), classes, np.array([60, 60]))
+    (note,) = notes_on_table(schema, [np.zeros((120, 2))], classes, np.array([60, 60]))
     assert note.topic == "warning"  # ambiguous, not dropped
     assert "price" in note.text
 

@@ -13,7 +13,7 @@ models are good; evidence and simplicity decide among those:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from time import perf_counter
 from typing import Any
 
@@ -32,7 +32,7 @@ from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
 from separatrix.study.progress import Progress, Stages
 from separatrix.study.records import Choice, Compared, LabelledTable, Note, Question
-from separatrix.table import Schema, TableEncoder, encode_target, open_batch
+from separatrix.table import Schema, TableEncoder, encode_target, infer_types, open_batch, table_statistics
 
 MAX_COMPARED_ROWS = 100_000  # scores then have three digits
 MAX_TEST_SHARE = 0.5
@@ -78,14 +78,14 @@ def compare_models(
     held = held_out_rows(some.codes, test_share, rng)
     train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
     inputs = {column: kind for column, kind in (types or {}).items() if column != target} or None
-    encoder = TableEncoder(types=inputs).fit(train.X)  # types are inferred from the training rows alone
+    encoder = _fitted_encoder(train, test, inputs)
     n_columns, n_numbers = len(encoder.schema_.columns), len(continuous_columns(encoder.schema_))
     offered = candidates(train.n_rows, n_columns, len(rows.classes), n_numbers=n_numbers, types=inputs)
     offered = offered if models is None else selected(offered, models)
     folds = _encoded(encoder, train), _encoded(encoder, test)
     stages.total = len(offered) + 1 + later
     comparison, warnings = _run_trials(offered, encoder.schema_, folds, rows.classes, stages)
-    notes = (*some.notes, *notes_on_table(encoder.schema_, folds[0].X.array, rows.classes, rows.counts))
+    notes = (*some.notes, *notes_on_table(encoder.schema_, [fold.X.array for fold in folds], rows.classes, rows.counts))
     return Compared(
         Question(name, target, types, test_share, seed),
         rows,
@@ -99,6 +99,22 @@ def compare_models(
         warnings,
         perf_counter() - start,
     )
+
+
+def _fitted_encoder(train: LabelledTable, test: LabelledTable, types: Mapping[str, str] | None) -> TableEncoder:
+    """Encoder fitted on the training rows alone; its descriptions of the columns count the rows of both folds."""
+    encoder = TableEncoder(types=types)
+    of_train, of_test = (table_statistics(fold.X, unread=encoder.unread()) for fold in (train, test))
+    encoder.fit_statistics(of_train, train.X)
+    whole = {plan.column: plan for plan in infer_types(of_train + of_test, types).plans}
+    plans: list[Any] = list(encoder.schema_.plans)
+    for i, plan in enumerate(plans):
+        other = whole[plan.column]
+        if type(plan) is type(other) and plan.kind == other.kind:
+            texts = {f.name: getattr(other, f.name) for f in fields(plan) if f.name in ("why", "note")}
+            plans[i] = replace(plan, **texts)
+    encoder.schema_ = replace(encoder.schema_, plans=tuple(plans))
+    return encoder
 
 
 def _encoded(encoder: TableEncoder, rows: LabelledTable) -> Fold:

@@ -54,15 +54,20 @@ def captured() -> Iterator[list[Note]]:
     notes.extend(found)
 
 
-def notes_on_table(schema: Schema, features: Any, classes: Array, counts: Codes) -> Iterator[Note]:
-    """Notes on dropped and ambiguous columns, missing values, rare classes and few rows."""
+def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, counts: Codes) -> Iterator[Note]:
+    """Notes on dropped and ambiguous columns, missing values, rare classes and few rows.
+
+    ``features`` are the encoded rows, in one block or several.
+    """
+    n_rows = sum(block.shape[0] for block in features)
     yield from (Note("warning" if plan.names else "dropped", plan.note) for plan in schema.plans if plan.note)
     missing = {}
     for plan in schema.plans:
         is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
         place = schema.groups[plan.column] if plan.names else range(0)
         if place and (is_flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
-            missing[plan.column] = float(features[:, [place[-1]]].mean())  # the last feature marks missing values
+            marks = sum(float(block[:, [place[-1]]].sum()) for block in features)  # the last feature marks them
+            missing[plan.column] = marks / n_rows
     worst = sorted((column for column in missing if missing[column] > 0), key=lambda column: -missing[column])
     if worst:
         shown = ", ".join(f"{column} ({100 * missing[column]:.2g} %)" for column in worst[:MAX_LISTED_COLUMNS])

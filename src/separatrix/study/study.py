@@ -255,7 +255,7 @@ def examine(
     ]
     notes = (
         *rows.notes,
-        *notes_on_table(model.encoder_.schema_, features, rows.classes, rows.counts),
+        *notes_on_table(model.encoder_.schema_, [features], rows.classes, rows.counts),
         *notes_on_model(model, warned),
         *_notes_on_effects(model),
         *new_values,
