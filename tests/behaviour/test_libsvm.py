@@ -31,7 +31,7 @@ def test_any_bytes_are_parsed_within_bounds(text):
     label, start, value = np.full(n + 1, -7.0), np.full(n + 2, -7), np.full(m + 1, -7.0)
     column, hard = np.full(m + 1, -7), np.full((n + m + 1, 3), -7)
     counts = np.zeros(4, dtype=np.int64)
-    _, at = read_rows(np.frombuffer(text, dtype=np.uint8), 0, 99, label, start, column, value, hard, counts)
+    _, at = read_rows(np.frombuffer(text, dtype=np.uint8), 0, 99, (label, start, column, value, hard, counts))
     assert 0 <= at <= len(text)
     assert counts[0] <= n
     assert counts[1] <= m

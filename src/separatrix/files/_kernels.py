@@ -12,6 +12,8 @@ from numba import njit
 
 from separatrix._array import Array, Codes, Float
 
+SparseArrays = tuple[Float, Codes, Codes, Float, Codes, Codes]  # label, start, column, value, hard, counts
+
 # Reasons for the end of parsing.
 READ, NO_LABEL, SEVERAL_LABELS, NO_INDEX, LARGE_INDEX, LOW_INDEX, HIGH_INDEX, UNSORTED = range(8)
 
@@ -108,10 +110,9 @@ def _fault_of_index(index: int, begin: int, before: int, low: int, high: int) ->
 
 
 @njit(cache=True, nogil=True)
-def _read_entries(
-    text: Array, at: int, low: int, high: int, column: Codes, value: Float, hard: Codes, counts: Codes
-) -> tuple[int, int]:
+def _read_entries(text: Array, at: int, low: int, high: int, rows: SparseArrays) -> tuple[int, int]:
     """Parse the rest of a line after its label; return the reason for the end and its position."""
+    _, _, column, value, hard, counts = rows
     before = -1
     while at < len(text) and text[at] != NEWLINE and text[at] != HASH:
         if _is_space(text[at]):
@@ -148,23 +149,15 @@ def _leave(hard: Codes, counts: Codes, begin: int, end: int, place: int) -> None
 
 
 @njit(cache=True, nogil=True)
-def read_rows(
-    text: Array,
-    low: int,
-    high: int,
-    label: Float,
-    start: Codes,
-    column: Codes,
-    value: Float,
-    hard: Codes,
-    counts: Codes,
-) -> tuple[int, int]:
+def read_rows(text: Array, low: int, high: int, rows: SparseArrays) -> tuple[int, int]:
     """Fill label (n,), start (n + 1,), column and value with the rows of whole lines; columns are counted from ``low``.
 
+    ``rows`` are label, start, column, value, hard and counts.
     ``counts`` (4,), initially zero, are the numbers of rows, entries, queries and tokens in ``hard``. A hard token is
     left to the caller: its start, its end, and its place, the position of a value or -1 - n for the label of row n.
     Returns the reason for the end and its position.
     """
+    label, start, _, _, hard, counts = rows
     at = 0
     start[0] = 0
     while at < len(text):
@@ -185,7 +178,7 @@ def read_rows(
                     return SEVERAL_LABELS, at
             _leave(hard, counts, at, end, -1 - counts[N_ROWS])
         label[counts[N_ROWS]] = number
-        fault, at = _read_entries(text, end, low, high, column, value, hard, counts)
+        fault, at = _read_entries(text, end, low, high, rows)
         if fault != READ:
             return fault, at
         counts[N_ROWS] += 1

@@ -149,7 +149,7 @@ def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
     column, value = np.empty(n_entries, dtype=np.int32), np.empty(n_entries)
     hard = np.empty((n_rows + n_entries, 3), dtype=np.int64)
     counts = np.zeros(4, dtype=np.int64)
-    end, at = kernel.read_rows(text, *indices, label, start, column, value, hard, counts)
+    end, at = kernel.read_rows(text, *indices, (label, start, column, value, hard, counts))
     n, n_entries, queries, n_hard = counts.tolist()
     if n_hard:
         _parse_hard_numbers(hard[:n_hard], text, label, value, chunk, path)

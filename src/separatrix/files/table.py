@@ -18,7 +18,7 @@ from separatrix.table import Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_ROWS = 65_536
+READ_BATCH_ROWS = 65_536
 MAX_BATCH_BYTES = 2**26  # batches of wide rows have fewer rows
 
 
@@ -68,7 +68,7 @@ class TableFile(ABC):
 
         return pa.schema([self.types.field(name).with_nullable(True) for name in self._chosen(columns)])
 
-    def batches(self, *, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    def batches(self, *, columns: Sequence[str] | None = None, rows: int = READ_BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """Read batches of ``rows`` rows in the order of the file; batches of wide rows have fewer rows.
 
         Raises

@@ -32,16 +32,11 @@ PARQUET_GROUP_ROWS = 65_536
 
 
 class Sink(Protocol):
-    """Writes batches of one schema."""
+    """Writes batches of one schema; ``drop`` closes an incomplete file."""
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write one batch."""
-
-    def close(self) -> None:
-        """Complete the file."""
-
-    def drop(self) -> None:
-        """Close an incomplete file."""
+    def write(self, batch: pa.RecordBatch) -> None: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+    def drop(self) -> None: ...  # noqa: D102
 
 
 class TableWriter(ABC):

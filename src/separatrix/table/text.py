@@ -33,12 +33,12 @@ US_PER_DAY = 86_400_000_000
 
 SPACES = " \u00a0\u2009\u202f"
 APOSTROPHES = "'\u2019"
-MINUS = "\u2212"
+MINUS_SIGN = "\u2212"
 CURRENCIES = "€ $ £ ¥ ₹ ₽ ₩ ₪ ₺ zł Kč Ft kr. kr Fr. EUR USD GBP CHF JPY CNY INR SEK NOK DKK PLN CZK HUF CAD AUD NZD BRL"
 UNIT = "|".join(map(re.escape, [*CURRENCIES.split(), "%", "\u2030"]))
 HAS_UNIT = re.compile(UNIT)
 BODY = rf"[\d.,{SPACES}{APOSTROPHES}]*\d[.,]?"
-WITH_UNIT = re.compile(rf"([+\-{MINUS}]?)\s*(?:({UNIT})\s*([+\-{MINUS}]?{BODY})|({BODY})\s*({UNIT}))")
+WITH_UNIT = re.compile(rf"([+\-{MINUS_SIGN}]?)\s*(?:({UNIT})\s*([+\-{MINUS_SIGN}]?{BODY})|({BODY})\s*({UNIT}))")
 
 
 class Spelling(NamedTuple):
@@ -54,7 +54,7 @@ def _spelling(point: str, groups: str = "") -> Spelling:
     number = rf"(?:(?:0|[1-9]\d*)(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
     if groups:
         number = rf"[1-9]\d{{0,2}}([{groups}])\d{{3}}(?:\1\d{{3}})*(?:{mark}\d*)?|{number}"
-    return Spelling(point, groups, re.compile(rf"[+\-{MINUS}]?(?:{number})"))
+    return Spelling(point, groups, re.compile(rf"[+\-{MINUS_SIGN}]?(?:{number})"))
 
 
 PLAIN = "1234.5"
@@ -153,7 +153,7 @@ def parse_numbers(cells: list[str], spelling: Spelling) -> Float | None:
     together = "\n".join(written)
     for mark in spelling.groups:
         together = together.replace(mark, "")
-    together = together.replace(spelling.point, ".").replace(MINUS, "-")
+    together = together.replace(spelling.point, ".").replace(MINUS_SIGN, "-")
     found = np.fromiter(map(float, together.split("\n") if written else ()), np.float64)
     return None if np.isinf(found).any() else _with_missing(found, cells)
 
