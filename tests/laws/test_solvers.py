@@ -59,7 +59,7 @@ def test_the_solution_says_what_it_did(name, solver):
     objective, solution = optimum(PROBLEMS[name], solver, trace=True)
     assert solution.status in (Status.GRADIENT, Status.PRECISION)
     assert solution.is_converged
-    assert solution.passes == objective.source.passes - 1  # and one for the units of the columns
+    assert solution.passes == objective.source.passes
     assert len(solution.trace) == solution.steps + 1
     last = solution.trace[-1]
     here = objective.value_grad(solution.value)
