@@ -231,7 +231,7 @@ def test_a_stream_that_is_read_once_can_be_fitted_and_scored():
 
 
 def test_a_full_disk_is_an_error_with_the_folder_and_the_remedy(monkeypatch):
-    monkeypatch.setattr("separatrix.files.spool.MIN_FREE_BYTES", 2**60)
+    monkeypatch.setattr("separatrix.files.stream.MIN_FREE_BYTES", 2**60)
     with pytest.raises(DataError, match=r"disk is nearly full.*TMPDIR"):
         fit(scan(lambda: TABLE, target="y"))
 

@@ -11,8 +11,7 @@ workbook    Excel
 database    SQLite and DuckDB
 writer      TableWriter: writing in each format
 libsvm      sparse text files
-scan        Scan: rows for models from files (many), queries (query) and streams (stream), with conditions (where);
-            spool copies rows that can be read only once
+scan        Scan: rows for models from files (many), queries (query) and streams (stream), with conditions (where)
 memory      available memory
 """
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.exceptions import DataError
 from separatrix.files.database import STORED, quoted
-from separatrix.files.spool import SpooledRows
+from separatrix.files.stream import SpooledRows
 from separatrix.files.where import Condition, make_condition
 from separatrix.table import Kind, join, values_to_arrow
 
