@@ -119,14 +119,16 @@ class DelimitedFile(TableFile):
         """Find the kinds of the columns that are not known yet."""
         named = tuple(name for name in columns if name in self._spelled and name not in self.kinds)
         if named:
-            first = self._scan(named, first_block=True)
+            first, block = self._scan(named, first_block=True), None
             for name, kind in first.items():
                 if self._spelled[name] == "number":
-                    # Numbers in another spelling stay text: the table encoder reads them by column.
-                    texts = next(self._texts((name,))).column(0).unique().to_pylist() if kind is Kind.TEXT else []
-                    found = tuple(text for text in texts if text and not text.isspace())
-                    is_spelled = found and number_readings(found, np.ones(len(found), dtype=np.intp)).formats
-                    self.kinds[name] = Kind.TEXT if is_spelled else Kind.NUMBER
+                    self.kinds[name] = Kind.NUMBER
+                    if kind is Kind.TEXT:  # numbers in another spelling stay text: the table encoder reads them
+                        block = block or next(self._texts(named))
+                        texts = block[name].unique().to_pylist()
+                        found = tuple(text for text in texts if text and not text.isspace())
+                        if number_readings(found, np.ones(len(found), dtype=np.intp)).formats:
+                            self.kinds[name] = Kind.TEXT
                 elif kind is not Kind.NOTHING:
                     self.kinds[name] = kind
         unknown = tuple(name for name in columns if name not in self.kinds)

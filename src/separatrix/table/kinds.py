@@ -188,8 +188,8 @@ def _has_padding(texts: pa.Array) -> bool:
     return bool(np.isin(codes[start + 1], PADDING)[codes[start] == ord("0")].any())
 
 
-def kind_of_value(value: object) -> Kind:
-    """Kind of one Python or NumPy value that is not missing."""
+def kind_of_class(cls: type) -> Kind:
+    """Kind of the values of a Python or NumPy class."""
     kinds: list[tuple[Any, Kind]] = [
         (str, Kind.TEXT),
         ((bool, np.bool_), Kind.BOOLEAN),
@@ -199,7 +199,7 @@ def kind_of_value(value: object) -> Kind:
         (dt.date, Kind.DATE),
         ((dt.timedelta, np.timedelta64), Kind.DURATION),
     ]
-    return next((kind for types, kind in kinds if isinstance(value, types)), Kind.OTHER)
+    return next((kind for types, kind in kinds if issubclass(cls, types)), Kind.OTHER)
 
 
 def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) -> Kind:
@@ -215,12 +215,11 @@ def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) ->
         Whether text in ISO 8601 is a date, as in formats that have no dates of their own.
     """
     kind = before
-    examples = {type(value): value for value in values if value is not None}
-    is_text = examples.pop(str, None) is not None
-    for example in examples.values():
-        found = kind_of_value(example)
+    classes = set(map(type, values)) - {type(None)}
+    is_text = str in classes
+    for found in map(kind_of_class, classes - {str}):
         kind = join(kind, Kind.TEXT if found in (Kind.OTHER, Kind.DURATION) else found)
-    if int in examples and any(type(value) is int and not -INT64_LIMIT <= value < INT64_LIMIT for value in values):
+    if int in classes and any(type(value) is int and not -INT64_LIMIT <= value < INT64_LIMIT for value in values):
         kind = join(kind, Kind.NUMBER)
     if is_text and iso and kind in (Kind.NOTHING, Kind.DATE, Kind.TIME):
         import pyarrow as pa

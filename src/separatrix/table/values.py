@@ -24,7 +24,7 @@ from separatrix._array import Array, Codes, Float
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.rows import as_table, is_dask
-from separatrix.table.kinds import Kind, join, kind_of_value
+from separatrix.table.kinds import Kind, join, kind_of_class
 from separatrix.table.text import (
     ORDERS,
     PLAIN,
@@ -290,7 +290,7 @@ def _read_objects(column: list[Any], name: str) -> Values:
         examples.setdefault(type(value), value)
     kind, first = Kind.NOTHING, None
     for value in examples.values():
-        found = kind_of_value(value)
+        found = kind_of_class(type(value))
         found = IN_MEMORY.get(found, found)
         merged = merge_kinds(kind, found)
         if merged is None:
