@@ -505,6 +505,11 @@ def test_snippets_name_the_model_file_and_the_models_own_class_order(study_of_tw
     assert used["shell"].startswith("separatrix predict 'my models/a.sx' new.parquet ")
     view = positive_view(replace(study_of_two, counts=np.array([1, 9])))
     assert "one column per class: leaves, stays" in usage(view)["python"]
+    assert (
+        "1 - model.predict_interval(rows, 0.95)[:, ::-1]  # lower and upper probability of leaves"
+        in usage(view)["python"]
+    )
+    assert "interval = model.predict_interval(rows, 0.95)" in usage(study_of_two)["python"]
 
 
 def test_provenance_lists_what_is_needed_to_reproduce_the_model(study_of_two):

@@ -365,10 +365,11 @@ def usage_section(study: Study, perf: Performance, written: datetime, model_path
         "predicted = model.predict(rows)",
     ]
     if getattr(study.model.estimator_, "predict_interval", None) is not None:
-        whose = f"of {labels[1]}" if len(classes) == 2 else "of each class"
-        python.append(
-            f"interval = model.predict_interval(rows, {study.level:g})  # lower and upper probability {whose}"
-        )
+        call, whose = f"model.predict_interval(rows, {study.level:g})", "of each class"
+        if len(classes) == 2:  # the interval of the second class; that of the first is its complement
+            call = f"1 - {call}[:, ::-1]" if study.classes[1] == classes[0] else call
+            whose = f"of {shortened(study.classes[1], 20)}"
+        python.append(f"interval = {call}  # lower and upper probability {whose}")
     path = quote(model_path)
     return {
         "python": "\n".join(python),
