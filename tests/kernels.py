@@ -1,4 +1,4 @@
-"""Where Triton's kernels can run: on CUDA, or with ``TRITON_INTERPRET=1`` on a CPU, one instruction after another."""
+"""Devices on which Triton kernels can be tested: CUDA, or a CPU with ``TRITON_INTERPRET=1``."""
 
 import builtins
 import os
@@ -8,7 +8,7 @@ import pytest
 
 
 def device():
-    """The device for the tensors of a test; the module is skipped where there is none."""
+    """Device for the tensors of a test; the module is skipped if there is none."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
     if find_spec("triton") is None:
         pytest.skip("Triton is not installed", allow_module_level=True)
@@ -20,5 +20,5 @@ def device():
 
 
 def plain_range(*ends):
-    """``range`` of numbers as the interpreter keeps them: in arrays of one, which NumPy no longer takes for numbers."""
+    """``range`` for the numbers of the interpreter, which are arrays of one element."""
     return builtins.range(*(int(end.handle.data.item() if "handle" in dir(end) else end) for end in ends))
