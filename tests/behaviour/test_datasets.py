@@ -101,15 +101,6 @@ def test_grid_cells_alternate(n_classes):
     assert abs(np.mean((X - cell) ** 2) - 0.002) < 2e-4
 
 
-def test_random_cells_have_one_class_each_all_equally_often():
-    X, y = make_gaussian_grid(900, variance=0.001, side=6, n_classes=3, pattern="random", rng=0)
-    cell = np.rint(X) @ [6, 1]
-    of_cell = [np.unique(y[cell == c]) for c in range(36)]
-    assert all(len(classes) == 1 for classes in of_cell)
-    assert np.bincount(np.concatenate(of_cell)).tolist() == [12, 12, 12]
-    assert not np.array_equal(np.concatenate(of_cell), np.add(*np.divmod(np.arange(36), 6)) % 3)
-
-
 def test_narrow_basis_functions_over_fit_the_experiment_and_wide_ones_do_not():
     X, y, X_test, y_test = make_rbf_experiment(300, n_test=2000, rng=0)
 
@@ -157,13 +148,6 @@ def test_columns_have_the_stated_distributions_given_the_class():
         assert abs(X["paperless"][here].mean() - paperless) < 0.02
         shares = [(X["contract"][here] == name).mean() for name in CONTRACTS]
         assert np.abs(np.subtract(shares, CONTRACT_PROBABILITIES[int(here[leaves].any())])).max() < 0.02
-
-
-def test_columns_are_independent_given_the_class():
-    X, y = make_mixed_types(60_000, rng=0)
-    numbers = np.column_stack([X["charge"], X["tenure"], X["calls"], X["paperless"]])
-    for label in ("stays", "leaves"):
-        assert np.abs(np.corrcoef(numbers[y == label].T) - np.eye(4)).max() < 0.04
 
 
 def test_missing_values_have_the_stated_rate_and_are_only_in_numbers():

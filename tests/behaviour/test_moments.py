@@ -79,14 +79,6 @@ def test_the_four_kinds_of_scatter_agree():
     assert_allclose(factored.spread(w), classes.spread(w), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [PooledScatter, ClassScatter, DiagonalScatter, FactoredScatter])
-def test_a_scatter_with_nan_is_not_finite(kind):
-    bad = Z.copy()
-    bad[1, 1] = np.nan
-    assert kind.of(Z, BOUNDS).is_finite()
-    assert not kind.of(bad, BOUNDS).is_finite()
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("weighted", [True, False])
@@ -141,13 +133,6 @@ def test_a_value_that_is_not_finite_affects_only_its_column(bad, store, n, rng):
     X[7, 1] = bad
     found = column_moments(Block(STORES[store](X), None, None, range(n)))
     np.testing.assert_array_equal(np.isfinite(found.scatter.squares[0]), [True, False, True, True])
-
-
-def test_sparse_float32_rows_are_summed_in_double_precision(rng):
-    X = (1e5 + rng.normal(size=(300, 2))).astype(np.float32)
-    found = column_moments(Block(sparse.csr_array(X), None, None, range(300)))
-    assert_allclose(found.mean[0], X.astype(float).mean(axis=0), rtol=1e-14)
-    assert_allclose(found.scatter.squares[0], 300 * X.astype(float).var(axis=0), rtol=1e-10)
 
 
 def test_the_extent_of_dense_and_sparse_rows(rng):

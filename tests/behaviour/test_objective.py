@@ -197,29 +197,6 @@ def test_an_offset_of_ten_million_standard_deviations_costs_no_digits_of_dense_r
     np.testing.assert_allclose(far.hess, near.hess, atol=1e-7)
 
 
-def test_a_constant_column_of_sparse_rows_has_a_hessian_of_zero_and_not_of_rounding(rng):
-    X = sparse.csr_array(np.column_stack([rng.normal(size=N), np.full(N, 3.7)]))
-    block = Block(X, targets(1, False, rng), None, range(N))
-    design = Design(np.asarray(X.mean(axis=0)).ravel(), bias=True)
-    hess = value_grad_hess(block, np.array([[0.3, 0.0, 0.1]]), Logit(), design).hess
-    assert not hess[1].any()
-    assert not hess[:, 1].any()
-    assert hess[0, 0] > 0
-
-
-def test_weights_and_bias_in_user_units_and_back(rng):
-    theta = rng.normal(size=(3, M + 1))
-    design = Design(rng.normal(size=M), bias=True)
-    coef, intercept = design.in_user_units(theta)
-    x = rng.normal(size=M)
-    np.testing.assert_allclose(coef @ x + intercept, theta @ np.append(x - design.origin, 1.0))
-    np.testing.assert_allclose(design.of_user_units(coef, intercept), theta)
-    without = Design(np.zeros(M), bias=False)
-    coef, intercept = without.in_user_units(theta[:, :M])
-    np.testing.assert_array_equal(without.of_user_units(coef, intercept), theta[:, :M])
-    assert not intercept.any()
-
-
 @pytest.mark.parametrize("copies", COPIES)
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("distance", [1e6, 1e8])

@@ -4,7 +4,6 @@ import builtins
 import datetime as dt
 import json
 
-import mpmath
 import numpy as np
 import onnx
 import onnxruntime
@@ -20,7 +19,6 @@ import separatrix as sx
 from problems import DISCRIMINATIVE, GENERATIVE, SUM_MODELS, blobs
 from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFourier, Sigmoid, Spline
 from separatrix.bayesian import predictive as library
-from separatrix.bayesian.logistic_normal import soften
 from separatrix.export import ExportError, to_onnx
 from separatrix.export.graph import Graph
 from separatrix.export.onnx_integrals import (
@@ -29,7 +27,6 @@ from separatrix.export.onnx_integrals import (
     normal_cdf,
     softmax_normal,
     softmax_probit_rule,
-    softplus_normal,
 )
 from separatrix.export.onnx_models import functions, of_log_joint
 from separatrix.export.onnx_tables import _month
@@ -172,11 +169,6 @@ def test_generative_models_of_normal_bernoulli_and_categorical_columns(family, e
     agree(model.fit(ROWS[family][T < K], T[T < K]), ROWS[family], dtype="float64")
 
 
-@pytest.mark.parametrize("family", ["normal", "multivariate_normal"])
-def test_a_scale_shared_by_the_classes(family):
-    agree(sx.ExponentialFamilyClassifier(family).fit(ROWS["normal"], T), ROWS["normal"], dtype="float64")
-
-
 @pytest.mark.parametrize("estimate", ["map", "predictive"])
 @pytest.mark.parametrize("temper", [False, 0.3])
 def test_naive_bayes_of_columns_of_several_families_with_missing_values(estimate, temper):
@@ -296,12 +288,6 @@ def test_functions_of_a_basis(name):
     expected = basis.transform(beyond)
     found = evaluate(lambda x: functions(basis, x), beyond)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-
-
-def test_a_model_with_a_basis():
-    y = (POINTS[:, 0] ** 2 + np.random.default_rng(1).normal(size=60) > 1).astype(int)
-    scaled = (POINTS - POINTS.mean(axis=0)) / POINTS.std(axis=0)
-    agree(sx.LogisticRegression(basis=Polynomial(2) + RBF("kmeans", n_centres=4)).fit(scaled, y), scaled)
 
 
 # Tables
@@ -427,11 +413,6 @@ def test_labels_of_any_kind(labels, said, meaning):
     assert properties(to_onnx(model))["label"] == meaning
 
 
-def test_boolean_labels():
-    model = sx.LogisticRegression().fit(X, Y > 0)
-    np.testing.assert_array_equal(export(model, X)["label"].astype(bool), model.predict(np.float32(X)))
-
-
 def test_metadata_name_the_model_its_columns_and_classes():
     model = sx.LogisticRegression().fit(pd.DataFrame(X, columns=list("abcd")), np.array(["x", "y", "z"])[Y])
     proto = to_onnx(model)
@@ -472,63 +453,6 @@ A = np.array([[1.0, -2.0, 0.5], [3.0, 0.0, -1.5]])
 B = np.array([[2.0, 4.0, -1.0], [1.0, 5.0, 8.0]])
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda a, b: a + b,
-        lambda a, b: 1.0 - a / b,
-        lambda a, b: 2 / b - 3 * a,
-        lambda a, b: -a * B + B,
-        lambda a, b: B / b,
-    ],
-)
-def test_arithmetic(function):
-    np.testing.assert_allclose(evaluate(function, A, B), function(A, B), rtol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("of_values", "of_arrays"),
-    [
-        (lambda a: a @ B.T, lambda a: a @ B.T),
-        (lambda a: a.exp().log(), lambda a: a),
-        (lambda a: a.square().sqrt(), np.abs),
-        (lambda a: a.abs(), np.abs),
-        (lambda a: a.floor(), np.floor),
-        (lambda a: a.sigmoid(), lambda a: 1 / (1 + np.exp(-a))),
-        (lambda a: a.softmax(), lambda a: np.exp(a) / np.exp(a).sum(axis=1, keepdims=True)),
-        (lambda a: a.at_least(0.0).at_most(1.0), lambda a: np.clip(a, 0, 1)),
-        (lambda a: a.sum(1), lambda a: a.sum(axis=1)),
-        (lambda a: a.max(1, keep=True), lambda a: a.max(axis=1, keepdims=True)),
-        (lambda a: a.columns([2, 0]), lambda a: a[:, [2, 0]]),
-        (lambda a: a.column(1), lambda a: a[:, 1]),
-        (lambda a: a.transposed(1, 0), np.transpose),
-        (lambda a: a.expand(1), lambda a: a[:, None]),
-        (lambda a: (a > 0.0).as_double(), lambda a: (a > 0).astype(float)),
-        (lambda a: a.where(a < 0.0, 7.0 * a), lambda a: np.where(a < 0, a, 7 * a)),
-        (lambda a: a.argmax().as_double(), lambda a: a.argmax(axis=1).astype(float)),
-        (lambda a: a.graph.stack([a.column(0), a.column(2)]), lambda a: a[:, [0, 2]]),
-        (lambda a: a.graph.join([a, a]), lambda a: np.hstack([a, a])),
-        (lambda a: (a.equals(0.5) & (a > 0.0)).as_double(), lambda a: (a == 0.5).astype(float)),
-        (lambda a: (0.0 / (a - a)).is_nan().as_double(), np.ones_like),
-    ],
-)
-def test_functions(of_values, of_arrays):
-    np.testing.assert_allclose(evaluate(of_values, A), of_arrays(A), rtol=1e-14)
-
-
-def test_equal_constants_are_stored_once():
-    graph = Graph()
-    x = graph.input("x", "double", [None])
-    _ = x * 2.0 + 2.0 - np.float64(2.0)
-    assert len(graph.constants) == 1
-
-
-def test_numbers_are_double_and_integer_arrays_are_int64():
-    graph = Graph()
-    kinds = [graph.constants[graph.constant(each).name].dtype.str for each in (1, np.float32(1), np.arange(2), [1, 2])]
-    assert kinds == ["<f8", "<f8", "<i8", "<f8"]
-
-
 JOINT = np.array([[0.0, -1.0, 2.0], [-1e5, -1e5 + 1, -np.inf], [-np.inf] * 3, [700.0, -np.inf, 701.0], [np.nan] * 3])
 
 
@@ -558,28 +482,10 @@ def test_the_normal_distribution_function_in_both_tails():
     np.testing.assert_allclose(evaluate(normal_cdf, z), special.ndtr(z), rtol=1e-11)
 
 
-@pytest.mark.parametrize(("mu", "var"), [(0.3, 0.01), (2.0, 9.0), (-4.0, 1.0), (1.0, 400.0)])
-def test_the_average_of_the_sigmoid_against_mpmath(mu, var):
-    def integrand(z):
-        return mpmath.npdf(z) / (1 + mpmath.exp(-(mu + mpmath.sqrt(var) * z)))
-
-    exact = float(
-        mpmath.quad(integrand, [-12, -4, -mu / np.sqrt(var), 4, 12] if abs(mu) < 4 * var**0.5 else [-12, 0, 12])
-    )
-    assert evaluate(logistic_mean, [mu], [var])[0] == pytest.approx(exact, abs=1e-9)
-
-
 def test_the_average_of_the_sigmoid_against_the_library():
     mu = np.concatenate([MU, -MU])
     var = np.concatenate([VAR, VAR])
     np.testing.assert_allclose(evaluate(logistic_mean, mu, var), library.logit_normal(mu, var), atol=1e-9)
-
-
-def test_the_soft_maximum_against_the_library():
-    found = evaluate(lambda mu, var: tuple(softplus_normal(mu, var)), MU, VAR)
-    exact = soften(MU, VAR)
-    for name, ours, theirs in zip(exact._fields, found, exact, strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-8, rtol=1e-8, err_msg=name)
 
 
 def problem(K, scale, n=40, seed=0):
@@ -595,12 +501,6 @@ def test_the_averaged_softmax_equals_that_of_the_library(K, scale):
     found = evaluate(lambda m, S: softmax_normal(m, S, K), mu, cov)
     np.testing.assert_allclose(found, library.softmax_normal(mu, cov), atol=2e-8)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-14)
-
-
-def test_without_variance_the_average_is_the_softmax():
-    mu, cov = problem(3, 1.0)
-    found = evaluate(lambda m, S: softmax_normal(m, S, 3), mu, 0 * cov)
-    np.testing.assert_allclose(found, np.exp(mu) / np.exp(mu).sum(axis=1, keepdims=True), atol=1e-9)
 
 
 def test_the_probit_rule_equals_that_of_the_library():

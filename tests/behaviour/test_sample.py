@@ -30,13 +30,6 @@ def test_one_row_is_drawn_from_each_stratum():
     np.testing.assert_array_equal(drawn // 20, np.arange(50))
 
 
-def test_the_same_rows_give_the_same_sample():
-    source = as_source(np.random.default_rng(0).normal(size=(5000, 2)), np.arange(5000) % 3)
-    first, second = (collect_sample(source, 100) for _ in range(2))
-    np.testing.assert_array_equal(rows_of(first), rows_of(second))
-    np.testing.assert_array_equal(first.as_block().t, second.as_block().t)
-
-
 def test_rows_keep_their_targets_and_their_weights_are_scaled():
     n = 4000
     t, weight = np.arange(n) % 3, 1.0 + np.arange(n) % 2
@@ -48,12 +41,6 @@ def test_rows_keep_their_targets_and_their_weights_are_scaled():
     np.testing.assert_array_equal(drawn.offset, -row)
     np.testing.assert_allclose(drawn.weight, weight[row] * n / len(drawn))
     assert drawn.weight.sum() == pytest.approx(weight.sum(), rel=0.05)
-
-
-def test_without_weights_the_drawn_rows_have_the_weight_of_all_rows():
-    drawn = collect_sample(as_source(np.zeros((999, 1)), np.zeros(999, dtype=int)), 100).as_block()
-    assert drawn.weight.sum() == pytest.approx(999)
-    assert len(np.unique(drawn.weight)) == 1
 
 
 def test_sparse_rows_stay_sparse():
