@@ -90,7 +90,7 @@ def _settled(labelled: Labelled) -> Labelled:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """Name of a function without bound arguments; of the statistic if the rows are seen through a view."""
+    """Name of a function without its bound arguments."""
     while isinstance(function, functools.partial):
-        function = function.keywords.get("statistic") or function.keywords.get("step") or function.func
+        function = function.func
     return function.__name__

@@ -241,12 +241,12 @@ class Sqlite(Database):
         if sql not in self.found:
             with closing(self.connection.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")) as cursor:
                 names = [column[0] for column in cursor.description]
-            self.found[sql] = {name: self._kind(sql, name) for name in names}
+            self.found[sql] = {}
+            for name in names:
+                stored = self.connection.execute(f"SELECT DISTINCT typeof({quoted(name)}) FROM ({sql}\n)").fetchall()
+                kinds = [STORED[found] for (found,) in stored if found != "null"]
+                self.found[sql][name] = reduce(join, kinds, Kind.NOTHING)
         return self.found[sql]
-
-    def _kind(self, sql: str, name: str) -> Kind:
-        stored = self.connection.execute(f"SELECT DISTINCT typeof({quoted(name)}) FROM ({sql}\n)").fetchall()
-        return reduce(join, [STORED[found] for (found,) in stored if found != "null"], Kind.NOTHING)
 
 
 def _schema(kinds: dict[str, Kind]) -> pa.Schema:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -222,7 +221,7 @@ class Source:
         names = basis.names(self.columns)
         # A block must suit its basis functions too: a hundred columns of φ may come from two of x.
         widest = max(self.widest, len(names), len(self.columns))
-        seen = self.viewed(partial(_evaluate, basis=basis), names)
+        seen = self.viewed(lambda block: replace(block, X=basis.evaluate(block.X)), names)
         return replace(seen, widest=widest).sized_for(0)
 
     def viewed(self, view: Callable[[Block], Block], columns: tuple[str, ...] | None = None) -> Source:
@@ -248,8 +247,8 @@ class Source:
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
         """One pass: the sum of a statistic over all blocks."""
         self.count.passes += 1
-        work = partial(_reduced, statistic=statistic, views=self.views) if self.views else statistic
-        total: Stat = self.runner.reduce(self, work)
+        views = self.views
+        total: Stat = self.runner.reduce(self, (lambda block: statistic(_seen(block, views))) if views else statistic)
         return total
 
     def reduce_batches(self, statistic: Callable[[Any], Stat], columns: tuple[str, ...], empty: Stat) -> Stat:
@@ -262,7 +261,8 @@ class Source:
     ) -> State:
         """One pass that threads ``state`` through the blocks in order; with ``rng``, in a fresh random order."""
         self.count.passes += 1
-        work = partial(_stepped, step=step, views=self.views) if self.views else step
+        views = self.views
+        work = (lambda so_far, block: step(so_far, _seen(block, views))) if views else step
         result: State = self.runner.fold(self, work, state, rng)
         return result
 
@@ -272,7 +272,10 @@ class Source:
         A function that reads each number once (``reads_once``) gains nothing from blocks that fit the cache, and gets
         taller ones.
         """
-        work = partial(_mapped, row_function=row_function, views=self.views) if self.views else row_function
+        views = self.views
+        work = (
+            (lambda X: row_function(_seen(Block(X, None, None, range(X.shape[0])), views).X)) if views else row_function
+        )
         tall = reads_once and not self.views and not self.partitions[0].copies
         # The result of a row is smaller than the statistic of a block, so blocks may be taller than in a pass.
         result: Array = self.runner.map(self, work, self.height * (8 if tall else 2))
@@ -300,26 +303,10 @@ class Source:
         return {**vars(self), "partitions": bare, "targets": (), "store": None}
 
 
-def _evaluate(block: Block, basis: RowMap) -> Block:
-    return replace(block, X=basis.evaluate(block.X))
-
-
 def _seen(block: Block, views: tuple[Callable[[Block], Block], ...]) -> Block:
     for view in views:
         block = view(block)
     return block
-
-
-def _reduced(block: Block, statistic: Callable[[Block], Any], views: tuple[Callable[[Block], Block], ...]) -> Any:
-    return statistic(_seen(block, views))
-
-
-def _stepped(state: Any, block: Block, step: Callable[[Any, Block], Any], views: Any) -> Any:
-    return step(state, _seen(block, views))
-
-
-def _mapped(X: Rows, row_function: Callable[[Rows], Array], views: tuple[Callable[[Block], Block], ...]) -> Array:
-    return row_function(_seen(Block(X, None, None, range(X.shape[0])), views).X)
 
 
 def stack(results: Iterator[Array], n_rows: int | None) -> Array:

@@ -193,14 +193,7 @@ def read_ahead(items: Iterable[Item], depth: int = READ_AHEAD) -> Generator[Item
             for future in pending:
                 future.cancel()
             if isinstance(iterator, Generator):
-                _close(iterator, pool)
-
-
-def _close(iterator: Generator[object], pool: ThreadPoolExecutor) -> None:
-    """Close on the thread that ran it, because it may hold a cursor; on this one when the interpreter shuts down."""
-    try:
-        closed = pool.submit(iterator.close)
-    except RuntimeError:  # the pool accepts no more work
-        iterator.close()
-    else:
-        closed.result()
+                try:  # on the thread that ran it, because it may hold a cursor
+                    pool.submit(iterator.close).result()
+                except RuntimeError:  # the interpreter shuts down, and the pool accepts no more work
+                    iterator.close()
