@@ -13,7 +13,8 @@ from separatrix.likelihoods import Logit
 from separatrix.priors import Flat, Gaussian, Penalty
 from separatrix.rows import as_source
 from separatrix.solvers import LBFGS, Newton, Units, pose
-from separatrix.solvers.hessian import by_class, class_grams, diagonal
+from separatrix.solvers.hessian import by_class, diagonal
+from separatrix.stats import class_grams
 
 STORES = {"dense": np.asarray, "csr": sparse.csr_array}
 

@@ -179,8 +179,10 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
             )
             source = opened.with_numbers(targets.t, targets.weight, targets.offset)
             basis = fit_basis(self.basis, source)
-            settings = {"alpha": self.alpha, "fit_intercept": self.fit_intercept, "solver": solver}
-            fit = fit_glm(source.mapped(basis), targets, likelihood, **settings)
+            source = source.mapped(basis)
+            fit = fit_glm(
+                source, targets, likelihood, alpha=self.alpha, fit_intercept=self.fit_intercept, solver=solver
+            )
             check_maximum(fit)
             self._keep(fit, basis)
             warn_if_unfinished(fit)

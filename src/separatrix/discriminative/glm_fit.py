@@ -315,8 +315,8 @@ class GLMFit:
 
     def goodness_at(self, theta: Float) -> Goodness:
         """Goodness of fit at any θ: one pass."""
-        at = {"theta": theta, "likelihood": self.likelihood, "design": self.posterior.design}
-        return self.posterior.source.reduce(partial(goodness, **at))
+        statistic = partial(goodness, theta=theta, likelihood=self.likelihood, design=self.posterior.design)
+        return self.posterior.source.reduce(statistic)
 
     @cached_property
     def unscaled_covariance(self) -> Float:

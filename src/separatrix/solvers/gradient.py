@@ -26,9 +26,9 @@ from separatrix._arguments import check_count, check_number, check_positive
 from separatrix._array import Float
 from separatrix.solvers.hessian import diagonal
 from separatrix.solvers.newton import ARMIJO, parabola_minimum
-from separatrix.solvers.posterior import DOUBLE_ROUNDING, Posterior
+from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Solution, Status, Step, status_at_rest
-from separatrix.stats import ValueGrad
+from separatrix.stats import DOUBLE_ROUNDING, ValueGrad
 
 MAX_IDLE_GRADIENT_STEPS = 100  # steps above the lowest point, or without progress, after which descent stops
 MAX_GRADIENT_TRIALS = 30  # of a line search; each at least halves the step

@@ -21,13 +21,11 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg
 
-from separatrix._array import Array, Float, device_aware
+from separatrix._array import Array, Float
 from separatrix._linalg import SingularError, cholesky_of_correlation, solve_minimum_norm
 from separatrix._threads import single_thread_blas
-from separatrix.likelihoods import Covariances, Likelihood
-from separatrix.rows import Block
 from separatrix.solvers.posterior import Posterior
-from separatrix.stats import Design, Grad
+from separatrix.stats import class_grams
 
 MAX_JOINT_WEIGHTS = 1500  # weights of all classes up to which their joint Hessian is factorised
 MAX_BLOCK_WEIGHTS = 5000  # weights per class up to which a Hessian per class is factorised
@@ -154,16 +152,6 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
     else:
         blocks += np.diag(precision) if precision.ndim == 1 else precision
     return ByClass(tuple(_sturdy_factor(block) for block in blocks), keeps_mean=not is_joint)
-
-
-@device_aware
-def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
-    """Diagonal blocks of the Hessian on one block of rows, (C, P, P)."""
-    curvature = likelihood.safe_curvature(design.activate(block, theta), block.targets)
-    assert isinstance(curvature, Covariances), "several outputs have one curvature each"
-    weight = 1.0 if block.weight is None else block.weight
-    entries = (weight * curvature.block(k, k) for k in range(len(theta)))
-    return Grad(np.stack([design.gram(block, entry, single=True) for entry in entries]))
 
 
 def _sturdy_factor(A: Float) -> Factor:

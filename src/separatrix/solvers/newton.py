@@ -25,9 +25,9 @@ import numpy as np
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
 from separatrix.solvers.hessian import Factor, diagonal, factorise
-from separatrix.solvers.posterior import DOUBLE_ROUNDING, Posterior
+from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Solution, Status, Step, status_at_rest
-from separatrix.stats import ValueGrad, ValueGradHess
+from separatrix.stats import DOUBLE_ROUNDING, ValueGrad, ValueGradHess
 
 ARMIJO = 1e-4
 MIN_DECREASE_OF_ROUNDING = 1e-3  # a predicted decrease below this fraction of the rounding error cannot be verified

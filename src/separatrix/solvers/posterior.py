@@ -16,19 +16,18 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from separatrix._array import Array, Float, device_aware, is_sparse
+from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
-from separatrix.rows import Block, Source
+from separatrix.rows import Source
 from separatrix.solvers.result import Solution
 from separatrix.stats import (
-    ClassMoments,
+    DOUBLE_ROUNDING,
     Design,
-    DiagonalScatter,
     ValueGrad,
     ValueGradHess,
-    column_moments,
+    column_survey,
     largest_share,
     least_lead,
     representative_sample,
@@ -38,8 +37,6 @@ from separatrix.stats import (
     value_grad_hess,
 )
 
-DOUBLE_ROUNDING = 1e-12  # relative rounding error of a sum over rows
-SINGLE_ROUNDING = 1e-9  # the same if activations are computed in single precision, as on a GPU
 MAX_OFFSET_IN_STD = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # beyond, the origin is subtracted first
 ROWS_PER_SAMPLE_ROW = 16  # the sample for a first fit is a sixteenth of the rows, but ...
 MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # ... at least and at most this number of rows per weight ...
@@ -84,25 +81,6 @@ class Units:
         far = np.abs(self.mean) > MAX_OFFSET_IN_STD[self.dtype] * self.spread
         origin = self.mean.astype(self.dtype).astype(np.float64)  # can be subtracted from rows exactly
         return Design(origin, True, bool(far.any()) and not self.is_sparse, self.spread)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _ColumnSurvey:
-    moments: ClassMoments[DiagonalScatter]
-    dtype: np.dtype[Any]
-    is_sparse: bool
-    rounding: float
-
-    def __add__(self, other: _ColumnSurvey) -> _ColumnSurvey:
-        return replace(self, moments=self.moments + other.moments)
-
-
-@device_aware
-def column_survey(block: Block) -> _ColumnSurvey:
-    """Moments of all rows of a block as one class, and how they are stored."""
-    is_single = block.has_single_products
-    rounding = SINGLE_ROUNDING if is_single else DOUBLE_ROUNDING
-    return _ColumnSurvey(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)
 
 
 def pose(

@@ -21,6 +21,7 @@ from separatrix.stats.checks import (
 )
 from separatrix.stats.groups import Group, GroupedFacts, dense_chunks, group_statistics, label_weights
 from separatrix.stats.moments import (
+    DOUBLE_ROUNDING,
     ClassMoments,
     ClassScatter,
     DiagonalScatter,
@@ -29,6 +30,7 @@ from separatrix.stats.moments import (
     class_moments,
     collect_moments,
     column_moments,
+    column_survey,
     spread_out,
 )
 from separatrix.stats.objective import (
@@ -37,6 +39,7 @@ from separatrix.stats.objective import (
     Largest,
     ValueGrad,
     ValueGradHess,
+    class_grams,
     dots,
     largest_share,
     least_lead,
@@ -48,6 +51,7 @@ from separatrix.stats.objective import (
 from separatrix.stats.sample import collect_sample, drawn_numbers, representative_sample
 
 __all__ = [
+    "DOUBLE_ROUNDING",
     "ClassMoments",
     "ClassScatter",
     "Design",
@@ -62,10 +66,12 @@ __all__ = [
     "Tally",
     "ValueGrad",
     "ValueGradHess",
+    "class_grams",
     "class_moments",
     "collect_moments",
     "collect_sample",
     "column_moments",
+    "column_survey",
     "confusion",
     "dense_chunks",
     "dots",

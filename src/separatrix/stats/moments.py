@@ -38,6 +38,8 @@ from separatrix.rows import Block, DeviceRows, Source, on_host
 from separatrix.stats import device
 from separatrix.stats.checks import require_finite, require_squares
 
+DOUBLE_ROUNDING = 1e-12  # relative rounding error of a sum over rows
+SINGLE_ROUNDING = 1e-9  # the same if activations are computed in single precision, as on a GPU
 MIN_COMPILED_NUMBERS = 50_000  # numbers in a block from which compiled loops repay the import of Numba
 MAX_SPARSE_DENSITY = 0.1  # fraction of non-zeros above which a sparse block is centred as a dense one
 MAX_CANCELLATION = 1e4  # squared mean in variances; above it in any column, too
@@ -493,3 +495,24 @@ def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments
     else:
         about = ClassScatter(np.stack([device.class_gram(rows, near[k], t, weight, k) for k in range(n_classes)]))
     return ClassMoments(count, mean, about.without(np.sqrt(count)[:, None] * (mean - near)))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ColumnSurvey:
+    """Moments of all rows as one class, how the rows are stored, and the relative rounding of sums over them."""
+
+    moments: ClassMoments[DiagonalScatter]
+    dtype: np.dtype[Any]
+    is_sparse: bool
+    rounding: float
+
+    def __add__(self, other: ColumnSurvey) -> ColumnSurvey:
+        return replace(self, moments=self.moments + other.moments)
+
+
+@device_aware
+def column_survey(block: Block) -> ColumnSurvey:
+    """Moments of all rows of a block as one class, and how they are stored."""
+    is_single = block.has_single_products
+    rounding = SINGLE_ROUNDING if is_single else DOUBLE_ROUNDING
+    return ColumnSurvey(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)

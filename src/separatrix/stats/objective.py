@@ -470,3 +470,13 @@ def _logit_kernel(block: Block, theta: Float, design: Design, *, hessian: str) -
     if design.bias:
         H[:M, M] = H[M, :M] = curvatures - total * rest
     return -float(value), grad, design.without_constants(H)
+
+
+@device_aware
+def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
+    """Diagonal blocks of the Hessian on one block of rows, (C, P, P)."""
+    curvature = likelihood.safe_curvature(design.activate(block, theta), block.targets)
+    assert isinstance(curvature, Covariances), "several outputs have one curvature each"
+    weight = 1.0 if block.weight is None else block.weight
+    entries = (weight * curvature.block(k, k) for k in range(len(theta)))
+    return Grad(np.stack([design.gram(block, entry, single=True) for entry in entries]))
