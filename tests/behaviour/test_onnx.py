@@ -449,9 +449,6 @@ def test_without_the_library(monkeypatch):
 
 # The graph builder and the integrals
 
-A = np.array([[1.0, -2.0, 0.5], [3.0, 0.0, -1.5]])
-B = np.array([[2.0, 4.0, -1.0], [1.0, 5.0, 8.0]])
-
 
 JOINT = np.array([[0.0, -1.0, 2.0], [-1e5, -1e5 + 1, -np.inf], [-np.inf] * 3, [700.0, -np.inf, 701.0], [np.nan] * 3])
 

@@ -13,7 +13,7 @@ numbers are float64, whatever the input: float32 is too inaccurate as soon as a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -33,6 +33,24 @@ class _Node(NamedTuple):
     domain: str
 
 
+def _operator(kind: str, *, reflected: bool = False) -> Callable[[Any, Any], Value]:
+    """Method of `Value` for an ONNX operator of two arguments."""
+
+    def method(self: Value, other: Any) -> Value:
+        return self.graph.op(kind, *((other, self) if reflected else (self, other)))
+
+    return method
+
+
+def _function(kind: str, **attributes: Any) -> Callable[[Any], Value]:
+    """Method of `Value` for an ONNX operator of one argument."""
+
+    def method(self: Value) -> Value:
+        return self.graph.op(kind, self, **attributes)
+
+    return method
+
+
 @dataclass(frozen=True, eq=False)
 class Value:
     """A tensor of a graph, by its name."""
@@ -42,100 +60,29 @@ class Value:
 
     __array_ufunc__ = None  # NumPy arrays leave the arithmetic to Value
 
-    def __add__(self, other: Any) -> Value:
-        return self.graph.op("Add", self, other)
-
-    def __radd__(self, other: Any) -> Value:
-        return self.graph.op("Add", other, self)
-
-    def __sub__(self, other: Any) -> Value:
-        return self.graph.op("Sub", self, other)
-
-    def __rsub__(self, other: Any) -> Value:
-        return self.graph.op("Sub", other, self)
-
-    def __mul__(self, other: Any) -> Value:
-        return self.graph.op("Mul", self, other)
-
-    def __rmul__(self, other: Any) -> Value:
-        return self.graph.op("Mul", other, self)
-
-    def __truediv__(self, other: Any) -> Value:
-        return self.graph.op("Div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Value:
-        return self.graph.op("Div", other, self)
-
-    def __matmul__(self, other: Any) -> Value:
-        return self.graph.op("MatMul", self, other)
-
-    def __neg__(self) -> Value:
-        return self.graph.op("Neg", self)
-
-    def __gt__(self, other: Any) -> Value:
-        return self.graph.op("Greater", self, other)
-
-    def __lt__(self, other: Any) -> Value:
-        return self.graph.op("Less", self, other)
-
-    def __and__(self, other: Value) -> Value:
-        return self.graph.op("And", self, other)
-
-    def equals(self, other: Any) -> Value:
-        return self.graph.op("Equal", self, other)
-
-    def is_nan(self) -> Value:
-        return self.graph.op("IsNaN", self)
+    __add__, __radd__ = _operator("Add"), _operator("Add", reflected=True)
+    __sub__, __rsub__ = _operator("Sub"), _operator("Sub", reflected=True)
+    __mul__, __rmul__ = _operator("Mul"), _operator("Mul", reflected=True)
+    __truediv__, __rtruediv__ = _operator("Div"), _operator("Div", reflected=True)
+    __matmul__, __gt__, __lt__ = _operator("MatMul"), _operator("Greater"), _operator("Less")
+    equals, at_least, at_most = _operator("Equal"), _operator("Max"), _operator("Min")
+    __neg__, exp, log, sqrt, abs = map(_function, ("Neg", "Exp", "Log", "Sqrt", "Abs"))
+    floor, sigmoid, is_nan = map(_function, ("Floor", "Sigmoid", "IsNaN"))
+    softmax = _function("Softmax", axis=-1)
+    argmax = _function("ArgMax", axis=-1, keepdims=0)  # int64, the first of several largest
+    as_double, as_codes = _function("Cast", to="double"), _function("Cast", to="int64")
 
     def where(self, condition: Value, otherwise: Any) -> Value:
         return self.graph.op("Where", condition, self, otherwise)
 
-    def exp(self) -> Value:
-        return self.graph.op("Exp", self)
-
-    def log(self) -> Value:
-        return self.graph.op("Log", self)
-
-    def sqrt(self) -> Value:
-        return self.graph.op("Sqrt", self)
-
-    def abs(self) -> Value:
-        return self.graph.op("Abs", self)
-
-    def floor(self) -> Value:
-        return self.graph.op("Floor", self)
-
-    def sigmoid(self) -> Value:
-        return self.graph.op("Sigmoid", self)
-
-    def softmax(self) -> Value:
-        return self.graph.op("Softmax", self, axis=-1)
-
     def square(self) -> Value:
         return self * self
-
-    def at_least(self, bound: Any) -> Value:
-        return self.graph.op("Max", self, bound)
-
-    def at_most(self, bound: Any) -> Value:
-        return self.graph.op("Min", self, bound)
 
     def sum(self, axis: int, *, keep: bool = False) -> Value:
         return self.graph.op("ReduceSum", self, np.array([axis]), keepdims=int(keep))
 
     def max(self, axis: int, *, keep: bool = False) -> Value:
         return self.graph.op("ReduceMax", self, axes=[axis], keepdims=int(keep))
-
-    def argmax(self) -> Value:
-        """Position of the first largest along the last axis, int64."""
-        return self.graph.op("ArgMax", self, axis=-1, keepdims=0)
-
-    def as_double(self) -> Value:
-        """Cast to float64; true is 1."""
-        return self.graph.op("Cast", self, to="double")
-
-    def as_codes(self) -> Value:
-        return self.graph.op("Cast", self, to="int64")
 
     def expand(self, axis: int) -> Value:
         """Insert an axis of length one."""
