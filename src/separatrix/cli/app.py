@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from separatrix.cli import datasets, explain, fit, predict
+from separatrix.cli import datasets, explain, fit, predict  # noqa: F401  # they register their commands
 from separatrix.cli.console import Printer, console, put
 from separatrix.cli.errors import CommandError, UsageError, failure_of, written
-from separatrix.cli.options import Json
+from separatrix.cli.options import COMMANDS, Json
 
 EPILOG = (
     "[bold]Start with[/bold]  separatrix demo, or separatrix fit DATA --target COL. separatrix COMMAND --help shows "
@@ -147,11 +147,11 @@ def start(
         typer.echo(context.get_help())
 
 
-for module in (fit, predict, explain, datasets):
-    for function, epilog in module.COMMANDS:
-        # One line per paragraph: typer keeps line breaks, but terminals differ in width.
-        help_text = "\n\n".join(" ".join(part.split()) for part in str(function.__doc__).split("\n\n"))
-        app.command(help=help_text, epilog=epilog)(function)
+for name in ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo"):
+    function, epilog = COMMANDS[name]
+    # One line per paragraph: typer keeps line breaks, but terminals differ in width.
+    help_text = "\n\n".join(" ".join(part.split()) for part in str(function.__doc__).split("\n\n"))
+    app.command(help=help_text, epilog=epilog)(function)
 
 
 def command() -> Any:

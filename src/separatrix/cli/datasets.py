@@ -12,7 +12,7 @@ import typer
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import STANDARD, require_free
-from separatrix.cli.options import Force, Json, examples, nearest
+from separatrix.cli.options import Force, Json, command, nearest
 
 
 class Entry(NamedTuple):
@@ -36,6 +36,11 @@ CATALOGUE = {
 }
 
 
+@command(
+    "separatrix datasets",
+    "separatrix datasets loans -o loans.csv",
+    "separatrix datasets xor-clusters --rows 5000 --seed 3 -o clusters.parquet",
+)
 def datasets(
     name: Annotated[
         str | None,
@@ -80,6 +85,10 @@ def datasets(
     printer.document({"name": name, "target": target, "rows": count, "files": {"data": output}})
 
 
+@command(
+    "separatrix demo",
+    "separatrix demo --folder /tmp/try --force",
+)
 def demo(
     folder: Annotated[
         str, typer.Option("--folder", metavar="DIR", help="Folder for the table, the model and the report.")
@@ -141,16 +150,3 @@ def _table(name: str, rows: int | None, seed: int) -> Any:
         X, y, *_ = make(rng=seed) if rows is None else make(rows, rng=seed)
         columns = X if isinstance(X, dict) else {f"x{d}": column for d, column in enumerate(np.asarray(X).T)}
     return pa.table({key: pa.array(values, from_pandas=True) for key, values in columns.items()} | {entry.target: y})
-
-
-COMMANDS = (
-    (
-        datasets,
-        examples(
-            "separatrix datasets",
-            "separatrix datasets loans -o loans.csv",
-            "separatrix datasets xor-clusters --rows 5000 --seed 3 -o clusters.parquet",
-        ),
-    ),
-    (demo, examples("separatrix demo", "separatrix demo --folder /tmp/try --force")),
-)

@@ -19,7 +19,7 @@ from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import load_model, read_rows, require_columns, require_ending, require_free, write_together
 from separatrix.cli.fit import positive_label
-from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, examples, nearest
+from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command, nearest
 
 if TYPE_CHECKING:
     from separatrix.study import Coefficient
@@ -53,6 +53,11 @@ PICTURES = {
 }
 
 
+@command(
+    "separatrix explain model.sx",
+    "separatrix explain model.sx --all --level 0.9",
+    "separatrix explain model.sx --json | jq '.coefficients[0]'",
+)
 def explain(
     model: Saved,
     level: Level = 0.95,
@@ -200,6 +205,12 @@ def _check_kind(kind: str) -> str:
     return kind
 
 
+@command(
+    "separatrix plot model.sx --kind coefficients -o weights.png",
+    "separatrix plot model.sx held_out.csv --kind reliability -o calibration.svg",
+    "separatrix plot two_columns.sx data.csv --kind boundary -o regions.pdf",
+    "separatrix plot two_columns.sx data.csv --kind likelihood -o surface.png",
+)
 def plot(
     model: Saved,
     data: Annotated[
@@ -320,6 +331,9 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool, mos
     return scorer.features(rows.take(known)), scorer.classes[codes[known]]
 
 
+@command(
+    "separatrix export model.sx -o model.onnx",
+)
 def export(
     model: Saved,
     onnx_file: Annotated[
@@ -347,25 +361,3 @@ def _finish(printer: Printer, files: dict[str, str], document: dict[str, Any], n
     printer.notes(notes)
     printer.text(f"Written: {', '.join(files.values())}")
     printer.document(document | {"notes": notes, "files": files})
-
-
-COMMANDS = (
-    (
-        explain,
-        examples(
-            "separatrix explain model.sx",
-            "separatrix explain model.sx --all --level 0.9",
-            "separatrix explain model.sx --json | jq '.coefficients[0]'",
-        ),
-    ),
-    (
-        plot,
-        examples(
-            "separatrix plot model.sx --kind coefficients -o weights.png",
-            "separatrix plot model.sx held_out.csv --kind reliability -o calibration.svg",
-            "separatrix plot two_columns.sx data.csv --kind boundary -o regions.pdf",
-            "separatrix plot two_columns.sx data.csv --kind likelihood -o surface.png",
-        ),
-    ),
-    (export, examples("separatrix export model.sx -o model.onnx")),
-)

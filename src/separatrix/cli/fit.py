@@ -37,7 +37,7 @@ from separatrix.cli.options import (
     Target,
     TestShare,
     Types,
-    examples,
+    command,
     model_names,
     names_among,
     nearest,
@@ -51,6 +51,12 @@ if TYPE_CHECKING:
 DEFAULT_REPORT = "report.html"
 
 
+@command(
+    "separatrix fit customers.csv --target churn",
+    "separatrix fit survey.parquet -t vote --types zip=categorical --drop name -o vote.sx --report vote.html",
+    "separatrix fit loans.csv -t outcome --positive defaulted",
+    "separatrix fit shop.duckdb::orders -t returned --no-report --json > result.json",
+)
 def fit(
     data: Data,
     target: Target,
@@ -93,6 +99,10 @@ def fit(
     print_study(study, table, data, files, Printer(as_json=as_json))
 
 
+@command(
+    "separatrix compare customers.csv --target churn",
+    "separatrix compare customers.csv -t churn --test-share 0.3 --seed 7 --json",
+)
 def compare(
     data: Data,
     target: Target,
@@ -110,6 +120,10 @@ def compare(
     print_study(compared, table, data, {}, Printer(as_json=as_json))
 
 
+@command(
+    "separatrix report model.sx this_year.csv -o this_year.html",
+    "separatrix report model.sx labelled.parquet --target churn -o check.html --force",
+)
 def report(
     model: Saved,
     data: Data,
@@ -275,30 +289,3 @@ def print_study(study: Study | Compared, table: TableFile, data: str, files: dic
         printer.text(f"separatrix predict {files['model']} NEW_DATA -o predictions.csv")
         printer.text(f"separatrix explain {files['model']}")
     printer.document(output.study_document(study, [*table.notes, *map(str, study.notes)], files))
-
-
-COMMANDS = (
-    (
-        fit,
-        examples(
-            "separatrix fit customers.csv --target churn",
-            "separatrix fit survey.parquet -t vote --types zip=categorical --drop name -o vote.sx --report vote.html",
-            "separatrix fit loans.csv -t outcome --positive defaulted",
-            "separatrix fit shop.duckdb::orders -t returned --no-report --json > result.json",
-        ),
-    ),
-    (
-        compare,
-        examples(
-            "separatrix compare customers.csv --target churn",
-            "separatrix compare customers.csv -t churn --test-share 0.3 --seed 7 --json",
-        ),
-    ),
-    (
-        report,
-        examples(
-            "separatrix report model.sx this_year.csv -o this_year.html",
-            "separatrix report model.sx labelled.parquet --target churn -o check.html --force",
-        ),
-    ),
-)

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -18,6 +18,9 @@ MODELS = {
     "logistic": "logistic (Bayesian)",
     "curved": "curved logistic (Bayesian)",
 }
+
+COMMANDS: dict[str, tuple[Callable[..., None], str]] = {}  # by name: the function, and the end of its help text
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _check_level(value: float) -> float:
@@ -89,9 +92,15 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing output fi
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on standard output.")]
 
 
-def examples(*lines: str) -> str:
-    """End of a help text: example commands, one per line, in typer's rich markup."""
-    return "\n\n".join(["[bold]Examples[/bold]", *("  " + line.replace("[", "\\[") for line in lines)])
+def command(*examples: str) -> Callable[[F], F]:
+    """Register a function as a command, with examples for the end of its help text in typer's rich markup."""
+    lines = ["[bold]Examples[/bold]", *("  " + line.replace("[", "\\[") for line in examples)]
+
+    def register(function: F) -> F:
+        COMMANDS[function.__name__] = (function, "\n\n".join(lines))
+        return function
+
+    return register
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

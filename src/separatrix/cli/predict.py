@@ -10,7 +10,7 @@ import typer
 from separatrix.cli.console import Printer, rows_done
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import STANDARD, about, load_model, require_columns, require_free
-from separatrix.cli.options import Data, Force, Json, Labels, Level, Saved, examples, names_among
+from separatrix.cli.options import Data, Force, Json, Labels, Level, Saved, command, names_among
 
 if TYPE_CHECKING:
     from separatrix.files import TableFile, TableWriter
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 8_192  # large enough for matrix products; memory does not depend on the size of the file
 LINE_FORMATS = (".csv", ".txt", ".tsv", ".tab", ".jsonl", ".ndjson", ".json")  # one row per line
-MAX_LISTED_COLUMNS = 8
+MAX_LISTED_MISSING = 8
 
 
+@command(
+    "separatrix predict model.sx new.csv -o predictions.csv",
+    "separatrix predict model.sx new.parquet -o out.parquet --keep id,name --level 0.9",
+    "cat new.csv | separatrix predict model.sx - -o - --no-intervals | head",
+)
 def predict(
     model: Saved,
     data: Data,
@@ -161,8 +166,8 @@ def _notes(scorer: BatchScorer, *, wants_intervals: bool) -> list[str]:
     ]
     usual = [(name, n) for name, n in counts.missing.most_common() if name not in counts.first_missing]
     if usual:
-        shown = ", ".join(f"{name} {n:,}" for name, n in usual[:MAX_LISTED_COLUMNS])
-        more = ", ..." if len(usual) > MAX_LISTED_COLUMNS else ""
+        shown = ", ".join(f"{name} {n:,}" for name, n in usual[:MAX_LISTED_MISSING])
+        more = ", ..." if len(usual) > MAX_LISTED_MISSING else ""
         notes.append(f"Missing values by column: {shown}{more}. They are treated as in training.")
     if wants_intervals and scorer.has_probabilities and not scorer.has_intervals:
         notes.append(f"No intervals: {type(scorer.estimator).__name__} has no posterior over its weights.")
@@ -171,15 +176,3 @@ def _notes(scorer: BatchScorer, *, wants_intervals: bool) -> list[str]:
     if counts.label_problem:
         notes.append(f"The predictions were not compared with labels. {counts.label_problem}")
     return notes
-
-
-COMMANDS = (
-    (
-        predict,
-        examples(
-            "separatrix predict model.sx new.csv -o predictions.csv",
-            "separatrix predict model.sx new.parquet -o out.parquet --keep id,name --level 0.9",
-            "cat new.csv | separatrix predict model.sx - -o - --no-intervals | head",
-        ),
-    ),
-)

@@ -106,7 +106,7 @@ def _fitted_encoder(train: LabelledTable, test: LabelledTable, types: Mapping[st
     encoder = TableEncoder(types=types)
     of_train, of_test = (table_statistics(fold.X, unread=encoder.unread()) for fold in (train, test))
     encoder.fit_statistics(of_train, train.X)
-    whole = {plan.column: plan for plan in infer_types(of_train + of_test, types).plans}
+    whole: dict[str, Any] = {plan.column: plan for plan in infer_types(of_train + of_test, types).plans}
     plans: list[Any] = list(encoder.schema_.plans)
     for i, plan in enumerate(plans):
         other = whole[plan.column]
