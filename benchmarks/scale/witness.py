@@ -75,6 +75,12 @@ class _Timed:
         self.log.append(Read(_name(step), seconds))
         return state
 
+    def reduce_batches(self, source: Source, statistic: Any, columns: Any, empty: Any) -> Any:
+        """Sum of a statistic of batches: the labels of a file."""
+        total, seconds = timed(lambda: self.runner.reduce_batches(source, statistic, columns, empty))
+        self.log.append(Read(LABELS, seconds))
+        return total
+
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         found, seconds = timed(lambda: _settled(self.runner.label(source, y, sample_weight, rules)))
         self.log.append(Read(LABELS, seconds))
