@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 import separatrix as sx
 from problems import blobs
 from separatrix.exceptions import DataError
-from separatrix.geometry.linear_model import linear_functions
+from separatrix.geometry import linear_functions
 
 
 @pytest.mark.parametrize(("n_classes", "rows"), [(2, 1), (3, 3)])

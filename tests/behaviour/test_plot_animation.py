@@ -5,7 +5,7 @@ import pytest
 from matplotlib.animation import FuncAnimation
 from PIL import Image
 
-from separatrix.plots.path import SIGNS, require_suffix, write_animation
+from separatrix.plots.path import SIGNS, write_animation
 
 
 @pytest.fixture
@@ -32,9 +32,3 @@ def test_a_page_asks_nothing_of_the_network_and_shows_every_button(moving, tmp_p
     used = set(re.findall(r'class="fa fa-([a-z-]+)', page)) | {"flip-horizontal"}
     assert used == set(SIGNS)
     assert page.index(".fa-play::before") < page.index(".fa-flip-horizontal::before")  # the later rule wins
-
-
-def test_other_kinds_of_file(tmp_path):
-    assert require_suffix("animate", str(tmp_path / "a.gif")) == tmp_path / "a.gif"
-    with pytest.raises(ValueError, match=r"animate\(path='a.mp4'\): the name must end in .gif or .html"):
-        require_suffix("animate", "a.mp4")

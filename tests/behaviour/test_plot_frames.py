@@ -10,19 +10,14 @@ from problems import blobs, separable
 from separatrix.basis import Polynomial
 from separatrix.datasets import make_overlapping
 from separatrix.exceptions import DataError
-from separatrix.plots.drawing import read_rows
-from separatrix.plots.path import contours_of, fit_with_trace, frames_of, is_of_single_rows
-
-
-def frames(model, X, y):
-    fitted = fit_with_trace(model, X, y)
-    return frames_of(fitted.solution_.trace, read_rows(X, y, fitted.classes_)), fitted
+from separatrix.plots.path import FitPathDisplay, contours_of
 
 
 def test_every_update_of_a_perceptron_adds_the_row_that_was_wrong():
     X, y = separable(60, n_features=2, gap=0.05)
-    path, fitted = frames(sx.Perceptron(learning_rate=0.5), X, y)
-    assert is_of_single_rows(fitted.solution_.trace)
+    display = FitPathDisplay.of_fit(sx.Perceptron(learning_rate=0.5), X, y)
+    path, fitted = display.frames, sx.Perceptron(learning_rate=0.5).fit(X, y)
+    assert display.is_perceptron
     assert len(path) == fitted.n_mistakes_ + 1
     for here, there in pairwise(path):
         t = 2 * y[here.row] - 1
@@ -38,19 +33,21 @@ def test_every_update_of_a_perceptron_adds_the_row_that_was_wrong():
 @pytest.mark.parametrize("solver", ["newton", "gradient", "lbfgs", "auto"])
 def test_steps_are_those_of_the_solver_and_so_are_their_objectives(solver):
     X, y = make_overlapping(80, 2)
-    path, fitted = frames(sx.LogisticRegression(alpha=0.5, solver=solver), X, y)
+    model = sx.LogisticRegression(alpha=0.5, solver=solver)
+    display = FitPathDisplay.of_fit(model, X, y)
+    path, fitted = display.frames, model.fit(X, y)
     assert len(path) == fitted.n_steps_ + 1
     np.testing.assert_allclose(path[-1].w, fitted.coef_[0])
     for frame in (path[0], path[len(path) // 2], path[-1]):
         a = X @ frame.w + frame.w0
         nll = np.logaddexp(0, np.where(y == 1, -a, a)).sum()
         assert frame.objective == pytest.approx(nll + 0.25 * frame.w @ frame.w)
-    assert not is_of_single_rows(fitted.solution_.trace)
+    assert not display.is_perceptron
 
 
 def test_newton_steps_are_those_of_reweighted_least_squares():
     X, y = make_overlapping(80, 2)
-    path, _ = frames(sx.LogisticRegression(alpha=0, solver="newton"), X, y)
+    path = FitPathDisplay.of_fit(sx.LogisticRegression(alpha=0, solver="newton"), X, y).frames
     Phi = np.column_stack([X, np.ones(80)])
     for here, there in pairwise(path[:5]):
         w = np.append(here.w, here.w0)
@@ -64,7 +61,7 @@ def test_newton_steps_are_those_of_reweighted_least_squares():
 def test_the_model_given_is_left_alone():
     X, y = make_overlapping(80, 2)
     model = sx.LogisticRegression()
-    fit_with_trace(model, X, y)
+    FitPathDisplay.of_fit(model, X, y)
     assert "coef_" not in vars(model)
     assert model.trace is False
 
@@ -81,12 +78,10 @@ def test_contours_are_where_the_probability_is_one_tenth_and_nine():
 def test_fits_that_cannot_be_drawn():
     X, y = make_overlapping(80, 2)
     with pytest.raises(DataError, match="FisherDiscriminant does not record"):
-        fit_with_trace(sx.FisherDiscriminant(), X, y)
+        FitPathDisplay.of_fit(sx.FisherDiscriminant(), X, y)
     with pytest.raises(DataError, match="needs two classes, but y has 3.*y == label"):
-        fit_with_trace(sx.LogisticRegression(), *blobs(80, n_features=2, n_classes=3))
+        FitPathDisplay.of_fit(sx.LogisticRegression(), *blobs(80, n_features=2, n_classes=3))
     with pytest.raises(DataError, match="has 3 columns"):
-        fit_with_trace(sx.LogisticRegression(), *make_overlapping(80, 3))
+        FitPathDisplay.of_fit(sx.LogisticRegression(), *make_overlapping(80, 3))
     with pytest.raises(DataError, match="2 columns and a basis"):
-        fit_with_trace(sx.LogisticRegression(basis=Polynomial(2)), X, y)
-    with pytest.raises(DataError, match="recorded no steps"):
-        frames_of((), read_rows(X, y, np.array([0, 1])))
+        FitPathDisplay.of_fit(sx.LogisticRegression(basis=Polynomial(2)), X, y)

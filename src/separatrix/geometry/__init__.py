@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the plane is, how far the rows are from it, and whether there is one."""
+"""Geometry of linear classifiers: hyperplanes and distances from them, decision regions, and separability.
 
-from separatrix.geometry.hyperplane import Hyperplane, margin, nearest_rows, radius
-from separatrix.geometry.linear_model import linear_functions
-from separatrix.geometry.regions import Grid, LinearRegions, codes_of, grid_predictions, grid_values
+`hyperplane` has the boundary of two classes, `regions` the decision regions of K classes and predictions on a grid.
+"""
+
+from separatrix.geometry.hyperplane import Hyperplane, linear_functions, margin, nearest_rows, radius
+from separatrix.geometry.regions import Grid, LinearRegions, codes_of, grid_predictions, grid_values, points_like
 from separatrix.separation import SeparabilityReport, is_separable
 
 __all__ = [
@@ -18,5 +20,6 @@ __all__ = [
     "linear_functions",
     "margin",
     "nearest_rows",
+    "points_like",
     "radius",
 ]

@@ -15,17 +15,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix._array import Array, Codes, Float, Rows
 from separatrix.exceptions import DataError
-from separatrix.geometry.linear_model import linear_functions
 from separatrix.rows import as_source, encode_labels
 from separatrix.stats import extent, require_finite
 
-__all__ = ["Hyperplane", "margin", "nearest_rows", "radius"]
-
 MAX_SQUARABLE = 1e15  # values between its inverse and this can be squared and summed in float32 too
 MARGIN_TOLERANCE = 1e-9  # distances that differ by less, relative to the largest one, are equal
+
+
+def linear_functions(model: Any) -> tuple[Float, Float]:
+    """W (C, D) and w0 (C,) of a fitted linear model of x: C = 1 for two classes, K otherwise."""
+    check_is_fitted(model)
+    name = type(model).__name__
+    if getattr(model, "basis_", None) is not None:
+        raise DataError(
+            f"{name} was fitted with a basis, so its boundaries are not planes in the space of x. Use "
+            "grid_predictions, or fit it without a basis."
+        )
+    W, w0 = getattr(model, "coef_", None), getattr(model, "intercept_", None)
+    if W is None or w0 is None:
+        raise DataError(f"{name} has no coef_ and intercept_: its boundaries are not planes.")
+    W = np.atleast_2d(np.asarray(W, dtype=np.float64))
+    return W, np.broadcast_to(np.asarray(w0, dtype=np.float64), len(W))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +135,8 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
     ----------
     plane : Hyperplane
         Its positive side belongs to the larger label.
-    X : table of shape (N, D)
-        Rows.
-    y : array-like of shape (N,)
-        Labels of two classes.
+    X, y : table of shape (N, D) and array-like of shape (N,)
+        Rows, and their labels of two classes.
 
     Examples
     --------
@@ -138,14 +150,7 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
 def nearest_rows(plane: Hyperplane, X: Any, y: Any) -> Codes:
     """Positions of the rows at the margin: the support vectors, if the margin is the widest one.
 
-    Parameters
-    ----------
-    plane : Hyperplane
-        Its positive side belongs to the larger label.
-    X : table of shape (N, D)
-        Rows.
-    y : array-like of shape (N,)
-        Labels of two classes.
+    The parameters are those of `margin`.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decision regions. Those of a linear machine are convex, hence singly connected.                 PRML §4.1.2
+"""Decision regions; the regions of a linear classifier are convex, hence singly connected.          PRML §4.1.2
 
 R_k = {x: a_k(x) >= a_j(x) for all j} is the intersection of K - 1 half-spaces
 
@@ -17,11 +17,9 @@ import numpy as np
 from separatrix._arguments import check_count, check_number
 from separatrix._array import Array, Codes, Float, Rows
 from separatrix.exceptions import DataError
-from separatrix.geometry.linear_model import linear_functions
+from separatrix.geometry.hyperplane import linear_functions
 from separatrix.rows import Source, as_source, as_table
-from separatrix.stats import extent, require_finite
-
-__all__ = ["Grid", "GridValues", "LinearRegions", "grid_predictions", "grid_values"]
+from separatrix.stats import Extent, extent, require_finite
 
 LP_TOLERANCE = 1e-10  # the finest that HiGHS accepts
 MIN_REGION_WIDTH = 1e-9  # relative to its surroundings; a narrower region counts as empty
@@ -35,10 +33,8 @@ class LinearRegions:
 
     Parameters
     ----------
-    coef : array-like of shape (K, D)
-        W.
-    intercept : array-like of shape (K,)
-        w0.
+    coef, intercept : array-like of shape (K, D) and (K,)
+        W and w0.
 
     Examples
     --------
@@ -100,22 +96,43 @@ class LinearRegions:
     def interior_point(self, k: int, *, within: Any = None) -> Float | None:
         """A point in the interior of R_k, or None if R_k has no interior.
 
-        The linear program max r subject to A x + r |A_j| <= b, in coordinates that do not depend on units and origin:
-        those of the bounding box of ``within``, to which x is then restricted, or those of the planes. A region that
-        exists only because of rounding errors of the coefficients counts as empty.
+        Solves the linear program max r subject to A x + r |A_j| <= b. Its coordinates do not depend on units and
+        origin: the bounding box of ``within``, to which x is then restricted, or else a box around the planes. A region
+        that exists only because of rounding errors of the coefficients counts as empty.
         """
-        others = self._others(k)
-        planes = _Planes(
-            *self.half_spaces(k),
-            np.abs(self.coef[others]) + np.abs(self.coef[k]),
-            np.abs(self.intercept[others]) + np.abs(self.intercept[k]),
-        )
-        parallel = ~planes.A.any(axis=1)
-        if (planes.b[parallel] < 0).any():  # another class has a larger activation everywhere
+        from scipy.optimize import linprog
+
+        others, (A, b) = self._others(k), self.half_spaces(k)
+        # A and b are differences; the magnitudes of their terms bound the rounding error of b - A x.
+        A_size = np.abs(self.coef[others]) + np.abs(self.coef[k])
+        b_size = np.abs(self.intercept[others]) + np.abs(self.intercept[k])
+        parallel = ~A.any(axis=1)
+        if (b[parallel] < 0).any():  # another class has a larger activation everywhere
             return None
-        planes = _Planes(*(part[~parallel] for part in planes))
-        box = _box_of_planes(planes) if within is None else _box_of_rows(self._open(within))
-        return _deepest(planes, box)
+        A, b, A_size, b_size = (part[~parallel] for part in (A, b, A_size, b_size))
+
+        def rounding(x: Float) -> Float:
+            return np.asarray(4 * np.finfo(np.float64).eps * (b_size + A_size @ np.abs(x)))
+
+        # The program is solved for u, with x = centre + scale u and |u_d| <= reach.
+        if within is None:
+            centre, scale, reach = _box_of_planes(A, b, rounding)
+        else:
+            bounds = bounding_box(self._open(within))
+            half = bounds.high / 2 - bounds.low / 2
+            centre, scale, reach = bounds.low + half, np.where(half > 0, half, 0.5), 1.0
+        length, D = np.linalg.norm(A * scale, axis=1), len(centre)
+        answer = linprog(
+            np.append(np.zeros(D), -1.0),
+            A_ub=np.column_stack([A * scale / length[:, None], np.ones(len(A))]),
+            b_ub=(b - A @ centre - rounding(centre)) / length,
+            bounds=[(-reach, reach)] * D + [(None, 1.0)],
+            method="highs",
+            options={"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE},
+        )
+        if answer.status != 0:
+            raise ArithmeticError(f"HiGHS did not solve a linear program of shape {A.shape}: {answer.message}")
+        return np.asarray(centre + scale * answer.x[:D]) if answer.x[-1] > MIN_REGION_WIDTH else None
 
     def is_empty(self, k: int, *, within: Any = None) -> bool:
         """Whether class k is never predicted (or never in the bounding box of ``within``), because others mask it."""
@@ -137,68 +154,26 @@ class LinearRegions:
         return source
 
 
-class _Planes(NamedTuple):
-    """Planes A x = b; ``A_size`` and ``b_size`` are the magnitudes of the terms whose differences A and b are."""
+def _box_of_planes(A: Float, b: Float, rounding: Callable[[Float], Float]) -> tuple[Float, Float, float]:
+    """Centre, scale and reach of a box around the point closest to all planes A x = b.
 
-    A: Float
-    b: Float
-    A_size: Float
-    b_size: Float
-
-    def rounding(self, x: Float) -> Float:
-        """Bound on the rounding error of b - A x."""
-        return np.asarray(4 * np.finfo(np.float64).eps * (self.b_size + self.A_size @ np.abs(x)))
-
-
-class _Box(NamedTuple):
-    """The points centre + scale u with |u_d| <= reach."""
-
-    centre: Float
-    scale: Float
-    reach: float
-
-
-def _box_of_rows(source: Source) -> _Box:
-    """Bounding box of the rows; a constant column gets the width 1."""
-    with np.errstate(over="ignore"):  # of the radius, which is not used
-        reach = source.reduce(extent)
-    half = reach.high / 2 - reach.low / 2
-    return _Box(reach.low + half, np.where(half > 0, half, 0.5), 1.0)
-
-
-def _box_of_planes(planes: _Planes) -> _Box:
-    """Box around the point closest to all planes, in units of the distance of the farthest plane.
-
-    Columns are scaled so that their largest weight is 1, which makes the box independent of units.
+    The scale is the distance of the farthest plane. Columns are scaled so that their largest weight is 1, which makes
+    the box independent of units.
     """
-    A, D = planes.A, planes.A.shape[1]
+    D = A.shape[1]
     if not len(A):
-        return _Box(np.zeros(D), np.ones(D), 1.0)
+        return np.zeros(D), np.ones(D), 1.0
     units = 1 / np.where(A.any(axis=0), np.abs(A).max(axis=0), 1.0)
     length = np.linalg.norm(A * units, axis=1)
-    centre = units * np.linalg.lstsq(A * units / length[:, None], planes.b / length, rcond=PARALLEL_TOLERANCE)[0]
-    distance = np.maximum(np.abs(planes.b - A @ centre), planes.rounding(centre)) / length
-    return _Box(centre, units * (distance.max() or 1.0), MAX_SEARCH_DISTANCE)
+    centre = units * np.linalg.lstsq(A * units / length[:, None], b / length, rcond=PARALLEL_TOLERANCE)[0]
+    distance = np.maximum(np.abs(b - A @ centre), rounding(centre)) / length
+    return centre, units * (distance.max() or 1.0), MAX_SEARCH_DISTANCE
 
 
-def _deepest(planes: _Planes, box: _Box) -> Float | None:
-    """The point of the box that is farthest from all planes; None if it is closer than MIN_REGION_WIDTH."""
-    from scipy.optimize import linprog
-
-    A, D = planes.A * box.scale, len(box.centre)
-    length = np.linalg.norm(A, axis=1)
-    room = planes.b - planes.A @ box.centre - planes.rounding(box.centre)
-    answer = linprog(
-        np.append(np.zeros(D), -1.0),
-        A_ub=np.column_stack([A / length[:, None], np.ones(len(A))]),
-        b_ub=room / length,
-        bounds=[(-box.reach, box.reach)] * D + [(None, 1.0)],
-        method="highs",
-        options={"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE},
-    )
-    if answer.status != 0:
-        raise ArithmeticError(f"HiGHS did not solve a linear program of shape {A.shape}: {answer.message}")
-    return np.asarray(box.centre + box.scale * answer.x[:D]) if answer.x[-1] > MIN_REGION_WIDTH else None
+def bounding_box(source: Source) -> Extent:
+    """Smallest and largest value of every column."""
+    with np.errstate(over="ignore"):  # of the radius, which is not used
+        return source.reduce(extent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,12 +240,11 @@ def grid_values(function: Callable[[Any], Array], X: Any, *, resolution: int = 2
     if len(source.columns) != 2:
         raise DataError(f"A plot of the plane needs two columns, but X has {len(source.columns)}.")
     require_finite(source)
-    with np.errstate(over="ignore"):  # of the radius, which is not used
-        reach = source.reduce(extent)
+    reach = bounding_box(source)
     room = margin * np.where(reach.high > reach.low, reach.high - reach.low, 1.0)
     x, y = np.linspace(reach.low - room, reach.high + room, resolution).T
     points = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
-    values = np.asarray(function(_like(points, X)))
+    values = np.asarray(function(points_like(points, X)))
     return GridValues(x, y, values.reshape(resolution, resolution, *values.shape[1:]))
 
 
@@ -282,8 +256,8 @@ def codes_of(labels: Array, classes: Array) -> Codes:
     return codes
 
 
-def _like(points: Float, X: Any) -> Any:
-    """The points with the column names of X, which the model may check."""
+def points_like(points: Float, X: Any) -> Any:
+    """Return points (N, D) as a table like X: as a data frame if X is one, because a model may check column names."""
     import narwhals as nw
 
     if not nw.dependencies.is_into_dataframe(X):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots as scikit-learn style displays: ``from_estimator`` computes and stores, ``plot`` draws.
+"""Plots as scikit-learn style displays: ``from_estimator`` computes, stores and draws; ``plot`` draws again.
 
-Needs matplotlib: ``pip install separatrix[plots]``. `drawing` has the palette and helpers for figures of your own.
+A display keeps its artists in ``ax_`` (the first panel), ``axes_`` (if it has several) and ``figure_``. Needs
+matplotlib: ``pip install separatrix[plots]``. `drawing` has the palette and helpers for figures of your own.
 """
 
 from separatrix.plots.boundary import DecisionBoundaryDisplay

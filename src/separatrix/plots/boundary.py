@@ -38,14 +38,23 @@ from separatrix.rows import as_source, as_table
 BLUR_IN_CELLS = 0.9
 
 
+RESPONSES = ("regions", "probability", "uncertainty")
+INTERVAL_LEVEL = 0.95
+CONTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
+LEGEND_COLUMNS = 6
+MAX_CLASSES_WITH_CONTOURS = 4  # with more classes only the outermost contour is drawn
+MIN_CONTOUR_DISTANCE = 0.008  # fraction of the picture; closer contours would merge
+
+
 def margins(model: Any, X: Any, codes: Codes, resolution: int) -> Float:
     """Margins (n, n, K + 1): positive inside the region of each class; the last one is for rejected points."""
     K = len(model.classes_)
     for name in ("decision_function", "predict_proba"):
-        ask = getattr(model, name, None)
-        if ask is None:
+        score = getattr(model, name, None)
+        if score is None:
             continue
-        scores = _of_classes(np.asarray(grid_values(ask, X, resolution=resolution).values, dtype=np.float64))
+        scores = np.asarray(grid_values(score, X, resolution=resolution).values, dtype=np.float64)
+        scores = np.stack([-scores, scores], axis=-1) if scores.ndim == 2 else scores  # two classes have one activation
         order = np.sort(scores, axis=-1)
         best, second = order[..., -1:], order[..., -2:-1]
         lead = scores - np.where(scores == best, second, best)  # each score minus the largest of the others
@@ -65,26 +74,12 @@ def blurred(codes: Codes, n_classes: int) -> Float:
     return np.stack(inside, axis=-1) - 0.5
 
 
-def _of_classes(scores: Float) -> Float:
-    """Scores (..., K); a single activation of two classes becomes (-a, a)."""
-    return np.stack([-scores, scores], axis=-1) if scores.ndim == 2 else scores
-
-
-RESPONSES = ("regions", "probability", "uncertainty")
-INTERVAL_LEVEL = 0.95
-CONTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
-LEGEND_COLUMNS = 6
-MAX_CLASSES_WITH_CONTOURS = 4  # with more classes only the outermost contour is drawn
-MIN_CONTOUR_DISTANCE = 0.008  # fraction of the picture; closer contours would merge
-
-
 @dataclass(eq=False, repr=False)
 class DecisionBoundaryDisplay:
     """Predicted class, probability or uncertainty at each point of the plane.
 
-    Create it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` and
-    ``figure_``. Points that the model rejects are grey and hatched. A new figure gets a legend; in your own axes, call
-    ``ax.legend()``.
+    Points that the model rejects are grey and hatched. A new figure gets a legend; in your own axes, call
+    ``ax.legend()``. Artists are in ``ax_`` and ``figure_``.
 
     Attributes
     ----------
@@ -95,7 +90,7 @@ class DecisionBoundaryDisplay:
     columns : names of the two columns
     response : "regions", "probability" or "uncertainty"
     values : ndarray of shape (n, n) or None, the probability or the width of its interval at each point of the grid
-    margins : ndarray of shape (n, n, K + 1) or None, positive inside the region of each class and of rejected points
+    margins : ndarray of shape (n, n, K + 1), positive inside the region of each class and of rejected points
     """
 
     grid: Grid
@@ -103,9 +98,9 @@ class DecisionBoundaryDisplay:
     points: Float | None
     codes: Codes | None
     columns: tuple[str, str]
-    response: str = "regions"
-    values: Float | None = None
-    margins: Float | None = None
+    response: str
+    values: Float | None
+    margins: Float
 
     @classmethod
     def from_estimator(
@@ -125,19 +120,15 @@ class DecisionBoundaryDisplay:
         ----------
         model : classifier
             Fitted to two columns.
-        X : table of shape (N, 2)
-            Sets the extent; drawn on top if ``y`` is given.
-        y : array-like of shape (N,), optional
-            The true classes of the rows.
+        X, y : table of shape (N, 2), and optional array-like of shape (N,)
+            The grid covers the rows of X, which are drawn if their classes y are given.
         response : {"regions", "probability", "uncertainty"}, default "regions"
             The predicted class; the probability of the second of two classes, or of the most probable of K; or the
             width of its 95 % credible interval, for models that have a posterior.
         resolution : int, default 300
             Points along each axis.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-        title : str, optional
-            Above the picture.
+        ax, title : matplotlib axes and str, optional
+            Where to draw (by default in a new figure), and the title.
         """
         return cls._of(model, X, y, response, resolution).plot(ax, title=title)
 
@@ -147,18 +138,15 @@ class DecisionBoundaryDisplay:
     ) -> tuple[DecisionBoundaryDisplay, DecisionBoundaryDisplay]:
         """Two plots of one Bayesian fit: probabilities at the posterior mode, and averaged over the posterior.
 
-        Averaging does not move the contour of one half; it moves the others apart, most where there are few rows.
+        Averaging does not move the contour of one half. It moves the other contours away from it, most in regions with
+        few rows.
 
         Parameters
         ----------
         model : BayesianLogisticRegression
             Fitted to two columns; it is not changed.
-        X : table of shape (N, 2)
-            Sets the extent; drawn on top if ``y`` is given.
-        y : array-like of shape (N,), optional
-            The true classes of the rows.
-        resolution : int, default 200
-            Points along each axis.
+        X, y, resolution
+            As in `from_estimator`.
         axes : two matplotlib axes, optional
             Where to draw; a new figure by default.
         """
@@ -189,9 +177,30 @@ class DecisionBoundaryDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> DecisionBoundaryDisplay:
         """Draw the response, the boundaries and the rows."""
-        is_own, ax = ax is None, new_axes(ax)
+        is_own, ax, K = ax is None, new_axes(ax), len(self.classes)
+        shown = np.unique(self.grid.codes).tolist()
         with look():
-            self._draw(ax)
+            if self.response != "regions":
+                self._draw_values(ax)
+            for k in shown if self.response == "regions" else ():
+                inside = self.margins[..., k]
+                where, levels = (self.grid.x, self.grid.y, inside), [0.0, max(float(inside.max()), 0.0) + 1.0]
+                if k < K:
+                    fill = {"colors": [class_style(k).colour], "hatches": [class_style(k).hatch or None]}
+                    ax.contourf(*where, levels=levels, alpha=0.25, **fill).set(linewidth=0.0)
+                else:
+                    fill = {"colors": [REJECTED["facecolor"]], "hatches": [REJECTED["hatch"]]}
+                    border = {name: REJECTED[name] for name in ("edgecolor", "linewidth", "alpha")}
+                    ax.contourf(*where, levels=levels, **fill).set(**border)
+                self._draw_outline(ax, inside, width=1.0)
+            if self.points is not None and self.codes is not None:
+                scatter_classes(ax, self.points, self.codes, self.classes)
+            elif self.response != "uncertainty":  # legend entries of the regions
+                for k in (k for k in shown if k < K):
+                    style = class_style(k)
+                    ax.fill([], [], color=style.colour, alpha=0.4, hatch=style.hatch, label=str(self.classes[k]))
+            if K in shown and self.response == "regions":
+                ax.fill([], [], label="rejected", **REJECTED)
             handles, labels = ax.get_legend_handles_labels()
             if is_own and handles:
                 ncols = min(len(handles), LEGEND_COLUMNS)
@@ -199,40 +208,6 @@ class DecisionBoundaryDisplay:
         ax.set(xlabel=self.columns[0], ylabel=self.columns[1], title=title or "")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _draw(self, ax: Any) -> None:
-        codes = np.unique(self.grid.codes)
-        if self.response == "regions":
-            for k in map(int, codes):
-                self._draw_region(ax, k)
-        else:
-            self._draw_values(ax)
-        if self.points is not None and self.codes is not None:
-            scatter_classes(ax, self.points, self.codes, self.classes)
-        elif self.response != "uncertainty":  # legend entries of the regions
-            for k in map(int, codes[codes < len(self.classes)]):
-                style = class_style(k)
-                ax.fill([], [], color=style.colour, alpha=0.4, hatch=style.hatch, label=str(self.classes[k]))
-        if len(self.classes) in codes and self.response == "regions":
-            ax.fill([], [], label="rejected", **REJECTED)
-
-    def _draw_region(self, ax: Any, k: int) -> None:
-        """Draw one region and its outline."""
-        inside = self._inside(k)
-        where, levels = (self.grid.x, self.grid.y, inside), [0.0, max(float(inside.max()), 0.0) + 1.0]
-        if k < len(self.classes):
-            style = class_style(k)
-            area = ax.contourf(*where, levels=levels, colors=[style.colour], hatches=[style.hatch or None], alpha=0.25)
-            area.set(linewidth=0.0)
-        else:
-            area = ax.contourf(*where, levels=levels, colors=[REJECTED["facecolor"]], hatches=[REJECTED["hatch"]])
-            area.set(edgecolor=REJECTED["edgecolor"], linewidth=REJECTED["linewidth"], alpha=REJECTED["alpha"])
-        self._draw_outline(ax, inside, width=1.0)
-
-    def _inside(self, k: int) -> Float:
-        """Margin of class k: positive inside its region."""
-        every = blurred(self.grid.codes, len(self.classes)) if self.margins is None else self.margins
-        return np.asarray(every[..., k])
 
     def _draw_outline(self, ax: Any, inside: Float, *, width: float) -> None:
         if inside.min() < 0 < inside.max():
@@ -262,7 +237,7 @@ class DecisionBoundaryDisplay:
         levels = CONTOURS if len(self.classes) <= MAX_CLASSES_WITH_CONTOURS else CONTOURS[-1:]
         ax.clabel(ax.contour(*where, gentle, levels=levels, colors="black", linewidths=0.7), fontsize=9, fmt="%.1f")
         for k in range(len(self.classes) if len(self.classes) > 2 else 1):
-            self._draw_outline(ax, self._inside(k), width=2.0)
+            self._draw_outline(ax, self.margins[..., k], width=2.0)
 
     def _draw_classes(self, ax: Any, values: Float) -> None:
         """Draw each region in the colour of its class, paler for smaller probabilities; hatch reused colours."""
@@ -275,7 +250,7 @@ class DecisionBoundaryDisplay:
         image = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
         ax.imshow(1 - strength * (1 - colours), extent=(x[0], x[-1], y[0], y[-1]), **image)
         for k in range(len(COLOURS), K):
-            inside = self._inside(k)
+            inside = self.margins[..., k]
             if inside.max() > 0:
                 levels, hatch = [0.0, float(inside.max()) + 1.0], class_style(k).hatch
                 area = ax.contourf(x, y, inside, levels=levels, colors="none", hatches=[hatch])
@@ -284,20 +259,19 @@ class DecisionBoundaryDisplay:
 
 def _values(model: Any, X: Any, response: str, resolution: int) -> Float:
     """Values (n, n) on the grid: p(C_1 | x), the largest p(C_k | x), or the widest interval of the K classes."""
-    if response == "probability":
-        P = grid_values(_method(model, "predict_proba", "probabilities"), X, resolution=resolution).values
-        return np.asarray(P[..., 1] if P.shape[-1] == 2 else P.max(axis=-1))
-    interval = _method(model, "predict_interval", "intervals for its probabilities")
-    bounds = grid_values(lambda points: interval(points, INTERVAL_LEVEL), X, resolution=resolution).values
-    width = bounds[..., 1] - bounds[..., 0]
-    return np.asarray(width if width.ndim == 2 else width.max(axis=-1))
-
-
-def _method(model: Any, name: str, what: str) -> Any:
+    name, what = {
+        "probability": ("predict_proba", "probabilities"),
+        "uncertainty": ("predict_interval", "intervals for its probabilities"),
+    }[response]
     method = getattr(model, name, None)
     if method is None:
         raise DataError(
             f"{type(model).__name__} has no {name}, so there are no {what} to draw. Use response='regions' (on the "
             "command line: --kind boundary), or fit a BayesianLogisticRegression."
         )
-    return method
+    if response == "probability":
+        P = grid_values(method, X, resolution=resolution).values
+        return np.asarray(P[..., 1] if P.shape[-1] == 2 else P.max(axis=-1))
+    bounds = grid_values(lambda points: method(points, INTERVAL_LEVEL), X, resolution=resolution).values
+    width = bounds[..., 1] - bounds[..., 0]
+    return np.asarray(width if width.ndim == 2 else width.max(axis=-1))

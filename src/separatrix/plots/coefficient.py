@@ -18,8 +18,6 @@ from separatrix.likelihoods import Probit
 from separatrix.plots.drawing import COLOURS, MARKERS, MUTED, look, new_figure
 from separatrix.rows import as_source, as_table
 
-__all__ = ["CoefficientDisplay"]
-
 WEIGHT_INCHES = 0.34  # height of the line of one weight
 
 
@@ -27,24 +25,19 @@ WEIGHT_INCHES = 0.34  # height of the line of one weight
 class CoefficientDisplay:
     """Effect of each column on the log-odds (or activation), with an interval if the model has one.
 
-    Create it with `from_estimator`, `from_summary` or `from_values`, which compute; `plot` only draws, and keeps its
-    artists in ``ax_`` and ``figure_``. The intercept is not drawn.
+    Create it with `from_estimator`, `from_summary` or `from_values`. The intercept is not drawn. Artists are in ``ax_``
+    and ``figure_``.
 
     Attributes
     ----------
     names : tuple of P str, largest weight first
     weight, lower, upper : ndarray of shape (C, P)
         One line per class, or a single one for two classes; intervals are NaN if the model has none.
-    labels : tuple of C str
-        The class to whose log-odds each line of weights refers.
-    level : float
-        Level of the intervals; NaN if there are none.
-    per_spread : bool
-        Whether weights are per standard deviation of their column instead of per unit.
-    n_left_out : int
-        Number of smaller weights that are not drawn.
-    quantity : str
-        "log-odds", or "activation" if the log-odds of the model are not linear.
+    labels : tuple of C str, the class to whose log-odds each line of weights refers
+    level : float, level of the intervals; NaN if there are none
+    per_spread : bool, whether weights are per standard deviation of their column instead of per unit
+    n_left_out : int, number of smaller weights that are not drawn
+    quantity : str, "log-odds", or "activation" if the log-odds of the model are not linear
     """
 
     names: tuple[str, ...]
@@ -53,9 +46,9 @@ class CoefficientDisplay:
     upper: Float
     labels: tuple[str, ...]
     level: float
-    per_spread: bool = False
-    n_left_out: int = 0
-    quantity: str = "log-odds"
+    per_spread: bool
+    n_left_out: int
+    quantity: str
 
     @classmethod
     def from_estimator(
@@ -82,10 +75,8 @@ class CoefficientDisplay:
             Level of the intervals.
         most : int, default 20
             Number of weights to draw, largest first.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-        title : str, optional
-            Above the picture.
+        ax, title : matplotlib axes and str, optional
+            Where to draw (by default in a new figure), and the title.
 
         Examples
         --------
@@ -158,12 +149,10 @@ class CoefficientDisplay:
 
         Parameters
         ----------
-        names : sequence of P str
-            Names of the columns.
+        names, labels : sequences of P and C str
+            Names of the columns, and one label per line of weights.
         weight, lower, upper : arrays of shape (P,) or (C, P)
             Weights and their intervals.
-        labels : sequence of C labels
-            One label per line of weights.
         spread : array of shape (P,), optional
             Standard deviation of each column, by which its weights are multiplied.
         quantity : str, default "log-odds"

@@ -14,8 +14,10 @@ import numpy as np
 from separatrix._arguments import check_count
 from separatrix._array import Array, Codes, Float, to_dense
 from separatrix.exceptions import DataError
+from separatrix.geometry import points_like
 from separatrix.plots.drawing import (
     COLOURS,
+    LINES,
     MUTED,
     class_style,
     look,
@@ -26,12 +28,9 @@ from separatrix.plots.drawing import (
 )
 from separatrix.rows import as_source, as_table
 
-__all__ = ["ClassDensityDisplay"]
-
 COUNT_FAMILIES = frozenset({"poisson", "bernoulli"})  # families of whole numbers, which have no density
 TICK_HEIGHT = 0.028  # of a line of ticks, as a fraction of the axes
 SIDE_MARGIN = 0.1  # on each side, as a fraction of the range
-DASHES = ("-", "--", "-.", ":")  # differ between neighbours and between classes of one colour
 
 
 class DrawnRows(NamedTuple):
@@ -50,26 +49,19 @@ class DrawnRows(NamedTuple):
 class ClassDensityDisplay:
     """Class densities over one column, each multiplied by its prior, and the posterior below.
 
-    Create it with `from_estimator`, which computes; `plot` only draws, and keeps its artists in ``ax_`` (the
-    densities), ``axes_`` and ``figure_``. If the model has no ``log_density``, the upper panel shows only the histogram
-    of the rows. Vertical lines mark where the most probable class changes.
+    If the model has no ``log_density``, the upper panel shows only the histogram of the rows. Vertical lines mark where
+    the most probable class changes. Artists are in ``ax_`` (the densities), ``axes_`` and ``figure_``.
 
     Attributes
     ----------
-    x : ndarray of shape (G,)
-        Points; whole numbers for models of counts.
-    joint : ndarray of shape (G, K), or None
-        p(x | C_k) p(C_k).
-    posterior : ndarray of shape (G, K)
-        p(C_k | x).
-    boundaries : ndarray
-        Values of x at which the most probable class changes.
+    x : ndarray of shape (G,), points; whole numbers for models of counts
+    joint : ndarray of shape (G, K) or None, p(x | C_k) p(C_k)
+    posterior : ndarray of shape (G, K), p(C_k | x)
+    boundaries : ndarray, the values of x at which the most probable class changes
     classes : ndarray of shape (K,)
-    rows : DrawnRows or None
-        The rows to draw, and their histogram.
+    rows : DrawnRows or None, the rows to draw and their histogram
     column : str
-    is_count : bool
-        Whether x are whole numbers.
+    is_count : bool, whether x are whole numbers
     """
 
     x: Float
@@ -99,18 +91,14 @@ class ClassDensityDisplay:
         ----------
         model : classifier
             Fitted to one column, with ``predict_proba``; with ``log_density`` too if it is generative.
-        X : table of shape (N, 1)
-            Sets the range; drawn if ``y`` is given.
-        y : array-like of shape (N,), optional
-            The true classes of the rows.
+        X, y : table of shape (N, 1), and optional array-like of shape (N,)
+            The axis covers the rows of X, which are drawn if their classes y are given.
         resolution : int, default 400
             Points along the axis.
         n_bins : int, default 20
             Bars of the histogram.
-        ax : matplotlib axes, or one for each panel, optional
-            Where to draw; a new figure by default.
-        title : str, optional
-            Above the picture.
+        ax, title : matplotlib axes or one for each panel, and str, optional
+            Where to draw (by default in a new figure), and the title.
 
         Examples
         --------
@@ -133,8 +121,15 @@ class ClassDensityDisplay:
         rows, column = np.asarray(source.map(to_dense)[:, 0], dtype=np.float64), source.columns[0]
         is_count = bool(COUNT_FAMILIES & set(getattr(model, "families_", ())))
         x = _points(rows, resolution, is_count)
-        joint, posterior, log_posterior = _evaluate(model, _like(x, X, column))
-        classes, boundaries, drawn = np.asarray(model.classes_), _boundaries(x, log_posterior), None
+        joint, posterior, log_P = _evaluate(model, points_like(x[:, None], X))
+        # Between grid points log-odds are interpolated linearly, which is exact if they are linear.
+        winner = log_P.argmax(axis=1)
+        i = np.flatnonzero(winner[1:] != winner[:-1])
+        left, right = (log_P[i + step, winner[i]] - log_P[i + step, winner[i + 1]] for step in (0, 1))
+        finite = np.isfinite(left) & np.isfinite(right) & (left > right)
+        fraction = np.where(finite, left, 0.5) / np.where(finite, left - right, 1.0)
+        boundaries = np.asarray(x[i] + fraction * (x[i + 1] - x[i]))
+        classes, drawn = np.asarray(model.classes_), None
         if y is not None:
             codes = true_codes(y, classes, len(rows))
             drawn = DrawnRows(rows, codes, *_histogram(rows, codes, len(classes), n_bins, is_count))
@@ -145,9 +140,23 @@ class ClassDensityDisplay:
         """Draw densities and rows above, the posterior below."""
         axes = split_axes(ax, [1.4, 1.0], size=(6.4, 5.6))
         with look():
-            self._draw_rows(axes[0])
-            self._draw_curves(axes[0], self.joint)
-            self._draw_curves(axes[1], self.posterior)
+            for k, label in enumerate(self.classes):
+                style = class_style(k)
+                if self.rows is not None:  # a histogram, and a line of ticks at the bottom
+                    text = str(label) if self.joint is None else None
+                    bars = {"fill": True, "color": style.colour, "alpha": 0.3, "label": text}
+                    axes[0].stairs(self.rows.heights[k], self.rows.edges, **bars)
+                    x = self.rows.x[self.rows.codes == k]
+                    ticks = {"color": style.colour, "ms": 7, "mew": 1.0, "transform": axes[0].get_xaxis_transform()}
+                    axes[0].plot(x, np.full(len(x), TICK_HEIGHT * (k + 0.8)), "|", **ticks)
+                # Dashes differ between neighbours and between classes of one colour.
+                dashes = LINES[(k + k // len(COLOURS)) % len(LINES)]
+                line = {"color": style.colour, "ls": dashes, "label": str(label)}
+                if self.is_count:
+                    line |= {"marker": style.marker, "lw": 1.0}
+                if self.joint is not None:
+                    axes[0].plot(self.x, self.joint[:, k], **line)
+                axes[1].plot(self.x, self.posterior[:, k], **line)
             for panel in axes:
                 for at in self.boundaries:
                     panel.axvline(at, color=MUTED, lw=1.2, ls="--")
@@ -159,29 +168,6 @@ class ClassDensityDisplay:
             axes[1].set_xlim(self.x[0] - room, self.x[-1] + room)
         self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure
         return self
-
-    def _draw_curves(self, ax: Any, curves: Float | None) -> None:
-        """Draw one line per class with its own dashes; with dots for counts."""
-        if curves is None:
-            return
-        for k, label in enumerate(self.classes):
-            dashes = DASHES[(k + k // len(COLOURS)) % len(DASHES)]
-            look_of: dict[str, Any] = {"color": class_style(k).colour, "ls": dashes, "label": str(label)}
-            if self.is_count:
-                look_of |= {"marker": class_style(k).marker, "lw": 1.0}
-            ax.plot(self.x, curves[:, k], **look_of)
-
-    def _draw_rows(self, ax: Any) -> None:
-        """Draw the histogram, and the rows as ticks at the bottom, one line of ticks per class."""
-        if self.rows is None:
-            return
-        for k, label in enumerate(self.classes):
-            text = str(label) if self.joint is None else None
-            colour = class_style(k).colour
-            ax.stairs(self.rows.heights[k], self.rows.edges, fill=True, color=colour, alpha=0.3, label=text)
-            x = self.rows.x[self.rows.codes == k]
-            ticks = {"color": colour, "ms": 7, "mew": 1.0, "transform": ax.get_xaxis_transform()}
-            ax.plot(x, np.full(len(x), TICK_HEIGHT * (k + 0.8)), "|", **ticks)
 
 
 def _points(rows: Float, resolution: int, is_count: bool) -> Float:
@@ -196,40 +182,14 @@ def _points(rows: Float, resolution: int, is_count: bool) -> Float:
     return np.linspace(low - room, high + room, resolution)
 
 
-def _like(x: Float, X: Any, column: str) -> Any:
-    """The points as a table like X: a data frame if X is one, because the model may check column names."""
-    import narwhals as nw
-
-    if not nw.dependencies.is_into_dataframe(X):
-        return x[:, None]
-    backend = nw.get_native_namespace(nw.from_native(X, eager_only=True))
-    return nw.from_dict({column: x}, backend=backend).to_native()
-
-
 def _evaluate(model: Any, points: Any) -> tuple[Float | None, Float, Float]:
     """p(x, C_k) or None, p(C_k | x) and its logarithm, each (G, K)."""
     P = np.asarray(model.predict_proba(points), dtype=np.float64)
-    ask_log, ask_density = getattr(model, "predict_log_proba", None), getattr(model, "log_density", None)
-    with np.errstate(divide="ignore"):
-        log_P = np.log(P) if ask_log is None else np.asarray(ask_log(points), dtype=np.float64)
-    if ask_density is None:
-        return None, P, log_P
-    with np.errstate(under="ignore"):
-        return np.exp(log_P + np.asarray(ask_density(points))[:, None]), P, log_P
-
-
-def _boundaries(x: Float, log_P: Float) -> Float:
-    """Points at which the most probable class changes.
-
-    Log-odds are interpolated linearly between grid points, which is exact if they are linear.
-    """
-    winner = log_P.argmax(axis=1)
-    i = np.flatnonzero(winner[1:] != winner[:-1])
-    before, after = winner[i], winner[i + 1]
-    left, right = (log_P[i + step, before] - log_P[i + step, after] for step in (0, 1))
-    finite = np.isfinite(left) & np.isfinite(right) & (left > right)
-    fraction = np.where(finite, left, 0.5) / np.where(finite, left - right, 1.0)
-    return np.asarray(x[i] + fraction * (x[i + 1] - x[i]))
+    predict_log, log_density = getattr(model, "predict_log_proba", None), getattr(model, "log_density", None)
+    with np.errstate(divide="ignore", under="ignore"):
+        log_P = np.log(P) if predict_log is None else np.asarray(predict_log(points), dtype=np.float64)
+        joint = None if log_density is None else np.exp(log_P + np.asarray(log_density(points))[:, None])
+    return joint, P, log_P
 
 
 def _histogram(rows: Float, codes: Codes, K: int, n_bins: int, is_count: bool) -> tuple[Float, Float]:

@@ -30,7 +30,6 @@ MAX_DRAWN_CLASSES = len(COLOURS) * len(HATCHES)
 REJECTED = {"facecolor": "#999999", "edgecolor": "#666666", "hatch": "///", "alpha": 0.5, "linewidth": 0.0}
 MUTED = "#767676"  # reference lines and annotations; contrast 4.5 : 1 against white
 STANDOUT = "#D55E00"  # highlights
-HEAT = "cividis"  # perceptually uniform, for all kinds of colour vision
 
 LOOK = {
     "font.size": 11.0,

@@ -13,9 +13,7 @@ from separatrix._array import Float
 from separatrix.basis import RBF
 from separatrix.bayesian import evidence_surface
 from separatrix.exceptions import DataError
-from separatrix.plots.drawing import HEAT, MARKERS, STANDOUT, look, new_axes
-
-__all__ = ["EvidenceSurfaceDisplay"]
+from separatrix.plots.drawing import MARKERS, STANDOUT, look, new_axes
 
 CONTOUR_NATS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # nats below the maximum
 LINEAR_NATS = 3.0  # the colour scale is linear below, logarithmic above
@@ -30,16 +28,13 @@ class EvidenceSurfaceDisplay:
     """Heat map of ln p(D) with contours in nats below its maximum.
 
     A model three nats below another is twenty times less probable. Create it with `from_surface`, or with
-    `from_estimator` for the surface around a fitted model; `plot` only draws, and keeps its artists in ``ax_`` and
-    ``figure_``.
+    `from_estimator` for the surface around a fitted model. Artists are in ``ax_`` and ``figure_``.
 
     Attributes
     ----------
     widths, scales : ndarray of shape (W,) and (S,), ascending
-    depth : ndarray of shape (W, S)
-        Distance of ln p(D) from the largest value of the grid, in nats.
-    maximum : float
-        The largest ln p(D) of the grid.
+    depth : ndarray of shape (W, S), distance of ln p(D) from the largest value of the grid, in nats
+    maximum : float, the largest ln p(D) of the grid
     best : (width, scale) of the maximum
     levels : depths of the contours
     marks : other points to draw, {text: (width, scale)}
@@ -70,10 +65,8 @@ class EvidenceSurfaceDisplay:
             Result of `separatrix.evidence_surface`.
         marks : mapping {text: (width, scale)}, optional
             Other points to draw, such as the result of a search.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-        title : str, optional
-            Above the picture.
+        ax, title : matplotlib axes and str, optional
+            Where to draw (by default in a new figure), and the title.
 
         Examples
         --------
@@ -105,10 +98,8 @@ class EvidenceSurfaceDisplay:
         ----------
         estimator : BayesianLogisticRegression, LogisticRegression, ...
             Fitted with an RBF basis and one prior scale for all weights.
-        X : table of shape (N, D)
-            Rows; every cell of the surface is a fit to them.
-        y : array-like of shape (N,)
-            Their classes.
+        X, y : table of shape (N, D) and array-like of shape (N,)
+            Rows and their classes; the surface has one fit to them per cell.
         ax, title
             See `from_surface`.
 
@@ -139,10 +130,22 @@ class EvidenceSurfaceDisplay:
         return cls.from_surface(surface, marks={"this model": (basis.width_, scale)}, ax=ax, title=title)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> EvidenceSurfaceDisplay:
-        """Draw cells, contours and marks."""
+        """Draw the cells without smoothing, brightest at the maximum; contours and marks."""
+        from matplotlib.colors import AsinhNorm
+
         ax = new_axes(ax)
         with look():
-            self._draw_cells(ax)
+            norm = AsinhNorm(linear_width=LINEAR_NATS, vmin=0.0, vmax=max(float(self.depth.max()), 1.0))
+            shades = {"cmap": "cividis_r", "norm": norm, "rasterized": True}  # for all kinds of colour vision
+            cells = ax.pcolormesh(edges_of(self.widths), edges_of(self.scales), self.depth.T, **shades)
+            bar = ax.figure.colorbar(cells, ax=ax, label="ln p(D) below its maximum (nats)", ticks=[0.0, *self.levels])
+            bar.ax.set_yticklabels([f"{level:g}" for level in (0.0, *self.levels)])
+            bar.ax.minorticks_off()
+            bar.ax.invert_yaxis()
+            if min(self.depth.shape) > 1 and self.levels:
+                ink = ["black" if level < DARK_NATS else "white" for level in self.levels]
+                where = self.widths, self.scales, self.depth.T
+                ax.clabel(ax.contour(*where, levels=self.levels, colors=ink, linewidths=1.0), fmt="%g", fontsize=9)
             star = {"marker": "*", "ms": 17.0, "ls": "none", "color": "white", "mec": "black"}
             ax.plot(*self.best, label=f"best of the grid: ln p(D) = {self.maximum:.1f}".replace("-", "−"), **star)
             for marker, (text, point) in zip(MARKERS, self.marks.items(), strict=False):
@@ -154,23 +157,6 @@ class EvidenceSurfaceDisplay:
             ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, columnspacing=1.0)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _draw_cells(self, ax: Any) -> None:
-        """Draw the computed cells without smoothing, brightest at the maximum, and contours."""
-        from matplotlib.colors import AsinhNorm
-
-        norm = AsinhNorm(linear_width=LINEAR_NATS, vmin=0.0, vmax=max(float(self.depth.max()), 1.0))
-        cells = ax.pcolormesh(
-            edges_of(self.widths), edges_of(self.scales), self.depth.T, norm=norm, cmap=f"{HEAT}_r", rasterized=True
-        )
-        bar = ax.figure.colorbar(cells, ax=ax, label="ln p(D) below its maximum (nats)", ticks=[0.0, *self.levels])
-        bar.ax.set_yticklabels([f"{level:g}" for level in (0.0, *self.levels)])
-        bar.ax.minorticks_off()
-        bar.ax.invert_yaxis()
-        if min(self.depth.shape) > 1 and self.levels:
-            ink = ["black" if level < DARK_NATS else "white" for level in self.levels]
-            where = self.widths, self.scales, self.depth.T
-            ax.clabel(ax.contour(*where, levels=self.levels, colors=ink, linewidths=1.0), fmt="%g", fontsize=9)
 
 
 def _prior_scales(estimator: Any) -> tuple[float, float]:

@@ -165,10 +165,8 @@ class LikelihoodSurfaceDisplay:
         ----------
         model : LogisticRegression, ProbitRegression or LabelNoiseLogisticRegression
             Fitted to two classes, without a basis.
-        X : table of shape (N, D)
-            Rows.
-        y : array-like of shape (N,)
-            Their classes.
+        X, y : table of shape (N, D) and array-like of shape (N,)
+            Rows and their classes.
         of : {"likelihood", "posterior"}, default "likelihood"
             Whether to add the model's prior on w.
         directions : array-like of shape (2, D), optional
@@ -179,14 +177,22 @@ class LikelihoodSurfaceDisplay:
             Lengths of w to show; default as for ``angles``.
         resolution : int, default 61
             Points along each axis.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-        title : str, optional
-            Above the picture.
+        ax, title : matplotlib axes and str, optional
+            Where to draw (by default in a new figure), and the title.
         """
         check_option(cls.__name__, "of", of, ("likelihood", "posterior"))
         check_count(cls.__name__, "resolution", resolution, least=3)
-        _require_two_class_line(model)
+        name, problem = type(model).__name__, ""
+        if getattr(model, "likelihood_", None) is None:
+            problem = f"{name} does not maximise a likelihood p(t | x, w). Fit a logistic model."
+        elif getattr(model, "basis_", None) is not None:
+            problem = f"the boundary of this {name} is curved and has no single direction. Fit a model without a basis."
+        elif len(model.classes_) != 2:
+            problem = f"this {name} has {len(model.classes_)} classes with one w each. Fit a model of two classes."
+        if problem:
+            raise DataError(
+                f"The likelihood surface shows -ln p(t | x, w) over the direction and length of w, but {problem}"
+            )
         rows, plane = read_rows(as_table(X), y, model.classes_), Hyperplane.of(model)
         D = _orthonormal(directions, len(rows.columns))
         through = rows.points.mean(axis=0) if model.fit_intercept else np.zeros(len(rows.columns))
@@ -209,10 +215,12 @@ class LikelihoodSurfaceDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> LikelihoodSurfaceDisplay:
         """Draw contours in nats above the minimum, and those of the quadratic approximation dashed."""
-        ax = new_axes(ax)
+        ax, axes = new_axes(ax), "the first towards the second"
+        if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):
+            axes = f"{self.columns[0]} towards {self.columns[1]}"
         with look():
             self._draw(ax)
-        ax.set(xlabel=self._axis(), ylabel="length of w", title=title or "")
+        ax.set(xlabel=f"direction of w (degrees from {axes})", ylabel="length of w", title=title or "")
         ax.set(xlim=self.angle[[0, -1]], ylim=self.length[[0, -1]])
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -240,45 +248,23 @@ class LikelihoodSurfaceDisplay:
             ax.plot(*self.minimum[:2], "*", color=STANDOUT, markeredgecolor="white", markersize=15, label="minimum")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))  # below the axes, because contours fill every corner
 
-    def _axis(self) -> str:
-        if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):
-            return f"direction of w (degrees from {self.columns[0]} towards {self.columns[1]})"
-        return "direction of w (degrees from the first towards the second)"
-
-
-def _require_two_class_line(model: Any) -> None:
-    """Raise if the boundary of the model is not the line of one weight vector that maximises a likelihood."""
-    name = type(model).__name__
-    if getattr(model, "likelihood_", None) is None:
-        problem = f"{name} does not maximise a likelihood p(t | x, w). Fit a logistic model."
-    elif getattr(model, "basis_", None) is not None:
-        problem = f"the boundary of this {name} is curved and has no single direction. Fit a model without a basis."
-    elif len(model.classes_) != 2:
-        problem = f"this {name} has {len(model.classes_)} classes with one w each. Fit a model of two classes."
-    else:
-        return
-    raise DataError(f"The likelihood surface shows -ln p(t | x, w) over the direction and length of w, but {problem}")
-
 
 def _orthonormal(directions: Any, n_columns: int) -> Float:
-    """Orthonormal directions: the axes, or the given vectors by Gram-Schmidt."""
-    if directions is None:
-        if n_columns != 2:
-            raise DataError(
-                f"X has {n_columns} columns. Choose a plane of w with directions=: two vectors of length {n_columns}, "
-                "such as the weights of two models."
-            )
-        return np.eye(2)
-    D = np.array(directions, dtype=np.float64)
+    """Orthonormal directions (2, D): the axes, or the given vectors by Gram-Schmidt."""
+    if directions is None and n_columns != 2:
+        raise DataError(
+            f"X has {n_columns} columns. Choose a plane of w with directions=: two vectors of length {n_columns}, "
+            "such as the weights of two models."
+        )
+    D = np.eye(2) if directions is None else np.array(directions, dtype=np.float64)
     if D.shape != (2, n_columns):
         raise DataError(f"directions has shape {D.shape}, but must be (2, {n_columns}).")
-    unit = np.empty_like(D)
-    for k, d in enumerate(D):
-        rest = d - unit[:k].T @ (unit[:k] @ d)
-        if not np.linalg.norm(rest) > MIN_RELATIVE_LENGTH * np.linalg.norm(d):
+    for k in (0, 1):
+        rest = D[k] - D[:k].T @ (D[:k] @ D[k])
+        if not np.linalg.norm(rest) > MIN_RELATIVE_LENGTH * np.linalg.norm(D[k]):
             raise DataError(f"directions[{k}] is zero or parallel to the other; the two must span a plane.")
-        unit[k] = rest / np.linalg.norm(rest)
-    return unit
+        D[k] = rest / np.linalg.norm(rest)
+    return D
 
 
 def _prior(model: Any, directions: Any) -> Prior:

@@ -29,80 +29,9 @@ from separatrix.rows import as_table
 from separatrix.rules import Update
 
 MAX_ACTIVATION = 30.0  # probabilities are 0 or 1 beyond
-
-
-class Frame(NamedTuple):
-    """Weights and objective after ``step`` steps; and the row of the next update of a perceptron."""
-
-    step: int
-    w: Float
-    w0: float
-    objective: float
-    row: int | None = None
-
-
-def fit_with_trace(model: Any, X: Any, y: Any) -> Any:
-    """Fit a copy of the model with its steps in ``solution_.trace``; raises unless its boundary is a line."""
-    if "trace" not in model.get_params():
-        raise DataError(
-            f"{type(model).__name__} does not record its steps. Use a Perceptron, a LogisticRegression with "
-            "solver='gradient' or 'newton', or a ProbitRegression."
-        )
-    fitted = clone(model).set_params(trace=True).fit(X, y)
-    if len(fitted.classes_) != 2:
-        raise DataError(
-            f"FitPathDisplay needs two classes, but y has {len(fitted.classes_)}. Draw one class against the rest: "
-            "y == label."
-        )
-    if fitted.basis_ is not None or fitted.n_features_in_ != 2:
-        raise DataError(
-            f"FitPathDisplay needs two columns and no basis, but the model has {fitted.n_features_in_} columns"
-            f"{'' if fitted.basis_ is None else ' and a basis'}."
-        )
-    return fitted
-
-
-def is_of_single_rows(trace: Sequence[Any]) -> bool:
-    """Whether the steps are updates of a perceptron."""
-    return bool(trace) and isinstance(trace[0], Update)
-
-
-def frames_of(trace: Sequence[Any], rows: Rows) -> tuple[Frame, ...]:
-    """Frames of the start and of every step."""
-    if not trace:
-        raise DataError("The solver recorded no steps. Use solver='gradient', 'newton' or 'lbfgs'.")
-    return _updates(trace, rows.points, rows.codes) if is_of_single_rows(trace) else _steps(trace)
-
-
-def _updates(trace: Sequence[Update], points: Float, codes: Codes) -> tuple[Frame, ...]:
-    """Frames of a perceptron from w = 0 to the last weights, each with the row of the next update."""
-    weights = [(np.zeros(2), 0.0), *((update.W[0].copy(), float(update.w0[0])) for update in trace)]
-    rows = [*(update.row for update in trace), None]
-    t = 2 * codes - 1
-    wrong = [float(np.count_nonzero(t * (points @ w + w0) <= 0)) for w, w0 in weights]
-    return tuple(
-        Frame(k, *at, errors, row) for k, (at, errors, row) in enumerate(zip(weights, wrong, rows, strict=True))
-    )
-
-
-def _steps(trace: Sequence[Any]) -> tuple[Frame, ...]:
-    return tuple(
-        Frame(k, np.array(W[0], dtype=np.float64), float(w0[0]), float(value))
-        for k, ((W, w0), value, _) in enumerate(trace)
-    )
-
-
-def contours_of(likelihood: ClassLikelihood) -> tuple[float, ...]:
-    """Activations at which the probability is 0.1 and 0.9, if the likelihood reaches them."""
-    from scipy.optimize import brentq
-
-    def probability(a: float) -> float:
-        return float(likelihood.probability(np.array([a]))[0])
-
-    reached = [p for p in (0.1, 0.9) if probability(-MAX_ACTIVATION) < p < probability(MAX_ACTIVATION)]
-    return tuple(float(brentq(lambda a, p=p: probability(a) - p, -MAX_ACTIVATION, MAX_ACTIVATION)) for p in reached)
-
-
+WINDOW_MARGIN = 0.12  # around the rows, as a fraction of their range
+MIN_RELATIVE_DECREASE = 1e-13  # smaller differences of the objective are rounding errors
+MAX_ARROW = 0.3  # length of the longest arrow, as a fraction of the picture
 SUFFIXES = (".gif", ".html")
 MAX_PAGE_MB = 100.0  # matplotlib drops frames beyond its limit, which is 20 MB by default
 # matplotlib's player loads its icons from a web font; these characters are in every font.
@@ -119,11 +48,39 @@ SIGNS = {
 }
 
 
-def require_suffix(owner: str, path: str | Path) -> Path:
-    """Return the path; raise if its suffix is not supported."""
-    if Path(path).suffix not in SUFFIXES:
-        raise ValueError(f"{owner}(path={str(path)!r}): the name must end in {' or '.join(SUFFIXES)}.")
-    return Path(path)
+class Frame(NamedTuple):
+    """Weights and objective after ``step`` steps; and the row of the next update of a perceptron."""
+
+    step: int
+    w: Float
+    w0: float
+    objective: float
+    row: int | None = None
+
+
+def frames_of(trace: Sequence[Any], rows: Rows) -> tuple[Frame, ...]:
+    """Frames of the start and of every step."""
+    if not isinstance(trace[0], Update):
+        return tuple(
+            Frame(k, np.array(W[0], dtype=np.float64), float(w0[0]), float(value))
+            for k, ((W, w0), value, _) in enumerate(trace)
+        )
+    # A perceptron starts at w = 0; each of its frames has the row of the next update.
+    weights = [(np.zeros(2), 0.0), *((update.W[0].copy(), float(update.w0[0])) for update in trace)]
+    corrected, t = [*(update.row for update in trace), None], 2 * rows.codes - 1
+    wrong = [float(np.count_nonzero(t * (rows.points @ w + w0) <= 0)) for w, w0 in weights]
+    return tuple(Frame(k, *weights[k], wrong[k], corrected[k]) for k in range(len(weights)))
+
+
+def contours_of(likelihood: ClassLikelihood) -> tuple[float, ...]:
+    """Activations at which the probability is 0.1 and 0.9, if the likelihood reaches them."""
+    from scipy.optimize import brentq
+
+    def probability(a: float) -> float:
+        return float(likelihood.probability(np.array([a]))[0])
+
+    reached = [p for p in (0.1, 0.9) if probability(-MAX_ACTIVATION) < p < probability(MAX_ACTIVATION)]
+    return tuple(float(brentq(lambda a, p=p: probability(a) - p, -MAX_ACTIVATION, MAX_ACTIVATION)) for p in reached)
 
 
 def write_animation(moving: Any, path: Path, *, fps: int, title: str) -> None:
@@ -146,17 +103,11 @@ def write_animation(moving: Any, path: Path, *, fps: int, title: str) -> None:
     path.write_text(page, encoding="utf-8")
 
 
-WINDOW_MARGIN = 0.12  # around the rows, as a fraction of their range
-MIN_RELATIVE_DECREASE = 1e-13  # smaller differences of the objective are rounding errors
-MAX_ARROW = 0.3  # length of the longest arrow, as a fraction of the picture
-
-
 @dataclass(eq=False, repr=False)
 class FitPathDisplay:
     """The boundary after each step of a fit, as small multiples or as an animation.
 
-    Create it with `from_estimator`, which computes; `plot` and `animate` only draw. Artists are in ``axes_`` and
-    ``figure_``.
+    Artists are in ``axes_`` and ``figure_``.
 
     Attributes
     ----------
@@ -198,10 +149,8 @@ class FitPathDisplay:
         ----------
         model : Perceptron, LogisticRegression, ProbitRegression or another with ``trace``
             It need not be fitted and is not changed. Two classes, no basis.
-        X : table of shape (N, 2)
-            Rows.
-        y : array-like of shape (N,)
-            Their classes.
+        X, y : table of shape (N, 2) and array-like of shape (N,)
+            Rows and their classes.
         frames : int or sequence of int, default 6
             Number of frames to draw, including the first and the last and more early ones than late ones; or their
             positions.
@@ -213,10 +162,25 @@ class FitPathDisplay:
     @classmethod
     def of_fit(cls, model: Any, X: Any, y: Any) -> FitPathDisplay:
         """Compute as `from_estimator` does, without drawing."""
+        if "trace" not in model.get_params():
+            raise DataError(
+                f"{type(model).__name__} does not record its steps. Use a Perceptron, a LogisticRegression with "
+                "solver='gradient' or 'newton', or a ProbitRegression."
+            )
         X = as_table(X)  # because a stream can be read only once
-        fitted = fit_with_trace(model, X, y)
+        fitted = clone(model).set_params(trace=True).fit(X, y)
+        if len(fitted.classes_) != 2:
+            raise DataError(
+                f"FitPathDisplay needs two classes, but y has {len(fitted.classes_)}. Draw one class against the rest: "
+                "y == label."
+            )
+        if fitted.basis_ is not None or fitted.n_features_in_ != 2:
+            raise DataError(
+                f"FitPathDisplay needs two columns and no basis, but the model has {fitted.n_features_in_} columns"
+                f"{'' if fitted.basis_ is None else ' and a basis'}."
+            )
         rows, trace = read_rows(X, y, fitted.classes_), fitted.solution_.trace
-        is_perceptron = is_of_single_rows(trace)
+        is_perceptron = isinstance(trace[0], Update)
         contours = () if is_perceptron else contours_of(fitted.likelihood_)
         frames, name = frames_of(trace, rows), type(fitted).__name__
         return cls(frames, rows.points, rows.codes, fitted.classes_, rows.columns, name, is_perceptron, contours)
@@ -242,10 +206,10 @@ class FitPathDisplay:
         chosen = self.chosen(frames)
         if axes is None:  # rows of at most four, without empty axes
             n_rows = -(-(len(chosen) + 1) // 4)
-            axes_of_own = new_panels(n_rows, -(-(len(chosen) + 1) // n_rows), size=(3.6, 3.3)).ravel()
-            for ax in axes_of_own[len(chosen) + 1 :]:
+            panels = new_panels(n_rows, -(-(len(chosen) + 1) // n_rows), size=(3.6, 3.3)).ravel()
+            for ax in panels[len(chosen) + 1 :]:
                 ax.remove()
-            panels = axes_of_own[: len(chosen) + 1]
+            panels = panels[: len(chosen) + 1]
         else:
             panels = np.ravel(axes)
         if len(panels) != len(chosen) + 1:
@@ -257,7 +221,17 @@ class FitPathDisplay:
             for ax, k in zip(panels, chosen, strict=False):
                 self._draw_frame(ax, k)
             self._draw_objective(panels[-1], chosen)
-            self._draw_legend(panels[0], outside=axes is None)
+            ax, ring = panels[0], {"s": 80, "facecolors": "none", "edgecolors": STANDOUT, "linewidths": 2}
+            ax.plot([], [], color="black", linewidth=2, label="boundary")
+            if self.is_perceptron:
+                ax.plot([], [], color=STANDOUT, linestyle="--", label="boundary after the next update")
+                ax.scatter([], [], label="row of the next update", **ring)
+            elif self.contours:
+                ax.plot([], [], color="black", linestyle=":", label="p = 0.1 and 0.9")
+            if axes is None:
+                ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+            else:
+                ax.legend(fontsize="x-small")
         self.axes_, self.figure_ = panels, panels[0].figure
         return self
 
@@ -276,7 +250,8 @@ class FitPathDisplay:
         from matplotlib.animation import FuncAnimation
 
         check_count("FitPathDisplay.animate", "fps", fps)
-        file = None if path is None else require_suffix("FitPathDisplay.animate", path)
+        if path is not None and Path(path).suffix not in SUFFIXES:
+            raise ValueError(f"FitPathDisplay.animate(path={str(path)!r}): the name must end in .gif or .html.")
         chosen = self.chosen(frames)
         left, right = new_panels(1, 2, size=(4.6, 4.2))[0]
 
@@ -289,8 +264,8 @@ class FitPathDisplay:
             return ()
 
         moving = FuncAnimation(left.figure, show, frames=len(chosen), interval=1000 / fps, init_func=lambda: ())
-        if file is not None:
-            write_animation(moving, file, fps=fps, title=f"The path of {self.name}")
+        if path is not None:
+            write_animation(moving, Path(path), fps=fps, title=f"The path of {self.name}")
         self.axes_, self.figure_ = np.array([left, right]), left.figure
         return moving
 
@@ -299,7 +274,10 @@ class FitPathDisplay:
         frame, (low, high) = self.frames[k], self._window()
         scatter_classes(ax, self.points, self.codes, self.classes, size=24)
         if frame.w.any():
-            _draw_sides(ax, frame, low, high)
+            x, y, a = _corners(frame, low, high)
+            reach = 1.0 + float(np.abs(a).max())
+            ax.contourf(x, y, a, levels=[-reach, 0.0, reach], colors=COLOURS[:2], alpha=0.15)
+            _draw_lines(ax, frame, low, high, [0.0], colors="black", linewidths=2)
             _draw_lines(ax, frame, low, high, self.contours, colors="black", linestyles=":", linewidths=1.2)
         if frame.row is not None:
             self._draw_correction(ax, frame, self.frames[k + 1])
@@ -310,21 +288,6 @@ class FitPathDisplay:
         )
         ax.set_title(f"{'update' if self.is_perceptron else 'step'} {frame.step}: {status}", fontsize="medium")
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=self.columns[0], ylabel=self.columns[1])
-
-    def _draw_legend(self, ax: Any, *, outside: bool) -> None:
-        """Draw the legend below a new figure, or in the first of the given axes."""
-        ax.plot([], [], color="black", linewidth=2, label="boundary")
-        if self.is_perceptron:
-            ax.plot([], [], color=STANDOUT, linestyle="--", label="boundary after the next update")
-            ax.scatter(
-                [], [], s=80, facecolors="none", edgecolors=STANDOUT, linewidths=2, label="row of the next update"
-            )
-        elif self.contours:
-            ax.plot([], [], color="black", linestyle=":", label="p = 0.1 and 0.9")
-        if outside:
-            ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
-        else:
-            ax.legend(fontsize="x-small")
 
     def _window(self) -> tuple[Float, Float]:
         """Limits of the axes: rows plus margin; square for a perceptron, so that w is perpendicular to its line."""
@@ -384,11 +347,3 @@ def _draw_lines(ax: Any, frame: Frame, low: Float, high: Float, levels: Sequence
     inside = [level for level in levels if a.min() < level < a.max()]
     if inside:
         ax.contour(x, y, a, levels=inside, **look)
-
-
-def _draw_sides(ax: Any, frame: Frame, low: Float, high: Float) -> None:
-    """Draw a tint for each side and the boundary between them."""
-    x, y, a = _corners(frame, low, high)
-    reach = 1.0 + float(np.abs(a).max())
-    ax.contourf(x, y, a, levels=[-reach, 0.0, reach], colors=COLOURS[:2], alpha=0.15)
-    _draw_lines(ax, frame, low, high, [0.0], colors="black", linewidths=2)

@@ -34,8 +34,6 @@ from separatrix.plots.drawing import (
 )
 from separatrix.rows import as_table
 
-__all__ = ["ProjectionDisplay"]
-
 AXIS_UNIT = "within-class s.d."
 
 BAR_HATCHES = ("///", "\\\\\\", "...", "xx", "||", "--", "++", "oo")  # for overlapping histograms and print
@@ -52,8 +50,7 @@ class ProjectionDisplay:
         of all rows).
     codes, classes : the class of each row (N,), and the labels (K,)
     means : ndarray of shape (K, 1) or (K, 2)
-    direction : ndarray of shape (D,) or None
-        Unit vector of the projection for two classes; None if the model has a basis.
+    direction : ndarray of shape (D,) or None, unit vector of the projection; None for K classes or with a basis
     n_bins : int
 
     Examples
@@ -84,16 +81,12 @@ class ProjectionDisplay:
         ----------
         model : linear classifier of two classes, or FisherDiscriminant
             Fitted. With a basis, w is a direction in the space of basis functions.
-        X : table of shape (N, D)
-            Rows.
-        y : array-like of shape (N,)
-            Their classes.
+        X, y : table of shape (N, D) and array-like of shape (N,)
+            Rows and their classes.
         n_bins : int, default 30
             Number of bars.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-        title : str, optional
-            Above the picture.
+        ax, title : matplotlib axes and str, optional
+            Where to draw (by default in a new figure), and the title.
         """
         return cls._of(model, X, y, n_bins).plot(ax, title=title)
 
@@ -110,22 +103,21 @@ class ProjectionDisplay:
         ----------
         model : linear classifier of two classes
             Fitted, without a basis.
-        X : table of shape (N, D)
-            Rows.
-        y : array-like of shape (N,)
-            Their classes.
-        n_bins : int, default 30
-            Number of bars.
+        X, y, n_bins
+            As in `from_estimator`.
         axes : two matplotlib axes, optional
             Where to draw; a new figure by default.
         """
         linear_functions(model)  # raises if the model has a basis
         X = as_table(X)  # because a stream can be read only once
-        plain, fitted = cls._of_means(X, y, model.classes_, n_bins), cls._of(model, X, y, n_bins)
+        rows, fitted = read_rows(X, y, model.classes_), cls._of(model, X, y, n_bins)
+        m = _class_means(rows.points, rows.codes, len(model.classes_))
+        w = m[1] - m[0]
+        a = (rows.points - m.mean(axis=0)) @ w
+        plain = cls._along(a, rows, model.classes_, w / np.linalg.norm(w), n_bins)
         left, right = new_panels(1, 2)[0] if axes is None else axes
-        return plain.plot(left, title="along the difference of means"), fitted.plot(
-            right, title=f"along w of {type(model).__name__}"
-        )
+        plain.plot(left, title="along the difference of means")
+        return plain, fitted.plot(right, title=f"along w of {type(model).__name__}")
 
     @classmethod
     def _of(cls, model: Any, X: Any, y: Any, n_bins: int) -> ProjectionDisplay:
@@ -137,16 +129,14 @@ class ProjectionDisplay:
             W = np.asarray(model.coef_, dtype=np.float64).ravel()
             direction = W / np.linalg.norm(W) if len(W) == rows.points.shape[1] else None
             return cls._along(model.decision_function(X), rows, model.classes_, direction, n_bins)
-        z = _discriminants(model, X)[:, :2]
+        transform = getattr(model, "transform", None)
+        if transform is None:
+            raise DataError(
+                f"{type(model).__name__} with {len(model.classes_)} classes has no discriminants to project onto. Fit "
+                "a FisherDiscriminant, or two classes."
+            )
+        z = np.asarray(transform(X), dtype=np.float64)[:, :2]
         return cls(z, rows.codes, model.classes_, _class_means(z, rows.codes, len(model.classes_)), None, n_bins)
-
-    @classmethod
-    def _of_means(cls, X: Any, y: Any, classes: Array, n_bins: int) -> ProjectionDisplay:
-        rows = read_rows(X, y, classes)
-        m = _class_means(rows.points, rows.codes, len(classes))
-        w = m[1] - m[0]
-        a = (rows.points - m.mean(axis=0)) @ w
-        return cls._along(a, rows, classes, w / np.linalg.norm(w), n_bins)
 
     @classmethod
     def _along(cls, a: Float, rows: Rows, classes: Array, direction: Float | None, n_bins: int) -> ProjectionDisplay:
@@ -180,52 +170,31 @@ class ProjectionDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ProjectionDisplay:
         """Draw the histograms and the threshold, or the scatter plot."""
-        ax = new_axes(ax)
+        ax, is_pair, is_histogram = new_axes(ax), len(self.classes) == 2, self.z.shape[1] == 1
         with look():
-            self._draw(ax, title)
+            if is_histogram:
+                counts, edges = self.counts, self.edges
+                for k, label in enumerate(self.classes):
+                    colour, hatch = class_style(k).colour, BAR_HATCHES[k % len(BAR_HATCHES)]
+                    ax.stairs(counts[k], edges, fill=True, color=colour, alpha=0.35)
+                    ax.stairs(counts[k], edges, color=colour, hatch=hatch, linewidth=1.5, label=str(label))
+                if is_pair:
+                    ax.vlines(0, 0, 1.08 * counts.max(), color="black", linestyle="--", label="threshold")
+                origin = "threshold" if is_pair else "mean of all rows"
+                height = (0, 1.2 * counts.max())  # with room for the legend
+                ax.set(xlabel=f"{AXIS_UNIT}, from the {origin}", ylabel="rows", ylim=height)
+                ax.yaxis.get_major_locator().set_params(integer=True)
+            else:
+                scatter_classes(ax, self.z, self.codes, self.classes)
+                ax.scatter(*self.means.T, marker="+", s=160, color="black", linewidths=2, zorder=4, label="class means")
+                ax.set(xlabel=f"first discriminant, {AXIS_UNIT}", ylabel=f"second discriminant, {AXIS_UNIT}")
+            found = f"means {self.distance:.1f} s.d. apart, {self.wrong:.1%} of rows misclassified" if is_pair else None
+            ax.set_title("\n".join(filter(None, (title, found))), fontsize="medium")
+            place = {"loc": "upper center", "ncols": 3} if is_histogram else {"loc": "best"}
+            ax.legend(frameon=False, fontsize="small", **place)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _draw(self, ax: Any, title: str | None) -> None:
-        if self.z.shape[1] == 1:
-            self._draw_histograms(ax)
-        else:
-            scatter_classes(ax, self.z, self.codes, self.classes)
-            ax.scatter(*self.means.T, marker="+", s=160, color="black", linewidths=2, zorder=4, label="class means")
-            ax.set(xlabel=f"first discriminant, {AXIS_UNIT}", ylabel=f"second discriminant, {AXIS_UNIT}")
-        subtitle = (
-            f"means {self.distance:.1f} s.d. apart, {self.wrong:.1%} of rows misclassified"
-            if len(self.classes) == 2
-            else ""
-        )
-        ax.set_title("\n".join(filter(None, (title, subtitle))), fontsize="medium")
-        place = "upper center" if self.z.shape[1] == 1 else "best"
-        ax.legend(frameon=False, loc=place, ncols=3 if self.z.shape[1] == 1 else 1, fontsize="small")
-
-    def _draw_histograms(self, ax: Any) -> None:
-        counts, edges = self.counts, self.edges
-        for k, label in enumerate(self.classes):
-            colour, hatch = class_style(k).colour, BAR_HATCHES[k % len(BAR_HATCHES)]
-            ax.stairs(counts[k], edges, fill=True, color=colour, alpha=0.35)
-            ax.stairs(counts[k], edges, color=colour, hatch=hatch, linewidth=1.5, label=str(label))
-        if len(self.classes) == 2:
-            ax.vlines(0, 0, 1.08 * counts.max(), color="black", linestyle="--", label="threshold")
-        place = "threshold" if len(self.classes) == 2 else "mean of all rows"
-        ax.set(
-            xlabel=f"{AXIS_UNIT}, from the {place}", ylabel="rows", ylim=(0, 1.2 * counts.max())
-        )  # room for the legend
-        ax.yaxis.get_major_locator().set_params(integer=True)
 
 
 def _class_means(values: Float, codes: Codes, n_classes: int) -> Float:
     return np.array([values[codes == k].mean(axis=0) for k in range(n_classes)])
-
-
-def _discriminants(model: Any, X: Any) -> Float:
-    transform = getattr(model, "transform", None)
-    if transform is None:
-        raise DataError(
-            f"{type(model).__name__} with {len(model.classes_)} classes has no discriminants to project onto. Fit a "
-            "FisherDiscriminant, or two classes."
-        )
-    return np.asarray(transform(X), dtype=np.float64)

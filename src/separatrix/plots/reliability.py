@@ -13,8 +13,6 @@ from separatrix.exceptions import DataError
 from separatrix.metrics import Estimate, Reliability, ece, ece_if_calibrated, reliability
 from separatrix.plots.drawing import COLOURS, MUTED, STANDOUT, look, split_axes, true_codes
 
-__all__ = ["ReliabilityDisplay"]
-
 HISTOGRAM_BINS = 25
 
 
@@ -26,19 +24,15 @@ class ReliabilityDisplay:
     band around the diagonal shows where a calibrated model would lie: for each bin, the central binomial interval of
     the observed frequency. Dots outside the band are highlighted.
 
-    Create it with `from_estimator` or `from_predictions`, which compute; `plot` only draws, and keeps its artists in
-    ``ax_`` (the diagram), ``axes_`` and ``figure_``.
+    Create it with `from_estimator` or `from_predictions`. Artists are in ``ax_`` (the diagram), ``axes_`` and
+    ``figure_``.
 
     Attributes
     ----------
-    curve : Reliability
-        ``predicted``, ``observed``, ``count``, ``lower``, ``upper`` of each of B bins of equal weight.
-    band_lower, band_upper : ndarray of shape (B,)
-        Interval of a calibrated model.
-    ece : Estimate
-        Expected calibration error and its standard error.
-    ece_if_calibrated : float
-        Its average for the same number of rows if every probability were correct.
+    curve : Reliability, with ``predicted``, ``observed``, ``count``, ``lower``, ``upper`` of B bins of equal weight
+    band_lower, band_upper : ndarray of shape (B,), interval of a calibrated model
+    ece : Estimate, expected calibration error and its standard error
+    ece_if_calibrated : float, its average for the same number of rows if every probability were correct
     edges, hits, misses : ndarray of shape (H + 1,), (H,) and (H,)
         Histogram of the probabilities of events that happened and that did not.
     event : str
@@ -73,20 +67,17 @@ class ReliabilityDisplay:
         ----------
         model : classifier
             Fitted, with ``predict_proba``.
-        X : table of shape (N, D)
-            Rows that were not used for training, on which probabilities look better than they are.
-        y : array-like of shape (N,)
-            True classes.
+        X, y : table of shape (N, D) and array-like of shape (N,)
+            Rows that were not used for training, and their classes. On training rows, probabilities look better
+            calibrated than they are.
         sample_weight : array-like of shape (N,), optional
             Weight of each row.
         n_bins : int, default 10
             Number of bins of equal weight; rows of equal probability share a bin.
         level : float, default 0.95
             Level of the band.
-        ax : matplotlib axes, or one for each panel, optional
-            Where to draw; a new figure by default.
-        title : str, optional
-            Above the picture.
+        ax, title : matplotlib axes or one for each panel, and str, optional
+            Where to draw (by default in a new figure), and the title.
 
         Examples
         --------
@@ -156,39 +147,28 @@ class ReliabilityDisplay:
     def plot(self, ax: Any = None, *, title: str | None = None) -> ReliabilityDisplay:
         """Draw the diagram, and the histogram below."""
         axes = split_axes(ax, [3.0, 1.0], size=(5.6, 6.2))
+        (ax, below), curve, out = axes, self.curve, self.outside
         with look():
-            self._draw_curve(axes[0])
-            self._draw_histogram(axes[1])
-            axes[0].set_title(title or "")
-        self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure
+            ax.plot([0, 1], [0, 1], color=MUTED, lw=1.2, ls="--")
+            band = f"{100 * curve.level:g} % interval of a calibrated model"
+            ax.vlines(curve.predicted, self.band_lower, self.band_upper, color="0.82", lw=11, label=band)
+            ax.plot(curve.predicted, curve.observed, color=COLOURS[0], lw=1.2, alpha=0.6)
+            dots = {"color": COLOURS[0], "label": "bins with equal numbers of rows"}
+            ax.plot(curve.predicted[~out], curve.observed[~out], "o", **dots)
+            if out.any():
+                ax.plot(curve.predicted[out], curve.observed[out], "s", ms=8, color=STANDOUT, label="outside the band")
+            text = f"ECE {self.ece.value:.3f} (calibrated: {self.ece_if_calibrated:.3f})"
+            ax.annotate(text, (0.98, 0.03), xycoords="axes fraction", ha="right", va="bottom")
+            ax.set(ylabel="observed frequency", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02), title=title or "")
+            ax.legend(loc="upper left")
+            parts = (self.misses, 0.0, COLOURS[4], "did not happen"), (self.hits, self.misses, COLOURS[0], "happened")
+            for counts, base, colour, text in parts:
+                bars = {"align": "edge", "color": colour, "edgecolor": "white", "linewidth": 0.4, "label": text}
+                below.bar(self.edges[:-1], counts, np.diff(self.edges), bottom=base, **bars)
+            below.set(xlabel=f"predicted probability of {self.event}", ylabel="rows")
+            below.legend(loc="upper center", ncols=2, bbox_to_anchor=(0.5, 1.28), handlelength=1.2)
+        self.ax_, self.axes_, self.figure_ = ax, axes, ax.figure
         return self
-
-    def _draw_curve(self, ax: Any) -> None:
-        curve, out = self.curve, self.outside
-        ax.plot([0, 1], [0, 1], color=MUTED, lw=1.2, ls="--")
-        share = f"{100 * curve.level:g} %"
-        ax.vlines(
-            curve.predicted, self.band_lower, self.band_upper, color="0.82", lw=11,
-            label=f"{share} interval of a calibrated model",
-        )  # fmt: skip
-        ax.plot(curve.predicted, curve.observed, color=COLOURS[0], lw=1.2, alpha=0.6)
-        ax.plot(
-            curve.predicted[~out], curve.observed[~out], "o", color=COLOURS[0], label="bins with equal numbers of rows"
-        )
-        if out.any():
-            ax.plot(curve.predicted[out], curve.observed[out], "s", ms=8, color=STANDOUT, label="outside the band")
-        text = f"ECE {self.ece.value:.3f} (calibrated: {self.ece_if_calibrated:.3f})"
-        ax.annotate(text, (0.98, 0.03), xycoords="axes fraction", ha="right", va="bottom")
-        ax.set(ylabel="observed frequency", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
-        ax.legend(loc="upper left")
-
-    def _draw_histogram(self, ax: Any) -> None:
-        parts = (self.misses, 0.0, COLOURS[4], "did not happen"), (self.hits, self.misses, COLOURS[0], "happened")
-        for counts, base, colour, text in parts:
-            ax.bar(self.edges[:-1], counts, np.diff(self.edges), bottom=base, align="edge", color=colour,
-                   edgecolor="white", linewidth=0.4, label=text)  # fmt: skip
-        ax.set(xlabel=f"predicted probability of {self.event}", ylabel="rows")
-        ax.legend(loc="upper center", ncols=2, bbox_to_anchor=(0.5, 1.28), handlelength=1.2)
 
 
 def _histogram(P: Float, codes: Array, weight: Any) -> tuple[Float, Float, Float]:
