@@ -44,7 +44,7 @@ def map_in_order(function: Callable[[In], Out], items: Iterable[In]) -> Iterator
 
     Items are taken one at a time, so that an iterator can read the next one while the threads work.
     """
-    threads = max(1, min(n_threads(), len(items))) if isinstance(items, Sequence) else n_threads()
+    threads = 1 if isinstance(items, Sequence) and len(items) <= 1 else n_threads()
     if threads == 1:
         with single_thread_blas():  # the same bits with any number of threads
             yield from map(function, items)

@@ -547,10 +547,8 @@ class SparseText:
     ) -> Iterator[Piece]:
         """All rows in order, parsed ahead on threads; with ``rng``, spans of rows in random order."""
         if rng is not None:
-            spans = cut_spans(self.n_rows, height)
-            for i in rng.permutation(len(spans)):
-                start, stop = spans[i].start, spans[i].stop
-                yield Piece(start, stop, self.file.rows_between(start, stop))
+            for span in cut_spans(self.n_rows, height, rng):
+                yield Piece(span.start, span.stop, self.file.rows_between(span.start, span.stop))
             return
         first = 0
         for rows in cut_rows(map_in_order(self.file.parse, self.file.chunks()), height):

@@ -30,11 +30,16 @@ class Block:
 
     def take(self, rows: Array) -> Block:
         """Return the rows at these positions, or where this mask is true."""
+        if isinstance(self.row, range):  # without writing out a range of a million numbers
+            mask = np.asarray(rows)
+            row = self.row.start + self.row.step * (np.flatnonzero(mask) if mask.dtype == bool else mask)
+        else:
+            row = self.row[np.asarray(rows)]
         return Block(
             X=self.X[rows],
             t=None if self.t is None else self.t[rows],
             weight=None if self.weight is None else self.weight[rows],
-            row=_taken(self.row, rows),
+            row=row,
             offset=None if self.offset is None else self.offset[rows],
         )
 
@@ -45,11 +50,6 @@ class Block:
         return self.t
 
     codes = targets  # the same values, for statistics that need class codes
-
-    @property
-    def has_single_products(self) -> bool:
-        """Whether products with the rows are rounded to single precision: float32 rows on a device."""
-        return bool(getattr(self.X, "has_single_products", False))
 
     def nonfinite(self) -> Codes:
         """Number of NaN or infinite values per column."""
@@ -66,12 +66,3 @@ class Block:
 
 def _per_column(X: Any, entries: Array) -> Codes:
     return np.bincount(X.indices[entries], minlength=X.shape[1])
-
-
-def _taken(row: Codes | range, rows: Any) -> Codes:
-    """Numbers of the rows taken, without writing out a range of a million numbers."""
-    mask = np.asarray(rows)
-    if not isinstance(row, range):
-        return np.asarray(row[mask])
-    positions = np.flatnonzero(mask) if mask.dtype == bool else mask
-    return np.asarray(row.start + row.step * positions)

@@ -47,7 +47,7 @@ from separatrix.rows.labels import (
 )
 from separatrix.rows.memory import Memory, aligned, block_rows, default_names, open_memory
 from separatrix.rows.source import Source, Targets, stack
-from separatrix.rows.threads import Threads, begin_pass
+from separatrix.rows.threads import WATCH, Threads
 
 MAX_BYTES_PER_TASK = 2**14  # of a value that travels with each task; larger ones go to each worker once
 ADDED_PER_TASK = 16  # statistics that are added by one task
@@ -420,9 +420,10 @@ def _compute_parts(
     Threads and processes report every task to a callback of Dask's. On a cluster the parts are futures; each is
     released when it is done, so that it is kept no longer than without progress.
     """
-    progress = begin_pass(total=sum(lengths) or None)
-    if progress is None:
+    watch = WATCH.get()
+    if watch is None:
         return compute(*combine(parts))
+    progress = watch.begin(sum(lengths) or None)
     rows = {part.key: n for part, n in zip(parts, lengths, strict=True)}
     if not is_cluster():
 

@@ -25,7 +25,7 @@ from separatrix._array import Array, Float, Rows, is_tensor, to_host, to_tensor
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block
 from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules, pair
-from separatrix.rows.memory import cut_spans, default_names
+from separatrix.rows.memory import Memory, default_names
 from separatrix.rows.source import Source, stack
 
 BLOCKS_PER_GPU = 8  # a block takes this fraction of the GPU's memory: temporary arrays may be as large as the block
@@ -101,11 +101,6 @@ class DeviceRows(_OnDevice):
     """Rows (n, M) on a device. ``copies`` are pairs of an array in host memory and its copy on the device."""
 
     copies: tuple[tuple[Array, Any], ...] = ()
-
-    @property
-    def has_single_products(self) -> bool:
-        """Whether products are rounded to single precision."""
-        return self.dtype == np.float32
 
     def __getitem__(self, rows: Any) -> DeviceRows:
         return DeviceRows(self.tensor[_index(rows, self.tensor)])
@@ -191,29 +186,12 @@ def _index(rows: Any, like: Any) -> Any:
     return torch.as_tensor(rows, device=like.device)
 
 
-@dataclass(frozen=True, eq=False)
-class Device:
-    """A partition of rows: a tensor (N, D) on a device."""
+class Device(Memory):
+    """A partition of rows: a tensor (N, D) on a device. Tensors have no names: the columns are x0, x1, ..."""
 
-    tensor: Any
-    copies = False
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.tensor.shape[0])
-
-    known_rows = n_rows
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """x0, x1, ...: tensors have no names."""
-        return default_names(int(self.tensor.shape[1]))
-
-    @property
-    def numbers_per_row(self) -> float:
-        """Number of columns."""
-        return float(self.tensor.shape[1])
+    def __init__(self, tensor: Any) -> None:
+        self.tensor, self.n_rows = tensor, int(tensor.shape[0])
+        self.columns, self.numbers_per_row = default_names(int(tensor.shape[1])), float(tensor.shape[1])
 
     def height_for(self, width: float) -> int:
         """Rows of a block of ``width`` numbers each, in whole chunks.
@@ -227,11 +205,6 @@ class Device:
         n_bytes = torch.cuda.get_device_properties(device).total_memory // BLOCKS_PER_GPU if is_gpu else CPU_BLOCK_BYTES
         rows = n_bytes // self.tensor.element_size() // max(int(width), 1)
         return int(max(MIN_DEVICE_ROWS, rows // CHUNK_ROWS * CHUNK_ROWS))
-
-    def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
-        """Spans of rows, in order or shuffled."""
-        spans = cut_spans(self.n_rows, height)
-        return spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
 
     def read(self, piece: Any) -> Rows:
         """Return the rows of a span, on the device."""
@@ -292,7 +265,8 @@ class Stream:
         is_aware = _is_aware(statistic)
 
         def total(source: Source) -> Any:
-            blocks = (source.block(span) for span in source.partitions[0].pieces(source.height))
+            (rows,), (targets,) = source.partitions, source.targets
+            blocks = (targets.block(rows.read(span), span, source.first) for span in rows.pieces(source.height))
             return functools.reduce(operator.add, (statistic(b if is_aware else on_host(b)) for b in blocks))
 
         return _while_memory_lasts(source, total)
@@ -301,8 +275,9 @@ class Stream:
         self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
     ) -> Any:
         """State after all blocks. Ordered work runs on the host: one block at a time is copied there."""
-        for span in source.partitions[0].pieces(source.height, (), rng):
-            block = on_host(source.block(span))
+        (rows,), (targets,) = source.partitions, source.targets
+        for span in rows.pieces(source.height, (), rng):
+            block = on_host(targets.block(rows.read(span), span, source.first))
             state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
         return state
 

@@ -68,7 +68,8 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Paired:
         t = t[:, 1]
     if len(t) != n_rows:
         raise DataError(f"X has {n_rows} rows but y has {len(t)} labels. Give one label for each row.")
-    require_classes(classes, rules.least)
+    if len(classes) < 2:
+        require_classes(classes, rules.least)
     is_soft = t.dtype.kind == "f"
     weight = None if sample_weight is None else check_weight(sample_weight, n_rows)
     if weight is not None:
@@ -94,38 +95,23 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     """
     if y is None:
         raise ValueError("This classifier requires y to be passed, but the target y is None.")
-    labels = np.asarray(to_host(y))
+    labels = y if type(y) is np.ndarray else np.asarray(to_host(y))
     if isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y):
         labels = np.array(y, dtype=object)  # NumPy would turn NaN among strings into the word "nan"
-    labels = np.asarray(column_or_1d(labels, warn=True))
-    if isinstance(unlabelled, str) and unlabelled == "error":
-        return _encode(labels)
-    without = is_unlabelled(labels, unlabelled)
-    if not without.any():
-        return _encode(labels)
-    if without.all():
-        raise DataError(f"None of {len(labels)} rows has a label (unlabelled={unlabelled!r}).")
-    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
-    classes, codes[~without] = _encode(labels[~without])
-    return classes, codes
-
-
-def is_unlabelled(labels: Array, unlabelled: Any) -> Array:
-    """Mask of the rows without a label."""
-    if isinstance(unlabelled, str) and unlabelled == "error":
-        return np.zeros(len(labels), dtype=bool)
-    if isinstance(unlabelled, str) and unlabelled == "missing":
-        return _missing(labels)
-    return np.asarray(labels == unlabelled, dtype=bool)
-
-
-def _encode(labels: Array) -> tuple[Array, Codes]:
-    missing = _missing(labels)
-    if missing.any():
-        first = int(np.flatnonzero(missing)[0])
+    if labels.ndim != 1 or labels.dtype.kind == "c":  # scikit-learn's check takes a tenth of a small fit
+        labels = np.asarray(column_or_1d(labels, warn=True))
+    if not (isinstance(unlabelled, str) and unlabelled == "error"):
+        without = is_unlabelled(labels, unlabelled)
+        if without.any():
+            if without.all():
+                raise DataError(f"None of {len(labels)} rows has a label (unlabelled={unlabelled!r}).")
+            codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
+            classes, codes[~without] = encode_labels(labels[~without])
+            return classes, codes
+    if labels.dtype.kind in "OfM" and (missing := _missing(labels)).any():
         raise DataError(
             f"{int(missing.sum())} of {len(labels)} labels are missing (NaN, None or infinite), the first at row "
-            f"{first}. Drop those rows, or give them a label."
+            f"{missing.argmax()}. Drop those rows, or give them a label."
         )
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
         labels = labels.astype(str)  # strings sort and compare ten times faster than objects
@@ -145,16 +131,21 @@ def _encode(labels: Array) -> tuple[Array, Codes]:
     return classes, codes
 
 
+def is_unlabelled(labels: Array, unlabelled: Any) -> Array:
+    """Mask of the rows without a label."""
+    if isinstance(unlabelled, str) and unlabelled == "error":
+        return np.zeros(len(labels), dtype=bool)
+    if isinstance(unlabelled, str) and unlabelled == "missing":
+        return _missing(labels)
+    return np.asarray(labels == unlabelled, dtype=bool)
+
+
 def _missing(labels: Array) -> Array:
     """Mask of None, NaN, NA, NaT and infinity."""
-    if labels.dtype.kind == "O":
-        return np.fromiter(map(_is_missing, labels), bool, len(labels))
+    if labels.dtype.kind == "O":  # for pandas' NA, ``v != v`` is neither True nor False
+        missing = (v is None or type(v).__name__ == "NAType" or bool(v != v) for v in labels)  # noqa: PLR0124
+        return np.fromiter(missing, bool, len(labels))
     return ~np.isfinite(labels) if labels.dtype.kind in "fM" else np.zeros(len(labels), dtype=bool)
-
-
-def _is_missing(value: object) -> bool:
-    """Whether a value is None, NaN, NaT, or pandas' NA, for which ``value != value`` is neither True nor False."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
 
 
 def is_shares(y: Any) -> bool:

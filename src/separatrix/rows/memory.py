@@ -36,12 +36,12 @@ def block_rows(width: float) -> int:
     return max(MIN_BLOCK_ROWS, min(fit, MAX_BLOCK_ROWS), min(int(width), 4096))
 
 
-def cut_spans(n_rows: int, height: int) -> list[slice]:
-    """Spans of ``height`` rows that cover all rows; the last one may be shorter."""
+def cut_spans(n_rows: int, height: int, rng: np.random.Generator | None = None) -> list[slice]:
+    """Spans of ``height`` rows that cover all rows, the last one shorter; with ``rng``, in random order."""
     spans = []
     for start in range(0, n_rows, height):
         spans.append(slice(start, min(start + height, n_rows)))
-    return spans
+    return spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
 
 
 class Memory:
@@ -72,8 +72,7 @@ class Memory:
 
     def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
         """Spans of rows, in order or shuffled."""
-        spans = cut_spans(self.n_rows, height)
-        return spans if rng is None else [spans[i] for i in rng.permutation(len(spans))]
+        return cut_spans(self.n_rows, height, rng)
 
     def read(self, piece: Any) -> Rows:
         """Return the rows of a span, float32 or float64."""
@@ -109,20 +108,32 @@ def as_table(X: Any) -> Any:
 
 def open_memory(X: Any) -> Memory:
     """Open a NumPy array, sparse matrix, data frame, Arrow table or nested list."""
-    if type(X) is np.ndarray:  # the common case: looking for other types takes longer than a small fit
-        return _open_array(X)
+    columns: tuple[str, ...] | None = None
     if isinstance(X, NamedRows):
-        return _open_array(X.array, X.columns)
-    X = as_table(X)
-    if nw.dependencies.is_into_series(X):
-        raise DataError("X is a single column (a Series or an Arrow array); give a table, for example X.to_frame().")
-    if nw.dependencies.is_polars_lazyframe(X):
-        raise DataError("X is a LazyFrame, which has no rows yet; give X.collect().")
-    if np.ma.isMaskedArray(X):
-        return _open_array(np.ma.filled(X.astype(float), np.nan))
-    if nw.dependencies.is_into_dataframe(X):
-        return _open_frame(nw.from_native(X, eager_only=True))
-    return _open_array(X)
+        X, columns = X.array, X.columns
+    elif type(X) is not np.ndarray:  # the common case: looking for other types takes longer than a small fit
+        X = as_table(X)
+        if nw.dependencies.is_into_series(X):
+            raise DataError("X is a single column (a Series or an Arrow array); give a table, such as X.to_frame().")
+        if nw.dependencies.is_polars_lazyframe(X):
+            raise DataError("X is a LazyFrame, which has no rows yet; give X.collect().")
+        if np.ma.isMaskedArray(X):
+            X = np.ma.filled(X.astype(float), np.nan)
+        elif nw.dependencies.is_into_dataframe(X):
+            frame = nw.from_native(X, eager_only=True)
+            columns = tuple(map(str, frame.columns))
+            if nw.dependencies.is_pandas_dataframe(X) and all(str(kind).startswith("Sparse") for kind in X.dtypes):
+                X = X.sparse.to_coo()
+            elif any(kind == nw.Object for kind in frame.schema.dtypes()):  # of pandas; they may be numbers
+                X = frame.to_numpy()
+            else:
+                return _open_frame(frame)
+    try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
+        array = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+    except (ValueError, TypeError) as error:
+        raise _naming_the_column(error, X, columns) from error
+    columns = columns or default_names(array.shape[1])
+    return Sparse(sparse.csr_array(array), columns) if is_sparse(array) else Dense(array, columns)
 
 
 class Dense(Memory):
@@ -226,13 +237,7 @@ def aligned(X: Array) -> Array:
 
 
 def _open_frame(frame: Any) -> Memory:
-    names = tuple(map(str, frame.columns))
-    native = frame.to_native()
-    if nw.dependencies.is_pandas_dataframe(native) and all(str(kind).startswith("Sparse") for kind in native.dtypes):
-        return _open_array(native.sparse.to_coo(), names)
     kinds = frame.schema.dtypes()
-    if any(kind == nw.Object for kind in kinds):  # a pandas column of Python objects, which may be numbers
-        return _open_array(frame.to_numpy(), names)
     wrong = [
         f"{name!r} ({kind})"
         for name, kind in zip(frame.columns, kinds, strict=True)
@@ -254,15 +259,6 @@ def _open_frame(frame: Any) -> Memory:
 def default_names(n_columns: int) -> tuple[str, ...]:
     """x0, x1, ...; cached, because building thousands of names takes longer than a small prediction."""
     return tuple(f"x{d}" for d in range(n_columns))
-
-
-def _open_array(X: Any, columns: tuple[str, ...] | None = None) -> Memory:
-    try:  # scikit-learn's checks of shape and type; NaN and infinity are found during the first pass
-        array = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-    except (ValueError, TypeError) as error:
-        raise _naming_the_column(error, X, columns) from error
-    columns = columns or default_names(array.shape[1])
-    return Sparse(sparse.csr_array(array), columns) if is_sparse(array) else Dense(array, columns)
 
 
 def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:

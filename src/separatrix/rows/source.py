@@ -187,12 +187,13 @@ class Source:
 
     def with_labels(self, y: Any, sample_weight: Any = None, rules: LabelRules | None = None) -> Source:
         """Attach class codes and weights; labels come from ``y``, or from the store of the rows if ``y`` is None."""
-        source, rules = self._measured(), rules or LabelRules()
-        if y is not None and self.store is not None:
-            sample_weight = self.store.weights(sample_weight)
+        rules = rules or LabelRules()
+        source = self._prepared() if self.store is not None or self.runner.is_remote else self
         if y is None and self.store is not None:
             found: Labelled = self.store.label(source, sample_weight, rules)
         else:
+            if self.store is not None:
+                sample_weight = self.store.weights(sample_weight)
             found = self.runner.label(source, y, sample_weight, rules)
         return replace(
             source,
@@ -205,11 +206,11 @@ class Source:
 
     def with_numbers(self, t: Any, weight: Any = None, offset: Any = None) -> Source:
         """Attach targets (class codes or real numbers), weights and offsets that are in memory."""
-        source = self._measured()
+        source = self._prepared() if self.store is not None or self.runner.is_remote else self
         return replace(source, targets=self.runner.attach(source, t, weight, offset), count=PassCount())
 
-    def _measured(self) -> Source:
-        """The same rows, ready to be read several times, with known lengths of all partitions."""
+    def _prepared(self) -> Source:
+        """The same rows outside memory, ready to be read several times, with known lengths of all partitions."""
         if self.store is not None:
             self.store.prepare()
         return self.runner.measured(self) if self.runner.is_remote else self
@@ -285,14 +286,10 @@ class Source:
         """``answer`` of this source; of each partition of a Dask collection, as a lazy array."""
         return self.runner.each(self, answer)
 
-    def block(self, piece: Any) -> Block:
-        """Return a piece of the only partition as a block, without views."""
-        block: Block = self.targets[0].block(self.partitions[0].read(piece), piece, self.first)
-        return block
-
     def as_block(self) -> Block:
         """All rows as one block; the source must have one partition in memory."""
-        return _seen(self.block(slice(0, self.n_rows)), self.views)
+        (rows,), (targets,), every = self.partitions, self.targets, slice(0, self.n_rows)
+        return _seen(targets.block(rows.read(every), every, self.first), self.views)
 
     def __getstate__(self) -> dict[str, Any]:
         # A statistic may hold the objective that it belongs to, and with it this source. It adds up blocks and reads

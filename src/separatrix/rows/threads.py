@@ -33,12 +33,19 @@ Callback = Callable[[int, int | None, int], None]
 
 
 @dataclass
-class _Watch:
+class Watch:
+    """A callback, and the number of passes since it was set."""
+
     callback: Callback
     passes: int = 0
 
+    def begin(self, total: int | None) -> Progress:
+        """Start a pass over ``total`` rows."""
+        self.passes += 1
+        return Progress(self.callback, total, self.passes)
 
-_WATCH: ContextVar[_Watch | None] = ContextVar("separatrix_watch", default=None)
+
+WATCH: ContextVar[Watch | None] = ContextVar("separatrix_watch", default=None)
 
 
 @contextmanager
@@ -61,36 +68,26 @@ def watched(callback: Callback) -> Iterator[None]:
     pass 1: 3 of 3
     array([1., 2., 3.])
     """
-    token = _WATCH.set(_Watch(callback))
+    token = WATCH.set(Watch(callback))
     try:
         yield
     finally:
-        _WATCH.reset(token)
+        WATCH.reset(token)
 
 
 @dataclass
 class Progress:
     """Rows read so far in one pass."""
 
+    callback: Callback
     total: int | None
+    number: int
     done: int = 0
-    number: int = 0
-    callback: Callback | None = None
 
     def advance(self, rows: int) -> None:
         """Report more rows as read."""
         self.done += rows
-        if self.callback is not None:
-            self.callback(self.done, self.total, self.number)
-
-
-def begin_pass(rows: Any = None, total: int | None = None) -> Progress | None:
-    """Start a pass over a partition, or over ``total`` rows; None if no callback is set."""
-    watch = _WATCH.get()
-    if watch is None:
-        return None
-    watch.passes += 1
-    return Progress(total if rows is None else rows.known_rows, 0, watch.passes, watch.callback)
+        self.callback(self.done, self.total, self.number)
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,8 @@ class Threads:
         (rows,), (targets,) = source.partitions, source.targets
         pieces = rows.pieces(source.height, targets.columns)
         with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
-            return functools.reduce(operator.add, self._each(lambda p: statistic(source.block(p)), pieces, rows))
+            sums = self._each(lambda p: statistic(targets.block(rows.read(p), p, source.first)), pieces, rows)
+            return functools.reduce(operator.add, sums)
 
     def reduce_batches(
         self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
@@ -120,11 +118,12 @@ class Threads:
     ) -> Any:
         """State after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
         (rows,), (targets,) = source.partitions, source.targets
-        progress = None if self.in_task else begin_pass(rows)
+        watch = None if self.in_task else WATCH.get()
+        progress = None if watch is None else watch.begin(rows.known_rows)
         pieces = rows.pieces(source.height, targets.columns, rng)
         with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
             for piece in pieces:
-                block = source.block(piece)
+                block = targets.block(rows.read(piece), piece, source.first)
                 state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
                 if progress is not None:
                     progress.advance(len(block))
@@ -151,21 +150,20 @@ class Threads:
         return Labelled((Targets(found.t, found.weight),), found.classes, found.n_unlabelled, found.is_soft)
 
     def _each(self, work: Callable[[Any], Any], pieces: Iterable[Any], rows: Any) -> Iterable[Any]:
+        """Results of all pieces in order; each advances the progress if a callback is set."""
         if self.in_task:
             return map(work, pieces)
-        progress = begin_pass(rows)
-        return map_in_order(work, pieces) if progress is None else _followed(work, pieces, progress)
+        watch = WATCH.get()
+        if watch is None:
+            return map_in_order(work, pieces)
+        progress = watch.begin(rows.known_rows)
 
+        def followed() -> Iterator[Any]:
+            for n, result in map_in_order(lambda piece: (piece.stop - piece.start, work(piece)), pieces):
+                progress.advance(n)
+                yield result
 
-def _followed(work: Callable[[Any], Any], pieces: Iterable[Any], progress: Progress) -> Iterator[Any]:
-    """Results in order; each advances the progress."""
-
-    def measured(piece: Any) -> tuple[int, Any]:
-        return piece.stop - piece.start, work(piece)
-
-    for rows, result in map_in_order(measured, pieces):
-        progress.advance(rows)
-        yield result
+        return followed()
 
 
 THREADS = Threads()

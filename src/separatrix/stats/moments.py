@@ -513,6 +513,6 @@ class ColumnSurvey:
 @device_aware
 def column_survey(block: Block) -> ColumnSurvey:
     """Moments of all rows of a block as one class, and how they are stored."""
-    is_single = block.has_single_products
+    is_single = isinstance(block.X, DeviceRows) and block.X.dtype == np.float32
     rounding = SINGLE_ROUNDING if is_single else DOUBLE_ROUNDING
     return ColumnSurvey(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)
