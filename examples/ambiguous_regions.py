@@ -1,8 +1,9 @@
-"""Two classes at a time leave regions that belong to no class (PRML figure 4.2).
+"""Combining two-class rules leaves ambiguous regions (PRML figure 4.2).
 
-Three long classes around the origin. One-vs-rest asks "class k or not?" three times: in the middle nobody claims a
-point, and outside, between two classes, both do. One-vs-one lets every pair of classes decide and counts votes: in the
-middle each class gets one. One function for each class, the largest wins, leaves nothing open: the regions are convex.
+The data are three elongated classes around the origin. One-vs-rest fits three classifiers, "class k or not": no
+classifier claims the points in the middle, and two claim the points between two classes, farther out. One-vs-one
+fits one classifier per pair of classes and counts votes: in the middle each class has one vote. With one
+discriminant function per class, of which the largest wins, no region is ambiguous and every region is convex.
 """
 
 import sys
@@ -26,7 +27,7 @@ MODELS = {
 
 
 def pinwheel(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
-    """Three long classes around the origin, each turned aside like the arms of a wheel."""
+    """Three elongated classes around the origin, like the arms of a turning wheel."""
     rng, y = np.random.default_rng(4), np.arange(n) % 3
     out, aside = 2 * np.pi * y / 3 + 0.3, 2 * np.pi * y / 3 + 1.5
     centre, arm, across = (np.column_stack([np.cos(a), np.sin(a)]) for a in (out, aside, aside + np.pi / 2))
@@ -37,7 +38,7 @@ def pinwheel(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
 def main(path: str = "ambiguous_regions.png") -> None:
     X, y = pinwheel()
     figure, axes = new_figure(1, 3, size=(12, 4.2), share_x=True, share_y=True)
-    print(f"{'reduction':<22} {'ambiguous':>10} {'rows right':>11}   ambiguous: share of the picture")
+    print(f"{'reduction':<22} {'ambiguous':>10} {'accuracy':>11}   ambiguous: fraction of the picture")
     for (name, model), ax in zip(MODELS.items(), axes, strict=True):
         model.fit(X, y)
         display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax, title=name)

@@ -1,9 +1,9 @@
-"""Where to look from: Fisher's direction against the line that joins the class means (PRML figure 4.6).
+"""Fisher's direction compared with the difference of the class means (PRML figure 4.6).
 
-Along the difference of the means they lie as far apart as can be, but the columns are correlated and both classes are
-wide in that direction: projected, they overlap. Fisher's w = S_W⁻¹ (m_1 - m_0) gives some of that distance away for a
-direction in which the classes are narrow. The histograms are in standard deviations within the classes, so that what
-Fisher's criterion (4.26) maximises is the distance of the means on the axis.
+The distance between the class means is largest along their difference. But the columns are correlated and both
+classes have a large variance in that direction, so their projections overlap. Fisher's w = S_W⁻¹ (m_1 - m_0) accepts
+a smaller distance for a direction with a smaller variance. The histograms are in units of the standard deviation
+within classes, so the distance of the means on the axis is the quantity that Fisher's criterion (4.26) maximises.
 """
 
 import sys
@@ -27,7 +27,7 @@ def two_long_classes(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_rows(ax: plt.Axes, X: np.ndarray, y: np.ndarray, displays: tuple[ProjectionDisplay, ...]) -> None:
-    """The rows, and the two directions through the middle of the means."""
+    """Draw the rows and the two directions through the midpoint of the means."""
     scatter_classes(ax, X, y, np.array([0, 1]), size=12)
     means = np.array([X[y == k].mean(axis=0) for k in (0, 1)])
     ax.plot(*means.T, "P", color="black", markersize=10, markeredgecolor="white", zorder=5)
@@ -45,7 +45,7 @@ def main(path: str = "fisher_vs_mean_difference.png") -> None:
     fisher = sx.FisherDiscriminant().fit(X, y)
     displays = ProjectionDisplay.beside_difference_of_means(fisher, X, y, axes=axes[1:])
     draw_rows(axes[0], X, y, displays)
-    print(f"{'direction':<22} {'w':<16} {'distance':>9} {'wrong':>7}   of the means, in s.d. within classes")
+    print(f"{'direction':<22} {'w':<16} {'distance':>9} {'wrong':>7}   distance of the means, in s.d. within classes")
     for name, display in zip(("difference of means", "Fisher"), displays, strict=True):
         w = ", ".join(f"{d:.2f}" for d in display.direction)
         print(f"{name:<22} {w:<16} {display.distance:>9.2f} {display.wrong:>7.1%}")

@@ -1,10 +1,11 @@
 """A chess board of 5 x 5 clusters, and 5 x 5 Gaussian basis functions at 3, 5 and 9 variances (PRML §3.1, §4.1.3).
 
-A line cannot follow a chess board, nor can a conic: linear and quadratic discriminants do little better than a coin.
-The same least squares that draws the line follows the board once it sees Gaussian bumps on a 5 x 5 grid instead of x.
-Bumps of one variance, as wide as twice the spacing of the grid, are too wide for it. With 3 variances at each centre,
-each half of the one before, the squares begin to appear; with 5 the fit is nearly as good as the clusters allow. The
-last of 9 are far narrower than a cluster: they learn a few training rows by heart, and are worth nothing on new ones.
+Neither a line nor a conic separates the squares of a chess board: linear and quadratic discriminants are little
+better than chance. Least squares separates them if x is replaced by Gaussian basis functions on a 5 x 5 grid. With
+one variance per centre, whose width is twice the spacing of the grid, the functions are too wide. With 3 variances
+per centre, each half of the previous one, the squares begin to appear; with 5 the fit is nearly as good as the
+clusters allow. The narrowest of 9 are much narrower than a cluster: they fit single training rows and do not help on
+new rows.
 """
 
 import sys
@@ -22,11 +23,11 @@ from separatrix.datasets import make_gaussian_grid
 from separatrix.plots import DecisionBoundaryDisplay
 from separatrix.plots.drawing import new_figure
 
-VARIANCE = 0.05  # of a cluster; neighbours are one unit apart
+VARIANCE = 0.05  # of a cluster; the centres of adjacent clusters are one unit apart
 
 
 def models() -> dict[str, object]:
-    """Two discriminants of x, and least squares on bumps at more and more variances."""
+    """Two discriminants of x, and least squares on Gaussians with an increasing number of variances."""
     bumps = {
         f"least squares, {25 * scales} bumps": sx.LeastSquaresClassifier(
             alpha=1e-3, basis=MultiScaleRBF(n_centres=5, n_scales=scales)
@@ -44,7 +45,7 @@ def main(path: str = "gaussian_grid.png") -> None:
     X, y = make_gaussian_grid(500, variance=VARIANCE)
     X_test, y_test = make_gaussian_grid(2000, variance=VARIANCE, rng=1)
     figure, axes = new_figure(2, 3, size=(11, 7.4), share_x=True, share_y=True)
-    print(f"{'model':<30} {'train':>7} {'test':>7}   share of rows classified right")
+    print(f"{'model':<30} {'train':>7} {'test':>7}   accuracy")
     for (name, model), ax in zip(models().items(), axes.flat, strict=True):
         model.fit(X, y)
         train, test = model.score(X, y), model.score(X_test, y_test)
@@ -55,7 +56,7 @@ def main(path: str = "gaussian_grid.png") -> None:
         ax.set(xlabel="$x_0$", ylabel="$x_1$", aspect="equal")
         ax.label_outer()
     nearest = np.rint(X_test).clip(0, 4).sum(axis=1) % 2 == y_test
-    print(f"{'class of the nearest centre':<30} {'':>7} {nearest.mean():>7.1%}   the best rule there is")
+    print(f"{'class of the nearest centre':<30} {'':>7} {nearest.mean():>7.1%}   the best possible rule")
     figure.savefig(path, dpi=150)
     plt.close(figure)
 

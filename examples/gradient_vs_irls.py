@@ -1,10 +1,10 @@
-"""Downhill in small steps, or straight to the bottom: gradient descent against Newton's method = IRLS (PRML §4.3.3).
+"""Gradient descent compared with Newton's method, which is IRLS here (PRML §4.3.3).
 
-The same logistic regression twice, from w = 0. A step of gradient descent goes where the objective falls fastest; one
-column is wider than the other, so that this is hardly ever where the minimum is, and hundreds of small steps follow.
-A Newton step solves a weighted least squares problem, (4.99), and lands at the minimum of a parabola: the number of
-right digits doubles with each one. Dotted: where the model gives probability 0.1 and 0.9, which close in as w grows.
-Left, both after three steps; in the middle, at the end.
+Both methods fit the same logistic regression from w = 0. Gradient descent follows the direction of steepest descent.
+One column is wider than the other, so this direction rarely points to the minimum, and hundreds of small steps are
+needed. A Newton step solves a weighted least squares problem, (4.99), and moves to the minimum of a parabola: each
+step doubles the number of correct digits. The dotted lines are the contours of probability 0.1 and 0.9, which
+approach the boundary as w grows. The left panels show both methods after three steps, the middle panels at the end.
 """
 
 import sys
@@ -21,7 +21,7 @@ from separatrix.plots import FitPathDisplay
 from separatrix.plots.drawing import new_figure
 from separatrix.solvers import GradientDescent, Newton
 
-EARLY = 3  # steps, after which one has arrived and the other has hardly left
+EARLY = 3  # steps: Newton's method has almost converged, gradient descent has barely moved
 SOLVERS = {"gradient descent": GradientDescent(step=0.4, tol=1e-6), "Newton = IRLS": Newton(tol=1e-6)}
 
 
@@ -36,7 +36,7 @@ def main(path: str = "gradient_vs_irls.png") -> None:
         model = sx.LogisticRegression(alpha=0.1, solver=solver).fit(X, y)
         display = FitPathDisplay.of_fit(model, X, y)
         display.plot(row, frames=[EARLY, len(display.frames) - 1])
-        row[0].get_legend().remove()  # one for all is below
+        row[0].get_legend().remove()  # one legend for all panels is below
         E = [frame.objective for frame in display.frames]
         near, there = (sum(value > E[-1] + gap for value in E) for gap in (0.01 * (E[0] - E[-1]), 1e-6))
         print(f"{name:<18} {model.n_steps_:>6} {model.n_passes_:>7} {E[-1]:>9.3f}   {near}, {there}")

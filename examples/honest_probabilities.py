@@ -1,10 +1,11 @@
-"""A real table, four models, and which of them to believe: comparison, reliability and coefficients (PRML §4.5).
+"""Comparison, reliability and coefficients of four models of a real table (PRML §4.5).
 
-Tumours, malignant or benign, by thirty measurements that repeat each other. Naive Bayes takes each repetition for new
-evidence and is far too sure of itself; a maximum of the likelihood does not exist, for the training rows are separable;
-a weak prior is hardly better. A posterior whose prior was tuned by evidence says what it knows and no more. Above, all
-models on held-out rows, with the evidence beside where they state one. Below, the strongest weights of the best model
-with their credible intervals, none of them certain alone; and how often the worst one is right when it is sure.
+The task is to classify tumours as malignant or benign from thirty strongly correlated measurements. Naive Bayes
+counts correlated measurements as independent evidence and is overconfident. The training rows are separable, so the
+maximum-likelihood estimate does not exist, and a wide prior hardly helps. The model whose prior was tuned by
+evidence has the best held-out probabilities. The upper panels show the scores of all models on held-out rows, and
+the log evidence of those that report it. The lower panels show the largest weights of the best model with credible
+intervals, and the reliability diagram of naive Bayes.
 """
 
 import sys
@@ -32,7 +33,7 @@ MODELS = {
 def main(path: str = "honest_probabilities.png") -> None:
     tumours = load_breast_cancer(as_frame=True)
     X, y = tumours.data, tumours.target_names[tumours.target]
-    with warnings.catch_warnings():  # that Laplace's Gaussian is poor under a wide prior is part of the story
+    with warnings.catch_warnings():  # Laplace's approximation is expected to be poor under the wide prior
         warnings.simplefilter("ignore", sx.exceptions.ApproximationWarning)
         comparison = sx.compare(MODELS, X, y, test_size=0.4)
     print(comparison)

@@ -1,8 +1,8 @@
 """What w and w0 mean: the geometry of a linear discriminant in two columns (PRML figure 4.1).
 
-The boundary y(x) = w'x + w0 = 0 is a line at right angles to w. Its distance from the origin is -w0/|w|, whatever the
-length of w, and that of any point x is y(x)/|w|, with a sign that says on which side x lies. Every number in the
-picture and in the table comes from `separatrix.geometry.Hyperplane`.
+The boundary y(x) = w'x + w0 = 0 is a line perpendicular to w. Its distance from the origin is -w0/|w|. The signed
+distance of a point x from the line is y(x)/|w|; its sign is the side of the line on which x lies. Every number in
+the picture and in the table is computed by `separatrix.geometry.Hyperplane`.
 """
 
 import sys

@@ -1,9 +1,10 @@
-"""Three ways to draw a line between three kinds of iris, and three to say how sure one is.
+"""Three decision rules and three probability models for the iris flowers.
 
-Least squares masks the middle class, Fisher's discriminant does not, and the perceptron finds out that no line
-separates the last two. The numbers are printed, the picture is saved as iris_rules.png.
+Least squares masks the middle class, and Fisher's discriminant does not. The perceptron does not converge, because
+no line separates the last two classes. The script prints the scores and saves the picture as iris_rules.png.
 """
 
+import sys
 import time
 import warnings
 
@@ -30,24 +31,24 @@ PROBABILISTIC = {
 }
 
 
-def main() -> None:
+def main(path: str = "iris_rules.png") -> None:
     iris = load_iris()
     X, y = iris.data[:, 2:], iris.target_names[iris.target]
     units = {"xlabel": "petal length (cm)", "ylabel": "petal width (cm)"}
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
 
-    print(f"{len(X_train)} flowers to learn from, {len(X_test)} to test on, 2 columns, 3 classes\n")
-    print(f"{'rule':<20} {'train':>6} {'test':>6} {'passes':>7} {'ms':>6}  how it ended")
+    print(f"{len(X_train)} training flowers, {len(X_test)} test flowers, 2 columns, 3 classes\n")
+    print(f"{'rule':<20} {'train':>6} {'test':>6} {'passes':>7} {'ms':>6}  status")
     figure, axes = plt.subplots(1, 3, figsize=(12, 4), sharex=True, sharey=True, layout="constrained")
-    said = []
+    notes = []
     for (name, rule), ax in zip(RULES.items(), axes, strict=True):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            rule.fit(X_train, y_train)  # once to warm up the compiler, once to time
+            rule.fit(X_train, y_train)  # the first fit compiles, the second is timed
             start = time.perf_counter()
             rule.fit(X_train, y_train)
             seconds = time.perf_counter() - start
-        said += [f"{name}: {w.message}" for w in caught[:1]]
+        notes += [f"{name}: {w.message}" for w in caught[:1]]
         train, test = rule.score(X_train, y_train), rule.score(X_test, y_test)
         print(
             f"{name:<20} {train:>6.1%} {test:>6.1%} {rule.n_passes_:>7} {1e3 * seconds:>6.1f}  "
@@ -56,7 +57,7 @@ def main() -> None:
         sx.plots.DecisionBoundaryDisplay.from_estimator(rule, X, y, ax=ax, title=f"{name}: {test:.0%} of test rows")
         ax.set(**units)
     axes[0].legend(loc="upper left", frameon=False)
-    figure.savefig("iris_rules.png", dpi=140)
+    figure.savefig(path, dpi=140)
     print(f"\n{'model':<20} {'train':>6} {'test':>6} {'passes':>7}  mean log probability of the true class, test")
     for name, model in PROBABILISTIC.items():
         model.fit(X_train, y_train)
@@ -64,11 +65,11 @@ def main() -> None:
         train, test = model.score(X_train, y_train), model.score(X_test, y_test)
         error = log_p.std() / len(log_p) ** 0.5
         print(f"{name:<20} {train:>6.1%} {test:>6.1%} {model.n_passes_:>7}  {log_p.mean():.3f} ± {error:.3f}")
-    print("\n" + "\n".join(said))
+    print("\n" + "\n".join(notes))
     pair = y != "setosa"
     print(f"\nversicolor against virginica: {sx.is_separable(X[pair], y[pair])}")
-    print("\nPicture: iris_rules.png")
+    print(f"\nPicture: {path}")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])

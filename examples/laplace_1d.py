@@ -1,9 +1,10 @@
 """Laplace's approximation in one dimension (PRML figure 4.14).
 
-p(z) ∝ exp(-z²/2) σ(20 z + 4) is a normal density with its left side cut off by a sigmoid. The approximation is the
-normal density with the same mode and the same curvature there. On the left, p(z) and q(z); on the right their negative
-logarithms: a parabola that touches at the mode and knows nothing of what lies farther out. The table compares ln Z,
-mean and standard deviation with those by quadrature: the mean is wrong by one standard deviation, ln Z by 0.07.
+p(z) ∝ exp(-z²/2) σ(20 z + 4) is a normal density whose left side is cut off by a sigmoid. The approximation q(z) is
+the normal density with the same mode and the same curvature there. The left panel shows p(z) and q(z). The right
+panel shows their negative logarithms: that of q is a parabola, which agrees with that of p only near the mode. The
+table compares ln Z, mean and standard deviation with quadrature: the mean is off by one standard deviation, ln Z by
+0.07.
 """
 
 import sys

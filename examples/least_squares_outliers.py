@@ -1,9 +1,9 @@
-"""Points that are too right: least squares is pulled away by them, logistic regression is not (PRML figure 4.4).
+"""Rows far from the boundary move the line of least squares, but not of logistic regression (PRML figure 4.4).
 
-Two narrow classes that a vertical line separates. Then twenty more rows of class 1, far on the right side of that line.
-They are no mistake, and logistic regression, to which a row far on its side has probability one, leaves its line where
-it was. Least squares wants every row *at* its target, 1, and not beyond: it turns the line until the far rows come
-closer, and gets rows near the middle wrong.
+A vertical line separates two narrow classes. Then twenty rows of class 1 are added, far from the line on its correct
+side. Their probability under logistic regression is already close to one, so its line does not move. Least squares
+penalises any difference from the target 1, also for correct rows: its line turns towards the added rows, and rows in
+the middle are misclassified.
 """
 
 import sys
@@ -29,18 +29,18 @@ def main(path: str = "least_squares_outliers.png") -> None:
     X, y = make_outliers(n=100, n_outliers=20)
     near = slice(0, 100)
     figure, axes = new_figure(1, 2, size=(10, 5.6), share_x=True, share_y=True)
-    print(f"{'rule':<22} {'rows':>5} {'right':>7} {'angle of w':>11}   right: of the 100 rows in the middle")
-    for ax, rows, said in zip(axes, (near, slice(None)), ("100 rows", "and 20 more, far to the right"), strict=True):
+    print(f"{'rule':<22} {'rows':>5} {'correct':>7} {'angle of w':>11}   correct: of the 100 rows in the middle")
+    for ax, rows, title in zip(axes, (near, slice(None)), ("100 rows", "20 more rows, far to the right"), strict=True):
         scatter_classes(ax, X[rows], y[rows], np.array([0, 1]))
         for name, (rule, colour, line) in RULES.items():
             rule.fit(X[rows], y[rows])
             (w,), (w0,) = rule.coef_, rule.intercept_
-            right, angle = rule.score(X[near], y[near]), np.degrees(np.arctan2(w[1], w[0]))
-            print(f"{name:<22} {len(X[rows]):>5} {right:>7.1%} {angle:>10.1f}°")
+            correct, angle = rule.score(X[near], y[near]), np.degrees(np.arctan2(w[1], w[0]))
+            print(f"{name:<22} {len(X[rows]):>5} {correct:>7.1%} {angle:>10.1f}°")
             on_line = np.array([[-30.0, 30.0]]).T * [-w[1], w[0]] / np.hypot(*w) - w0 * w / (w @ w)
-            ax.plot(*on_line.T, color=colour, linestyle=line, label=f"{name}: {right:.0%} right")
-        ax.set(xlim=(-4, 12.5), ylim=(-12.5, 7), xlabel="$x_1$", ylabel="$x_2$", title=said)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, title="right: of the rows in the middle")
+            ax.plot(*on_line.T, color=colour, linestyle=line, label=f"{name}: {correct:.0%} correct")
+        ax.set(xlim=(-4, 12.5), ylim=(-12.5, 7), xlabel="$x_1$", ylabel="$x_2$", title=title)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, title="correct: of the middle rows")
     figure.savefig(path, dpi=165)
     plt.close(figure)
 

@@ -1,8 +1,8 @@
-"""The negative log-likelihood over direction and length of w: n = 18, separable or not, and n = 1000.
+"""The negative log-likelihood E as a function of the direction and length of w, for n = 18 and n = 1000.
 
-Left, 18 rows that a line separates: along its direction E falls for ever as w grows, and there is no minimum; maximum
-likelihood fails, and a prior is needed. Middle, 18 rows that overlap: there is a minimum, but it is skewed, long w are
-hardly less likely, and the parabola of Laplace (dashed) is a rough guess. Right, 1000 rows: nearly a parabola.
+Left: a line separates 18 rows. In its direction E decreases for all lengths of w, so there is no minimum, and a
+prior is needed. Middle: 18 rows overlap. A minimum exists, but E is skewed: it rises slowly for longer w, and the
+parabola of Laplace's approximation (dashed) is inaccurate. Right: for 1000 rows E is nearly a parabola.
 """
 
 import sys
@@ -27,8 +27,8 @@ CASES = {
 }
 
 
-def gap(display: LikelihoodSurfaceDisplay) -> float:
-    """The largest difference from the parabola, in nats, where E is at most two above its minimum."""
+def distance_from_parabola(display: LikelihoodSurfaceDisplay) -> float:
+    """Largest difference from the parabola, in nats, among points with E at most 2 nats above its minimum."""
     if display.quadratic is None:
         return np.nan
     near = display.values - display.floor <= 2
@@ -37,14 +37,14 @@ def gap(display: LikelihoodSurfaceDisplay) -> float:
 
 def main(path: str = "likelihood_surface.png") -> None:
     figure, axes = new_figure(1, 3, size=(12, 5.4))
-    print(f"{'rows':<20} {'lowest E':>9} {'angle':>7} {'length':>7} {'from a parabola':>16}   in nats, within 2 nats")
+    print(f"{'rows':<20} {'lowest E':>9} {'angle':>7} {'length':>7} {'from parabola':>16}   nats, within 2 nats")
     for (name, (X, y)), ax in zip(CASES.items(), axes, strict=True):
-        with warnings.catch_warnings():  # that there is no minimum is the point
+        with warnings.catch_warnings():  # the first case is separable by design
             warnings.simplefilter("ignore", sx.exceptions.SeparationWarning)
             model = sx.LogisticRegression(alpha=0).fit(X, y)
         display = LikelihoodSurfaceDisplay.from_estimator(model, X, y, ax=ax, title=name, resolution=51)
         place = "none    none" if display.minimum is None else "{:.1f} {:>7.2f}".format(*display.minimum[:2])
-        print(f"{name:<20} {display.floor:>9.3f} {place:>15} {gap(display):>16.3f}")
+        print(f"{name:<20} {display.floor:>9.3f} {place:>15} {distance_from_parabola(display):>16.3f}")
     figure.savefig(path, dpi=140)
     plt.close(figure)
 

@@ -1,10 +1,11 @@
 """One column, two classes: class densities and the posterior they imply (PRML figures 1.27 and 4.10).
 
-159 juvenile lobsters were tethered on the sea floor for a day; the larger ones survived more often. On the left, a
-normal density for each fate with one shared variance, times the share of that fate, and below it the posterior by
-Bayes' theorem: a sigmoid of a line. On the right, the shares that survived, with the posterior of shared and of own
-variances and the logistic curve. One trusts normal densities, one lets them have their own variances, one looks at the
-labels alone; where sizes are nearly normal and spread alike, as here, the three agree to a percent or two.
+159 juvenile lobsters were tethered on the sea floor for a day; larger ones survived more often. The left panels show
+a normal density per class with one shared variance, multiplied by the class proportion, and below it the posterior
+given by Bayes' theorem: a sigmoid of a linear function. The right panel shows the observed fraction of survivors at
+each size and three posteriors: normal densities with a shared variance, normal densities with one variance per
+class, and logistic regression, which models the labels only. The sizes are nearly normal and have nearly equal
+variances, so the three agree to one or two percentage points.
 """
 
 import sys
@@ -28,11 +29,11 @@ MODELS = {
 }
 
 
-def draw_shares(ax: plt.Axes, X: object, grid: np.ndarray) -> None:
-    """The share that survived at each size, and what each model says of it."""
+def draw_fractions(ax: plt.Axes, X: object, grid: np.ndarray) -> None:
+    """Draw the observed fraction of survivors at each size and the posterior of each model."""
     sizes = np.array(list(LOBSTERS))
     alive, tethered = np.array(list(LOBSTERS.values())).T
-    ax.scatter(sizes, alive / tethered, s=8 * tethered, color="grey", alpha=0.5, label="share (area: lobsters)")
+    ax.scatter(sizes, alive / tethered, s=8 * tethered, color="grey", alpha=0.5, label="fraction (area: number)")
     for name, (model, colour, dashes) in MODELS.items():
         ax.plot(grid, model.predict_proba(type(X)(grid, columns=X.columns))[:, 1], dashes, color=colour, label=name)
     ax.set(xlabel="size (mm)", ylabel="p(survived | size)", ylim=(-0.03, 1.03), title="Three posteriors")
@@ -52,7 +53,7 @@ def main(path: str = "lobsters.png") -> None:
     lda = MODELS["shared variance (LDA)"][0]
     ClassDensityDisplay.from_estimator(lda, X, y, n_bins=11, ax=left, title="Class densities, one shared variance")
     with look():
-        draw_shares(right, X, grid)
+        draw_fractions(right, X, grid)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 

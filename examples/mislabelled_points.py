@@ -1,9 +1,10 @@
-"""A few labels are wrong: logistic, probit, and a model that knows labels can be wrong (PRML §4.3.5).
+"""A few labels are wrong: logistic regression, probit regression and a model of label noise (PRML §4.3.5).
 
-Two classes four standard deviations apart, and rows of class 0 deep in class 1 that were recorded as 1, and the other
-way about. To a logistic model such a row is nearly impossible, ln p falls as the distance; to a probit model as its
-square, so that it gives in even more: both become unsure everywhere. With p(t = 1 | x) = ε + (1 - 2ε) σ(a), (4.117), a
-wrong label costs no more than -ln ε wherever it lies; the boundary stays steep, and the rows in doubt are named.
+Two classes are four standard deviations apart, and some rows of each class have the label of the other. For a
+mislabelled row, ln p decreases linearly with the distance from the boundary in a logistic model and quadratically in
+a probit model. Both models reduce this cost by smaller weights, so their probabilities are uncertain everywhere.
+With p(t = 1 | x) = ε + (1 - 2ε) σ(a), (4.117), a wrong label costs at most -ln ε at any distance: the boundary stays
+steep, and the model lists the rows that are probably mislabelled.
 """
 
 import sys
@@ -19,11 +20,11 @@ import separatrix as sx
 from separatrix.datasets import make_label_noise
 from separatrix.plots.drawing import COLOURS, STANDOUT, new_figure, scatter_classes
 
-DISTANCE = 4.0  # of the class means, in standard deviations; the true activation is DISTANCE * x_1
+DISTANCE = 4.0  # between the class means, in standard deviations; the true activation is DISTANCE * x_1
 MODELS = {
     "logistic": (sx.LogisticRegression(alpha=0.1), COLOURS[0], "-"),
     "probit": (sx.ProbitRegression(alpha=0.1), COLOURS[3], "--"),
-    "label noise, estimated": (sx.LabelNoiseLogisticRegression(alpha=0.1), STANDOUT, "-"),
+    "label noise (estimated)": (sx.LabelNoiseLogisticRegression(alpha=0.1), STANDOUT, "-"),
 }
 
 
@@ -36,21 +37,22 @@ def main(path: str = "mislabelled_points.png") -> None:
     rows.scatter(*X[wrong].T, s=130, facecolors="none", edgecolors=STANDOUT, linewidths=1.8, label="wrong label")
     along = np.column_stack([np.linspace(-5, 5, 201), np.zeros(201)])
     print(f"{wrong.sum()} of {len(y)} labels are wrong\n")
-    print(f"{'model':<24} {'right':>7} {'log-likelihood':>15} {'|w|':>6}   on 5000 rows with true labels")
+    print(f"{'model':<24} {'correct':>7} {'log-likelihood':>15} {'|w|':>6}   on 5000 rows with true labels")
     for name, (model, colour, line) in MODELS.items():
         model.fit(X, y)
         log_p = model.predict_log_proba(X_test)[np.arange(len(y_test)), y_test].mean()
         print(f"{name:<24} {model.score(X_test, y_test):>7.1%} {log_p:>15.3f} {np.linalg.norm(model.coef_):>6.2f}")
         curves.plot(along[:, 0], model.predict_proba(along)[:, 1], color=colour, linestyle=line, label=name)
-    noisy = MODELS["label noise, estimated"][0]
-    doubted = noisy.mislabelled(X, y) > 0.5
-    print(
-        f"\nε is estimated as {noisy.noise_:.3f}; {doubted.sum()} rows look mislabelled, {(doubted & wrong).sum()} are."
+    noisy = MODELS["label noise (estimated)"][0]
+    suspects = noisy.mislabelled(X, y) > 0.5
+    n_found, n_correct = suspects.sum(), (suspects & wrong).sum()
+    print(f"\nEstimated ε: {noisy.noise_:.3f}. {n_found} rows look mislabelled; {n_correct} of them are.")
+    curves.plot(
+        along[:, 0], 1 / (1 + np.exp(-DISTANCE * along[:, 0])), color="black", linewidth=1, label="true probability"
     )
-    curves.plot(along[:, 0], 1 / (1 + np.exp(-DISTANCE * along[:, 0])), color="black", linewidth=1, label="the truth")
     rows.set(xlabel="$x_1$", ylabel="$x_2$", title=f"{wrong.sum()} of {len(y)} labels are wrong")
     curves.set(
-        xlabel="$x_1$, at $x_2 = 0$", ylabel="p(class 1 | x)", title="how sure each model is", ylim=(-0.02, 1.02)
+        xlabel="$x_1$, at $x_2 = 0$", ylabel="p(class 1 | x)", title="probabilities along $x_1$", ylim=(-0.02, 1.02)
     )
     rows.legend(loc="upper right", frameon=True)
     curves.legend(loc="lower right")

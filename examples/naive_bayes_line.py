@@ -1,13 +1,13 @@
-"""Naive Bayes is a line: weights and bias straight from the parameters of the classes (PRML §4.2.3, (4.82)).
+"""Naive Bayes is linear: weights and bias computed from the class parameters (PRML §4.2.3, (4.82)).
 
-On the left, twelve yes/no columns. With θ_kj the share of class k that says yes to column j (Laplace's correction
-included), the log-odds are w'x + w0 with
+The left panel uses twelve yes/no columns. Let θ_kj be the fraction of class k with "yes" in column j, with Laplace's
+correction. The log-odds are w'x + w0 with
 
     w_j = ln θ_1j (1 - θ_0j) / (θ_0j (1 - θ_1j)),      w0 = ln π_1/π_0 + Σ_j ln (1 - θ_1j) / (1 - θ_0j),
 
-to the last digit what the fitted model computes. Logistic regression finds other weights: it may use that four of the
-columns are copies of one another, which naive Bayes counts four times. On the right, two columns of counts with
-Poisson densities of rates λ_kj: w_j = ln λ_1j/λ_0j and w0 = ln π_1/π_0 - Σ_j (λ_1j - λ_0j), a line in the plane.
+and the fitted model has exactly these weights. Logistic regression has different weights: four of the columns are
+copies of one column, which naive Bayes counts four times. The right panel uses two columns of counts with Poisson
+densities of rates λ_kj: w_j = ln λ_1j/λ_0j and w0 = ln π_1/π_0 - Σ_j (λ_1j - λ_0j), a line in the plane.
 """
 
 import sys
@@ -23,8 +23,8 @@ import separatrix as sx
 from separatrix.plots.drawing import COLOURS, MARKERS, MUTED, look, new_figure
 
 
-def answers(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Nine independent yes/no columns, the last of which stands there four times with a few slips."""
+def yes_no_columns(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Nine independent yes/no columns; the last one is repeated four times with a few errors."""
     y = (rng.random(n) < 0.4).astype(int)
     theta = rng.uniform(0.15, 0.85, size=(2, 9))
     X = (rng.random((n, 9)) < theta[y]).astype(float)
@@ -33,7 +33,7 @@ def answers(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bernoulli_line(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
-    """w and w0 from counts alone."""
+    """Compute w and w0 from counts."""
     n = np.bincount(y)
     theta = np.stack([(X[y == k].sum(axis=0) + 1) / (n[k] + 2) for k in (0, 1)])
     w = np.log(theta[1] * (1 - theta[0]) / (theta[0] * (1 - theta[1])))
@@ -57,7 +57,7 @@ def draw_weights(ax: plt.Axes, X: np.ndarray, y: np.ndarray) -> None:
     ax.set_yticks(place, [f"$x_{{{j}}}$" for j in place])
     reach = 1.15 * max(np.abs(w).max(), np.abs(logistic.coef_).max())
     ax.set(xlabel="weight (log-odds of class 1 for a yes)", ylim=(len(w) - 0.5, -0.5), xlim=(-reach, reach))
-    ax.set_title("Yes/no columns; in grey, four copies of one")
+    ax.set_title("Yes/no columns; four copies of one column in grey")
     legend = ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13))
     legend.legend_handles[1].set_markeredgecolor(COLOURS[0])
 
@@ -83,7 +83,7 @@ def draw_line(ax: plt.Axes, rng: np.random.Generator) -> None:
     ax.plot(x, -(w0 + w[0] * x) / w[1], color="black", label="a(x) = 0, by hand")
     wrong = decided != points[:, 2]
     ax.set(xlim=x, ylim=(-0.7, X[:, 1].max() + 0.7), xlabel="$x_0$ (count)", ylabel="$x_1$ (count)")
-    ax.set_title(f"Counts: {1 - sizes[wrong].sum() / sizes.sum():.0%} right; size: number of rows")
+    ax.set_title(f"Counts: {1 - sizes[wrong].sum() / sizes.sum():.0%} correct; size: number of rows")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3)
 
 
@@ -91,7 +91,7 @@ def main(path: str = "naive_bayes_line.png") -> None:
     rng = np.random.default_rng(3)
     figure, (left, right) = new_figure(1, 2, size=(11, 5))
     with look():
-        draw_weights(left, *answers(1000, rng))
+        draw_weights(left, *yes_no_columns(1000, rng))
         draw_line(right, rng)
     figure.savefig(path, dpi=150)
     plt.close(figure)

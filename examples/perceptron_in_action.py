@@ -1,10 +1,12 @@
 """The perceptron learns from its mistakes, one row at a time (PRML figure 4.7).
 
-The ringed row is on the wrong side. Its own x, with the sign of its class, is added to w (the bright arrow): w turns
-towards it, and the boundary, always at right angles to w, with it. The row is then less wrong, but another one may have
-become so. On separable rows mistakes end, after at most (R/γ)² of them: here after far fewer.
+The circled row is misclassified. Its x, multiplied by the sign of its class, is added to w (the bright arrow). So w
+turns towards the row, and the boundary, which is perpendicular to w, turns with it. The error of this row decreases,
+but another row may now be misclassified. On separable rows the perceptron makes at most (R/γ)² mistakes; here it
+makes far fewer.
 
-Prints every update, draws the frames, and writes the same as an animation beside the picture (.gif).
+The script prints every update, draws the frames, and saves the same frames as an animation (.gif) next to the
+picture.
 """
 
 import sys

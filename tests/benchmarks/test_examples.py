@@ -73,7 +73,7 @@ def test_weights_of_naive_bayes_by_hand_are_those_of_the_model():
     import separatrix as sx
 
     example = load("naive_bayes_line")
-    X, y = example.answers(300, np.random.default_rng(0))
+    X, y = example.yes_no_columns(300, np.random.default_rng(0))
     w, w0 = example.bernoulli_line(X, y)
     model = sx.NaiveBayes("bernoulli").fit(X, y)
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12)
@@ -114,7 +114,7 @@ def test_the_table_is_made(rbf_evidence, findings, capsys):
     rbf_evidence.report(findings)
     printed = capsys.readouterr().out
     assert printed.count("Laplace") == printed.count("MAP") == 2
-    assert f"{findings.tuned.model.log_evidence_:.1f} where the search ended" in printed
+    assert f"{findings.tuned.model.log_evidence_:.1f} at the end of a search" in printed
 
 
 def test_the_page_on_posteriors_says_what_happens():
