@@ -25,7 +25,7 @@ from separatrix._array import Array, Float, Rows, is_tensor, to_host, to_tensor
 from separatrix.exceptions import DataError
 from separatrix.rows.block import Block
 from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules, pair
-from separatrix.rows.memory import Memory, default_names
+from separatrix.rows.memory import cut_spans, default_names
 from separatrix.rows.source import Source, stack
 
 BLOCKS_PER_GPU = 8  # a block takes this fraction of the GPU's memory: temporary arrays may be as large as the block
@@ -186,12 +186,29 @@ def _index(rows: Any, like: Any) -> Any:
     return torch.as_tensor(rows, device=like.device)
 
 
-class Device(Memory):
+@dataclass(frozen=True, eq=False)
+class Device:
     """A partition of rows: a tensor (N, D) on a device. Tensors have no names: the columns are x0, x1, ..."""
 
-    def __init__(self, tensor: Any) -> None:
-        self.tensor, self.n_rows = tensor, int(tensor.shape[0])
-        self.columns, self.numbers_per_row = default_names(int(tensor.shape[1])), float(tensor.shape[1])
+    tensor: Any
+    copies = False
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.tensor.shape[0])
+
+    known_rows = n_rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return default_names(int(self.tensor.shape[1]))
+
+    @property
+    def numbers_per_row(self) -> float:
+        """Number of columns."""
+        return float(self.tensor.shape[1])
 
     def height_for(self, width: float) -> int:
         """Rows of a block of ``width`` numbers each, in whole chunks.
@@ -205,6 +222,10 @@ class Device(Memory):
         n_bytes = torch.cuda.get_device_properties(device).total_memory // BLOCKS_PER_GPU if is_gpu else CPU_BLOCK_BYTES
         rows = n_bytes // self.tensor.element_size() // max(int(width), 1)
         return int(max(MIN_DEVICE_ROWS, rows // CHUNK_ROWS * CHUNK_ROWS))
+
+    def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
+        """Spans of rows, in order or shuffled."""
+        return cut_spans(self.n_rows, height, rng)
 
     def read(self, piece: Any) -> Rows:
         """Return the rows of a span, on the device."""
