@@ -87,11 +87,11 @@ __all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(import_module(f"separatrix.{_HOME[name]}"), name)
-    if name in _MODULES:
-        return import_module(f"separatrix.{name}")
-    raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+    module = import_module(f"separatrix.{_HOME.get(name, name)}")
+    found = globals()[name] = getattr(module, name) if name in _HOME else module
+    return found
 
 
 def __dir__() -> list[str]:

@@ -24,6 +24,8 @@ __all__ = [
     "solve_positive_definite",
 ]
 
+SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # a smaller 1 - R² may be rounding error
+
 
 @dataclass
 class SingularError(Exception):
@@ -59,7 +61,7 @@ def cholesky_of_correlation(A: Float) -> tuple[Float, Float]:
     # LAPACK is called directly: on small matrices SciPy's checks cost more than the factor. C is symmetric, so its
     # transpose is the same matrix in Fortran order.
     L, failed = linalg.lapack.dpotrf(C.T, lower=True, clean=True, overwrite_a=True)
-    if failed or L.diagonal().min() ** 2 <= _tolerance(len(A)):
+    if failed or L.diagonal().min() ** 2 <= SINGULAR_PER_COLUMN * len(A):
         raise _diagnose(A)
     return scale, L
 
@@ -72,7 +74,7 @@ def solve_minimum_norm(A: Float, B: Float) -> Float:
     scale = np.sqrt(np.diag(A))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     values, V = linalg.eigh(A * np.outer(inverse, inverse))
-    kept = values > _tolerance(len(A)) * values[-1]
+    kept = values > SINGULAR_PER_COLUMN * len(A) * values[-1]
     V = V[:, kept] / np.sqrt(values[kept])
     return np.asarray(inverse[:, None] * (V @ (V.T @ (inverse[:, None] * B))))
 
@@ -103,17 +105,12 @@ def solve_factored(F: Float, B: Float, ridge: Float) -> Float:
     return np.asarray(inverse * (Vt[kept].T @ (Vt[kept] @ b / s[kept, None] ** 2)))
 
 
-def _tolerance(size: int) -> float:
-    """Smallest 1 - R² that is distinguishable from rounding error."""
-    return 10 * size * float(np.finfo(np.float64).eps)
-
-
 def _diagnose(A: Float) -> SingularError:
     """Find constant columns and linear dependencies by Cholesky factorisation with pivoting."""
     scale = np.sqrt(np.maximum(np.diag(A), 0.0))
     live = np.flatnonzero(scale > 0)
     C = A[np.ix_(live, live)] / np.outer(scale[live], scale[live])
-    L, pivot, rank, _ = linalg.lapack.dpstrf(C, lower=1, tol=_tolerance(len(A)))
+    L, pivot, rank, _ = linalg.lapack.dpstrf(C, lower=1, tol=SINGULAR_PER_COLUMN * len(A))
     order = pivot - 1
     basis = np.tril(L)[:rank, :rank]
     weights = linalg.solve_triangular(basis, np.tril(L)[rank:, :rank].T, lower=True, trans="T")

@@ -101,7 +101,7 @@ class Penalty:
     @property
     def free(self) -> Array:
         """Which of the P weights have no prior, (P,)."""
-        return np.asarray((self.diagonal == 0).all(axis=0))
+        return self.precision == 0 if self.precision.ndim == 1 else np.asarray((self.diagonal == 0).all(axis=0))
 
     def per_unit(self, units: Float) -> Penalty:
         """The prior on θ if this is the prior on θ times ``units`` (P,), weights per standard deviation."""
@@ -113,7 +113,7 @@ class Penalty:
     def about(self, origin: Float) -> Penalty:
         """The prior with a bias about ``origin`` (M,), b = w0 + w'origin, if this is the prior on w0 itself."""
         P = self.mean.shape[1]
-        if len(origin) == P or not self.diagonal[:, -1].any() or not origin.any():
+        if not origin.any():
             return self
         T: Float = np.eye(P)
         T[-1, :-1] = -origin  # w0 = b - origin'w

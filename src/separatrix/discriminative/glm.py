@@ -260,8 +260,15 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
 
     def predict_interval(self, X: Any, *, level: float = 0.95, offset: Any = None) -> Float:
         """Lower and upper confidence limits (N, 2) of the mean of each row, mapped from those of its activation."""
+
+        def leverage(Phi: Rows) -> Array:
+            """φ̃' (I + alpha Λ)⁻¹ φ̃, the variance of an activation divided by the dispersion."""
+            Z = to_dense(Phi) - self._design.origin
+            Z = np.column_stack([Z, np.ones(len(Z))]) if self._design.bias else Z
+            return np.asarray(np.einsum("np,np->n", Z @ self._unscaled, Z))
+
         a = self._activations(X, offset)
-        variance = self.dispersion_ * in_memory(self._map_rows(X, self._leverage))[0]
+        variance = self.dispersion_ * in_memory(self._map_rows(X, leverage))[0]
         half = quantile(level, self._residual) * np.sqrt(variance)
         mean = self.likelihood_.mean
         return np.sort(np.column_stack([mean(a - half), mean(a + half)]), axis=1)
@@ -374,12 +381,6 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         a: Float = in_memory(self._map_rows(X, activate))[0]
         known = check_offset(offset, len(a))
         return a if known is None else a + known
-
-    def _leverage(self, Phi: Rows) -> Array:
-        """φ̃' (I + alpha Λ)⁻¹ φ̃, the variance of an activation divided by the dispersion."""
-        Z = to_dense(Phi) - self._design.origin
-        Z = np.column_stack([Z, np.ones(len(Z))]) if self._design.bias else Z
-        return np.asarray(np.einsum("np,np->n", Z @ self._unscaled, Z))
 
     def _map_rows(self, X: Any, row_function: Callable[[Rows], Array]) -> Array:
         """``row_function`` of every row; if a result is not finite, the error names the column."""

@@ -60,17 +60,11 @@ MAX_ETA = 25.0  # beyond, 1 - r is rounding error
 Noisy = LabelNoise | SoftmaxLabelNoise
 
 
-def _each_entry(K: int) -> Codes:
-    group = np.zeros((K, K), dtype=np.intp)
-    group[~np.eye(K, dtype=bool)] = np.arange(K * (K - 1))
-    return group
-
-
-#: Index of the η of each entry of the matrix, (K, K).
+#: Index of the η of each entry of the matrix, (K, K); the diagonal is not used.
 STRUCTURES: Mapping[str, Callable[[int], Codes]] = {
     "one": lambda K: np.zeros((K, K), dtype=np.intp),
     "per-class": lambda K: np.repeat(np.arange(K)[:, None], K, axis=1),
-    "full": _each_entry,
+    "full": lambda K: np.maximum(np.cumsum(~np.eye(K, dtype=bool)).reshape(K, K) - 1, 0),
 }
 
 
@@ -182,7 +176,16 @@ def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
             f"({K},), or a confusion matrix ({K}, {K})."
         )
     if array.ndim == 2:
-        return _checked_matrix(owner, array)
+        C = np.array(SoftmaxLabelNoise(array).confusion)  # checks that rows are probabilities that sum to one
+        k = int((C - np.diag(C)[:, None] >= 0).sum(axis=1).argmax())
+        rivals = np.flatnonzero((C[k] >= C[k, k]) & (np.arange(K) != k))
+        if len(rivals):
+            raise DataError(
+                f"{owner}(noise=...): confusion[{k}, {rivals[0]}] = {C[k, rivals[0]]:g} is not below confusion[{k}, "
+                f"{k}] = {C[k, k]:g}. The most frequent label of each class must be its own; otherwise classes and "
+                "labels could be exchanged. Rows are true classes and columns labels: transpose, or reorder the rows."
+            )
+        return C
     rates = np.broadcast_to(array, (K,))
     limit = 1.0 - 1.0 / K
     wrong = np.flatnonzero(~((rates >= 0.0) & (rates < limit)))
@@ -194,19 +197,6 @@ def given_confusion(owner: str, noise: Any, n_classes: int) -> Float:
         )
     C = np.repeat((rates / (K - 1))[:, None], K, axis=1)  # spread evenly over the other classes
     np.fill_diagonal(C, 1.0 - rates)
-    return C
-
-
-def _checked_matrix(owner: str, C: Float) -> Float:
-    C = np.array(SoftmaxLabelNoise(C).confusion)  # checks that rows are probabilities that sum to one
-    k = int((C - np.diag(C)[:, None] >= 0).sum(axis=1).argmax())
-    rivals = np.flatnonzero((C[k] >= C[k, k]) & (np.arange(len(C)) != k))
-    if len(rivals):
-        raise DataError(
-            f"{owner}(noise=...): confusion[{k}, {rivals[0]}] = {C[k, rivals[0]]:g} is not below confusion[{k}, {k}] = "
-            f"{C[k, k]:g}. The most frequent label of each class must be its own; otherwise classes and labels could "
-            "be exchanged. Rows are true classes and columns labels: transpose, or reorder the rows."
-        )
     return C
 
 

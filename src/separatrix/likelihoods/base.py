@@ -11,7 +11,7 @@ row (softmax) give a vector and a small matrix per row, which `Covariances` keep
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -77,6 +77,23 @@ class Likelihood(Protocol):
 
     def safe_curvature(self, a: Array, t: Array) -> Any:
         """A curvature that is never negative: exact if ln p is concave, otherwise the expected one or a bound."""
+
+
+class LogConcave:
+    """Base of log-concave likelihoods with one activation per row: their curvature is never negative."""
+
+    __slots__ = ()
+
+    n_outputs: ClassVar[int] = 1
+    is_log_concave: ClassVar[bool] = True
+
+    def derivatives(self, a: Array, t: Array) -> Derivatives:
+        """ln p(t | a), slope and curvature for every row."""
+        raise NotImplementedError
+
+    def safe_curvature(self, a: Array, t: Array) -> Array:
+        """The curvature itself."""
+        return np.asarray(self.derivatives(a, t).curvature)
 
 
 class ScalarLikelihood(Likelihood, Protocol):

@@ -11,12 +11,12 @@ ln(1 - e^-u) = a - u/2 + u²/24 - ... A rate beyond e^600 is treated as infinite
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from separatrix._array import Array, Float
-from separatrix.likelihoods.base import Derivatives
+from separatrix.likelihoods.base import Derivatives, LogConcave
 from separatrix.likelihoods.response import MAX_LOG_MEAN, rate
 
 MAX_SERIES_RATE = 0.05  # u below which the series are used
@@ -25,17 +25,22 @@ LOG_SERIES = (-1 / 2, 1 / 24, 0.0, -1 / 2880, 0.0, 1 / 181440)
 
 
 @dataclass(frozen=True, slots=True)
-class CLogLog:
+class CLogLog(LogConcave):
     """Bernoulli targets, complementary log-log link."""
-
-    n_outputs: ClassVar[int] = 1
-    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, slope and curvature; for a soft target, averages of those for 1 and 0."""
         u = rate(a)
         log_q = np.where(a > MAX_LOG_MEAN, -np.inf, -u)
-        log_p, h, bend = _of_one(a, u)
+        small = u < MAX_SERIES_RATE
+        low, high = np.where(small, u, 0.0), np.where(small, 1.0, u)
+        risen = -np.expm1(-high)  # 1 - e^-u
+        log_high = np.where(high < 0.7, np.log(risen), np.log1p(-np.exp(-high)))
+        log_p = np.where(small, a + low * polyval(low, LOG_SERIES), log_high)
+        h_high = high * np.exp(-high) / risen
+        gain_low = low * polyval(low, SLOPE_SERIES)  # u + h - 1
+        h = np.where(small, 1.0 - low + gain_low, h_high)
+        bend = h * np.where(small, gain_low, high + h_high - 1.0)
         if t.dtype.kind != "f":
             is_one = t > 0
             return Derivatives(np.where(is_one, log_p, log_q), np.where(is_one, h, -u), np.where(is_one, bend, u))
@@ -43,32 +48,9 @@ class CLogLog:
         log_rest = np.multiply(rest, log_q, where=rest > 0, out=np.zeros(len(a)))  # 0 times infinity counts as 0
         return Derivatives(t * log_p + log_rest, t * h - rest * u, t * bend + rest * u)
 
-    def safe_curvature(self, a: Array, t: Array) -> Float:
-        """The curvature itself: ln p is concave."""
-        return np.asarray(self.derivatives(a, t).curvature)
-
     def probability(self, a: Array) -> Float:
         """p(t = 1 | a)."""
         return np.asarray(-np.expm1(-rate(a)))
-
-
-def _of_one(a: Array, u: Float) -> tuple[Float, Float, Float]:
-    """ln p, slope and curvature for a target 1."""
-    small = u < MAX_SERIES_RATE
-    low, high = np.where(small, u, 0.0), np.where(small, 1.0, u)
-    risen = -np.expm1(-high)  # 1 - e^-u
-    log_p = np.where(
-        small, a + low * _polynomial(low, LOG_SERIES), np.where(high < 0.7, np.log(risen), np.log1p(-np.exp(-high)))
-    )
-    h_high = high * np.exp(-high) / risen
-    gain_low = low * _polynomial(low, SLOPE_SERIES)  # u + h - 1
-    h = np.where(small, 1.0 - low + gain_low, h_high)
-    gain = np.where(small, gain_low, high + h_high - 1.0)
-    return log_p, h, h * gain
-
-
-def _polynomial(u: Float, coefficients: tuple[float, ...]) -> Float:
-    return np.asarray(np.polynomial.polynomial.polyval(u, coefficients))
 
 
 def cloglog(mu: Array) -> Float:

@@ -14,16 +14,15 @@ Targets are codes 0 and 1, or any t in [0, 1].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from separatrix._array import Array
-from separatrix.likelihoods.base import Derivatives
+from separatrix.likelihoods.base import Derivatives, LogConcave
 
 
 @dataclass(frozen=True, slots=True)
-class Logit:
+class Logit(LogConcave):
     """Bernoulli targets, canonical link.
 
     Examples
@@ -34,9 +33,6 @@ class Logit:
     >>> Logit().derivatives(a, t).log_p
     array([-1.00000000e+09, -6.93147181e-01, -4.24835426e-18])
     """
-
-    n_outputs: ClassVar[int] = 1
-    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p, t - σ(a), σ(a) σ(-a)."""
@@ -56,11 +52,6 @@ class Logit:
         np.multiply(low, low, out=spare)
         low -= spare  # σ(a) σ(-a), R of (4.98)
         return Derivatives(log_p, slope, low)
-
-    def safe_curvature(self, a: Array, t: Array) -> Array:
-        """The curvature itself: ln p is concave."""
-        up, down = sigmoids(a)
-        return np.asarray(up * down)
 
     def skew(self, a: Array, t: Array) -> Array:
         """-σ(a) σ(-a) tanh(a/2)."""

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import special
 
 from separatrix._array import Array, Float
-from separatrix.likelihoods.base import Derivatives, Likelihood
+from separatrix.likelihoods.base import Derivatives, Likelihood, LogConcave
 from separatrix.likelihoods.cloglog import CLogLog, cloglog
 from separatrix.likelihoods.logit import Logit
 from separatrix.likelihoods.probit import Probit
@@ -62,24 +62,35 @@ class Probability(Likelihood, Protocol):
         """p(t = 1 | a)."""
 
 
+class LogLink:
+    """ln μ = a."""
+
+    __slots__ = ()
+
+    link: ClassVar[str] = "log"
+
+    def mean(self, a: Array) -> Float:
+        """e^a."""
+        with np.errstate(over="ignore"):
+            return np.exp(a)
+
+    def activation(self, mu: Array) -> Float:
+        """ln μ."""
+        return np.log(mu)
+
+
 @dataclass(frozen=True, slots=True)
-class NormalIdentity:
+class NormalIdentity(LogConcave):
     """Least squares: μ = a."""
 
     response: ClassVar[Normal] = Normal()
     link: ClassVar[str] = "identity"
-    n_outputs: ClassVar[int] = 1
-    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """-½ (t - a)², t - a, 1."""
         rest = t - a
         with np.errstate(over="ignore"):
             return Derivatives(-0.5 * rest**2, rest, np.ones(len(a)))
-
-    def safe_curvature(self, a: Array, t: Array) -> Float:
-        """1."""
-        return np.ones(len(a))
 
     def expected_curvature(self, a: Array) -> Float:
         """1."""
@@ -95,11 +106,10 @@ class NormalIdentity:
 
 
 @dataclass(frozen=True, slots=True)
-class NormalLog:
+class NormalLog(LogLink):
     """Normal targets of constant variance with mean μ = e^a. Not log-concave."""
 
     response: ClassVar[Normal] = Normal()
-    link: ClassVar[str] = "log"
     n_outputs: ClassVar[int] = 1
     is_log_concave: ClassVar[bool] = False
 
@@ -118,23 +128,12 @@ class NormalLog:
         """μ²."""
         return rate(2.0 * a)
 
-    def mean(self, a: Array) -> Float:
-        """e^a."""
-        return _exp(a)
-
-    def activation(self, mu: Array) -> Float:
-        """ln μ."""
-        return np.log(mu)
-
 
 @dataclass(frozen=True, slots=True)
-class PoissonLog:
+class PoissonLog(LogLink, LogConcave):
     """Counts with rates μ = e^a; canonical."""
 
     response: ClassVar[Poisson] = Poisson()
-    link: ClassVar[str] = "log"
-    n_outputs: ClassVar[int] = 1
-    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """-[t ln t/μ - t + μ], t - μ, μ."""
@@ -145,31 +144,17 @@ class PoissonLog:
         half = np.where(near, t * _series(np.where(near, z, 0.0)), mu - t - t * z)
         return Derivatives(np.where(a > MAX_LOG_MEAN, -np.inf, -half), t - mu, mu)
 
-    def safe_curvature(self, a: Array, t: Array) -> Float:
-        """The curvature itself: ln p is concave."""
-        return rate(a)
-
     def expected_curvature(self, a: Array) -> Float:
         """μ."""
         return rate(a)
 
-    def mean(self, a: Array) -> Float:
-        """e^a."""
-        return _exp(a)
-
-    def activation(self, mu: Array) -> Float:
-        """ln μ."""
-        return np.log(mu)
-
 
 @dataclass(frozen=True, slots=True)
-class GammaInverse:
+class GammaInverse(LogConcave):
     """Positive targets with mean μ = 1/a, a > 0; canonical."""
 
     response: ClassVar[Gamma] = Gamma()
     link: ClassVar[str] = "inverse"
-    n_outputs: ClassVar[int] = 1
-    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """-[t/μ - 1 - ln t/μ], μ - t, μ²; the first is minus infinity if a is not positive."""
@@ -179,10 +164,6 @@ class GammaInverse:
         mu = 1.0 / b
         log_p = np.where(inside, -_excess(z), -np.inf)
         return Derivatives(log_p, mu - t, mu**2)
-
-    def safe_curvature(self, a: Array, t: Array) -> Float:
-        """The curvature itself: ln p is concave."""
-        return self.expected_curvature(a)
 
     def expected_curvature(self, a: Array) -> Float:
         """μ²."""
@@ -199,13 +180,10 @@ class GammaInverse:
 
 
 @dataclass(frozen=True, slots=True)
-class GammaLog:
+class GammaLog(LogLink, LogConcave):
     """Positive targets with mean μ = e^a."""
 
     response: ClassVar[Gamma] = Gamma()
-    link: ClassVar[str] = "log"
-    n_outputs: ClassVar[int] = 1
-    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """-[t/μ - 1 - ln t/μ], t/μ - 1, t/μ."""
@@ -213,21 +191,9 @@ class GammaLog:
         ratio = rate(z)
         return Derivatives(-_excess(z), ratio - 1.0, ratio)
 
-    def safe_curvature(self, a: Array, t: Array) -> Float:
-        """The curvature itself: ln p is concave."""
-        return rate(np.log(t) - a)
-
     def expected_curvature(self, a: Array) -> Float:
         """1."""
         return np.ones(len(a))
-
-    def mean(self, a: Array) -> Float:
-        """e^a."""
-        return _exp(a)
-
-    def activation(self, mu: Array) -> Float:
-        """ln μ."""
-        return np.log(mu)
 
 
 @dataclass(frozen=True)
@@ -240,7 +206,7 @@ class Bernoulli:
     binary: Probability
     link: str
     quantile: Callable[[Array], Array]
-    response: Binary | Binomial
+    response: Binary
     n_outputs: ClassVar[int] = 1
 
     @property
@@ -273,11 +239,6 @@ class Bernoulli:
         return np.asarray(self.quantile(mu))
 
 
-def _exp(a: Array) -> Float:
-    with np.errstate(over="ignore"):
-        return np.exp(a)
-
-
 def _excess(z: Array) -> Float:
     """e^z - 1 - z: never negative, exact to rounding near zero; infinite beyond e^600."""
     near = np.abs(z) < 0.5
@@ -300,7 +261,7 @@ def normal_quantile(mu: Array) -> Array:
     return np.asarray(special.ndtri(mu))
 
 
-def _binary(response: Binary | Binomial) -> dict[str, Callable[[], MeanLikelihood]]:
+def _binary(response: Binary) -> dict[str, Callable[[], MeanLikelihood]]:
     return {
         "logit": lambda: Bernoulli(Logit(), "logit", log_odds, response),
         "probit": lambda: Bernoulli(Probit(), "probit", normal_quantile, response),

@@ -16,21 +16,21 @@ below 1e-12 on both sides (1e-10 for the skew), and ln p is finite as long as a�
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
 from separatrix._array import Array, Float
 from separatrix._special import FRACTION_FROM, LOG_SQRT_2PI, hazard_fraction
-from separatrix.likelihoods.base import Derivatives
+from separatrix.likelihoods.base import Derivatives, LogConcave
 from separatrix.likelihoods.logit import miss
 
 TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True)
-class Probit:
+class Probit(LogConcave):
     """Bernoulli targets: the sign of a normal variable with mean a and variance 1.
 
     Examples
@@ -41,9 +41,6 @@ class Probit:
     >>> slope, curvature
     (array([1.00000000e+06, 7.97884561e-01]), array([1.        , 0.63661977]))
     """
-
-    n_outputs: ClassVar[int] = 1
-    is_log_concave: ClassVar[bool] = True
 
     def derivatives(self, a: Array, t: Array) -> Derivatives:
         """ln p and its slope and curvature."""
@@ -57,10 +54,6 @@ class Probit:
         slope = s.mixed(-s.low, s.high)
         slope *= s.sign
         return Derivatives(*(part.astype(a.dtype, copy=False) for part in (log_p, slope, curvature)))
-
-    def safe_curvature(self, a: Array, t: Array) -> Array:
-        """The curvature itself: ln p is concave."""
-        return np.asarray(self.derivatives(a, t).curvature)
 
     def skew(self, a: Array, t: Array) -> Array:
         """-∂³ ln p/∂a³."""

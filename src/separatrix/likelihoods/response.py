@@ -107,15 +107,10 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class Binomial:
+class Binomial(Binary):
     """Fractions k/n of n trials; the trials are weights, so everything except c is as for one trial."""
 
     name: ClassVar[str] = "binomial"
-    has_dispersion: ClassVar[bool] = False
-
-    def deviance(self, t: Array, mu: Array) -> Float:
-        """As for one trial."""
-        return Binary().deviance(t, mu)
 
     def saturated(self, t: Array, dispersion: float, trials: Array | None = None) -> Float:
         """ln [C(n, k) (k/n)^k (1 - k/n)^(n-k)]; zero for k = 0 and for k = n."""
@@ -130,10 +125,6 @@ class Binomial:
         """Fractions from 0 to 1."""
         remedy = "Use fractions of successes with the trials as sample_weight, or two columns: successes and failures."
         _refuse(t, ~((t >= 0) & (t <= 1)), "outside [0, 1]", remedy)
-
-    def check_mean(self, mean: float) -> None:
-        """At least one success and one failure."""
-        Binary().check_mean(mean)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,12 +55,9 @@ from separatrix.priors import Penalty
 from separatrix.rows import Block, Source
 from separatrix.separation.program import Separability, separability
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Factor, Newton, Posterior, Solution, factorise
-from separatrix.stats import Design, Largest, collect_sample
+from separatrix.stats import Design, Largest, collect_sample, largest_share
 
-MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = (
-    200,
-    20_000,
-)  # size up to which a program is run although a prior keeps weights finite
+MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # up to here a program is run although a prior keeps weights finite
 MAX_SLOPE_CHANGE = 0.5
 ROWS_PER_WEIGHT = 20  # rows of the subset that is tried first
 SUBSET_TOL, SUBSET_STEPS = 1e-3, 12  # a proof needs no more precise optimum
@@ -68,6 +65,10 @@ MIN_OF_PRIOR = 1e-3  # curvature relative to that of the prior, below which thei
 MIN_EIGENVALUE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}  # relative; smaller ones may be rounding
 MAX_NULL_ACTIVATION = 1e-9  # in standard deviations: rows that move less along a direction lie on its plane
 MAX_NAMED_COLUMNS = 6
+NO_MAXIMUM = (
+    "The maximum-likelihood estimate does not exist: the weights are those at which the solver stopped, and would grow "
+    "without limit. Set a prior (alpha > 0), or drop or combine those columns."
+)
 UNDECIDED = (
     "Whether a hyperplane separates the classes could not be decided: the columns are too many, or so nearly collinear "
     "that rounding hides the result. If one does, the maximum-likelihood estimate does not exist, and the weights are "
@@ -120,10 +121,18 @@ def check_separation(
         coef, intercept = objective.design.in_user_units(solution.value)
         length = np.linalg.norm(coef)
         found = Separability("complete", coef / length, intercept / length, objective.source.columns, 0, 0, 1)
-    if needs_maximum and found:
-        _warn_of_separation(found, is_count=support is not None and support.is_count)
     if needs_maximum and found.status == "unknown":
         warn(UNDECIDED, SeparationWarning)
+    if needs_maximum and found:
+        columns, n = found.columns, found.n_on_plane
+        more = f" and {len(columns) - MAX_NAMED_COLUMNS} more columns" if len(columns) > MAX_NAMED_COLUMNS else ""
+        along = (", ".join(map(repr, columns[:MAX_NAMED_COLUMNS])) or "the bias") + more
+        if support is not None and support.is_count:
+            what = f"Every count on one side of a hyperplane is 0, and the other {n} rows lie on it, along {along}"
+        else:
+            rest = f", except for {n} rows that lie on it" if n else ""
+            what = f"A hyperplane separates the classes (status {found.status!r}{rest}), along {along}"
+        warn(f"{what}. {NO_MAXIMUM}", SeparationWarning)
     return found
 
 
@@ -147,7 +156,7 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
         grad, factor = solution.end.grad - prior.value_grad(theta)[1], solution.end.inverse
         if prior.precision.any():
             whole = factor.matrix
-            hess = whole - prior.matrix()
+            hess = -prior.add_to(-whole)
             is_precise = (np.diag(hess) > MIN_OF_PRIOR * np.diag(whole)).all()
             factor = factorise(hess, C, np.ones(P, dtype=bool)) if is_precise else None
         proven = factor is not None and proves(flat, theta, grad, factor)
@@ -175,7 +184,7 @@ def _proves(
     bounding = flat
     if support is not None:
         bounding = replace(flat, source=flat.source.viewed(support.partial))
-    if not np.isfinite(step).all() or bounding.largest_share(theta, step) >= MAX_SLOPE_CHANGE:
+    if not np.isfinite(step).all() or bounding.reduce(largest_share, theta=theta, V=step).value >= MAX_SLOPE_CHANGE:
         return False
     smallest = MIN_EIGENVALUE[flat.units.dtype]
     if factor.singular is None:
@@ -196,22 +205,6 @@ def largest_activation(block: Block, U: Float, design: Design) -> Largest:
     """max |u'φ̃_n| over the rows of a block with weight and the rows u of U (r, P)."""
     rows = block if block.weight is None else block.take(block.weight > 0)
     return Largest(float(np.abs(design.activate(replace(rows, offset=None), U)).max(initial=0.0)))
-
-
-def _warn_of_separation(found: Separability, *, is_count: bool) -> None:
-    columns, n = found.columns, found.n_on_plane
-    more = f" and {len(columns) - MAX_NAMED_COLUMNS} more columns" if len(columns) > MAX_NAMED_COLUMNS else ""
-    along = (", ".join(map(repr, columns[:MAX_NAMED_COLUMNS])) or "the bias") + more
-    if is_count:
-        what = f"Every count on one side of a hyperplane is 0, and the other {n} rows lie on it, along {along}"
-    else:
-        rest = f", except for {n} rows that lie on it" if n else ""
-        what = f"A hyperplane separates the classes (status {found.status!r}{rest}), along {along}"
-    warn(
-        f"{what}. The maximum-likelihood estimate does not exist: the weights are those at which the solver stopped, "
-        "and would grow without limit. Set a prior (alpha > 0), or drop or combine those columns.",
-        SeparationWarning,
-    )
 
 
 def warn_if_collinear(objective: Posterior, solution: Solution[Float]) -> None:

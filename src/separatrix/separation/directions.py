@@ -7,9 +7,9 @@ Three linear programs, solved by HiGHS:
     largest sum      max c'b      subject to   G b >= 0,    |b_d| <= 1
     fewest columns   min Σ |b_d|  subject to   G b >= h,    |b_d| <= 1
 
-A linear program returns a direction with few columns. With hundreds of unknowns it takes minutes, though, and if
-columns are nearly collinear the simplex method cycles. The first two questions are then decided by Newton's method on
-a squared hinge, which returns any direction,
+with b = b⁺ - b⁻ where |b_d| occurs, so that it is linear in the unknowns. A linear program returns a direction with few
+columns. With hundreds of unknowns it takes minutes, though, and if columns are nearly collinear the simplex method
+cycles. The first two questions are then decided by Newton's method on a squared hinge, which returns any direction,
 
     min ½ |r|² + ½ μ |b - c|²,   r = max(0, m - G b),   for a decreasing sequence of μ.
 
@@ -113,48 +113,24 @@ def _is_small(G: Any) -> bool:
 
 def widest_gap(G: Any, is_weight: Array, least: float) -> Float | None:
     """Direction of max δ with G b >= δ and Σ |b_d| <= 1 over the weights; None if δ < ``least``."""
-    n, parts = G.shape[0], _Parts(is_weight)
-    margins = sparse.hstack([-parts.columns(G), np.ones((n, 1))])
-    A = sparse.vstack([margins, np.append(parts.length, 0.0)[None]], format="csr")
-    cost = np.append(np.zeros(A.shape[1] - 1), -1.0)
-    solution = _linear_program(cost, A, np.append(np.zeros(n), 1.0), np.vstack([parts.bounds, [0.0, 1.0]]))
-    return parts.join(solution[:-1]) if solution[-1] >= least else None
+    n, P = G.shape
+    length = np.append(np.tile(is_weight, 2), 0.0)  # Σ |b_d| of the unknowns b⁺, b⁻ and δ
+    A = sparse.vstack([sparse.hstack([-G, G, np.ones((n, 1))]), length[None]], format="csr")
+    x = _linear_program(-np.eye(1, 2 * P + 1, 2 * P)[0], A, np.append(np.zeros(n), 1.0), (0.0, 1.0))
+    return np.asarray(x[:P] - x[P:-1]) if x[-1] >= least else None
 
 
 def fewest_columns(G: Any, h: Float, is_weight: Array, slack: float) -> Float | None:
     """Direction of min Σ |b_d| with G b >= h and |b_d| <= 1, or G b >= h - slack; None if no program is solved."""
-    parts = _Parts(np.ones_like(is_weight))
+    P = G.shape[1]
     cost = np.tile(np.where(is_weight, 1.0, INTERCEPT_COST), 2)
     for room in (0.0, slack):
         try:
-            return parts.join(_linear_program(cost, -parts.columns(G), room - h, parts.bounds))
+            x = _linear_program(cost, sparse.hstack([-G, G], format="csr"), room - h, (0.0, 1.0))
         except UndecidedError:
             continue
+        return np.asarray(x[:P] - x[P:])
     return None
-
-
-class _Parts(NamedTuple):
-    """b = b⁺ - b⁻ for the marked columns, so that |b_d| is linear in the unknowns; other columns are not split."""
-
-    is_split: Array
-
-    @property
-    def length(self) -> Float:
-        """Coefficients of Σ |b_d|."""
-        return np.append(self.is_split, np.ones(self.is_split.sum()))
-
-    @property
-    def bounds(self) -> Float:
-        low = np.where(self.length > 0, 0.0, -1.0)
-        return np.column_stack([low, np.ones_like(low)])
-
-    def columns(self, G: Any) -> Any:
-        return sparse.hstack([G, -G[:, self.is_split]], format="csr")
-
-    def join(self, parts: Float) -> Float:
-        b = parts[: len(self.is_split)].copy()
-        b[self.is_split] -= parts[len(self.is_split) :]
-        return b
 
 
 def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:

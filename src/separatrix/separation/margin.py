@@ -87,7 +87,12 @@ def novikoff(source: Source, *, fit_intercept: bool = True) -> Novikoff:
     mean = first.moments.mean
     axes = _Rotated(mean.mean(axis=0)) if fit_intercept else _Axes(np.zeros(mean.shape[1]))
     start = axes.coordinates(axes.frame.rows(mean).toarray()) * np.array([[-1.0], [1.0]])
-    found = _shortest(source, axes, start, _signed)
+
+    def signed(Phi: Float, worst: WorstRows) -> tuple[Float, float]:
+        """Corners t_n φ~_n, and the least p'd."""
+        return Phi * np.where(worst.t == 1, 1.0, -1.0)[:, None], worst.least
+
+    found = _shortest(source, axes, start, signed)
     if found.attained <= 0:
         raise _hidden(found.attained, found.bound)
     radius = float(np.hypot(first.extent.radius, float(fit_intercept)))
@@ -143,11 +148,6 @@ def _differences(Phi: Float, worst: WorstRows) -> tuple[Float, float]:
     n = min(len(one), len(zero))
     D = np.vstack([one[:n] - zero[:n], one[1:] - zero[:1], one[:1] - zero[1:]])
     return D, float(worst.margin[is_one].min() + worst.margin[~is_one].min())
-
-
-def _signed(Phi: Float, worst: WorstRows) -> tuple[Float, float]:
-    """Corners t_n φ~_n, and the least p'd."""
-    return Phi * np.where(worst.t == 1, 1.0, -1.0)[:, None], worst.least
 
 
 class _Found(NamedTuple):

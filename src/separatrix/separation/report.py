@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from separatrix._array import Array, Float
+from separatrix._array import Array
 from separatrix.exceptions import DataError
 from separatrix.rows import Source, as_source
 from separatrix.separation.margin import Margin, Novikoff, novikoff, widest_margin
-from separatrix.separation.program import Separability, SeparationStatus, separability
+from separatrix.separation.program import Separability, separability
 
 SENTENCES = {
     "complete": "A hyperplane separates the classes completely",
@@ -22,7 +22,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SeparabilityReport:
+class SeparabilityReport(Separability):
     """Result of `is_separable`; true if the classes are separable.
 
     Attributes
@@ -35,43 +35,9 @@ class SeparabilityReport:
     n_passes : passes over the rows
     """
 
-    found: Separability
     classes: Array
     _source: Source
     _fit_intercept: bool
-
-    def __bool__(self) -> bool:
-        return bool(self.found)
-
-    @property
-    def status(self) -> SeparationStatus:
-        """Complete, quasi-complete or overlapping; unknown if rounding hides it."""
-        return self.found.status
-
-    @property
-    def coef(self) -> Float:
-        """w, (1, D) for two classes, (K, D) otherwise."""
-        return self.found.coef
-
-    @property
-    def intercept(self) -> Float:
-        """w0."""
-        return self.found.intercept
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns with a weight in the direction."""
-        return self.found.columns
-
-    @property
-    def n_on_plane(self) -> int:
-        """Number of rows on a boundary between classes; 0 if the separation is complete."""
-        return self.found.n_on_plane
-
-    @property
-    def n_passes(self) -> int:
-        """Passes over the rows."""
-        return self.found.n_passes
 
     @cached_property
     def widest(self) -> Margin:
@@ -155,4 +121,4 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
     """
     source = as_source(X).with_labels(y, sample_weight)
     found = separability(source, len(source.classes), fit_intercept=fit_intercept)
-    return SeparabilityReport(found, source.classes, source, fit_intercept)
+    return SeparabilityReport(**vars(found), classes=source.classes, _source=source, _fit_intercept=fit_intercept)

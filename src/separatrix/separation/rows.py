@@ -180,7 +180,4 @@ def _smallest(t: Codes, rival: Codes, margin: Float, row: Codes, most: int) -> C
 
 
 def _with_weight(block: Block) -> Block:
-    if block.weight is None or block.weight.all():
-        return block
-    keep = block.weight > 0
-    return Block(block.X[keep], block.codes[keep], block.weight[keep], np.asarray(block.row)[keep])
+    return block if block.weight is None or block.weight.all() else block.take(np.flatnonzero(block.weight > 0))

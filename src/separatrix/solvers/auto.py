@@ -24,14 +24,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
 from separatrix.solvers.dual import MAX_DUAL_ROWS, dual
 from separatrix.solvers.hessian import MAX_JOINT_WEIGHTS, by_class, factorise, fits_in_memory
 from separatrix.solvers.lbfgs import LBFGS
 from separatrix.solvers.newton import Newton
 from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.result import Solution, Status
+from separatrix.solvers.result import Limits, Solution, Status
 from separatrix.stats import ValueGrad
 
 SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample: the sample's own noise is larger
@@ -45,16 +44,12 @@ Stage = Callable[[Posterior, Float, int], Solution[Float]]  # from a start, with
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Limits):
     """Newton, L-BFGS or the dual, with subsampled starts: see the module docstring."""
 
     tol: float = 1e-8
     max_steps: int = 2000
     trace: bool = False
-
-    def __post_init__(self) -> None:
-        check_number("Auto", "tol", self.tol, low=0.0)
-        check_count("Auto", "max_steps", self.max_steps, least=0)
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """From ``start`` (C, P) to a minimum."""
@@ -81,7 +76,7 @@ class Auto:
     def _few_rows(self, objective: Posterior, start: Float) -> Solution[Float]:
         C, P = objective.shape
         if has_cheap_hessian(objective, times=2 if C == 1 else 1):
-            return self._newton(objective, start, self.max_steps)
+            return Newton(self.tol, self.max_steps, self.trace).minimise(objective, start)
         if not fits_in_memory(objective):
             return self._run(objective, start, [self._gradients()])
         is_first = objective.source.n_rows < MIN_ROWS_PER_WEIGHT * P
@@ -122,7 +117,7 @@ class Auto:
                 found = lbfgs.minimise(objective, start, inverse=by_class(rows, start))
             else:
                 here = rows.value_grad_hess(start, exact=False, single=True)
-                inverse = factorise(here.hess, len(start), rows.free)
+                inverse = factorise(here.hess, len(start), rows.prior.free)
                 known = ValueGrad(here.value, here.grad) if sample is None else None
                 found = lbfgs.minimise(objective, start, inverse=inverse, known=known)
             return found if sample is not None else replace(found, passes=found.passes + 1)

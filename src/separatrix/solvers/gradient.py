@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix._arguments import check_count, check_number, check_positive
+from separatrix._arguments import check_positive
 from separatrix._array import Float
 from separatrix.solvers.hessian import diagonal
 from separatrix.solvers.newton import ARMIJO, parabola_minimum
 from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.result import End, Solution, Status, Step, status_at_rest
+from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
 from separatrix.stats import DOUBLE_ROUNDING, ValueGrad
 
 MAX_IDLE_GRADIENT_STEPS = 100  # steps above the lowest point, or without progress, after which descent stops
@@ -35,7 +35,7 @@ MAX_GRADIENT_TRIALS = 30  # of a line search; each at least halves the step
 
 
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(Limits):
     """Batch gradient descent, with a fixed step or a line search that needs no tuning.
 
     Parameters
@@ -73,8 +73,7 @@ class GradientDescent:
     def __post_init__(self) -> None:
         if self.step is not None:
             check_positive("GradientDescent", "step", self.step)
-        check_number("GradientDescent", "tol", self.tol, low=0.0)
-        check_count("GradientDescent", "max_steps", self.max_steps, least=0)
+        super().__post_init__()
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """From ``start`` (C, P) to a minimum."""
@@ -151,29 +150,24 @@ class _LineSearch:
             there = self.objective.value_grad(trial)
             falls_enough = there.value <= here.value + ARMIJO * share * slope  # false for NaN
             if falls_enough or is_lower(here, there, self.D):
-                self.share = self._next_share(share, direction, there.grad - here.grad)
-                if self._is_idle(here, there):
-                    break
-                return _Moved(trial, there, trials)
+                break
+            if trials == MAX_GRADIENT_TRIALS:
+                return _Moved(theta, here, trials, Status.PRECISION)
             share *= parabola_minimum(there.value - here.value, share * slope)
-        return _Moved(theta, here, trials, Status.PRECISION)
-
-    def _next_share(self, share: float, direction: Float, change: Float) -> float:
-        """The two secant estimates in turn, with Δθ = share · direction."""
-        rise = float(np.vdot(change, direction))
-        length = float(np.vdot(direction, self.D * direction))
-        if not rise > DOUBLE_ROUNDING * length:  # no measurable curvature
-            return 10.0 * share
-        self.long = not self.long
-        return share * (length / rise if self.long else rise / squared_length(change, self.D))
-
-    def _is_idle(self, here: ValueGrad, there: ValueGrad) -> bool:
-        """Whether neither the objective nor the gradient has become smaller for 100 steps."""
+        change = there.grad - here.grad
+        rise, length = float(np.vdot(change, direction)), float(np.vdot(direction, self.D * direction))
+        if rise > DOUBLE_ROUNDING * length:  # the two secant estimates in turn, with Δθ = share · direction
+            self.long = not self.long
+            self.share = share * (length / rise if self.long else rise / squared_length(change, self.D))
+        else:  # no measurable curvature
+            self.share = 10.0 * share
         size = squared_length(there.grad, self.D)
         is_new = size < self.smallest or there.value < here.value - DOUBLE_ROUNDING * abs(here.value)
         self.smallest = min(self.smallest, size)
         self.idle = 0 if is_new else self.idle + 1
-        return self.idle > MAX_IDLE_GRADIENT_STEPS
+        if self.idle > MAX_IDLE_GRADIENT_STEPS:
+            return _Moved(theta, here, trials, Status.PRECISION)
+        return _Moved(trial, there, trials)
 
 
 def is_lower(here: ValueGrad, there: ValueGrad, D: Float) -> bool:

@@ -151,19 +151,17 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
         blocks += np.einsum("kpkq->kpq", precision.reshape(C, P, C, P))
     else:
         blocks += np.diag(precision) if precision.ndim == 1 else precision
-    return ByClass(tuple(_sturdy_factor(block) for block in blocks), keeps_mean=not is_joint)
-
-
-def _sturdy_factor(A: Float) -> Factor:
-    """Cholesky factor of A, or of A with small eigenvalues raised: a preconditioner need not be exact."""
+    factors = []
     with single_thread_blas():
-        try:
-            return Factor(*cholesky_of_correlation(A))
-        except SingularError:
-            scale = np.sqrt(np.diag(A) + RIDGE_OF_DIAGONAL * np.diag(A).mean())
-            values, V = linalg.eigh(A / np.outer(scale, scale))
-            C = (V * np.maximum(values, RIDGE_OF_DIAGONAL)) @ V.T
-            return Factor(scale, linalg.cholesky(C, lower=True))
+        for A in blocks:
+            try:
+                factors.append(Factor(*cholesky_of_correlation(A)))
+            except SingularError:  # small eigenvalues are raised: a preconditioner need not be exact
+                scale = np.sqrt(np.diag(A) + RIDGE_OF_DIAGONAL * np.diag(A).mean())
+                values, V = linalg.eigh(A / np.outer(scale, scale))
+                root = linalg.cholesky((V * np.maximum(values, RIDGE_OF_DIAGONAL)) @ V.T, lower=True)
+                factors.append(Factor(scale, root))
+    return ByClass(tuple(factors), keeps_mean=not is_joint)
 
 
 def fits_in_memory(objective: Posterior) -> bool:
@@ -177,4 +175,4 @@ def approximate_inverse(objective: Posterior, theta: Float) -> Inverse:
         return diagonal(objective)
     if len(theta) > 1:
         return by_class(objective, theta)
-    return factorise(objective.value_grad_hess(theta, exact=False, single=True).hess, 1, objective.free)
+    return factorise(objective.value_grad_hess(theta, exact=False, single=True).hess, 1, objective.prior.free)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix._arguments import check_count, check_number
+from separatrix._arguments import check_count
 from separatrix._array import Float
 from separatrix.solvers.hessian import Inverse, diagonal
 from separatrix.solvers.newton import Progress, descend
 from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.result import End, Solution, Status, Step, status_at_rest
+from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
 from separatrix.stats import ValueGrad
 
 MAX_IDLE_LBFGS_STEPS = 50  # steps without progress after which L-BFGS stops
@@ -28,7 +28,7 @@ MAX_RISE_IN_ROUNDINGS = 10  # rise of the objective, in units of its rounding er
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(Limits):
     """Limited-memory BFGS with backtracking.
 
     ``tol`` bounds the gradient, per row and per standard deviation of each column.
@@ -40,8 +40,7 @@ class LBFGS:
     trace: bool = False
 
     def __post_init__(self) -> None:
-        check_number("LBFGS", "tol", self.tol, low=0.0)
-        check_count("LBFGS", "max_steps", self.max_steps, least=0)
+        super().__post_init__()
         check_count("LBFGS", "memory", self.memory)
 
     def minimise(
@@ -73,7 +72,14 @@ class LBFGS:
             if moved is not None:
                 pairs.add(moved[0] - theta, moved[1].grad - here.grad)
             else:
-                moved, passes = _plain_step(objective, theta, here, inverse), passes + 1
+                # Weights held more by the prior than by the rows change the objective by less than its rounding error.
+                # For them B is nearly exact, but not after scaling by the curvature along the other weights: so a step
+                # -B g is tried, and kept if it halves the gradient.
+                trial = theta - inverse.solve(here.grad)
+                there, passes = objective.value_grad(trial), passes + 1
+                noise = MAX_RISE_IN_ROUNDINGS * objective.rounding * abs(here.value)
+                is_halved = objective.gradient_size(there.grad) <= MIN_GRADIENT_DECREASE * size
+                moved = (trial, there) if is_halved and there.value <= here.value + noise else None
                 if moved is None and (is_idle or not pairs.pairs):
                     end = status_at_rest(size, self.tol)
                     break
@@ -81,21 +87,6 @@ class LBFGS:
                 progress = Progress(MAX_IDLE_LBFGS_STEPS)
             theta, here = moved or (theta, here)
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, inverse))
-
-
-def _plain_step(
-    objective: Posterior, theta: Float, here: ValueGrad, inverse: Inverse
-) -> tuple[Float, ValueGrad] | None:
-    """A step -B g that changes the objective by less than its rounding error, if it halves the gradient.
-
-    Weights held more by the prior than by the rows change the objective by less than its rounding error; for them B is
-    nearly exact, but not after scaling by the curvature along the other weights.
-    """
-    trial = theta - inverse.solve(here.grad)
-    there = objective.value_grad(trial)
-    is_smaller = objective.gradient_size(there.grad) <= MIN_GRADIENT_DECREASE * objective.gradient_size(here.grad)
-    noise = MAX_RISE_IN_ROUNDINGS * objective.rounding * abs(here.value)
-    return (trial, there) if is_smaller and there.value <= here.value + noise else None
 
 
 class _Pairs:

@@ -22,11 +22,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from separatrix._arguments import check_count, check_number
 from separatrix._array import Float
-from separatrix.solvers.hessian import Factor, diagonal, factorise
+from separatrix.solvers.hessian import diagonal, factorise
 from separatrix.solvers.posterior import Posterior
-from separatrix.solvers.result import End, Solution, Status, Step, status_at_rest
+from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
 from separatrix.stats import DOUBLE_ROUNDING, ValueGrad, ValueGradHess
 
 ARMIJO = 1e-4
@@ -92,7 +91,7 @@ def parabola_minimum(rise: float, slope: float) -> float:
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(Limits):
     """Newton's method with step halving.
 
     ``tol`` bounds the gradient, per row and per standard deviation of each column.
@@ -102,21 +101,20 @@ class Newton:
     max_steps: int = 50
     trace: bool = False
 
-    def __post_init__(self) -> None:
-        check_number("Newton", "tol", self.tol, low=0.0)
-        check_count("Newton", "max_steps", self.max_steps, least=0)
-
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
         """From ``start`` (C, P) to a minimum."""
         evaluate, rounding = objective.value_grad_hess, objective.units.rounding
+        (C, _), free, is_concave = objective.shape, objective.prior.free, objective.likelihood.is_log_concave
         theta, here, passes = start, evaluate(start), 1
         trace, progress = [], Progress(MAX_IDLE_NEWTON_STEPS)
         for step in range(self.max_steps + 1):
             size = objective.gradient_size(here.grad)
             if self.trace:
                 trace.append(Step(theta, here.value, size))
-            factor, more = _factor(objective, theta, here)
-            passes += more
+            is_usable = is_concave or bool((here.hess.diagonal() > 0).all())
+            factor = factorise(here.hess, C, free) if is_usable else None
+            if factor is None or (factor.singular is not None and not is_concave):  # the objective is not convex here
+                factor, passes = factorise(evaluate(theta, exact=False).hess, C, free), passes + 1
             end = Status.GRADIENT if size <= self.tol else Status.MAX_STEPS
             if size <= self.tol or step == self.max_steps:
                 break
@@ -133,15 +131,3 @@ class Newton:
                 break
             theta, here = moved
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, factor, is_exact=True))
-
-
-def _factor(objective: Posterior, theta: Float, here: ValueGradHess) -> tuple[Factor, int]:
-    """Factor of the Hessian, and extra passes: one if ln p is not concave and the objective is not convex at θ."""
-    C, free = objective.shape[0], objective.free
-    if objective.likelihood.is_log_concave:
-        return factorise(here.hess, C, free), 0
-    if (here.hess.diagonal() > 0).all():
-        factor = factorise(here.hess, C, free)
-        if factor.singular is None:
-            return factor, 0
-    return factorise(objective.value_grad_hess(theta, exact=False).hess, C, free), 1

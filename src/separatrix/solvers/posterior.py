@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from separatrix._array import Array, Float
+from separatrix._array import Float
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
 from separatrix.priors import Penalty, Prior, penalty
@@ -28,7 +28,6 @@ from separatrix.stats import (
     ValueGrad,
     ValueGradHess,
     column_survey,
-    largest_share,
     least_lead,
     representative_sample,
     require_finite,
@@ -100,16 +99,16 @@ def pose(
     if sample is not None and not (units.spread > 0).all():
         units = Units.of(source, fit_intercept=fit_intercept)  # the sample missed a rare value
     design = units.design(fit_intercept=fit_intercept)
-    if isinstance(prior, Penalty):
-        on_weights = prior
-    else:
+    if not isinstance(prior, Penalty):
         shape = (likelihood.n_outputs, design.width)
-        on_weights = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
-    if not standardize and M > MAX_TIED_COLUMNS and on_weights.precision.ndim == 1 and not on_weights.free[-1]:
-        design = replace(design, origin=np.zeros(M), subtract=False)  # a bias at x = 0 keeps its prior diagonal
-    objective = Posterior(source, likelihood, on_weights, design, units, sample)
-    moved = on_weights.per_unit(objective.column_units) if standardize else on_weights.about(design.origin)
-    return objective if moved is on_weights else replace(objective, prior=moved)
+        prior = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
+    if fit_intercept and not standardize and not prior.free[-1]:
+        if M > MAX_TIED_COLUMNS and prior.precision.ndim == 1:
+            design = replace(design, origin=np.zeros(M), subtract=False)  # a bias at x = 0 keeps its prior diagonal
+        else:
+            prior = prior.about(design.origin)
+    objective = Posterior(source, likelihood, prior, design, units, sample)
+    return replace(objective, prior=prior.per_unit(objective.column_units)) if standardize else objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +134,7 @@ class Posterior:
 
     def value_grad(self, theta: Float) -> ValueGrad:
         """E and ∂E/∂θ: one pass."""
-        here = self._reduce(value_grad, theta=theta)
+        here = self.reduce(value_grad, theta=theta)
         value, pull = self.prior.value_grad(theta)
         return ValueGrad(here.value + value, here.grad + pull)
 
@@ -144,13 +143,9 @@ class Posterior:
 
         If not ``exact``, the Hessian is never indefinite; if ``single``, its products are in single precision.
         """
-        here = self._reduce(value_grad_hess, theta=theta, exact=exact, single=single)
+        here = self.reduce(value_grad_hess, theta=theta, exact=exact, single=single)
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
-
-    def largest_share(self, theta: Float, V: Float) -> float:
-        """Largest relative change of the slope of a row when θ moves by V."""
-        return float(self._reduce(largest_share, theta=theta, V=V).value)
 
     def separates(self, theta: Float) -> bool:
         """Whether θ puts every row on its own side; for labels, not for soft targets."""
@@ -166,11 +161,6 @@ class Posterior:
         spread = np.where(self.units.spread > 0, self.units.spread, 1.0)
         return np.append(spread, 1.0) if self.design.bias else spread
 
-    @cached_property
-    def free(self) -> Array:
-        """Which of the P weights have no prior, (P,)."""
-        return self.prior.free
-
     def centre_classes(self, theta: Float) -> Float:
         """θ moved by one vector for all classes to the maximum of their common prior; the likelihood is unchanged."""
         mean, precision = self.prior.mean, self.prior.precision
@@ -183,7 +173,7 @@ class Posterior:
         assert self.sample is not None, "a table this small has no sample"
         return replace(self, source=self.sample, sample=None)
 
-    def _reduce(self, statistic: Callable[..., Any], **at: Any) -> Any:
+    def reduce(self, statistic: Callable[..., Any], **at: Any) -> Any:
         """Sum of a statistic over the rows; if it is not finite because X is not, the error names the column."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             found = self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from separatrix._arguments import check_count, check_number
+
 MAX_ROUNDING_GRADIENT = 1e-5  # per row and standard deviation; too small to matter for any test of a weight
 
 Value = TypeVar("Value")
@@ -26,6 +28,17 @@ class Status(Enum):
     )
     MAX_STEPS = "stopped at the limit of steps"
     DIVERGED = "diverged: steps of this length overshoot; give a shorter step, or none for a line search"
+
+
+class Limits:
+    """Checks the limits of a solver when it is constructed; 0 is allowed for both."""
+
+    tol: float
+    max_steps: int
+
+    def __post_init__(self) -> None:
+        check_number(type(self).__name__, "tol", self.tol, low=0.0)
+        check_count(type(self).__name__, "max_steps", self.max_steps, least=0)
 
 
 class Step(NamedTuple):
