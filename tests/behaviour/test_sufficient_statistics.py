@@ -214,7 +214,7 @@ def test_the_error_of_laplace_is_one_over_nu_and_of_ratios_its_square():
     errors = []
     for nu in (50.0, 500.0):
         m, g = statistics_of(alpha)
-        after = LogMoments(nu, m, nu * g) + LogMoments.of_one(x)
+        after = LogMoments(nu, m, nu * g) + LogMoments(1.0, x, np.zeros(2))
         before = np.array([nu]), m[None], g[None]
         later = np.array([nu + 1]), after.mean[None], after.mean_gap[None]
         gap = [by_laplace(*problem) - by_quadrature(*problem) for problem in (before, later)]

@@ -70,7 +70,13 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
                 f"{model!r} is not a classifier: it needs fit and predict (and predict_proba for most scores)."
             )
     if names is None:
-        names = _default_names(models)
+        kinds = [type(model).__name__ for model in models]
+        full = [f"{type(model).__module__.partition('.')[0]}.{kind}" for model, kind in zip(models, kinds, strict=True)]
+        homes = {kind: {f for f, k in zip(full, kinds, strict=True) if k == kind} for kind in kinds}
+        short = [f if len(homes[kind]) > 1 else kind for f, kind in zip(full, kinds, strict=True)]
+        names = [
+            name if short.count(name) == 1 else f"{name} {short[: i + 1].count(name)}" for i, name in enumerate(short)
+        ]
     names = [names] if isinstance(names, str) else list(names)
     if len(names) != len(models) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"names={names!r}: pass one string for each of the {len(models)} models.")
@@ -78,14 +84,6 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
     if twice:
         raise ValueError(f"names={names!r}: {twice[0]!r} is used for two models. Give each model its own name.")
     return {name: clone(model, safe=False) for name, model in zip(names, models, strict=True)}
-
-
-def _default_names(models: list[Any]) -> list[str]:
-    kinds = [type(model).__name__ for model in models]
-    full = [f"{type(model).__module__.partition('.')[0]}.{kind}" for model, kind in zip(models, kinds, strict=True)]
-    homes = {kind: {f for f, k in zip(full, kinds, strict=True) if k == kind} for kind in kinds}
-    names = [f if len(homes[kind]) > 1 else kind for f, kind in zip(full, kinds, strict=True)]
-    return [name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}" for i, name in enumerate(names)]
 
 
 # -- evidence ----------------------------------------------------------------------------------------------------------

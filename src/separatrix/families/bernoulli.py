@@ -24,7 +24,7 @@ from scipy import special
 from separatrix._array import Array, Float
 from separatrix._special import log_rising
 from separatrix.families.family import Family, Prior, Size, reject, shape_of, weigh
-from separatrix.families.sufficient_statistics import Sums, require
+from separatrix.families.sufficient_statistics import Sums
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Bernoulli(Family[Sums]):
     """
 
     log_odds: Float
+    statistics = Sums
 
     @classmethod
     def of_probability(cls, probability: Any) -> Self:
@@ -56,27 +57,22 @@ class Bernoulli(Family[Sums]):
 
     @property
     def natural(self) -> Float:
-        """η."""
         return self.log_odds[..., None]
 
     @property
     def log_normaliser(self) -> Float:
-        """ln(1 + e^η)."""
         return -np.asarray(special.log_expit(-self.log_odds))
 
     @property
     def mean(self) -> Float:
-        """μ."""
         return self.probability
 
     @property
     def variance(self) -> Float:
-        """μ (1 - μ)."""
         return np.asarray(self.probability * special.expit(-self.log_odds))
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """η is the parameter."""
         return cls(np.asarray(eta)[..., 0])
 
     @classmethod
@@ -99,20 +95,13 @@ class Bernoulli(Family[Sums]):
         return weigh(ones, heads) + weigh(zeros, tails)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Zeros and ones."""
         return (rng.random(shape_of(size, self.batch)) < self.probability).astype(np.float64)
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Zeros and ones only."""
         bad = ~(np.isnan(x) | (x == 0) | (x == 1))
         remedy = "Recode the column as 0 and 1, or use another family for it."
         reject(bad, x, columns, want="a Bernoulli column must contain only 0 and 1", remedy=remedy)
-
-    @classmethod
-    def facts(cls, x: Array, R: Array) -> Sums:
-        """n and Σx."""
-        return Sums.of_columns(x, R, cls.u, None)
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
@@ -120,14 +109,9 @@ class Bernoulli(Family[Sums]):
         facts.require_some()
         return cls(_log_ratio(facts.total_u[..., 0], facts.count - facts.total_u[..., 0]))
 
-    @classmethod
-    def weak_prior(cls, facts: Sums, worth: float = 1.0) -> BetaBernoulli:
-        """Beta(worth, worth)."""
-        return BetaBernoulli.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class BetaBernoulli(Prior[Bernoulli, Sums]):
+class BetaBernoulli(Prior[Bernoulli, Sums], of=Bernoulli):
     """μ ~ Beta(a, b): a earlier ones and b earlier zeros, both > 0.
 
     Examples
@@ -141,10 +125,7 @@ class BetaBernoulli(Prior[Bernoulli, Sums]):
 
     a: Float
     b: Float
-
-    def _check(self) -> None:
-        require(self, "a", self.a > 0, "positive")
-        require(self, "b", self.b > 0, "positive")
+    positive = ("a", "b")
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
@@ -153,7 +134,6 @@ class BetaBernoulli(Prior[Bernoulli, Sums]):
         return cls(each, each)
 
     def updated(self, facts: Sums) -> Self:
-        """Count the ones and the zeros."""
         ones = facts.total_u[..., 0]
         return type(self)(self.a + ones, self.b + (facts.count - ones))
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from separatrix.families.dirichlet import (
     maximum_likelihood,
 )
 from separatrix.families.family import Family, Size, reject, shape_of
-from separatrix.families.sufficient_statistics import LogMoments, require
+from separatrix.families.sufficient_statistics import LogMoments
 
 
 @dataclass(frozen=True)
@@ -52,52 +52,41 @@ class Beta(Family[LogMoments]):
 
     a: Float
     b: Float
-
-    def _check(self) -> None:
-        require(self, "a", self.a > 0, "positive")
-        require(self, "b", self.b > 0, "positive")
+    positive = ("a", "b")
 
     @staticmethod
     def u(x: Any) -> Float:
-        """ln x and ln(1-x)."""
         x = np.asarray(x, dtype=np.float64)
         return np.stack([np.log(x), np.log1p(-x)], axis=-1)
 
     def log_h(self, x: Any) -> Float:
-        """-ln x - ln(1-x)."""
         return -np.asarray(self.u(x).sum(axis=-1))
 
     @property
     def natural(self) -> Float:
-        """(a, b)."""
         return np.stack([self.a, self.b], axis=-1)
 
     @property
     def log_normaliser(self) -> Float:
-        """ln B(a, b)."""
         return log_beta(self.a, self.b)
 
     @property
     def mean_u(self) -> Float:
-        """ψ(a) - ψ(a+b) and ψ(b) - ψ(a+b)."""
         alpha = self.natural
         s = alpha.sum(axis=-1, keepdims=True)
         return np.asarray(np.log(alpha / s) - log_minus_digamma(alpha) + log_minus_digamma(s))
 
     @property
     def mean(self) -> Float:
-        """a/(a+b)."""
         return self.a / (self.a + self.b)
 
     @property
     def variance(self) -> Float:
-        """ab / ((a+b)² (a+b+1))."""
         s = self.a + self.b
         return (self.a / s) * (self.b / s) / (s + 1)
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """η = (a, b)."""
         eta = np.asarray(eta)
         return cls(eta[..., 0], eta[..., 1])
 
@@ -122,7 +111,6 @@ class Beta(Family[LogMoments]):
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Strictly between zero and one."""
         remedy = "Divide percentages by 100; for exact 0 or 1 use another family (normal, or bernoulli)."
         reject(
             ~(np.isnan(x) | ((x > 0) & (x < 1))),
@@ -134,7 +122,6 @@ class Beta(Family[LogMoments]):
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:
-        """Count, mean and gap of x and of 1-x."""
         return LogMoments.of(ConjugateBeta.parts(np.asarray(x, dtype=np.float64)), R)
 
     @classmethod
@@ -142,14 +129,9 @@ class Beta(Family[LogMoments]):
         """ψ(a) - ψ(a+b) = mean ln x, and the same for 1-x."""
         return cls.of_natural(maximum_likelihood(facts))
 
-    @classmethod
-    def weak_prior(cls, facts: LogMoments, worth: float = 1.0) -> ConjugateBeta:
-        """``worth`` observations with the overall mean and gaps."""
-        return ConjugateBeta.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class ConjugateBeta(ConjugateSimplex[Beta]):
+class ConjugateBeta(ConjugateSimplex[Beta], of=Beta):
     """p(a, b) ∝ exp(ν a χ_1 + ν b χ_2) / B(a, b)^ν: ``count`` ν observations, the ``mean`` of (x, 1-x) and their
     ``gap``, ν (ln mean - χ), both (..., 2).
     """
@@ -157,14 +139,11 @@ class ConjugateBeta(ConjugateSimplex[Beta]):
     count: Float
     mean: Float
     gap: Float
-    event: ClassVar[tuple[int, ...]] = (0, 1, 1)
 
     @staticmethod
     def parts(x: Any) -> Float:
-        """x and 1-x."""
         return np.stack([x, 1.0 - np.asarray(x)], axis=-1)
 
     @staticmethod
     def distribution(alpha: Float) -> Beta:
-        """(a, b) = α."""
         return Beta.of_natural(alpha)

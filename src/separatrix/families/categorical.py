@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -53,7 +53,8 @@ class Categorical(Family[LevelCounts]):
 
     log_probability: Float
     log_unseen: Float = field(default_factory=lambda: np.asarray(-np.inf))
-    event: ClassVar[tuple[int, ...]] = (1, 0)
+    event = (1, 0)
+    statistics = LevelCounts
 
     @property
     def probability(self) -> Float:
@@ -62,23 +63,19 @@ class Categorical(Family[LevelCounts]):
 
     @staticmethod
     def u(x: Any) -> Float:
-        """One-hot, with as many levels as x needs."""
         x = np.asarray(x, dtype=np.float64)
         return np.asarray((x[..., None] == np.arange(1 + x.max(initial=0.0))).astype(np.float64))
 
     @property
     def natural(self) -> Float:
-        """ln μ."""
         return self.log_probability
 
     @property
     def log_normaliser(self) -> Float:
-        """Zero: ln μ is already normalised."""
         return np.asarray(special.logsumexp(self.log_probability, axis=-1))
 
     @property
     def mean_u(self) -> Float:
-        """μ."""
         return self.probability
 
     @property
@@ -88,13 +85,11 @@ class Categorical(Family[LevelCounts]):
 
     @property
     def variance(self) -> Float:
-        """The variance of the code."""
         codes = np.arange(self.probability.shape[-1])
         return np.asarray((self.probability * (codes - self.mean[..., None]) ** 2).sum(axis=-1))
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """Normalise."""
         return cls(special.log_softmax(eta, axis=-1))
 
     @classmethod
@@ -111,7 +106,6 @@ class Categorical(Family[LevelCounts]):
         return np.concatenate([padded, unseen], axis=-1)
 
     def log_density(self, x: Any) -> Float:
-        """Table lookup."""
         x = np.asarray(x, dtype=np.float64)
         L = self.log_probability.shape[-1]
         shape = np.broadcast_shapes(x.shape, self.batch)
@@ -133,16 +127,10 @@ class Categorical(Family[LevelCounts]):
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Codes are whole numbers from zero."""
         with np.errstate(invalid="ignore"):
             bad = ~(np.isnan(x) | ((x >= 0) & (x == np.floor(x)) & np.isfinite(x)))
         remedy = "Code the categories as 0, 1, 2, ... (sklearn.preprocessing.OrdinalEncoder)."
         reject(bad, x, columns, want="category codes must be whole numbers from 0", remedy=remedy)
-
-    @classmethod
-    def facts(cls, x: Array, R: Array) -> LevelCounts:
-        """Count of each code."""
-        return LevelCounts.of(x, R)
 
     @classmethod
     def ml(cls, facts: LevelCounts) -> Self:
@@ -150,14 +138,9 @@ class Categorical(Family[LevelCounts]):
         facts.require_some()
         return cls.of_mean_u(facts.counts / facts.total[..., None])
 
-    @classmethod
-    def weak_prior(cls, facts: LevelCounts, worth: float = 1.0) -> DirichletCategorical:
-        """``worth`` observations of each level that occurs in any class."""
-        return DirichletCategorical.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class DirichletCategorical(Prior[Categorical, LevelCounts]):
+class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
     """μ ~ Dirichlet(α): α_l earlier observations of level l.
 
     Parameters
@@ -170,11 +153,11 @@ class DirichletCategorical(Prior[Categorical, LevelCounts]):
 
     alpha: Float
     unseen: Float
-    event: ClassVar[tuple[int, ...]] = (1, 0)
+    event = (1, 0)
+    positive = ("unseen",)
 
     def _check(self) -> None:
         require(self, "alpha", self.alpha >= 0, "zero or positive")
-        require(self, "unseen", self.unseen > 0, "positive")
 
     @classmethod
     def weak(cls, facts: LevelCounts, worth: float = 1.0) -> Self:
@@ -190,7 +173,6 @@ class DirichletCategorical(Prior[Categorical, LevelCounts]):
         return cls(np.where(real, alpha, 0.0)[None], np.full((1, *levels.shape), alpha))
 
     def updated(self, facts: LevelCounts) -> Self:
-        """Add the counts."""
         return type(self)(self.alpha + self._counts(facts), self.unseen)
 
     def _counts(self, facts: LevelCounts) -> Float:

@@ -45,7 +45,7 @@ from separatrix._special import (
 from separatrix.exceptions import DataError
 from separatrix.families.family import Family, Size, reject, reject_missing, shape_of
 from separatrix.families.pseudo_observations import PseudoObservations, metropolis, sinh_grid
-from separatrix.families.sufficient_statistics import FactsError, LogMoments, require
+from separatrix.families.sufficient_statistics import FactsError, LogMoments
 
 MAX_SUM_ERROR = 1e-8  # largest |Σ_d x_d - 1| of a valid row
 NORMALISERS_PER_BATCH = 128  # integrated together, in some tens of MB of grid
@@ -114,20 +114,16 @@ def mode_of_log(nu: Float, m: Float, g: Float) -> tuple[Float, Float]:
         s = alpha.sum(axis=-1, keepdims=True)
         rho = np.log(alpha / (s * m))
         gradient = 1.0 + n * alpha * (log_minus_digamma(alpha) - log_minus_digamma(s) - g - rho)
-        precision = _precision(n, alpha, s)
+        diagonal = n * alpha * (1 + trigamma_excess(alpha)) + 1.0
+        outer = alpha[..., :, None] * alpha[..., None, :] * ((1 + trigamma_excess(s)) / s)[..., None]
+        # ν (diag α²ψ'(α) - ψ'(s) αα') + I; at the mode this is minus the Hessian in θ.
+        precision = np.asarray(np.eye(alpha.shape[-1]) * diagonal[..., None] - n[..., None] * outer)
         step = np.linalg.solve(precision, gradient[..., None])[..., 0]
         step *= np.minimum(1.0, 2.0 / np.maximum(np.abs(step).max(axis=-1, keepdims=True), 2.0))
         theta = theta + step
         if np.all(np.abs(step) < 1e-7):  # only the position of the grid depends on it
             break
     return theta, precision
-
-
-def _precision(n: Float, alpha: Float, s: Float) -> Float:
-    """ν (diag α²ψ'(α) - ψ'(s) αα') + I; at the mode this is minus the Hessian in θ."""
-    diagonal = n * alpha * (1 + trigamma_excess(alpha)) + 1.0
-    outer = alpha[..., :, None] * alpha[..., None, :] * ((1 + trigamma_excess(s)) / s)[..., None]
-    return np.asarray(np.eye(alpha.shape[-1]) * diagonal[..., None] - n[..., None] * outer)
 
 
 def log_partition(nu: Float, m: Float, g: Float) -> Float:
@@ -179,50 +175,40 @@ class Dirichlet(Family[LogMoments]):
     alpha: Float
     event: ClassVar[tuple[int, ...]] = (1,)
     vector = True
-
-    def _check(self) -> None:
-        require(self, "alpha", self.alpha > 0, "positive")
+    positive = ("alpha",)
 
     @staticmethod
     def u(x: Any) -> Float:
-        """ln x."""
         return np.log(np.asarray(x, dtype=np.float64))
 
     def log_h(self, x: Any) -> Float:
-        """-Σ ln x."""
         return -np.asarray(self.u(x).sum(axis=-1))
 
     @property
     def natural(self) -> Float:
-        """α."""
         return self.alpha
 
     @property
     def log_normaliser(self) -> Float:
-        """Σ lnΓ(α) - lnΓ(s)."""
         return np.asarray(special.gammaln(self.alpha).sum(axis=-1) - special.gammaln(self.alpha.sum(axis=-1)))
 
     @property
     def mean_u(self) -> Float:
-        """ψ(α) - ψ(s)."""
         s = self.alpha.sum(axis=-1, keepdims=True)
         return np.asarray(np.log(self.alpha / s) - log_minus_digamma(self.alpha) + log_minus_digamma(s))
 
     @property
     def mean(self) -> Float:
-        """α/s."""
         return np.asarray(self.alpha / self.alpha.sum(axis=-1, keepdims=True))
 
     @property
     def variance(self) -> Float:
-        """(diag μ - μμ')/(s + 1) with μ the mean."""
         mu = self.mean
         covariance = mu[..., :, None] * (np.eye(mu.shape[-1]) - mu[..., None, :])
         return np.asarray(covariance / (self.alpha.sum(axis=-1) + 1)[..., None, None])
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """η = α."""
         return cls(eta)
 
     @classmethod
@@ -257,7 +243,6 @@ class Dirichlet(Family[LogMoments]):
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:
-        """Count, mean and gap of each fraction."""
         x = np.asarray(x, dtype=np.float64)
         return LogMoments.of(x[:, None, :], R)[:, 0]
 
@@ -265,11 +250,6 @@ class Dirichlet(Family[LogMoments]):
     def ml(cls, facts: LogMoments) -> Self:
         """ψ(α_d) - ψ(s) = mean ln x_d."""
         return cls(maximum_likelihood(facts))
-
-    @classmethod
-    def weak_prior(cls, facts: LogMoments, worth: float = 1.0) -> ConjugateDirichlet:
-        """``worth`` observations with the overall mean and gaps."""
-        return ConjugateDirichlet.weak(facts, worth)
 
 
 D = TypeVar("D", bound=Family[LogMoments])
@@ -313,23 +293,20 @@ class ConjugateSimplex(PseudoObservations[D]):
 
 
 @dataclass(frozen=True)
-class ConjugateDirichlet(ConjugateSimplex[Dirichlet]):
+class ConjugateDirichlet(ConjugateSimplex[Dirichlet], of=Dirichlet):
     """p(α) ∝ exp(ν Σ α_d χ_d - ν A(α)): ``count`` ν observations, their ``mean`` and ``gap`` ν (ln mean - χ)."""
 
     count: Float
     mean: Float
     gap: Float
-    event: ClassVar[tuple[int, ...]] = (0, 1, 1)
     vector = True
 
     @staticmethod
     def parts(x: Any) -> Float:
-        """x itself."""
         return np.asarray(x)
 
     @staticmethod
     def distribution(alpha: Float) -> Dirichlet:
-        """α is the parameter."""
         return Dirichlet(alpha)
 
 

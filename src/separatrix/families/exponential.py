@@ -40,33 +40,27 @@ class Exponential(Family[Sums]):
     """
 
     rate: Float
-
-    def _check(self) -> None:
-        require(self, "rate", self.rate > 0, "positive")
+    statistics = Sums
+    positive = ("rate",)
 
     @property
     def natural(self) -> Float:
-        """-b."""
         return -self.rate[..., None]
 
     @property
     def log_normaliser(self) -> Float:
-        """-ln b."""
         return -np.log(self.rate)
 
     @property
     def mean(self) -> Float:
-        """1/b."""
         return 1.0 / self.rate
 
     @property
     def variance(self) -> Float:
-        """1/b²."""
         return self.rate**-2.0
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """b = -η."""
         return cls(-np.asarray(eta)[..., 0])
 
     @classmethod
@@ -80,20 +74,13 @@ class Exponential(Family[Sums]):
         return np.where(x >= 0, np.log(self.rate) - self.rate * x, -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Waiting times."""
         return rng.exponential(self.mean, shape_of(size, self.batch))
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Zero or positive."""
         bad = ~(np.isnan(x) | ((x >= 0) & np.isfinite(x)))
         remedy = "Correct the value, or use another family for it (normal)."
         reject(bad, x, columns, want="amounts must be finite and not negative", remedy=remedy)
-
-    @classmethod
-    def facts(cls, x: Array, R: Array) -> Sums:
-        """n and Σx."""
-        return Sums.of_columns(x, R, cls.u, None)
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
@@ -102,22 +89,14 @@ class Exponential(Family[Sums]):
         _require_scale(facts)
         return cls.of_mean_u(facts.mean_u)
 
-    @classmethod
-    def weak_prior(cls, facts: Sums, worth: float = 1.0) -> GammaExponential:
-        """``worth`` observations at the overall mean."""
-        return GammaExponential.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class GammaExponential(Prior[Exponential, Sums]):
+class GammaExponential(Prior[Exponential, Sums], of=Exponential):
     """b ~ Gamma(a0, b0): ``shape`` a0 = 1 + the number of earlier observations, ``rate`` b0 = their sum."""
 
     shape: Float
     rate: Float
-
-    def _check(self) -> None:
-        require(self, "shape", self.shape > 0, "positive")
-        require(self, "rate", self.rate > 0, "positive")
+    positive = ("shape", "rate")
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
@@ -127,7 +106,6 @@ class GammaExponential(Prior[Exponential, Sums]):
         return cls(np.asarray(1.0 + worth), worth * pooled.mean_u[..., 0])
 
     def updated(self, facts: Sums) -> Self:
-        """Add observations and their sum."""
         return type(self)(self.shape + facts.count, self.rate + facts.total_u[..., 0])
 
     @property
@@ -141,7 +119,6 @@ class GammaExponential(Prior[Exponential, Sums]):
         return Lomax(self.shape, self.rate)
 
     def log_marginal(self, facts: Sums) -> Float:
-        """The closed form above."""
         a, b, n, total = self.shape, self.rate, facts.count, facts.total_u[..., 0]
         return log_rising(a, n) - a * log1p_ratio(total, b) - n * np.log(b + total)
 

@@ -4,7 +4,8 @@
 Three kinds of object. A *distribution* (`Family`) holds parameters for K classes and D columns. A *prior*
 (`Prior`) is conjugate, p(η | χ, ν) ∝ exp(ν η'χ - ν A(η)) (2.229): ν earlier observations whose u had mean χ; the
 docstring of each prior relates its usual parameters to ν and χ. A *predictive* (`Density`) is the distribution of x
-with the parameters integrated out.
+with the parameters integrated out. Methods are documented here, and in a family only if it adds something; the formulas
+of u, h, η, A and E[u] stand at the top of its file.
 
 Two theorems about conjugate priors are used throughout (Diaconis & Ylvisaker 1979). The mode of p(η | χ, ν) solves
 E[u | η] = χ: maximum likelihood with the earlier observations added. The posterior mean of E[u | η] is χ too. So there
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -57,6 +58,11 @@ class Density(Record, ABC):
 
 class Family(Density, Generic[F]):
     """A distribution of an exponential family: its parameters, densities, moments and estimates."""
+
+    #: The type of the sufficient statistics, if `facts` is not overridden.
+    statistics: ClassVar[Any]
+    #: The conjugate prior, set when its class is defined.
+    conjugate: ClassVar[type[Prior[Any, Any]]]
 
     @staticmethod
     def u(x: Any) -> Float:
@@ -109,9 +115,10 @@ class Family(Density, Generic[F]):
         """Raise DataError naming a column of x (n, D), a value outside the support, and the remedy."""
 
     @classmethod
-    @abstractmethod
     def facts(cls, x: Array, R: Array) -> F:
         """Sufficient statistics of rows x (n, D), for classes with responsibilities R (n, K)."""
+        facts: F = cls.statistics.of(x, R)
+        return facts
 
     @classmethod
     @abstractmethod
@@ -119,9 +126,9 @@ class Family(Density, Generic[F]):
         """Maximum likelihood; raises `FactsError` if the estimate of a class and column does not exist."""
 
     @classmethod
-    @abstractmethod
-    def weak_prior(cls, facts: F, worth: float = 1.0) -> Prior[Self, F]:
+    def weak_prior(cls, facts: F, worth: float = 1.0) -> Any:
         """The conjugate prior worth ``worth`` observations, in the units of the data; see `Prior.weak`."""
+        return cls.conjugate.weak(facts, worth)
 
     def log_density_sum(self, x: Array) -> Float:
         """Σ_d ln p(x_nd | class k) as matrix products: Σ_d η_kd'u(x_nd) - A_kd + ln h(x_nd).
@@ -146,7 +153,12 @@ D = TypeVar("D", bound=Density)
 
 
 class Prior(Record, ABC, Generic[D, F]):
-    """A conjugate prior, or the posterior that it becomes."""
+    """A conjugate prior, or the posterior that it becomes. ``of`` is the family it belongs to."""
+
+    def __init_subclass__(cls, of: type[Family[Any]] | None = None) -> None:
+        super().__init_subclass__()
+        if of is not None:
+            of.conjugate = cls
 
     @abstractmethod
     def updated(self, facts: F) -> Self:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -37,7 +37,7 @@ from separatrix._special import (
 )
 from separatrix.families.family import Family, Size, reject, shape_of
 from separatrix.families.pseudo_observations import PseudoObservations, metropolis, sinh_grid
-from separatrix.families.sufficient_statistics import FactsError, LogMoments, require
+from separatrix.families.sufficient_statistics import FactsError, LogMoments
 
 GRIDS_PER_BATCH = 4096  # normalisers integrated together
 
@@ -61,50 +61,39 @@ class Gamma(Family[LogMoments]):
 
     shape: Float
     rate: Float
-
-    def _check(self) -> None:
-        require(self, "shape", self.shape > 0, "positive")
-        require(self, "rate", self.rate > 0, "positive")
+    positive = ("shape", "rate")
 
     @staticmethod
     def u(x: Any) -> Float:
-        """ln x and x."""
         x = np.asarray(x, dtype=np.float64)
         return np.stack([np.log(x), x], axis=-1)
 
     def log_h(self, x: Any) -> Float:
-        """-ln x."""
         return -np.log(np.asarray(x, dtype=np.float64))
 
     @property
     def natural(self) -> Float:
-        """(a, -b)."""
         return np.stack([self.shape, -self.rate], axis=-1)
 
     @property
     def log_normaliser(self) -> Float:
-        """lnΓ(a) - a ln b."""
         return np.asarray(special.gammaln(self.shape) - self.shape * np.log(self.rate))
 
     @property
     def mean_u(self) -> Float:
-        """ψ(a) - ln b and a/b."""
         log_mean = np.log(self.shape) - np.log(self.rate)
         return np.stack([log_mean - log_minus_digamma(self.shape), self.mean], axis=-1)
 
     @property
     def mean(self) -> Float:
-        """a/b."""
         return self.shape / self.rate
 
     @property
     def variance(self) -> Float:
-        """a/b²."""
         return self.shape / self.rate / self.rate
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """a = η_1, b = -η_2."""
         eta = np.asarray(eta)
         return cls(eta[..., 0], -eta[..., 1])
 
@@ -129,14 +118,12 @@ class Gamma(Family[LogMoments]):
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Positive."""
         bad = ~(np.isnan(x) | ((x > 0) & np.isfinite(x)))
         remedy = "Use another family for it (normal; exponential if zeros are real), or mark the value missing."
         reject(bad, x, columns, want="a gamma column must contain finite values above 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> LogMoments:
-        """Count, mean and gap."""
         return LogMoments.of(np.asarray(x)[..., None], R)
 
     @classmethod
@@ -148,14 +135,9 @@ class Gamma(Family[LogMoments]):
         shape = inverse_log_minus_digamma(facts.mean_gap[..., 0])
         return cls(shape, shape / facts.mean[..., 0])
 
-    @classmethod
-    def weak_prior(cls, facts: LogMoments, worth: float = 1.0) -> ConjugateGamma:
-        """``worth`` observations with the overall mean and gap."""
-        return ConjugateGamma.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class ConjugateGamma(PseudoObservations[Gamma]):
+class ConjugateGamma(PseudoObservations[Gamma], of=Gamma):
     """p(a, b) ∝ (b^a/Γ(a))^ν exp(ν a χ_1 - ν b χ_2): ``count`` ν observations, ``mean`` χ_2 (..., 1), ``gap``
     ν (ln χ_2 - χ_1) (..., 1).
     """
@@ -163,11 +145,9 @@ class ConjugateGamma(PseudoObservations[Gamma]):
     count: Float
     mean: Float
     gap: Float
-    event: ClassVar[tuple[int, ...]] = (0, 1, 1)
 
     @staticmethod
     def parts(x: Any) -> Float:
-        """x alone."""
         return np.asarray(x)[..., None]
 
     @property
@@ -179,8 +159,14 @@ class ConjugateGamma(PseudoObservations[Gamma]):
     def log_partition(self) -> Float:
         """ln Z by quadrature over ln a."""
         nu, gap = self.count.ravel(), self.gap[..., 0].ravel()
-        slices = [slice(i, i + GRIDS_PER_BATCH) for i in range(0, nu.size, GRIDS_PER_BATCH)]
-        integral = np.concatenate([np.zeros(0), *(_log_integral(nu[i], gap[i]) for i in slices)])
+        integral = np.zeros(nu.size)
+        for i in range(0, nu.size, GRIDS_PER_BATCH):
+            part = slice(i, i + GRIDS_PER_BATCH)
+            t, precision = _mode_of_log(nu[part], gap[part])
+            z, log_weight = sinh_grid(nu[part])
+            at = np.minimum(t[:, None] + z / np.sqrt(precision)[:, None], 700.0)
+            value = _log_integrand(at, nu[part, None], gap[part, None]) + log_weight
+            integral[part] = special.logsumexp(value, axis=-1) - 0.5 * np.log(precision)
         constant = (nu - 1) * LOG_SQRT_2PI + 0.5 * np.log(nu)
         return (integral - constant).reshape(self.batch) - np.log(self.mean[..., 0])
 
@@ -217,11 +203,3 @@ def _mode_of_log(nu: Float, gap: Float) -> tuple[Float, Float]:
 
     t = root_of_decreasing(slope, np.log(0.5 * (nu + 3) / gap))
     return t, -slope(t)[1]
-
-
-def _log_integral(nu: Float, gap: Float) -> Float:
-    t, precision = _mode_of_log(nu, gap)
-    z, log_weight = sinh_grid(nu)
-    at = np.minimum(t[:, None] + z / np.sqrt(precision)[:, None], 700.0)
-    value = _log_integrand(at, nu[:, None], gap[:, None]) + log_weight
-    return np.asarray(special.logsumexp(value, axis=-1) - 0.5 * np.log(precision))

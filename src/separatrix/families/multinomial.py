@@ -26,7 +26,7 @@ from separatrix._array import Array, Float
 from separatrix._special import log_rising
 from separatrix.families.dirichlet import Dirichlet
 from separatrix.families.family import Density, Family, Prior, Size, reject, reject_missing, shape_of, weigh
-from separatrix.families.sufficient_statistics import FactsError, Sums, require
+from separatrix.families.sufficient_statistics import FactsError, Sums
 
 PARTS_OF_A_ROW = "The columns are parts of one count: drop those rows, or give each column its own family."
 
@@ -60,43 +60,35 @@ class Multinomial(Family[Sums]):
 
     @staticmethod
     def u(x: Any) -> Float:
-        """x."""
         return np.asarray(x, dtype=np.float64)
 
     def log_h(self, x: Any) -> Float:
-        """ln T! - Σ ln x_d!."""
         return _log_h(x)
 
     @property
     def natural(self) -> Float:
-        """ln μ."""
         return self.log_probability
 
     @property
     def log_normaliser(self) -> Float:
-        """Zero: ln μ is already normalised."""
         return np.asarray(self.trials * special.logsumexp(self.log_probability, axis=-1))
 
     @property
     def mean_u(self) -> Float:
-        """T μ."""
         return self.trials[..., None] * self.probability
 
     @property
     def mean(self) -> Float:
-        """T μ."""
         return self.mean_u
 
     @property
     def variance(self) -> Float:
-        """T (diag μ - μμ')."""
         mu = self.probability
         covariance = mu[..., :, None] * (np.eye(mu.shape[-1]) - mu[..., None, :])
         return self.trials[..., None, None] * covariance
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """Normalise."""
         return cls(special.log_softmax(eta, axis=-1))
 
     @classmethod
@@ -116,7 +108,6 @@ class Multinomial(Family[Sums]):
         return np.where(ok, terms.sum(axis=-1) + _log_h(x), -np.inf)
 
     def log_density_sum(self, x: Array) -> Float:
-        """One product."""
         x = np.asarray(x, dtype=np.float64)
         return weigh(x, self.log_probability) + _log_h(x)[:, None]
 
@@ -128,7 +119,6 @@ class Multinomial(Family[Sums]):
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Whole numbers from zero, none missing."""
         reject_missing(x, columns, remedy=PARTS_OF_A_ROW)
         with np.errstate(invalid="ignore"):
             bad = ~((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
@@ -137,7 +127,6 @@ class Multinomial(Family[Sums]):
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:
-        """Rows, Σx and Σ ln h."""
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
         reject_missing(x, [str(d) for d in range(x.shape[1])], remedy=PARTS_OF_A_ROW)
         return Sums(R.sum(axis=0), R.T @ x, R.T @ _log_h(x))
@@ -150,14 +139,9 @@ class Multinomial(Family[Sums]):
         FactsError.unless(facts.total_u.sum(axis=-1) > 0, "no counts above zero", remedy)
         return cls.of_mean_u(facts.mean_u)
 
-    @classmethod
-    def weak_prior(cls, facts: Sums, worth: float = 1.0) -> DirichletMultinomial:
-        """``worth`` observations of each outcome."""
-        return DirichletMultinomial.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class DirichletMultinomial(Prior[Multinomial, Sums]):
+class DirichletMultinomial(Prior[Multinomial, Sums], of=Multinomial):
     """μ ~ Dirichlet(α).
 
     Parameters
@@ -172,9 +156,7 @@ class DirichletMultinomial(Prior[Multinomial, Sums]):
     trials: Float = field(default_factory=lambda: np.asarray(1.0))
     rows: Float = field(default_factory=lambda: np.asarray(1.0))
     event: ClassVar[tuple[int, ...]] = (1, 0, 0)
-
-    def _check(self) -> None:
-        require(self, "alpha", self.alpha > 0, "positive")
+    positive = ("alpha",)
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
@@ -183,7 +165,6 @@ class DirichletMultinomial(Prior[Multinomial, Sums]):
         return cls(np.full_like(pooled.total_u, worth), pooled.mean_u.sum(axis=-1))
 
     def updated(self, facts: Sums) -> Self:
-        """Add the counts."""
         rows = self.rows + facts.count
         trials = (self.rows * self.trials + facts.total_u.sum(axis=-1)) / rows
         return type(self)(self.alpha + facts.total_u, trials, rows)

@@ -44,7 +44,8 @@ class SingularFactsError(FactsError):
     def describe(self, classes: Sequence[Any] | None = None, columns: Sequence[str] | None = None) -> str:
         """The columns that depend on others, by name if names are given."""
         names = tuple(str(d) for d in range(self.n_columns)) if columns is None else tuple(columns)
-        place = self._place(self.where[0], classes, columns)
+        k = self.where[0][0]
+        place = f"class {k if classes is None or k is None else repr(classes[k])}"
         return f"{self.what} in {place}: {self.singular.describe(names)}; {self.remedy}."
 
 
@@ -89,7 +90,8 @@ class MultivariateNormal(Family[VectorMoments]):
 
     mean: Float
     covariance: Float
-    event: ClassVar[tuple[int, ...]] = (1, 2)
+    event = (1, 2)
+    statistics = VectorMoments
     vector = True
 
     @cached_property
@@ -98,39 +100,32 @@ class MultivariateNormal(Family[VectorMoments]):
 
     @staticmethod
     def u(x: Any) -> Float:
-        """x and the D² products, flat."""
         x = np.asarray(x, dtype=np.float64)
         return _flat(x, x[..., :, None] * x[..., None, :])
 
     def log_h(self, x: Any) -> Float:
-        """-½ D ln 2π."""
         return np.full(np.shape(x)[:-1], -self.mean.shape[-1] * LOG_SQRT_2PI)
 
     @property
     def natural(self) -> Float:
-        """Σ^-1 μ and -½ Σ^-1, flat."""
         W = self._whitener.W
         precision = np.swapaxes(W, -1, -2) @ W
         return _flat((precision @ self.mean[..., None])[..., 0], -0.5 * precision)
 
     @property
     def log_normaliser(self) -> Float:
-        """½ μ'Σ^-1 μ + ½ ln|Σ|."""
         return np.asarray(0.5 * (self._whitener.white(self.mean) ** 2).sum(axis=-1) + self._whitener.half_log_det)
 
     @property
     def mean_u(self) -> Float:
-        """μ and Σ + μμ', flat."""
         return _flat(self.mean, self.covariance + self.mean[..., :, None] * self.mean[..., None, :])
 
     @property
     def variance(self) -> Float:
-        """Σ."""
         return self.covariance
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """Σ = (-2 η_2)^-1, μ = Σ η_1."""
         first, second = _unflat(np.asarray(eta, dtype=np.float64))
         covariance = np.asarray(np.linalg.inv(-2.0 * second), dtype=np.float64)
         return cls((covariance @ first[..., None])[..., 0], covariance)
@@ -154,15 +149,9 @@ class MultivariateNormal(Family[VectorMoments]):
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Finite, none missing."""
         Normal.check_support(x, columns)
         remedy = "Drop those rows, or use LinearDiscriminantAnalysis, which fits incomplete rows by EM."
         reject_missing(x, columns, remedy=remedy)
-
-    @classmethod
-    def facts(cls, x: Array, R: Array) -> VectorMoments:
-        """Count, mean, scatter of complete rows."""
-        return VectorMoments.of(x, R)
 
     @classmethod
     def ml(cls, facts: VectorMoments) -> Self:
@@ -178,14 +167,9 @@ class MultivariateNormal(Family[VectorMoments]):
                 raise SingularFactsError(k, singular, len(each)) from None
         return cls(facts.mean, covariance)
 
-    @classmethod
-    def weak_prior(cls, facts: VectorMoments, worth: float = 1.0) -> NormalWishart:
-        """``worth`` observations with the overall means and variances, no correlation."""
-        return NormalWishart.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class NormalWishart(Prior[MultivariateNormal, VectorMoments]):
+class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNormal):
     """Λ ~ Wishart(Ψ^-1, dof), μ | Λ ~ N(m, (βΛ)^-1).
 
     Parameters
@@ -210,21 +194,15 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments]):
 
     @classmethod
     def weak(cls, facts: VectorMoments, worth: float = 1.0) -> Self:
-        """`of_covariance` with the means and variances over all classes, and no correlation."""
+        """``worth`` observations with the means and variances over all classes, and no correlation."""
         overall = facts.overall()
         variance = np.diagonal(overall.scatter, axis1=-2, axis2=-1) / overall.count[..., None]
         constant = variance <= (0.5 * np.finfo(np.float64).eps * overall.mean) ** 2
         FactsError.unless(~constant, "all values are equal", "drop the column", overall=True)
-        return cls.of_covariance(overall.mean, np.eye(variance.shape[-1]) * variance[..., None], worth=worth)
-
-    @classmethod
-    def of_covariance(cls, mean: Any, covariance: Any, *, worth: float = 1.0) -> Self:
-        """``worth`` observations with this mean and covariance, in the units of x."""
-        nu = np.asarray(worth)
-        return cls(mean, nu, nu + np.shape(mean)[-1] + 2, nu * np.asarray(covariance))
+        nu, D = np.asarray(worth), variance.shape[-1]
+        return cls(overall.mean, nu, nu + D + 2, nu * np.eye(D) * variance[..., None])
 
     def updated(self, facts: VectorMoments) -> Self:
-        """Update count, centre, degrees of freedom and scatter."""
         count = self.count + facts.count
         share = (facts.count / count)[..., None]
         delta = facts.mean - self.mean
@@ -240,7 +218,6 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments]):
         return MultivariateNormal(self.mean, self.scatter / free[..., None, None])
 
     def predictive(self) -> MultivariateT:
-        """Multivariate t."""
         dof = self.dof - self.mean.shape[-1] + 1
         return MultivariateT(dof, self.mean, self.scatter * ((1 + 1 / self.count) / dof)[..., None, None])
 

@@ -43,7 +43,36 @@ from separatrix.families.sufficient_statistics import FactsError, Moments, requi
 
 
 @dataclass(frozen=True)
-class Normal(Family[Moments]):
+class _NormalFamily(Family[Moments]):
+    """Base class of the two families: density, support and statistics."""
+
+    mean: Float
+    sd: Float
+    statistics = Moments
+    positive = ("sd",)
+
+    @property
+    def variance(self) -> Float:
+        return self.sd**2
+
+    def log_density(self, x: Any) -> Float:
+        return log_normal(x, self.mean, self.sd)
+
+    def log_density_sum(self, x: Array) -> Float:
+        """Matrix products, centred between the classes."""
+        return log_normal_sum(x, self.mean, self.sd)
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
+        return self.mean + self.sd * rng.standard_normal(shape_of(size, self.batch))
+
+    @staticmethod
+    def check_support(x: Array, columns: Sequence[str]) -> None:
+        remedy = "Correct the value, or mark it missing (NaN)."
+        reject(np.isinf(x), x, columns, want="numbers must be finite", remedy=remedy)
+
+
+@dataclass(frozen=True)
+class Normal(_NormalFamily):
     """N(x | μ, σ²).
 
     Parameters
@@ -59,45 +88,28 @@ class Normal(Family[Moments]):
     np.float64(3.9888)
     """
 
-    mean: Float
-    sd: Float
-
-    def _check(self) -> None:
-        require(self, "sd", self.sd > 0, "positive")
-
     @staticmethod
     def u(x: Any) -> Float:
-        """x and x²."""
         x = np.asarray(x, dtype=np.float64)
         return np.stack([x, x**2], axis=-1)
 
     def log_h(self, x: Any) -> Float:
-        """-½ ln 2π."""
         return np.full(np.shape(x), -LOG_SQRT_2PI)
 
     @property
     def natural(self) -> Float:
-        """μ/σ² and -1/2σ²."""
         return np.stack([self.mean / self.variance, -0.5 / self.variance], axis=-1)
 
     @property
     def log_normaliser(self) -> Float:
-        """μ²/2σ² + ln σ."""
         return 0.5 * (self.mean / self.sd) ** 2 + np.log(self.sd)
 
     @property
     def mean_u(self) -> Float:
-        """μ and μ² + σ²."""
         return np.stack([self.mean, self.mean**2 + self.variance], axis=-1)
-
-    @property
-    def variance(self) -> Float:
-        """σ²."""
-        return self.sd**2
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """σ² = -1/2η_2, μ = σ² η_1."""
         eta = np.asarray(eta, dtype=np.float64)
         variance = -0.5 / eta[..., 1]
         return cls(variance * eta[..., 0], np.sqrt(variance))
@@ -108,29 +120,6 @@ class Normal(Family[Moments]):
         mean_u = np.asarray(mean_u, dtype=np.float64)
         return cls(mean_u[..., 0], np.sqrt(mean_u[..., 1] - mean_u[..., 0] ** 2))
 
-    def log_density(self, x: Any) -> Float:
-        """-½ ((x - μ)/σ)² - ln σ - ½ ln 2π."""
-        return log_normal(x, self.mean, self.sd)
-
-    def log_density_sum(self, x: Array) -> Float:
-        """Matrix products, centred between the classes."""
-        return log_normal_sum(x, self.mean, self.sd)
-
-    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """μ + σ z."""
-        return self.mean + self.sd * rng.standard_normal(shape_of(size, self.batch))
-
-    @staticmethod
-    def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Finite."""
-        remedy = "Correct the value, or mark it missing (NaN)."
-        reject(np.isinf(x), x, columns, want="numbers must be finite", remedy=remedy)
-
-    @classmethod
-    def facts(cls, x: Array, R: Array) -> Moments:
-        """Count, mean, scatter."""
-        return Moments.of(x, R)
-
     @classmethod
     def ml(cls, facts: Moments) -> Self:
         """The mean, and the root of scatter over count."""
@@ -139,14 +128,9 @@ class Normal(Family[Moments]):
         FactsError.unless(~facts.is_constant, "all values are equal", remedy)
         return cls(facts.mean, np.sqrt(facts.variance))
 
-    @classmethod
-    def weak_prior(cls, facts: Moments, worth: float = 1.0) -> NormalGamma:
-        """``worth`` observations with the overall mean and standard deviation."""
-        return NormalGamma.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class NormalGamma(Prior[Normal, Moments]):
+class NormalGamma(Prior[Normal, Moments], of=Normal):
     """λ ~ Gamma(a, b), μ | λ ~ N(m, 1/(βλ)).
 
     Parameters
@@ -161,27 +145,18 @@ class NormalGamma(Prior[Normal, Moments]):
     count: Float
     shape: Float
     rate: Float
-
-    def _check(self) -> None:
-        for name in ("count", "shape", "rate"):
-            require(self, name, getattr(self, name) > 0, "positive")
+    positive = ("count", "shape", "rate")
 
     @classmethod
     def weak(cls, facts: Moments, worth: float = 1.0) -> Self:
-        """`of_scale` with the mean and standard deviation over all classes."""
+        """``worth`` observations with the mean and standard deviation over all classes."""
         overall = facts.overall()
         FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
-        return cls.of_scale(overall.mean, np.sqrt(overall.variance), worth=worth)
-
-    @classmethod
-    def of_scale(cls, mean: Any, sd: Any, *, worth: float = 1.0) -> Self:
-        """``worth`` observations with this mean and standard deviation, in the units of x."""
         nu = np.asarray(worth)
-        return cls(mean, nu, 0.5 * (nu + 3), 0.5 * nu * np.square(sd))
+        return cls(overall.mean, nu, 0.5 * (nu + 3), 0.5 * nu * np.square(np.sqrt(overall.variance)))
 
     def updated(self, facts: Moments) -> Self:
-        """(2.141) - (2.150), for both parameters together."""
-        count = self.count + facts.count
+        count = self.count + facts.count  # (2.141) - (2.150), for both parameters together
         mean = self.mean + (facts.mean - self.mean) * (facts.count / count)
         return type(self)(mean, count, self.shape + 0.5 * facts.count, self.rate + self._rise(facts))
 
@@ -197,12 +172,10 @@ class NormalGamma(Prior[Normal, Moments]):
         return Normal(self.mean, np.sqrt(self.rate / (self.shape - 1.5)))
 
     def predictive(self) -> StudentT:
-        """Student-t."""
         scale = np.sqrt(self.rate / self.shape * (1 + 1 / self.count))
         return StudentT(2 * self.shape, self.mean, scale)
 
     def log_marginal(self, facts: Moments) -> Float:
-        """The closed form above."""
         n, rise = facts.count, self._rise(facts)
         gammas = log_rising(self.shape, 0.5 * n) - self.shape * log1p_ratio(rise, self.rate)
         scale = -0.5 * n * np.log(self.rate + rise) - 0.5 * log1p_ratio(n, self.count)
@@ -226,7 +199,6 @@ class StudentT(Density):
         return constant - 0.5 * (self.dof + 1) * log1p_square(z)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """t draws."""
         return self.location + self.scale * rng.standard_t(self.dof, shape_of(size, self.batch))
 
 
@@ -261,7 +233,7 @@ def log_normal_sum(x: Array, mean: Float, sd: Float) -> Float:
 
 
 @dataclass(frozen=True)
-class NormalKnownVariance(Family[Moments]):
+class NormalKnownVariance(_NormalFamily):
     """N(x | μ, σ²) with σ given.
 
     Parameters
@@ -278,34 +250,19 @@ class NormalKnownVariance(Family[Moments]):
     NormalKnownVariance(mean=array([[2.]]), sd=array([[2.]]))
     """
 
-    mean: Float
-    sd: Float
-
-    def _check(self) -> None:
-        require(self, "sd", self.sd > 0, "positive")
-
     def log_h(self, x: Any) -> Float:
-        """ln N(x | 0, σ²)."""
         return log_normal(x, np.zeros(()), self.sd)
 
     @property
     def natural(self) -> Float:
-        """μ/σ²."""
         return (self.mean / self.variance)[..., None]
 
     @property
     def log_normaliser(self) -> Float:
-        """μ²/2σ²."""
         return 0.5 * (self.mean / self.sd) ** 2
-
-    @property
-    def variance(self) -> Float:
-        """σ²."""
-        return self.sd**2
 
     @classmethod
     def of_natural(cls, eta: Float, sd: Any = 1.0) -> Self:
-        """μ = σ² η."""
         return cls(np.square(sd) * np.asarray(eta)[..., 0], sd)
 
     @classmethod
@@ -313,42 +270,15 @@ class NormalKnownVariance(Family[Moments]):
         """μ = mean of x."""
         return cls(np.asarray(mean_u)[..., 0], sd)
 
-    def log_density(self, x: Any) -> Float:
-        """-½ ((x - μ)/σ)² - ln σ - ½ ln 2π."""
-        return log_normal(x, self.mean, self.sd)
-
-    def log_density_sum(self, x: Array) -> Float:
-        """Matrix products, centred between the classes."""
-        return log_normal_sum(x, self.mean, self.sd)
-
-    def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """μ + σ z."""
-        return self.mean + self.sd * rng.standard_normal(shape_of(size, self.batch))
-
-    @staticmethod
-    def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Finite."""
-        Normal.check_support(x, columns)
-
-    @classmethod
-    def facts(cls, x: Array, R: Array) -> Moments:
-        """Count, mean, scatter."""
-        return Moments.of(x, R)
-
     @classmethod
     def ml(cls, facts: Moments, sd: Any = None) -> Self:
         """The mean of each class; σ pooled within classes unless given."""
         facts.require_some()
         return cls(facts.mean, within_sd(facts) if sd is None else sd)
 
-    @classmethod
-    def weak_prior(cls, facts: Moments, worth: float = 1.0) -> NormalNormal:
-        """``worth`` observations at the overall mean, σ pooled within classes."""
-        return NormalNormal.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class NormalNormal(Prior[NormalKnownVariance, Moments]):
+class NormalNormal(Prior[NormalKnownVariance, Moments], of=NormalKnownVariance):
     """μ ~ N(m, s²) for x ~ N(μ, σ²).
 
     Parameters
@@ -362,10 +292,7 @@ class NormalNormal(Prior[NormalKnownVariance, Moments]):
     mean: Float
     spread: Float
     sd: Float
-
-    def _check(self) -> None:
-        require(self, "spread", self.spread > 0, "positive")
-        require(self, "sd", self.sd > 0, "positive")
+    positive = ("spread", "sd")
 
     @classmethod
     def weak(cls, facts: Moments, worth: float = 1.0, sd: Any = None) -> Self:
@@ -378,9 +305,8 @@ class NormalNormal(Prior[NormalKnownVariance, Moments]):
         return facts.count * np.square(self.spread / self.sd)
 
     def updated(self, facts: Moments) -> Self:
-        """(2.141) and (2.142)."""
         q = self._worth(facts)
-        mean = self.mean + (facts.mean - self.mean) * (q / (1 + q))
+        mean = self.mean + (facts.mean - self.mean) * (q / (1 + q))  # (2.141, 2.142)
         return type(self)(mean, self.spread / np.sqrt(1 + q), self.sd)
 
     @property
@@ -393,7 +319,6 @@ class NormalNormal(Prior[NormalKnownVariance, Moments]):
         return NormalKnownVariance(self.mean, np.hypot(self.spread, self.sd))
 
     def log_marginal(self, facts: Moments) -> Float:
-        """The closed form above."""
         n, q = facts.count, self._worth(facts)
         fit = facts.scatter / self.sd**2 + n * ((facts.mean - self.mean) / self.sd) ** 2 / (1 + q)
         return -0.5 * (fit + np.log1p(q)) - n * (np.log(self.sd) + LOG_SQRT_2PI)

@@ -49,33 +49,27 @@ class Poisson(Family[Sums]):
         require(self, "rate", self.rate >= 0, "zero or positive")
 
     def log_h(self, x: Any) -> Float:
-        """-ln x!."""
         return _log_h(x)
 
     @property
     def natural(self) -> Float:
-        """ln λ."""
         with np.errstate(divide="ignore"):
             return np.log(self.rate)[..., None]
 
     @property
     def log_normaliser(self) -> Float:
-        """λ."""
         return self.rate
 
     @property
     def mean(self) -> Float:
-        """λ."""
         return self.rate
 
     @property
     def variance(self) -> Float:
-        """λ."""
         return self.rate
 
     @classmethod
     def of_natural(cls, eta: Float) -> Self:
-        """λ = e^η."""
         return cls(np.exp(np.asarray(eta)[..., 0]))
 
     @classmethod
@@ -88,45 +82,35 @@ class Poisson(Family[Sums]):
         x = np.asarray(x, dtype=np.float64)
         ok = _is_count(x)
         x = np.where(ok, x, 0.0)
-        return np.where(ok, -divergence(x, self.rate) - _stirling_factorial(x), -np.inf)
+        some = np.where(x > 0, x, 1.0)  # ln x! - x ln x + x is zero at zero
+        rest = np.where(x > 0, stirling_error(some) + 0.5 * np.log(some) + LOG_SQRT_2PI, 0.0)
+        return np.where(ok, -divergence(x, self.rate) - rest, -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
-        """Counts."""
         return rng.poisson(self.rate, shape_of(size, self.batch)).astype(np.float64)
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        """Whole numbers from zero."""
         remedy = "Correct the value, or use another family for it (normal, or gamma for positive amounts)."
         reject(~(np.isnan(x) | _is_count(x)), x, columns, want="counts must be whole numbers from 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:
-        """n, Σx and -Σ ln x!."""
-        return Sums.of_columns(x, R, cls.u, _log_h)
+        return Sums.of(x, R, _log_h)
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
-        """The mean."""
         facts.require_some()
         return cls.of_mean_u(facts.mean_u)
 
-    @classmethod
-    def weak_prior(cls, facts: Sums, worth: float = 1.0) -> GammaPoisson:
-        """``worth`` observations at the overall mean."""
-        return GammaPoisson.weak(facts, worth)
-
 
 @dataclass(frozen=True)
-class GammaPoisson(Prior[Poisson, Sums]):
+class GammaPoisson(Prior[Poisson, Sums], of=Poisson):
     """λ ~ Gamma(a, b): ``shape`` a earlier events in ``rate`` b earlier observations, both > 0."""
 
     shape: Float
     rate: Float
-
-    def _check(self) -> None:
-        require(self, "shape", self.shape > 0, "positive")
-        require(self, "rate", self.rate > 0, "positive")
+    positive = ("shape", "rate")
 
     @classmethod
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
@@ -135,7 +119,6 @@ class GammaPoisson(Prior[Poisson, Sums]):
         return cls(worth * ((pooled.total_u[..., 0] + 1) / (pooled.count + 1)), np.asarray(worth))
 
     def updated(self, facts: Sums) -> Self:
-        """Add events and observations."""
         return type(self)(self.shape + facts.total_u[..., 0], self.rate + facts.count)
 
     @property
@@ -148,7 +131,6 @@ class GammaPoisson(Prior[Poisson, Sums]):
         return NegativeBinomial(self.shape, self.rate)
 
     def log_marginal(self, facts: Sums) -> Float:
-        """The closed form above."""
         a, b, n, total = self.shape, self.rate, facts.count, facts.total_u[..., 0]
         return log_rising(a, total) - a * log1p_ratio(n, b) - total * np.log(b + n) + facts.log_h
 
@@ -184,9 +166,3 @@ def _is_count(x: Array) -> Array:
 
 def _log_h(x: Any) -> Float:
     return -np.asarray(special.gammaln(np.asarray(x, dtype=np.float64) + 1))
-
-
-def _stirling_factorial(x: Float) -> Float:
-    """ln x! - x ln x + x, which is zero at zero."""
-    some = np.where(x > 0, x, 1.0)
-    return np.where(x > 0, stirling_error(some) + 0.5 * np.log(some) + LOG_SQRT_2PI, 0.0)

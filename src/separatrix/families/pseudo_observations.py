@@ -32,11 +32,11 @@ class PseudoObservations(Prior[D, LogMoments]):
     count: Float
     mean: Float
     gap: Float
+    event = (0, 1, 1)
+    positive = ("count", "mean")
     vector: bool = False
 
     def _check(self) -> None:
-        require(self, "count", self.count > 0, "positive")
-        require(self, "mean", self.mean > 0, "positive")
         some = np.broadcast_to((self.gap > 0).any(axis=-1, keepdims=True), self.gap.shape)
         require(self, "gap", some & (self.gap >= 0), "positive: equal observations determine no spread")
 
@@ -60,19 +60,13 @@ class PseudoObservations(Prior[D, LogMoments]):
         """The positive components of x, on the last axis."""
 
     @classmethod
-    def of_facts(cls, facts: LogMoments, *, worth: float) -> Self:
-        """The prior worth ``worth`` observations with the mean and gaps of these statistics."""
-        return cls(np.full(facts.batch, worth), facts.mean, worth * facts.mean_gap)  # type: ignore[call-arg]
-
-    @classmethod
     def weak(cls, facts: LogMoments, worth: float = 1.0) -> Self:
         """``worth`` observations with the mean and gaps of all classes together. Independent of units."""
         overall = facts.overall()
         FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
-        return cls.of_facts(overall, worth=worth)
+        return cls(np.full(overall.batch, worth), overall.mean, worth * overall.mean_gap)  # type: ignore[call-arg]
 
     def updated(self, facts: LogMoments) -> Self:
-        """Add the statistics of the data."""
         return type(self)(*(self.facts + facts).arrays)
 
     def log_marginal(self, facts: LogMoments) -> Float:
@@ -96,23 +90,21 @@ class PseudoPredictive(Density):
 
     @property
     def arrays(self) -> list[Float]:
-        """The fields of the prior."""
         return self.prior.arrays
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The batch shape of the prior."""
         return self.prior.batch
 
     def __getitem__(self, index: Any) -> Self:
-        """Some classes."""
         return type(self)(self.prior[index])
 
     def log_density(self, x: Any) -> Float:
         """The marginal likelihood of a single observation."""
         parts = self.prior.parts(np.asarray(x, dtype=np.float64))
         ok = np.asarray((parts > 0).all(axis=-1))
-        one = LogMoments.of_one(np.where(ok[..., None], parts, self.prior.mean))
+        x = np.where(ok[..., None], parts, self.prior.mean)
+        one = LogMoments(np.ones(x.shape[:-1]), x, np.zeros_like(x))
         return np.where(ok, self.prior.log_marginal(one), -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:

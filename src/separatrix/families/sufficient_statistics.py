@@ -27,7 +27,7 @@ Statistics, parameters and priors are all records (`Record`): arrays that share 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -44,13 +44,13 @@ class Record:
 
     The leading ("batch") axes are usually (K, D): K classes, D columns of one family. A field may have further
     ("event") axes: the U sufficient statistics, the L levels of a category, a covariance. ``event`` is the number of
-    event axes of each field, in order; empty means none.
+    event axes of each field, in order; empty means none. Fields named in ``positive`` must be positive.
     """
 
     event: ClassVar[tuple[int, ...]] = ()
+    positive: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Convert, broadcast, check."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
         arrays = [np.asarray(getattr(self, name), dtype=np.float64) for name in names]
         axes = self.event or (0,) * len(arrays)
@@ -58,10 +58,12 @@ class Record:
         for name, array, e in zip(names, arrays, axes, strict=True):
             whole = np.broadcast_to(array, batch + array.shape[array.ndim - e :])
             object.__setattr__(self, name, whole)
+        for name in self.positive:
+            require(self, name, getattr(self, name) > 0, "positive")
         self._check()
 
     def _check(self) -> None:
-        """Raise ValueError if the numbers are not valid parameters of this record."""
+        """Raise ValueError if a field is invalid for another reason than its sign."""
 
     @property
     def arrays(self) -> list[Float]:
@@ -109,15 +111,13 @@ class FactsError(DataError):
 
     def describe(self, classes: Sequence[Any] | None = None, columns: Sequence[str] | None = None) -> str:
         """The problem, the classes and columns (by name if names are given), and the remedy."""
-        places = ", ".join(self._place(position, classes, columns) for position in self.where[:5])
+        places = []
+        for position in self.where[:5]:
+            kinds = zip(position, ("class", "column"), (classes, columns), strict=False)
+            named = [f"{kind} {i if names is None else repr(names[i])}" for i, kind, names in kinds if i is not None]
+            places.append(", ".join(named) or "all rows")
         more = f" and {len(self.where) - 5} more" if len(self.where) > 5 else ""
-        return f"{self.what} in {places}{more}; {self.remedy}."
-
-    @staticmethod
-    def _place(position: tuple[int | None, ...], classes: Sequence[Any] | None, columns: Sequence[str] | None) -> str:
-        kinds = zip(position, ("class", "column"), (classes, columns), strict=False)
-        named = [f"{kind} {i if names is None else repr(names[i])}" for i, kind, names in kinds if i is not None]
-        return ", ".join(named) or "all rows"
+        return f"{self.what} in {', '.join(places)}{more}; {self.remedy}."
 
     @classmethod
     def unless(cls, ok: Array, what: str, remedy: str, *, overall: bool = False) -> None:
@@ -125,10 +125,6 @@ class FactsError(DataError):
         if not np.all(ok):
             where = [tuple(int(i) for i in position) for position in np.argwhere(~np.asarray(ok))]
             raise cls([(None, *rest) for _, *rest in where] if overall else where, what, remedy)
-
-
-#: Maps z, the row weights, the mask of missing values and the counts to means and information.
-Summary = Callable[[Array, Array, Array | None, Float], tuple[Float, Float]]
 
 
 class Facts(Record):
@@ -143,14 +139,13 @@ class Facts(Record):
         """The statistics of both sets of rows."""
         return type(self)(*(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
 
-    def pooled(self) -> Self:
-        """The statistics of all classes together, as one class: the leading axis has length 1."""
-        parts = [self[k : k + 1] for k in range(self.batch[0])]
-        return sum(parts[1:], start=parts[0])
-
     def overall(self) -> Self:
-        """`pooled`, used to scale a weak prior; raises `FactsError` if a column has no value in any class."""
-        pooled = self.pooled()
+        """The statistics of all classes together, as one class: the leading axis has length 1.
+
+        Raises `FactsError` if a column has no value in any class.
+        """
+        parts = [self[k : k + 1] for k in range(self.batch[0])]
+        pooled = sum(parts[1:], start=parts[0])
         FactsError.unless(pooled.total > 0, "no values at all", "drop the column", overall=True)
         return pooled
 
@@ -174,29 +169,20 @@ class Sums(Facts):
         return self.total_u / np.where(self.count > 0, self.count, 1.0)[..., None]
 
     @classmethod
-    def of_columns(
-        cls, x: Array, R: Array, u: Callable[[Array], Float], log_h: Callable[[Array], Float] | None
-    ) -> Self:
-        """One matrix product for each sum. ``log_h`` None means h = 1."""
+    def of(cls, x: Array, R: Array, log_h: Callable[[Array], Float] | None = None) -> Self:
+        """Sums of columns with u(x) = x, one matrix product each. ``log_h`` None means h = 1."""
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
-        n, D = x.shape
-        if log_h is None and n > 0:  # one product is enough unless a value is missing
-            with np.errstate(invalid="ignore"):
-                total_u = (R.T @ u(x).reshape(n, -1)).reshape(R.shape[1], D, -1)
-            if np.isfinite(total_u).all():
-                count = np.tile(R.sum(axis=0)[:, None], D)
-                return cls(count, total_u, np.zeros_like(count))
-        missing = np.isnan(x)
-        holes = bool(missing.any())
-        filled = np.where(missing, 0.5, x) if holes else x  # 0.5 lies in every support
-        U = u(filled)
-        if holes:
-            U = np.where(missing[..., None], 0.0, U)
-        count = R.T @ (~missing).astype(np.float64) if holes else np.tile(R.sum(axis=0)[:, None], D)
-        total_u = (R.T @ U.reshape(n, D * U.shape[-1])).reshape(R.shape[1], D, U.shape[-1])
+        with np.errstate(invalid="ignore"):
+            total = R.T @ x
+        if np.isfinite(total).all():
+            count = np.tile(R.sum(axis=0)[:, None], x.shape[1])
+        else:
+            seen = ~np.isnan(x)
+            x = np.where(seen, x, 0.0)
+            count, total = R.T @ seen.astype(np.float64), R.T @ x
         if log_h is None:
-            return cls(count, total_u, np.zeros_like(count))
-        return cls(count, total_u, R.T @ np.where(missing, 0.0, log_h(filled)))
+            return cls(count, total[..., None], np.zeros_like(count))
+        return cls(count, total[..., None], R.T @ log_h(x))  # h(0) = 1
 
 
 @dataclass(frozen=True)
@@ -209,8 +195,15 @@ class Moments(Facts):
 
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
-        """Centred class by class, over the rows of each class."""
-        return cls(*_by_class(x, R, _centred_squares))
+        """Centred class by class; the mean of the centred values, ``rest``, corrects the rounding of the first mean."""
+        x = np.asarray(x, dtype=np.float64)
+        count, mean, scatter = np.zeros((3, np.shape(R)[1], x.shape[1]))
+        for k, z, r, holes, n in _by_class(x, R):
+            first = _centre(z, r, holes, n)
+            rest = (r @ z) / np.where(n > 0, n, 1.0)
+            squares = r @ np.square(z, out=z)
+            count[k], mean[k], scatter[k] = n, first + rest, np.maximum(squares - n * rest**2, 0.0)
+        return cls(count, mean, scatter)
 
     def __add__(self, other: Self) -> Self:
         """Chan's rule."""
@@ -242,17 +235,15 @@ class VectorMoments(Facts):
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
         """One product z'z of centred rows for each class."""
-        x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
-        K, D = R.shape[1], x.shape[1]
+        x = np.asarray(x, dtype=np.float64)
+        K, D = np.shape(R)[1], x.shape[1]
         count, mean, scatter = np.zeros(K), np.zeros((K, D)), np.zeros((K, D, D))
-        for k in range(K):
-            z, r = _rows_of(x, R[:, k])
-            if len(z):
-                count[k] = r.sum()
-                mean[k] = _centre(z, r, None, count[k])
-                mean[k] += _centre(z, r, None, count[k])  # removes the rounding error of the first mean
-                z *= np.sqrt(r)[:, None]
-                scatter[k] = z.T @ z
+        for k, z, r, _, _ in _by_class(x, R):
+            count[k] = r.sum()
+            mean[k] = _centre(z, r, None, count[k])
+            mean[k] += _centre(z, r, None, count[k])  # removes the rounding error of the first mean
+            np.multiply(z, np.sqrt(r)[:, None], out=z)
+            scatter[k] = z.T @ z
         return cls(count, mean, scatter)
 
     def __add__(self, other: Self) -> Self:
@@ -275,22 +266,31 @@ class LogMoments(Facts):
 
     @classmethod
     def of(cls, x: Array, R: Array) -> Self:
-        """x (n, D, C): D columns of C components that are missing together."""
+        """x (n, D, C): D columns of C components that are missing together.
+
+        ln(mean / x) is summed as x/mean - 1 - ln(x/mean): the added part sums to zero, and each term is >= 0.
+        """
         x = np.asarray(x, dtype=np.float64)
-        count, mean, gap = _by_class(x.reshape(len(x), int(np.prod(x.shape[1:]))), R, _log_gaps)
+        flat = x.reshape(len(x), int(np.prod(x.shape[1:])))
+        count, mean, gap = np.zeros((3, np.shape(R)[1], flat.shape[1]))
+        for k, z, r, holes, n in _by_class(flat, R):
+            centred = z.copy()
+            mean[k] = _centre(centred, r, holes, n)
+            mean[k] += (r @ centred) / np.where(n > 0, n, 1.0)
+            safe = np.where(n > 0, mean[k], 1.0)
+            filled = z if holes is None else np.where(holes, safe, z)
+            count[k], gap[k] = n, r @ (divergence(safe, filled) / safe)
         shape = (len(count), *x.shape[1:])
         return cls(count.reshape(shape)[..., 0], mean.reshape(shape), gap.reshape(shape))
-
-    @classmethod
-    def of_one(cls, x: Float) -> Self:
-        """A single observation each, x (..., C)."""
-        return cls(np.ones(x.shape[:-1]), x, np.zeros_like(x))
 
     def __add__(self, other: Self) -> Self:
         """The rule of Chan with the divergence of -ln."""
         count, share = _merged_count(self.count, other.count)
         mean = _merged_mean(self.mean, other.mean, self.count[..., None], share[..., None])
-        gap = self.gap + other.gap + _moved(self, mean) + _moved(other, mean)
+        gap, safe = self.gap + other.gap, np.where(mean > 0, mean, 1.0)
+        for part in (self, other):  # n_a d(m_a, m) with d(x, m) = x/m - 1 - ln(x/m)
+            own = np.where((part.count[..., None] > 0) & (mean > 0), part.mean, safe)
+            gap = gap + part.count[..., None] * divergence(safe, own) / safe
         return type(self)(count, mean, gap)
 
     @property
@@ -363,23 +363,15 @@ def one_hot(x: Array, L: int) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(n, D * L))
 
 
-def _by_class(x: Array, R: Array, summary: Summary) -> tuple[Float, Float, Float]:
-    """Counts, means and information (K, M) of the columns of x, each class from its own rows."""
-    x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
-    K, M = R.shape[1], x.shape[1]
-    count, mean, information = np.zeros((K, M)), np.zeros((K, M)), np.zeros((K, M))
-    for k in range(K):
-        z, r = _rows_of(x, R[:, k])
-        holes = np.isnan(z) if np.isnan(r @ z).any() else None
-        count[k] = r.sum() if holes is None else r @ ~holes
-        mean[k], information[k] = summary(z, r, holes, count[k])
-    return count, mean, information
-
-
-def _rows_of(x: Array, r: Array) -> tuple[Array, Array]:
-    """A copy of the rows with positive weight in a class, and their weights: with one label per row, x is read once."""
-    rows = np.flatnonzero(r)
-    return np.take(x, rows, axis=0), np.take(r, rows)
+def _by_class(x: Array, R: Array) -> Iterator[tuple[int, Array, Array, Array | None, Float]]:
+    """For each class: its number, a copy of its rows, their weights, the mask of missing values (None if there are
+    none), and the count of each column. With one label per row, x is read once.
+    """
+    for k, r in enumerate(np.asarray(R, dtype=np.float64).T):
+        rows = np.flatnonzero(r)
+        z, weight = np.take(x, rows, axis=0), np.take(r, rows)
+        holes = np.isnan(z) if np.isnan(weight @ z).any() else None
+        yield k, z, weight, holes, np.full(x.shape[1], weight.sum()) if holes is None else weight @ ~holes
 
 
 def _centre(z: Array, r: Array, holes: Array | None, count: Float) -> Float:
@@ -393,24 +385,6 @@ def _centre(z: Array, r: Array, holes: Array | None, count: Float) -> Float:
     return mean
 
 
-def _centred_squares(z: Array, r: Array, holes: Array | None, count: Float) -> tuple[Float, Float]:
-    """Means and squares; the mean of the centred values, ``rest``, corrects the rounding error of the first mean."""
-    mean = _centre(z, r, holes, count)
-    rest = (r @ z) / np.where(count > 0, count, 1.0)
-    squares = r @ np.square(z, out=z)
-    return mean + rest, np.maximum(squares - count * rest**2, 0.0)
-
-
-def _log_gaps(z: Array, r: Array, holes: Array | None, count: Float) -> tuple[Float, Float]:
-    """ln(mean / x) summed as x/mean - 1 - ln(x/mean): the added part sums to zero, and each term is >= 0."""
-    centred = z.copy()
-    mean = _centre(centred, r, holes, count)
-    mean += (r @ centred) / np.where(count > 0, count, 1.0)
-    safe = np.where(count > 0, mean, 1.0)
-    filled = z if holes is None else np.where(holes, safe, z)
-    return mean, r @ (divergence(safe, filled) / safe)
-
-
 def _merged_count(n: Float, m: Float) -> tuple[Float, Float]:
     """n + m, and the fraction m/(n + m), 0 if both are zero."""
     count = n + m
@@ -420,10 +394,3 @@ def _merged_count(n: Float, m: Float) -> tuple[Float, Float]:
 def _merged_mean(a: Float, b: Float, n: Float, share: Float) -> Float:
     """The weighted mean of two means; exactly b if a has no observations."""
     return np.where(n > 0, a + share * (b - a), b)
-
-
-def _moved(part: LogMoments, mean: Float) -> Float:
-    """n_a d(m_a, m) with d(x, m) = x/m - 1 - ln(x/m)."""
-    own = np.where(part.count[..., None] > 0, part.mean, mean)
-    safe = np.where(mean > 0, mean, 1.0)
-    return part.count[..., None] * divergence(safe, np.where(mean > 0, own, 1.0)) / safe

@@ -3,8 +3,9 @@
 
 A model stores the sufficient statistics of each class, sums over its rows (``facts_``). Parameters are computed from
 them, so `partial_fit`, `merge` and `add_class` only add statistics: batches, models of other rows and new classes are
-all the same sum. A subclass defines how statistics are collected (`_collect`), how parameters follow from them
-(`_estimate`), ln p(x | C_k) (`_log_likelihood`) and sampling (`_draw`).
+all the same sum. Statistics have ``count`` (N_k, the weight of each class), ``+``, and ``on_classes(position, K)``, the
+same statistics for K classes with class k at ``position[k]``. A subclass defines how statistics are collected
+(`_collect`), how parameters follow from them (`_estimate`), ln p(x | C_k) (`_log_likelihood`) and sampling (`_draw`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -20,25 +21,11 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import generator
-from separatrix._array import Array, Codes, Float, Rows, bincount
+from separatrix._array import Array, Float, Rows, bincount
 from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.exceptions import CollinearError, DataError
 from separatrix.rows import Source, labels_of, open_rows
 from separatrix.solvers import Solution
-
-
-class ClassStatistics(Protocol):
-    """Sufficient statistics of each of K classes."""
-
-    @property
-    def count(self) -> Float:
-        """N_k, the weight of each class, (K,)."""
-
-    def __add__(self, other: Self, /) -> Self:
-        """The statistics of both sets of rows."""
-
-    def on_classes(self, position: Codes, n_classes: int) -> Self:
-        """The same statistics for ``n_classes`` classes: class k moves to ``position[k]``, the others are empty."""
 
 
 class GenerativeClassifier(Classifier):
@@ -134,10 +121,8 @@ class GenerativeClassifier(Classifier):
                 facts, known = _united(self.facts_, self.classes_, facts, known)
             try:
                 self._learn(Solution(facts, solution.status, 1, 1), known, source.passes)
-            except (
-                CollinearError
-            ) as too_early:  # more rows may make the covariance regular; until then, predicting raises
-                self._not_yet = too_early
+            except CollinearError as too_early:
+                self._not_yet = too_early  # more rows may make the covariance regular; until then, predicting raises
         return self
 
     def add_class(self, X: Any, label: Any, sample_weight: Any = None) -> Self:
@@ -161,7 +146,17 @@ class GenerativeClassifier(Classifier):
         check_is_fitted(self)
         check_is_fitted(other)
         self._require_mergeable()
-        _require_alike(self, other)
+        if type(self) is not type(other):
+            raise TypeError(f"Cannot merge {type(self).__name__} with {type(other).__name__}: their statistics differ.")
+        if self.n_features_in_ != other.n_features_in_:
+            raise DataError(f"Cannot merge models with {self.n_features_in_} and {other.n_features_in_} columns.")
+        names = [list(vars(model).get("feature_names_in_", ())) for model in (self, other)]
+        if all(names) and names[0] != names[1]:
+            raise DataError(f"Cannot merge: the columns are {names[0]} in one model and {names[1]} in the other.")
+        if joblib.hash(self.basis_) != joblib.hash(other.basis_):
+            raise DataError("Cannot merge: the two models have different bases.")
+        for model in (self, other):
+            _require_exact(model)
         merged = copy(self)
         facts, classes = _united(self.facts_, self.classes_, other.facts_, other.classes_)
         passes = self.n_passes_ + other.n_passes_
@@ -304,21 +299,6 @@ def _united(a: Any, a_classes: Array, b: Any, b_classes: Array) -> tuple[Any, Ar
     K = len(classes)
     total = a.on_classes(np.searchsorted(classes, a_classes), K)
     return total if b is None else total + b.on_classes(np.searchsorted(classes, b_classes), K), classes
-
-
-def _require_alike(a: GenerativeClassifier, b: GenerativeClassifier) -> None:
-    """Raise if two models have different types, columns or bases, so that their statistics do not add."""
-    if type(a) is not type(b):
-        raise TypeError(f"Cannot merge {type(a).__name__} with {type(b).__name__}: their statistics differ.")
-    if a.n_features_in_ != b.n_features_in_:
-        raise DataError(f"Cannot merge models with {a.n_features_in_} and {b.n_features_in_} columns.")
-    names = [list(vars(model).get("feature_names_in_", ())) for model in (a, b)]
-    if all(names) and names[0] != names[1]:
-        raise DataError(f"Cannot merge: the columns are {names[0]} in one model and {names[1]} in the other.")
-    if joblib.hash(a.basis_) != joblib.hash(b.basis_):
-        raise DataError("Cannot merge: the two models have different bases.")
-    for model in (a, b):
-        _require_exact(model)
 
 
 def _require_exact(model: GenerativeClassifier) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -28,30 +28,6 @@ from scipy.special import gammaln
 from separatrix._array import Array, Codes, Float, Rows, to_dense
 from separatrix._linalg import cholesky_of_correlation
 from separatrix.stats import has_missing
-
-
-class Covariance(Protocol):
-    """Σ of a normal distribution."""
-
-    @property
-    def log_det(self) -> float:
-        """ln |Σ|."""
-
-    def solve(self, B: Float) -> Float:
-        """Σ⁻¹ B for B (M, q)."""
-
-    def squared_distance(self, X: Rows, mean: Float) -> Float:
-        """(x - mean)' Σ⁻¹ (x - mean) for each row."""
-
-    def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
-        """Squared distance, ln |Σ_oo| and number of the observed columns of each row."""
-
-    def draw(self, size: int, rng: np.random.Generator) -> Float:
-        """Rows from N(0, Σ)."""
-
-    @property
-    def matrix(self) -> Float:
-        """Σ itself, (M, M)."""
 
 
 @dataclass(frozen=True)
@@ -83,23 +59,23 @@ class DenseCovariance:
         return float(2 * np.log(scale).sum() + 2 * np.log(np.diag(L)).sum())
 
     def solve(self, B: Float) -> Float:
-        """Σ⁻¹ B."""
+        """Σ⁻¹ B for B (M, q)."""
         scale, L = self._factor
         return np.asarray(linalg.cho_solve((L, True), B / scale[:, None]) / scale[:, None])
 
     def squared_distance(self, X: Rows, mean: Float) -> Float:
-        """|(x - mean) U|²: one product for all rows."""
+        """(x - mean)' Σ⁻¹ (x - mean) of each row, as |(x - mean) U|²: one product for all rows."""
         Z = (to_dense(X) - mean).astype(X.dtype, copy=False)  # centred in float64, multiplied in the precision of X
         Z = Z @ self.whitener.astype(X.dtype, copy=False)
         return np.asarray(np.einsum("nm,nm->n", Z, Z, dtype=np.float64))
 
     def marginal(self, X: Array, mean: Float) -> tuple[Float, Float, Float]:
-        """All patterns of missing values in one compiled loop."""
+        """Squared distance, ln |Σ_oo| and number of the observed columns of each row, in one compiled loop."""
         part = condition(X, mean, self.matrix)
         return part.squared_distance, part.log_det, part.n_seen
 
     def draw(self, size: int, rng: np.random.Generator) -> Float:
-        """ε L' D."""
+        """Rows from N(0, Σ): ε L' D."""
         scale, L = self._factor
         return np.asarray((rng.standard_normal((size, len(L))) @ L.T) * scale)
 
@@ -157,6 +133,9 @@ class FactoredCovariance:
         r, M = self.F.shape
         wide: Array = rng.standard_normal((size, M)) * np.sqrt(self.ridge)
         return np.asarray(wide + rng.standard_normal((size, r)) @ self.F)
+
+
+Covariance = DenseCovariance | FactoredCovariance
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from separatrix.generative.family_classifier import FamilyClassifier, Layout
 from separatrix.rows import Source
 from separatrix.stats import Group
 
+SHARED_SCALE = ("gamma", "multivariate_normal")  # besides normal, which becomes normal_known_variance
+
 
 class ExponentialFamilyClassifier(FamilyClassifier):
     """Classes with densities of one exponential family, for each column or for the row as a whole.
@@ -94,7 +96,7 @@ class ExponentialFamilyClassifier(FamilyClassifier):
     def _check_arguments(self) -> None:
         super()._check_arguments()
         check_option(type(self).__name__, "family", self.family, FAMILIES)
-        if self.shared_scale and self.estimate == "predictive" and self.family in _SHARED:
+        if self.shared_scale and self.estimate == "predictive" and self.family in SHARED_SCALE:
             raise ValueError(
                 f"ExponentialFamilyClassifier(family={self.family!r}, estimate='predictive'): with a shared "
                 "scale, the predictive has no closed form. Set shared_scale=False, or estimate='map'."
@@ -106,28 +108,17 @@ class ExponentialFamilyClassifier(FamilyClassifier):
         return Layout((Group(family, tuple(range(len(source.columns)))),))
 
     def _density(self, family: str, facts: Any, estimate: str, prior: Any) -> Any:
-        if self.shared_scale and family in _SHARED:
-            return _SHARED[family](facts, prior)
-        return super()._density(family, facts, estimate, prior)
-
-
-def _shared_gamma(facts: Any, prior: Any) -> Gamma:
-    """ln a - ψ(a) = Σ_k n_k gap_k / Σ_k n_k, b_k = a/mean_k, including the observations of the prior."""
-    whole = facts if prior is None else prior.updated(facts).facts
-    together = type(whole)(whole.count.sum(axis=0), np.ones_like(whole.mean[0]), whole.gap.sum(axis=0))
-    shape = Gamma.ml(together[None]).shape
-    return Gamma(shape, shape / whole.mean[..., 0])
-
-
-def _shared_normal(facts: Any, prior: Any) -> MultivariateNormal:
-    """Σ = Σ_k n_k Σ_k / Σ_k n_k, including the observations of the prior."""
-    if prior is None:
-        together = type(facts)(facts.count.sum(), np.zeros_like(facts.mean[0]), facts.scatter.sum(axis=0))
-        covariance = MultivariateNormal.ml(together[None]).covariance
-        return MultivariateNormal(facts.mean, covariance)
-    each, count = prior.updated(facts), (prior.count + facts.count)[:, None, None]
-    covariance = (count * each.mode.covariance).sum(axis=0, keepdims=True) / count.sum()
-    return MultivariateNormal(each.mean, covariance)
-
-
-_SHARED = {"gamma": _shared_gamma, "multivariate_normal": _shared_normal}
+        """p(x | C_k); a shared scale is estimated from all classes, including the observations of the prior."""
+        if not self.shared_scale or family not in SHARED_SCALE:
+            return super()._density(family, facts, estimate, prior)
+        if family == "gamma":  # ln a - ψ(a) = Σ_k n_k gap_k / Σ_k n_k, b_k = a/mean_k
+            whole = facts if prior is None else prior.updated(facts).facts
+            together = type(whole)(whole.count.sum(axis=0), np.ones_like(whole.mean[0]), whole.gap.sum(axis=0))
+            shape = Gamma.ml(together[None]).shape
+            return Gamma(shape, shape / whole.mean[..., 0])
+        if prior is None:  # Σ = Σ_k n_k Σ_k / Σ_k n_k
+            together = type(facts)(facts.count.sum(), np.zeros_like(facts.mean[0]), facts.scatter.sum(axis=0))
+            return MultivariateNormal(facts.mean, MultivariateNormal.ml(together[None]).covariance)
+        each, count = prior.updated(facts), (prior.count + facts.count)[:, None, None]
+        covariance = (count * each.mode.covariance).sum(axis=0, keepdims=True) / count.sum()
+        return MultivariateNormal(each.mean, covariance)

@@ -128,7 +128,13 @@ class FamilyClassifier(GenerativeClassifier):
             all_rows = first.of_columns(lambda family, d: (family, d) in chosen)
             solution = self._run_em(source, facts, all_rows, solution.passes)
         if check_temper(type(self).__name__, self.temper) is None:
-            solution = self._fit_temperature(source, solution, float(first.count[:n_classes].sum()))
+            density = self._densities_of(solution.value, self.estimate, self._priors_of(solution.value))
+            log_pi = log_probability(class_priors(self.priors, self.classes_, solution.value.count))
+            log_likelihood = partial(density.log_density, names=self._columns)
+            share = float(self.pseudo_count) / float(first.count[:n_classes].sum())
+            found = fit_temperature(source, log_likelihood, log_pi, share)
+            self.temperature_ = found.value
+            solution = replace(solution, passes=solution.passes + found.passes)
         return replace(solution, value=solution.value.renamed(self._text))
 
     def _run_em(self, source: Source, start: GroupedFacts, all_rows: GroupedFacts, passes: int) -> Solution[Any]:
@@ -144,16 +150,6 @@ class FamilyClassifier(GenerativeClassifier):
 
         solution = maximise_expectation(source, start, expected_facts, parameters)
         return replace(solution, passes=solution.passes + passes)
-
-    def _fit_temperature(self, source: Source, solution: Solution[Any], n_labelled: float) -> Solution[Any]:
-        """Fit τ for the densities that follow from the statistics, and add its passes."""
-        facts = solution.value
-        density = self._densities_of(facts, self.estimate, self._priors_of(facts))
-        log_pi = log_probability(class_priors(self.priors, self.classes_, facts.count))
-        log_likelihood = partial(density.log_density, names=self._columns)
-        found = fit_temperature(source, log_likelihood, log_pi, float(self.pseudo_count) / n_labelled)
-        self.temperature_ = found.value
-        return replace(solution, passes=solution.passes + found.passes)
 
     # -- parameters ------------------------------------------------------------------------------------------------
 

@@ -107,7 +107,7 @@ class GaussianClassifier(GenerativeClassifier):
                 if ledoit_wolf:  # needs |z|⁴ of rows standardised by the moments of the first pass
                     scale = np.sqrt(pooled_variance(moments))
                     scale = np.where(scale > 0, scale, 1.0)
-                    self._fourth = source.reduce(partial(fourth_moment, mean=moments.mean, scale=scale)).total
+                    self._fourth = source.reduce(partial(fourth_moment, mean=moments.mean, scale=scale))
                 return Solution(moments, Status.SOLVED, 1, 2 if ledoit_wolf else 1)
         require_finite(source, allow_nan=self.basis_ is None)
         if not whole:
@@ -229,22 +229,12 @@ class Weighting:
 # -- shrinkage -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class FourthMoment:
-    """Σ_n weight_n |z_n|⁴ for each class, (K,)."""
-
-    total: Float
-
-    def __add__(self, other: FourthMoment) -> FourthMoment:
-        return FourthMoment(self.total + other.total)
-
-
-def fourth_moment(block: Block, mean: Float, scale: Float) -> FourthMoment:
-    """Fourth moment of rows standardised by the mean (K, M) of their class and a common scale (M,)."""
+def fourth_moment(block: Block, mean: Float, scale: Float) -> Float:
+    """Σ_n weight_n |z_n|⁴ for each class (K,), z_n standardised by the mean (K, M) of its class and a scale (M,)."""
     Z = (to_dense(block.X) - mean[block.codes]) / scale
     squares = np.einsum("nm,nm->n", Z, Z) ** 2
     weighted = squares if block.weight is None else block.weight * squares
-    return FourthMoment(bincount(block.codes, weighted, len(mean)))
+    return bincount(block.codes, weighted, len(mean))
 
 
 def spectrum(facts: ClassMoments[Any], classes: Float, columns: tuple[str, ...]) -> Float:

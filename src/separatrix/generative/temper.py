@@ -123,7 +123,11 @@ def fit_temperature(
         now = source.reduce(at)
         trace.append(now.value)
         low, high = (tau, high) if now.slope > 0 else (low, tau)
-        before, tau = tau, _next(tau, now, low, high)
+        before = tau
+        if now.slope != 0.0:  # Newton's step, limited to a factor of `MAX_STEP_FACTOR` and to the bounds
+            newton = tau - now.slope / now.curvature if now.curvature < 0 else math.copysign(math.inf, now.slope)
+            step = min(max(newton, tau / MAX_STEP_FACTOR), tau * MAX_STEP_FACTOR)
+            tau = step if low < step < high or step == tau else 0.5 * (low + high)
         if abs(tau - before) <= tol * before or tau < MIN_TEMPERATURE:
             return Solution(
                 tau if tau >= MIN_TEMPERATURE else 0.0, Status.LIKELIHOOD, len(trace), len(trace), tuple(trace)
@@ -135,12 +139,3 @@ def fit_temperature(
         stacklevel=5,
     )
     return Solution(tau, Status.MAX_STEPS, len(trace), len(trace), tuple(trace))
-
-
-def _next(tau: float, now: TemperedLikelihood, low: float, high: float) -> float:
-    """Newton's step, limited to a factor of `MAX_STEP_FACTOR` and to the bounds."""
-    if now.slope == 0.0:
-        return tau
-    newton = tau - now.slope / now.curvature if now.curvature < 0 else math.copysign(math.inf, now.slope)
-    step = min(max(newton, tau / MAX_STEP_FACTOR), tau * MAX_STEP_FACTOR)
-    return step if low < step < high or step == tau else 0.5 * (low + high)

@@ -68,7 +68,16 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
     factored = isinstance(moments.scatter, FactoredScatter)
     variance = np.einsum("rm,rm->m", S, S) if factored else np.diag(S)
     constant = moments.is_constant(variance)
-    _require_spread(moments, constant, columns)
+    spread = moments.mean.max(axis=0) - moments.mean.min(axis=0)
+    perfect = np.flatnonzero(constant & (spread > 1e-12 * np.abs(moments.mean).max(axis=0)))
+    if len(perfect) and moments.total <= len(moments.count):
+        raise DataError("Every class has one row, so the spread within classes is undefined. Provide more rows.")
+    if len(perfect):
+        names = ", ".join(repr(columns[j]) for j in perfect[:8])
+        raise DataError(
+            f"Column {names} is constant within every class and differs between classes, so it alone "
+            "separates them and J(w) is infinite. Use that column as the rule, or drop it."
+        )
     # Shrinkage does not give a constant column a variance: its weight is zero. Without shrinkage it is an error.
     live = ~constant if shrinkage > 0 else np.ones(len(B), dtype=bool)
     answer = np.zeros_like(B)
@@ -86,26 +95,11 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
     try:
         answer[live] = solve_positive_definite(A, B[live])
     except SingularError as singular:
-        names = tuple(name for name, alive in zip(columns, live, strict=True) if alive)
+        used = tuple(name for name, alive in zip(columns, live, strict=True) if alive)
         raise CollinearError(
-            f"S_W is singular: {singular.describe(names)}. Drop those columns, or set shrinkage (for example 0.1)."
+            f"S_W is singular: {singular.describe(used)}. Drop those columns, or set shrinkage (for example 0.1)."
         ) from None
     return answer
-
-
-def _require_spread(moments: Moments, constant: Array, columns: tuple[str, ...]) -> None:
-    """Raise if a column is constant within every class but differs between classes: J is infinite."""
-    spread = moments.mean.max(axis=0) - moments.mean.min(axis=0)
-    rounding = 1e-12 * np.abs(moments.mean).max(axis=0)
-    perfect = np.flatnonzero(constant & (spread > rounding))
-    if len(perfect) and moments.total <= len(moments.count):
-        raise DataError("Every class has one row, so the spread within classes is undefined. Provide more rows.")
-    if len(perfect):
-        names = ", ".join(repr(columns[j]) for j in perfect[:8])
-        raise DataError(
-            f"Column {names} is constant within every class and differs between classes, so it alone "
-            "separates them and J(w) is infinite. Use that column as the rule, or drop it."
-        )
 
 
 def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:

@@ -141,18 +141,14 @@ class LeastSquaresClassifier(LinearClassifier):
                 moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
             )
             self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1), source.passes)
-            code = self._target_code(classes, moments.count)
+            # The code combines the K indicator regressions into the values of `decision_function`.
+            code = np.array([[-1.0, 1.0]]) if len(classes) == 2 else np.eye(len(classes))
+            if self.targets == "fisher":
+                remedy = "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne."
+                require_two_classes("LeastSquaresClassifier(targets='fisher')", classes, remedy)
+                code = code * (moments.count.sum() / moments.count)
             self.coef_, self.intercept_ = code @ regressions.W, code @ regressions.w0
         return self
-
-    def _target_code(self, classes: Array, count: Float) -> Float:
-        """The matrix that combines the K indicator regressions into the values of `decision_function`."""
-        if self.targets == "fisher":
-            model = f"{type(self).__name__}(targets='fisher')"
-            require_two_classes(model, classes, "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne.")
-            scale: Float = count.sum() / count
-            return np.array([[-1.0, 1.0]]) * scale
-        return np.array([[-1.0, 1.0]]) if len(classes) == 2 else np.eye(len(classes))
 
     def outputs(self, X: Any) -> Array:
         """y(x), shape (N, K): one regression per class indicator. Rows sum to one if w0 is fitted."""

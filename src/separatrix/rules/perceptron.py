@@ -109,7 +109,15 @@ class _Run:
         self.passes += 1
 
         def step(mistakes: int, block: Block) -> int:
-            return mistakes + (self._traced(block, state, number) if self.options.trace else self._show(block, state))
+            if not self.options.trace:
+                return mistakes + self._show(block, state)
+            for n in range(len(block)):  # one row at a time, recording the weights after each mistake
+                weight = None if block.weight is None else block.weight[n : n + 1]
+                one = Block(block.X[n : n + 1], block.codes[n : n + 1], weight, block.row[n : n + 1])
+                if self._show(one, state):
+                    mistakes += 1
+                    self.updates.append(Update(number, int(one.row[0]), state.w.copy(), state.w0.copy()))
+            return mistakes
 
         return self.source.fold(step, 0, self.options.rng)
 
@@ -141,17 +149,6 @@ class _Run:
             require_finite(self.source)
             raise OverflowError("The weights overflowed. Decrease learning_rate, or standardise the columns.")
         return int(mistakes)
-
-    def _traced(self, block: Block, state: Any, number: int) -> int:
-        """Process one row at a time, and record the weights after each mistake."""
-        mistakes = 0
-        for n in range(len(block)):
-            weight = None if block.weight is None else block.weight[n : n + 1]
-            one = Block(block.X[n : n + 1], block.codes[n : n + 1], weight, block.row[n : n + 1])
-            if self._show(one, state):
-                mistakes += 1
-                self.updates.append(Update(number, int(one.row[0]), state.w.copy(), state.w0.copy()))
-        return mistakes
 
 
 def predicted(X: Rows, weights: Weights) -> Codes:
