@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -50,7 +50,7 @@ class Multinomial(Family[Sums]):
 
     log_probability: Float
     trials: Float = field(default_factory=lambda: np.asarray(1.0))
-    event: ClassVar[tuple[int, ...]] = (1, 0)
+    event = (1, 0)
     vector = True
 
     @property
@@ -155,7 +155,7 @@ class DirichletMultinomial(Prior[Multinomial, Sums], of=Multinomial):
     alpha: Float
     trials: Float = field(default_factory=lambda: np.asarray(1.0))
     rows: Float = field(default_factory=lambda: np.asarray(1.0))
-    event: ClassVar[tuple[int, ...]] = (1, 0, 0)
+    event = (1, 0, 0)
     positive = ("alpha",)
 
     @classmethod
@@ -189,7 +189,7 @@ class DirichletMultinomialPredictive(Density):
 
     alpha: Float
     trials: Float
-    event: ClassVar[tuple[int, ...]] = (1, 0)
+    event = (1, 0)
     vector = True
 
     def log_density(self, x: Any) -> Float:

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -56,22 +55,10 @@ def tempered(log_likelihood: Float, tau: float) -> Float:
     return log_likelihood if tau == 1.0 else tau * log_likelihood
 
 
-@dataclass(frozen=True, slots=True)
-class TemperedLikelihood:
-    """L(τ) and its first two derivatives."""
-
-    value: float
-    slope: float
-    curvature: float
-
-    def __add__(self, other: TemperedLikelihood) -> TemperedLikelihood:
-        return TemperedLikelihood(self.value + other.value, self.slope + other.slope, self.curvature + other.curvature)
-
-
 def tempered_likelihood(
     block: Block, tau: float, log_likelihood: Callable[[Rows], Float], log_pi: Float, share: float
-) -> TemperedLikelihood:
-    """L, L' and L'' of one block, with ``share`` = c/N.
+) -> Float:
+    """L, L' and L'' of one block, (3,), with ``share`` = c/N.
 
     Rows without a label or weight are left out, and so are rows whose own class has density or prior zero. For the
     other rows, classes with density or prior zero are left out.
@@ -94,11 +81,9 @@ def tempered_likelihood(
     T[at_own] += 1.0
     p = np.exp(a)
     centred = d - np.einsum("nk,nk->n", p, d)[:, None]
-    return TemperedLikelihood(
-        float(weight @ np.einsum("nk,nk->n", T, np.where(possible, a, 0.0))),
-        float(weight @ np.einsum("nk,nk->n", T, centred)),
-        -float(weight @ (T.sum(axis=1) * np.einsum("nk,nk->n", p, centred**2))),
-    )
+    value = weight @ np.einsum("nk,nk->n", T, np.where(possible, a, 0.0))
+    slope = weight @ np.einsum("nk,nk->n", T, centred)
+    return np.array([value, slope, -weight @ (T.sum(axis=1) * np.einsum("nk,nk->n", p, centred**2))])
 
 
 def fit_temperature(
@@ -117,15 +102,15 @@ def fit_temperature(
     """
     tau, low, high, trace = 1.0, 0.0, math.inf, []
     for _ in range(max_steps):
-        at: Callable[[Block], TemperedLikelihood] = partial(
+        at: Callable[[Block], Float] = partial(
             tempered_likelihood, tau=tau, log_likelihood=log_likelihood, log_pi=log_pi, share=share
         )
-        now = source.reduce(at)
-        trace.append(now.value)
-        low, high = (tau, high) if now.slope > 0 else (low, tau)
+        value, slope, curvature = source.reduce(at).tolist()
+        trace.append(value)
+        low, high = (tau, high) if slope > 0 else (low, tau)
         before = tau
-        if now.slope != 0.0:  # Newton's step, limited to a factor of `MAX_STEP_FACTOR` and to the bounds
-            newton = tau - now.slope / now.curvature if now.curvature < 0 else math.copysign(math.inf, now.slope)
+        if slope != 0.0:  # Newton's step, limited to a factor of `MAX_STEP_FACTOR` and to the bounds
+            newton = tau - slope / curvature if curvature < 0 else math.copysign(math.inf, slope)
             step = min(max(newton, tau / MAX_STEP_FACTOR), tau * MAX_STEP_FACTOR)
             tau = step if low < step < high or step == tau else 0.5 * (low + high)
         if abs(tau - before) <= tol * before or tau < MIN_TEMPERATURE:
