@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """separatrix: linear classification with honest probabilities.
 
-Names are imported on first use, so ``import separatrix`` is immediate and pulls in only what is asked for.
+Names are imported on first use, so ``import separatrix`` is fast and loads no other library.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ MODELS = {
 }
 
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {}  # by name: the function, and the end of its help text
-F = TypeVar("F", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _check_level(value: float) -> float:
@@ -92,11 +92,11 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing output fi
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on standard output.")]
 
 
-def command(*examples: str) -> Callable[[F], F]:
+def command(*examples: str) -> Callable[[Command], Command]:
     """Register a function as a command, with examples for the end of its help text in typer's rich markup."""
     lines = ["[bold]Examples[/bold]", *("  " + line.replace("[", "\\[") for line in examples)]
 
-    def register(function: F) -> F:
+    def register(function: Command) -> Command:
         COMMANDS[function.__name__] = (function, "\n\n".join(lines))
         return function
 
