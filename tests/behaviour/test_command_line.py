@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from math import exp, inf, isnan, nan
 
 import numpy as np
 import onnx
@@ -23,19 +22,16 @@ from separatrix import __version__, metrics
 from separatrix import datasets as home
 from separatrix.cli import console
 from separatrix.cli import explain as explain_module
-from separatrix.cli.console import Printer, plain, time_left
+from separatrix.cli.console import Printer, plain
 from separatrix.cli.datasets import CATALOGUE
 from separatrix.cli.errors import CODES, CommandError, failure_of
 from separatrix.cli.explain import PICTURES, curves_of, sparkline
-from separatrix.cli.files import is_large, name_of, require_columns, require_free, write_together
+from separatrix.cli.files import name_of, require_columns, require_free
 from separatrix.cli.fit import positive_label
 from separatrix.cli.options import MODELS, model_names, names_among, split_types
 from separatrix.cli.output import (
     MAX_LISTED_COLUMNS,
     MAX_LISTED_NOTES,
-    coefficient_list,
-    coefficient_table,
-    evidence_of,
     listed_notes,
     listed_plans,
 )
@@ -43,8 +39,8 @@ from separatrix.cli.predict import expected_rows
 from separatrix.datasets import make_loans
 from separatrix.exceptions import DataError
 from separatrix.export import FileError, read_about
-from separatrix.files import FileWriteError, open_table, open_writer
-from separatrix.study import Coefficient, Note, PriorOnly, Stage, TableClassifier, explain
+from separatrix.files import FileWriteError, open_table
+from separatrix.study import Note, PriorOnly, Stage, TableClassifier, explain
 from separatrix.table import encode_target, infer_types, table_statistics
 
 COMMANDS = ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo")
@@ -305,20 +301,6 @@ def test_values_become_json_types():
     assert plain({1: np.datetime64("2024-01-01")}) == {"1": "2024-01-01"}
 
 
-@pytest.mark.parametrize("as_json", [True, False])
-def test_standard_output_contains_text_or_one_document(capsys, as_json):
-    printer = Printer(as_json=as_json)
-    printer.text("a [bold] column")
-    printer.heading("heading")
-    printer.notes(["one [x]"])
-    printer.notes([])
-    printer.document({"rows": 3})
-    out = capsys.readouterr().out
-    assert out.split() == (json.dumps({"rows": 3}, indent=2).split() if as_json else out.split())
-    assert ("a [bold] column\n" in out, " - one [x]" in out) == (not as_json, not as_json)
-    assert all(line == line.rstrip() for line in out.splitlines())
-
-
 @pytest.fixture
 def screen(monkeypatch):
     """Terminal that records its output."""
@@ -335,14 +317,6 @@ def test_progress_names_stages_rows_and_the_time_left(screen, hidden):
         update(Stage("fitting to all rows: pass 2", 3, 7, 41.0))
     expected = ("1,000 rows", "left", "3/7", "fitting to all rows: pass 2 about 40 s left")
     assert all((words in screen.getvalue()) is not hidden for words in expected)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [(nan, ""), (0.5, ""), (-5.0, "longer than expected"), (34.0, "about 30 s left"), (640.0, "about 10 min left")],
-)
-def test_the_time_left_has_one_digit(seconds, expected):
-    assert time_left(seconds) == expected
 
 
 def test_missing_columns_are_all_named_with_the_nearest_names(folder):
@@ -375,23 +349,6 @@ def test_output_paths_are_checked_before_any_work(tmp_path, monkeypatch, paths, 
         require_free(paths, force=force, inputs=["there.sx", None, "-"] if force else [])
     assert raised.value.code == 4
     require_free(["there.sx", None, "-"], force=True, inputs=["other.csv"])
-
-
-def test_files_are_written_together_or_not_at_all(tmp_path):
-    write_together({str(tmp_path / "a"): b"1", str(tmp_path / "b"): b"2"})
-    with pytest.raises(CommandError, match="could not be written"):
-        write_together({str(tmp_path / "c"): b"1", str(tmp_path / "no" / "d"): b"2"})
-    assert names_in(tmp_path) == ["a", "b"]
-
-
-@pytest.mark.parametrize(("name", "factor"), [("t.csv", 1), ("t.csv.gz", 4), ("t.parquet", 4)])
-def test_a_table_is_large_by_its_size_in_memory(tmp_path, monkeypatch, name, factor):
-    with open_writer(tmp_path / name) as writer:
-        writer.write(pa.table({"x": [float(i) for i in range(1000)]}))
-    table = open_table(tmp_path / name)
-    for memory, expected in ((4 * factor * table.n_bytes + 4, False), (4 * factor * table.n_bytes - 4, True)):
-        monkeypatch.setattr("separatrix.files.available_memory", lambda memory=memory: memory)
-        assert is_large(table) is expected
 
 
 # -- fit, compare, report ----------------------------------------------------------------------------------------------
@@ -654,7 +611,10 @@ def test_explain_lists_the_posterior_strongest_weight_first(folder, fitted):
     assert strength == sorted(strength, reverse=True)
     weights = {w["name"]: [w["weight"], w["lower"], w["upper"]] for w in found["coefficients"]}
     assert weights == {w.name: pytest.approx([w.weight, w.lower, w.upper]) for w in explain(fitted, 0.9)}
-    assert found["evidence"]["log_evidence"] == pytest.approx(fitted.estimator_.log_evidence_)
+    assert all(w["odds_ratio"] == pytest.approx(np.exp(w["weight"])) for w in found["coefficients"])
+    parts = found["evidence"]
+    assert parts["log_evidence"] == pytest.approx(fitted.estimator_.log_evidence_)
+    assert parts["log_evidence"] == pytest.approx(parts["log_likelihood"] + parts["occam_factor"], abs=1e-9)
     assert json.loads(run("--json", "explain", "model.sx", "--level", "0.9").stdout) == found
     text = run("explain", "model.sx").stdout
     assert "Occam factor" in text
@@ -722,22 +682,6 @@ def test_curves_are_the_log_odds_along_their_column(loans, fitted):
     assert {w.name for w in weights} - pieces == {"income is missing", "owns_home=yes"}
     assert curves_of(fitted, explain(fitted)) == []
     assert sparkline([2.0, 2.0]) == "▁▁"
-
-
-def test_odds_ratios_and_evidence_of_documents(fitted):
-    one, wide = coefficient_list(
-        (Coefficient("a", "a", "yes", 0.5, -0.1, 1.1, 2.0), Coefficient("a", "a", 1, 800.0, nan, nan, 1.0))
-    )
-    odds = [one["odds_ratio"], one["odds_ratio_lower"], one["odds_ratio_upper"], wide["odds_ratio"]]
-    assert odds == [exp(0.5), exp(-0.1), exp(1.1), inf]
-    assert isnan(wide["odds_ratio_lower"])
-    parts = evidence_of(fitted.estimator_)
-    assert parts["log_evidence"] == pytest.approx(parts["log_likelihood"] + parts["occam_factor"], abs=1e-9)
-    assert evidence_of(object()) is None
-    shown = io.StringIO()
-    weight = Coefficient("age", "age [years]", "yes", 0.6931471805599453, 0.5, 0.9, 1.25)
-    Console(width=80, file=shown).print(coefficient_table([weight], 0.9, has_classes=False))
-    assert "age [years] 0.693 0.5 to 0.9 2 +1.250" in one_line(shown.getvalue())
 
 
 def test_of_many_columns_and_notes_the_first_are_listed():

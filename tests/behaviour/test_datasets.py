@@ -92,15 +92,6 @@ def test_no_line_separates_xor_but_radial_basis_functions_do():
     assert LogisticRegression(basis=RBF("grid", n_centres=9, width=1.0)).fit(X, y).score(X, y) > 0.98
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_grid_cells_alternate(n_classes):
-    X, y = make_gaussian_grid(1000, variance=0.002, n_classes=n_classes, rng=0)
-    cell = np.rint(X)
-    assert np.array_equal(np.unique(cell), np.arange(5))
-    assert np.array_equal(cell.sum(axis=1) % n_classes, y)
-    assert abs(np.mean((X - cell) ** 2) - 0.002) < 2e-4
-
-
 def test_narrow_basis_functions_over_fit_the_experiment_and_wide_ones_do_not():
     X, y, X_test, y_test = make_rbf_experiment(300, n_test=2000, rng=0)
 

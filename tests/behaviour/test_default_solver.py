@@ -171,11 +171,6 @@ def test_many_rows_are_fitted_in_few_passes_after_a_sample():
     assert objective.source.passes <= 12
 
 
-def test_equal_calls_give_equal_bits():
-    first, second = (fit(PROBLEMS["softmax_given"], "Hessian by class")[1] for _ in range(2))
-    np.testing.assert_array_equal(first.value, second.value)
-
-
 def test_a_joint_prior_on_all_classes():
     """The posterior of an earlier fit as prior: a precision (CP, CP) that ties the classes to each other."""
     objective = posed(PROBLEMS["softmax"])

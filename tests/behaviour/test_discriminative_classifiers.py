@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse, special
+from scipy import special
 from sklearn.base import clone
 
 import separatrix as sx
@@ -12,11 +12,10 @@ from posteriors import Problem
 from problems import blobs, separable
 from separatrix.discriminative.model import SOLVERS
 from separatrix.exceptions import ConvergenceWarning, DataError, SeparationWarning
-from separatrix.solvers import LBFGS, Newton, Status, StochasticGradient
+from separatrix.solvers import Newton, Status
 
 X, Y = blobs(200, n_classes=2, distance=0.5)
 X3, Y3 = blobs(240, n_classes=3, distance=0.5)
-COLUMNS = ["age", "income", "height", "weight"]
 
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 both = pytest.mark.parametrize(("X", "y"), [(X, Y), (X3, Y3)], ids=["two", "three"])
@@ -82,21 +81,6 @@ def test_wrong_arguments_are_named(options, message):
 def test_soft_targets_must_be_probabilities(y, message):
     with pytest.raises(DataError, match=message):
         sx.LogisticRegression().fit(X, y)
-
-
-def test_real_valued_targets_are_refused_as_in_scikit_learn():
-    with pytest.raises(ValueError, match="Unknown label type"):
-        sx.LogisticRegression().fit(X, X[:, 0])
-
-
-@every_solver
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("store", [np.asarray, np.float32, sparse.csr_array], ids=["dense", "float32", "csr"])
-def test_nan_and_infinity_are_named_by_column(solver, value, store):
-    bad = X.copy()
-    bad[[3, 50], 2] = value
-    with pytest.raises(DataError, match=r"NaN or infinity in column 'x2' \(2 of 200 rows\)"):
-        sx.LogisticRegression(solver=solver).fit(store(bad), Y)
 
 
 @every_solver
@@ -186,14 +170,6 @@ def test_a_basis_is_fitted_and_used():
     Phi = model.basis_.evaluate(X)
     plain = sx.LogisticRegression().fit(Phi, Y)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(Phi), atol=1e-7)
-
-
-@pytest.mark.parametrize("solver", [Newton(), LBFGS(), StochasticGradient()], ids=lambda solver: type(solver).__name__)
-def test_a_trace_is_kept_by_solver_objects_too(solver):
-    model = sx.LogisticRegression(solver=solver, trace=True).fit(X, Y)
-    assert len(model.trace_) == model.n_steps_ + 1
-    assert model.get_params()["solver"] is solver  # and the object of the user is as it was
-    assert not solver.trace
 
 
 def test_a_solver_of_the_user_without_a_trace_is_asked_for_none():

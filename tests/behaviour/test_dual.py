@@ -95,24 +95,6 @@ def test_the_dual_has_the_value_of_the_primal_at_every_point(name, rng):
     assert small.objective.shape[1] <= N + 1
 
 
-def test_the_trace_is_in_weights_of_the_columns():
-    objective = posed(PROBLEMS["plain_3"])
-    solution = Auto(trace=True).minimise(objective, np.zeros(objective.shape))
-    assert len(solution.trace) == solution.steps + 1
-    for step in solution.trace:
-        assert step.theta.shape == objective.shape
-        assert objective.value_grad(step.theta).value == pytest.approx(step.value, rel=1e-10)
-    np.testing.assert_array_equal(solution.trace[-1].theta, solution.value)
-    assert solution.end is None  # a Hessian of rows says nothing about columns
-
-
-def test_the_columns_are_read_few_times():
-    objective = posed(PROBLEMS["plain_2"])
-    before = objective.source.passes
-    Auto().minimise(objective, np.zeros(objective.shape))
-    assert objective.source.passes - before <= 2
-
-
 def test_a_table_is_wide_only_under_a_proper_diagonal_prior():
     X, t = table()
     mean = np.zeros(M)

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.files import COMPRESSIONS, FORMATS, FileReadError, open_table, open_writer
-from separatrix.files.table import rebatch
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 SUFFIXES = [suffix for suffixes in FORMATS.values() for suffix in suffixes if suffix != ".xlsm"]
@@ -164,27 +163,6 @@ def test_real_tables_read_as_pandas_reads_them(path, tmp_path):
     copy = open_table(tmp_path / "copy.csv.zst").read().to_pandas()
     for name in frame.select_dtypes("number"):
         pd.testing.assert_series_equal(copy[name], frame[name], check_dtype=False)
-
-
-@given(sizes=st.lists(st.integers(0, 9), max_size=8), rows=st.integers(1, 7))
-def test_rebatching_keeps_the_rows_and_their_order(sizes, rows):
-    numbers = iter(range(100))
-    batches = [pa.record_batch({"a": pa.array([next(numbers) for _ in range(n)], pa.int64())}) for n in sizes]
-    found = list(rebatch(iter(batches), rows))
-    assert [value for batch in found for value in batch["a"].to_pylist()] == list(range(sum(sizes)))
-    assert all(batch.num_rows == rows for batch in found[:-1])
-    assert all(0 < batch.num_rows <= rows for batch in found)
-
-
-def test_wide_rows_come_in_smaller_batches():
-    batches = [pa.record_batch({"a": ["x" * 2**20] * 16})] * 5
-    assert [batch.num_rows for batch in rebatch(iter(batches), 1000)] == [64, 16]
-
-
-def test_categories_of_different_batches_are_unified():
-    batches = [pa.record_batch({"a": pa.array(texts).dictionary_encode()}) for texts in (["x", "y"], ["z", "x"])]
-    (found,) = rebatch(iter(batches), 10)
-    assert found["a"].to_pylist() == ["x", "y", "z", "x"]
 
 
 def test_a_file_that_changed_since_it_was_opened_is_an_error(tmp_path):

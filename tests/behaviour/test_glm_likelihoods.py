@@ -99,13 +99,6 @@ def test_nothing_overflows_or_is_undefined_however_far_out(family, link):
     assert np.isfinite(sums.sum())
 
 
-def test_a_rate_of_many_counts_keeps_its_digits():
-    t, a = np.array([1e12]), np.log(np.array([1e12])) + 1e-7
-    log_p = mean_likelihood("poisson").derivatives(a, t).log_p[0]
-    z = float(a[0]) - float(np.log(1e12))
-    assert log_p == pytest.approx(-1e12 * (z**2 / 2 + z**3 / 6), rel=1e-9)
-
-
 def test_tails_have_the_values_that_the_formulas_have():
     poisson, gamma = mean_likelihood("poisson"), mean_likelihood("gamma", "log")
     t = np.array([3.0])
@@ -114,30 +107,6 @@ def test_tails_have_the_values_that_the_formulas_have():
     assert poisson.derivatives(np.array([601.0]), t).log_p[0] == -np.inf
     assert gamma.derivatives(np.array([1e9]), t).log_p[0] == pytest.approx(-1e9 + np.log(3.0) + 1, rel=1e-14)
     assert gamma.derivatives(np.array([-1e9]), t).log_p[0] == -np.inf
-
-
-def test_outside_the_domain_of_the_inverse_link_nothing_is_likely():
-    gamma = mean_likelihood("gamma", "inverse")
-    a = np.array([-1e9, -1.0, -1e-300, 0.0, 1e-140])
-    assert (gamma.derivatives(a, np.ones(5)).log_p == -np.inf).all()
-    assert np.isnan(gamma.mean(a)).all()
-
-
-@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_codes_and_soft_targets_agree(link, rng):
-    likelihood = mean_likelihood("bernoulli", link)
-    a, t = rng.normal(size=50) * 3, rng.integers(2, size=50)
-    for hard, soft in zip(likelihood.derivatives(a, t), likelihood.derivatives(a, t.astype(float)), strict=True):
-        np.testing.assert_allclose(hard, soft, rtol=1e-12)
-
-
-@pytest.mark.parametrize("family", LIKELIHOODS)
-def test_the_default_link_is_canonical(family):
-    likelihood = mean_likelihood(family)
-    a, t = np.array([0.4, 0.4]), np.array([0.25, 0.75])
-    _, slope, curvature = likelihood.derivatives(a, t)
-    assert curvature[0] == pytest.approx(curvature[1], rel=1e-12)
-    np.testing.assert_allclose(np.abs(slope), np.abs(t - likelihood.mean(a)), rtol=1e-12)
 
 
 # Complementary log-log
@@ -160,15 +129,6 @@ def test_the_probability_is_that_of_a_positive_poisson_count():
     a = np.array([-700.0, -2.0, 0.5, 1e9])
     np.testing.assert_allclose(CLogLog().probability(a), -np.expm1(-np.exp(np.minimum(a, 700))), rtol=1e-14)
     np.testing.assert_allclose(cloglog(CLogLog().probability(a[1:3])), a[1:3], rtol=1e-13)
-
-
-def test_a_certain_one_costs_nothing_and_an_impossible_zero_everything():
-    a = np.array([1e9, 1e9])
-    log_p, slope, curvature = CLogLog().derivatives(a, np.array([1, 0]))
-    np.testing.assert_array_equal(log_p, [0.0, -np.inf])
-    assert slope[0] == 0.0 == curvature[0]
-    soft = CLogLog().derivatives(a, np.array([1.0, 0.0]))
-    np.testing.assert_array_equal(soft.log_p, [0.0, -np.inf])
 
 
 # Responses
@@ -200,14 +160,6 @@ def test_a_binomial_log_density_is_scipys(n):
     np.testing.assert_allclose(found, stats.binom.logpmf(k, n, MU), rtol=1e-10)
 
 
-def test_a_bernoulli_log_density_is_scipys_and_fractions_are_averages():
-    t = np.array([0.0, 1.0, 1.0])
-    np.testing.assert_allclose(log_density(Binary(), t, MU), stats.bernoulli.logpmf(t, MU), rtol=1e-13)
-    fractions = np.array([0.3, 0.6, 0.1])
-    mixed = fractions * np.log(MU) + (1 - fractions) * np.log1p(-MU)
-    np.testing.assert_allclose(log_density(Binary(), fractions, MU), mixed, rtol=1e-13)
-
-
 @pytest.mark.parametrize(
     ("response", "t", "message"),
     [
@@ -229,7 +181,3 @@ def test_a_mean_at_the_end_of_its_range_is_refused():
             response.check_mean(mean)
     for response, mean in [(Normal(), 0.0), (Gamma(), 3.0), (Poisson(), 0.1)]:
         response.check_mean(mean)
-
-
-def test_a_perfect_normal_fit_has_an_infinite_density():
-    assert Normal().saturated(np.zeros(1), 0.0)[0] == np.inf

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.exceptions import DataError
-from separatrix.rows import LabelRules, check_weight, encode_labels, encode_shares, is_shares, pair
+from separatrix.rows import LabelRules, encode_labels, encode_shares, is_shares, pair
 from separatrix.rows.labels import FIRST_LABELS
 
 LABELS = {
@@ -79,11 +79,6 @@ def test_a_table_of_several_columns_holds_probabilities(table):
     assert is_shares(table)
 
 
-@pytest.mark.parametrize("labels", [[0, 1], SHARES[:, :1], SHARES[:, 0], pd.Series([0, 1]), SHARES.tolist(), None])
-def test_anything_else_holds_labels(labels):
-    assert not is_shares(labels)
-
-
 @pytest.mark.parametrize("kind", ["array", "single", "pandas", "polars"])
 def test_probabilities_keep_their_order_and_name_their_classes(kind):
     columns = ["low", "high", "middle"]
@@ -116,24 +111,12 @@ def test_rows_that_are_not_probabilities_are_named(row, said):
         encode_shares(T)
 
 
-def test_weights_of_one_are_no_weights():
-    assert check_weight([1, 1, 1], 3) is None
-    assert check_weight(1.0, 3) is None
-    assert check_weight(2, 3).tolist() == [2, 2, 2]
-
-
 def test_labels_become_codes_among_the_known_classes():
     known = np.array(["b", "c", "a"])
     paired = pair(["a", "b", "a"], None, 3, LabelRules(known=known))
     assert (paired.classes.tolist(), paired.t.tolist()) == (["b", "c", "a"], [2, 0, 2])
     with pytest.raises(DataError, match="Label 'z' is not one of the classes"):
         pair(["z", "b", "a"], None, 3, LabelRules(known=known))
-
-
-def test_soft_targets_of_two_classes_are_probabilities_of_the_second():
-    paired = pair(np.array([[0.25, 0.75], [1.0, 0.0]]), None, 2, LabelRules(soft=True))
-    assert paired.is_soft
-    assert paired.t.tolist() == [0.75, 0.0]
 
 
 @pytest.mark.parametrize(

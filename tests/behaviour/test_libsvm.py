@@ -4,9 +4,7 @@ import bz2
 import gzip
 import lzma
 import pathlib
-import pickle
 import tracemalloc
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,7 @@ from separatrix.exceptions import DataError
 from separatrix.files import FileReadError, LibsvmFile, is_libsvm, scan
 from separatrix.files._kernels import read_rows
 from separatrix.files.libsvm import Chunk, IndexRange, parse
-from separatrix.rows import LabelRules, RowStore, as_source, watched
+from separatrix.rows import LabelRules, RowStore
 
 
 @given(st.binary(max_size=60))
@@ -108,11 +106,6 @@ def test_an_error_names_the_line_and_the_value(line, said, before, after):
         read(before + line + after, line=100)
     assert str(error.value).startswith(f"rows.svm, line {100 + before.count(chr(10))}: ")
     assert said in str(error.value)
-
-
-def test_the_first_of_several_errors_is_reported():
-    with pytest.raises(FileReadError, match="line 2: 'b'"):
-        read("1 1:1\n1 1:b\n1 3:1 2:1\n1 1:c\n")
 
 
 @pytest.fixture
@@ -206,32 +199,11 @@ def large(tmp_path_factory):
     return path
 
 
-def test_chunks_are_whole_lines_with_their_position(large):
-    text, file = large.read_bytes(), LibsvmFile(large)
-    chunks = list(file.chunks())
-    assert len(chunks) > 1
-    assert b"".join(chunk.text for chunk in chunks) == text
-    for chunk in chunks:
-        assert chunk.text.endswith(b"\n")
-        assert text.startswith(chunk.text, chunk.offset)
-        assert chunk.line == 1 + text.count(b"\n", 0, chunk.offset)
-
-
 def test_rows_of_several_chunks_are_those_of_scikit_learn(large):
     X, y = load_svmlight_file(str(large))
     found, labels = LibsvmFile(large).read()
     np.testing.assert_array_equal(labels, y)
     assert abs(found - X).max() == 0
-
-
-def test_rows_in_the_middle_are_read_without_those_before(large, write_text):
-    file = LibsvmFile(large)
-    whole = file.read()[0]
-    for first, last in ((0, 1), (119_999, 120_000), (37, 41), (59_000, 61_000)):
-        np.testing.assert_array_equal(file.rows_between(first, last).matrix(99).toarray(), whole[first:last].toarray())
-    packed = LibsvmFile(write_text(gzip.compress(b"1 1:1\n0 1:2\n"), "x.svm.gz"))
-    with pytest.raises(FileReadError, match="is compressed, so rows cannot be read in random order"):
-        packed.rows_between(0, 1)
 
 
 def test_more_labels_than_are_counted_are_not_classes(write_text):
@@ -270,12 +242,6 @@ def test_a_file_that_changes_between_or_during_passes_is_an_error(write_text):
         next(file.chunks())
 
 
-def test_a_file_can_be_pickled(write_text):
-    file = pickle.loads(pickle.dumps(LibsvmFile(write_text("1 1:1\n0 2:1\n"))))
-    assert file.read()[0].toarray().tolist() == [[1, 0], [0, 1]]
-    assert repr(file).endswith("x.svm', n_features=2, zero_based=False)")
-
-
 def test_memory_does_not_grow_with_the_file(tmp_path):
     line = " ".join(["1", *(f"{i}:{i}.25" for i in range(1, 60))]) + "\n"
     peaks = []
@@ -297,25 +263,11 @@ def test_a_scan_of_a_sparse_file_is_a_sparse_file(write_text):
         scan(path, target="y")
 
 
-@pytest.mark.parametrize(
-    "model", [sx.OneVsRest(sx.LogisticRegression(alpha=1.0)), sx.GeneralizedLinearModel("gaussian")]
-)
-def test_models_that_need_all_targets_read_them_from_the_file(write_text, model):
-    file = LibsvmFile(write_text("1 1:1 2:2\n2 1:3\n3 1:1 2:-1\n1 2:3\n2 1:4 2:1\n3 1:-1 2:-2\n"))
-    X, y = file.read()
-    np.testing.assert_allclose(model.fit(file).predict(file), model.fit(X, y).predict(X), rtol=1e-10)
-
-
 @pytest.mark.parametrize("names", ["*.svm", ["a.svm", "b.svm"]])
 def test_several_files_are_an_error_with_a_remedy(tmp_path, names):
     names = str(tmp_path / names) if isinstance(names, str) else names
     with pytest.raises(FileReadError, match=r"cannot be read together.*cat part"):
         scan(names)
-
-
-def test_a_name_with_brackets_is_a_name(tmp_path):
-    (tmp_path / "a[1].svm").write_text("1 1:1\n0 1:2\n")
-    assert scan(tmp_path / "a[1].svm").n_rows == 2
 
 
 N, D = 700, 12
@@ -336,10 +288,6 @@ def write(tmp_path):
         return LibsvmFile(tmp_path / name)
 
     return written
-
-
-def in_blocks(file, height):
-    return replace(file.open_rows(None), height=height)
 
 
 MODELS = {
@@ -379,38 +327,6 @@ def test_weights_and_labels_may_come_from_memory(rng, write):
         np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-8)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 64, 1000])
-def test_blocks_are_cut_by_rows_with_their_targets(rng, write, rows):
-    X, y = problem(rng, (0, 3))
-    weight = rng.random(N)
-    source = in_blocks(write(X, y), rows).with_numbers(y, weight, -weight)
-    blocks = source.fold(lambda seen, block: [*seen, block], [])
-    assert [len(block) for block in blocks[:-1]] == [rows] * (len(blocks) - 1)
-    assert np.concatenate([block.row for block in blocks]).tolist() == list(range(N))
-    np.testing.assert_array_equal(sparse.vstack([block.X for block in blocks]).toarray(), X.toarray())
-    for name, whole in (("t", y), ("weight", weight), ("offset", -weight)):
-        np.testing.assert_array_equal(np.concatenate([getattr(block, name) for block in blocks]), whole)
-
-
-def test_progress_of_every_pass_is_reported(rng, write):
-    source = in_blocks(write(*problem(rng)), 300)
-    told = []
-    with watched(lambda *progress: told.append(progress)):
-        source.reduce(lambda block: block.X.sum(axis=0))
-        source.map(lambda X: X.sum(axis=1))
-    assert told == [(300, N, 1), (600, N, 1), (N, N, 1), (600, N, 2), (N, N, 2)]
-
-
-def test_a_shuffled_fold_has_the_order_of_memory(rng, write):
-    X, y = problem(rng)
-    rows = [
-        source.fold(lambda seen, block: [*seen, *block.row], [], np.random.default_rng(5))
-        for source in (in_blocks(write(X, y), 50), replace(as_source(X), height=50))
-    ]
-    assert rows[0] == rows[1]
-    assert sorted(rows[0]) == list(range(N))
-
-
 def test_a_label_can_mark_unlabelled_rows(rng, write):
     file = write(*problem(rng, (0, 1, 2)))
     found = file.open_rows(None).with_labels(None, None, LabelRules(unlabelled=0))
@@ -418,16 +334,6 @@ def test_a_label_can_mark_unlabelled_rows(rng, write):
     assert found.n_unlabelled == file.label_counts[0]
     t = found.reduce(lambda block: np.bincount(block.t + 1, minlength=3))
     assert t.tolist() == file.label_counts.tolist()
-
-
-def test_labels_that_are_not_classes_are_an_error(rng, write):
-    X, y = problem(rng)
-    with pytest.raises(DataError, match=r"train.svm: label -0.5 is not a whole number.*fit\(file, y\)"):
-        sx.LogisticRegression().fit(write(X, y / 2))
-    with pytest.raises(DataError, match="only one class is present: every label is 3"):
-        sx.LogisticRegression().fit(write(X, np.full(N, 3)))
-    with pytest.raises(DataError, match="Every row of class -1 has weight 0"):
-        sx.LogisticRegression().fit(write(X, y), sample_weight=(y > 0).astype(float))
 
 
 def test_rows_to_predict_need_the_number_of_features_of_the_model(rng, write):

@@ -1,20 +1,14 @@
 """The objective and its products agree with plain sums over rows, for every way to store the rows."""
 
-from functools import reduce
-from itertools import pairwise
-from operator import add
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import optimize, sparse
 
 from separatrix import LogisticRegression
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.rows import Block, as_source
 from separatrix.solvers import Units
-from separatrix.stats import Design, dots, largest_share, value_grad, value_grad_hess
+from separatrix.stats import Design, value_grad, value_grad_hess
 
 N, M = 60, 3
 COPIES = [1, 300]  # copies of the rows: 300 make a block large enough for the compiled loops
@@ -143,18 +137,6 @@ def test_a_hessian_in_single_precision_does_not_depend_on_the_units_of_columns(c
     np.testing.assert_allclose(found / copies / every / every[:, None], expected, atol=2e-6 * N)
 
 
-@pytest.mark.parametrize("weight", [1e-200, 1e200])
-def test_a_hessian_in_single_precision_allows_weights_of_any_size(weight, rng):
-    X, t, theta = rng.normal(size=(N, M)), targets(1, False, rng), rng.normal(size=(1, M + 1))
-    design = Design(np.zeros(M), bias=True)
-    expected = value_grad_hess(Block(X, t, None, range(N)), theta, Logit(), design).hess
-    heavy = Block(X, t, np.full(N, weight), range(N))
-    found = value_grad_hess(heavy, theta, Logit(), design, single=True).hess
-    np.testing.assert_allclose(found / weight, expected, atol=1e-6 * N)
-    none = value_grad_hess(Block(X, t, np.zeros(N), range(N)), theta, Logit(), design, single=True).hess
-    np.testing.assert_array_equal(none, 0.0)
-
-
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("soft", [False, True])
 def test_gradient_and_hessian_are_derivatives(n_outputs, soft, rng):
@@ -170,16 +152,6 @@ def test_gradient_and_hessian_are_derivatives(n_outputs, soft, rng):
     np.testing.assert_allclose(here.grad.ravel(), by_differences, atol=1e-4)
     jacobian = optimize.approx_fprime(theta.ravel(), lambda flat: at(flat).grad.ravel(), 1e-7)
     np.testing.assert_allclose(here.hess, jacobian, atol=1e-4)
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_a_hessian_has_no_curvature_along_what_all_classes_share(n_outputs, rng):
-    block = block_of(rng.normal(size=(N, M)), targets(n_outputs, False, rng), rng, weighted=False, moved=False)
-    theta = rng.normal(size=(n_outputs, M + 1))
-    hess = value_grad_hess(block, theta, likelihood_of(n_outputs), Design(np.zeros(M), bias=True)).hess
-    assert np.linalg.eigvalsh(hess)[0] > -1e-12 * N
-    along = hess @ np.tile(rng.normal(size=M + 1), n_outputs)
-    assert (np.abs(along).max() < 1e-12 * N) == (n_outputs > 1)
 
 
 def test_an_offset_of_ten_million_standard_deviations_costs_no_digits_of_dense_rows(rng):
@@ -257,78 +229,3 @@ def test_predictions_from_float32_rows_are_computed_in_double_precision(store, n
     assert found.dtype == np.float64
     np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-9)
     np.testing.assert_allclose(model.predict_proba(store(X)), model.predict_proba(X.astype(np.float64)), atol=1e-9)
-
-
-@pytest.mark.parametrize("store", [*STORES, "float32"])
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("copies", COPIES)
-def test_products_equal_those_with_the_regressors_written_out(store, bias, copies, rng):
-    X = np.round(rng.normal(size=(N, M)) * (rng.random((N, M)) < 0.6), 2).astype(np.float32).astype(np.float64)
-    X = np.tile(X, (copies, 1))
-    design = Design(rng.normal(size=M) if bias else np.zeros(M), bias, spread=X.std(axis=0) if bias else None)
-    Phi, n = np.column_stack([X - design.origin, np.ones((len(X), int(bias)))]), len(X)
-    block = Block({**STORES, "float32": np.float32}[store](X), None, None, range(n), offset=rng.normal(size=n))
-    np.testing.assert_allclose(design.regressors(block.X), Phi, atol=1e-6)
-    for C in (1, 3):
-        theta, slope = rng.normal(size=(C, design.width)), np.squeeze(rng.normal(size=(n, C)))
-        a = design.activate(block, theta).reshape(n, C)
-        np.testing.assert_allclose(a, Phi @ theta.T + block.offset[:, None], atol=1e-12)
-        np.testing.assert_allclose(design.collect(block, slope), np.atleast_2d(slope.T) @ Phi, atol=1e-11 * copies)
-    for weight in (rng.random(n), rng.normal(size=n)):
-        exact = (Phi.T * weight) @ Phi
-        tolerance = 1e-4 if store == "float32" else 1e-11
-        np.testing.assert_allclose(design.gram(block, weight), exact, atol=tolerance * copies)
-        np.testing.assert_allclose(design.gram(block, weight, single=True), exact, atol=1e-4 * copies)
-    np.testing.assert_allclose(dots(block.X, theta[0, :M]), X @ theta[0, :M], rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_the_largest_share_is_that_of_a_row_with_weight(n_outputs, rng):
-    """Of the logit, |curvature V φ̃ / slope|; of K classes, the spread of V φ̃, a bound."""
-    X = rng.normal(size=(N, M))
-    theta, V = rng.normal(size=(2, n_outputs, M + 1))
-    weight = (rng.random(N) < 0.5).astype(np.float64)
-    t, offset = targets(n_outputs, False, rng), rng.normal(size=N)
-    block = Block(X, t, weight, range(N), offset=offset)
-    Phi = np.column_stack([X - 0.5, np.ones(N)])
-    A = Phi @ V.T
-    reach = np.ptp(A, axis=1)
-    if n_outputs == 1:
-        p = 1 / (1 + np.exp(-(Phi @ theta[0] + offset)))
-        reach = np.abs(p * (1 - p) * A[:, 0] / (t - p))
-    likelihood, design = Logit() if n_outputs == 1 else Softmax(3), Design(np.full(M, 0.5), bias=True)
-    found = largest_share(block, theta, V, likelihood, design)
-    np.testing.assert_allclose(found.value, reach[weight > 0].max())
-    without = largest_share(block.take(weight == 0), theta, V, likelihood, design)
-    assert (found + without).value == found.value
-
-
-@st.composite
-def partitions(draw):
-    """A number of rows, and where to cut them into blocks; some may be empty."""
-    n = draw(st.integers(1, 40))
-    cuts = sorted(draw(st.lists(st.integers(0, n), max_size=6)))
-    return n, [0, *cuts, n]
-
-
-@settings(max_examples=40)
-@given(
-    partition=partitions(),
-    n_outputs=st.sampled_from([1, 3]),
-    store=st.sampled_from(sorted(STORES)),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_any_partition_of_the_rows_gives_the_same_sums(partition, n_outputs, store, seed):
-    rng = np.random.default_rng(seed)
-    n, cuts = partition
-    X = rng.normal(size=(n, M)) * 10.0 ** rng.integers(-2, 3, size=M)
-    whole = block_of(STORES[store](X), targets(n_outputs, False, rng, n), rng, weighted=True, moved=True)
-    design, likelihood = Design(rng.normal(size=M), bias=True), likelihood_of(n_outputs)
-    theta = rng.normal(size=(n_outputs, M + 1))
-    parts = [whole.take(np.arange(low, high)) for low, high in pairwise(cuts)]
-    together = reduce(add, (value_grad_hess(part, theta, likelihood, design) for part in parts))
-    alone = value_grad_hess(whole, theta, likelihood, design)
-    scale = np.abs(alone.hess).max() + 1.0
-    np.testing.assert_allclose(together.value, alone.value, rtol=1e-12)
-    np.testing.assert_allclose(together.grad, alone.grad, atol=1e-12 * scale)
-    np.testing.assert_allclose(together.hess, alone.hess, atol=1e-12 * scale)

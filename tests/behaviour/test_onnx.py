@@ -10,7 +10,6 @@ import onnxruntime
 import pandas as pd
 import pytest
 from scipy import special
-from scipy.special import log_softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -22,13 +21,11 @@ from separatrix.bayesian import predictive as library
 from separatrix.export import ExportError, to_onnx
 from separatrix.export.graph import Graph
 from separatrix.export.onnx_integrals import (
-    logistic_mean,
     mixture,
     normal_cdf,
     softmax_normal,
-    softmax_probit_rule,
 )
-from separatrix.export.onnx_models import functions, of_log_joint
+from separatrix.export.onnx_models import functions
 from separatrix.export.onnx_tables import _month
 from separatrix.study import PriorOnly, Ramps
 
@@ -94,11 +91,6 @@ def test_linear_models_and_discriminant_analysis(name, K):
     agree((RULES | DISCRIMINATIVE | NORMAL)[name]().fit(rows, y), np.vstack([rows, 4 * rows]))
 
 
-def test_probit_is_accurate_in_both_tails():
-    rows, y = blobs(150, n_classes=2)
-    agree(sx.ProbitRegression().fit(rows, y), 8 * rows)
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -135,12 +127,6 @@ def test_the_mean_of_a_regression(family, link):
     t = rng.integers(2, size=80) if family == "binomial" else 2 + rng.poisson(3.0, size=80)
     model = sx.GeneralizedLinearModel(family, link).fit(X, t)
     np.testing.assert_allclose(export(model, X)["mean"], model.predict(X), rtol=1e-5)
-
-
-@pytest.mark.parametrize("kind", [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis])
-def test_discriminant_analysis_with_more_columns_than_rows(kind):
-    rows, y = blobs(30, n_features=50, n_classes=3)
-    agree(kind(shrinkage=0.3, estimate="predictive").fit(rows, y), rows)
 
 
 def test_discriminant_analysis_of_a_row_with_a_missing_value_is_nan():
@@ -450,23 +436,6 @@ def test_without_the_library(monkeypatch):
 # The graph builder and the integrals
 
 
-JOINT = np.array([[0.0, -1.0, 2.0], [-1e5, -1e5 + 1, -np.inf], [-np.inf] * 3, [700.0, -np.inf, 701.0], [np.nan] * 3])
-
-
-def test_probabilities_from_log_densities():
-    priors = np.array([0.5, 0.2, 0.3])
-    P = evaluate(lambda a: of_log_joint(np.arange(3), a, priors).probabilities, JOINT)
-    possible = [0, 1, 3]
-    np.testing.assert_allclose(P[possible], np.exp(log_softmax(JOINT[possible], axis=1)), atol=1e-10)
-    np.testing.assert_array_equal(P[2], priors)  # no class can have generated the row
-    assert np.isnan(P[4]).all()
-
-
-MU, VAR = (
-    grid.ravel() for grid in np.meshgrid([0.0, -0.3, -2.0, -9.0, -40.0, -300.0], [0.0, 1e-6, 0.2, 3.0, 50.0, 900.0])
-)
-
-
 def test_the_sigmoid_is_a_mixture_of_probits():
     tau, c, _ = mixture()
     A = np.linspace(-60.0, 60.0, 4001)
@@ -477,12 +446,6 @@ def test_the_sigmoid_is_a_mixture_of_probits():
 def test_the_normal_distribution_function_in_both_tails():
     z = np.linspace(-37.0, 37.0, 2001)
     np.testing.assert_allclose(evaluate(normal_cdf, z), special.ndtr(z), rtol=1e-11)
-
-
-def test_the_average_of_the_sigmoid_against_the_library():
-    mu = np.concatenate([MU, -MU])
-    var = np.concatenate([VAR, VAR])
-    np.testing.assert_allclose(evaluate(logistic_mean, mu, var), library.logit_normal(mu, var), atol=1e-9)
 
 
 def problem(K, scale, n=40, seed=0):
@@ -498,9 +461,3 @@ def test_the_averaged_softmax_equals_that_of_the_library(K, scale):
     found = evaluate(lambda m, S: softmax_normal(m, S, K), mu, cov)
     np.testing.assert_allclose(found, library.softmax_normal(mu, cov), atol=2e-8)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-14)
-
-
-def test_the_probit_rule_equals_that_of_the_library():
-    mu, cov = problem(3, 1.0)
-    found = evaluate(lambda m, S: softmax_probit_rule(m, S, 3), mu, cov)
-    np.testing.assert_allclose(found, library.softmax_probit_rule(mu, np.diagonal(cov, axis1=1, axis2=2)), atol=1e-14)

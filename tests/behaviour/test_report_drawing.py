@@ -18,15 +18,12 @@ from separatrix.report.drawing import (
     Curve,
     Mark,
     Scale,
-    area,
     axis_along,
     element,
     histogram,
-    line,
     nice_scale,
     reliability_diagram,
     reliability_scale,
-    spaced,
     whiskers,
 )
 
@@ -116,13 +113,6 @@ def test_a_scale_contains_its_values_and_has_evenly_spaced_ticks(values, at_tick
         assert (scale.low, scale.high) == (scale.ticks[0], scale.ticks[-1])
 
 
-def test_tick_labels_do_not_touch_and_zero_is_kept():
-    scale = Scale(-1.0, 1.0, tuple(np.linspace(-1, 1, 9).tolist()))
-    kept = spaced(scale, [f"{tick:.2f}" for tick in scale.ticks], 150.0)
-    assert (0.5, "0.00") in kept
-    assert min(np.diff([at for at, _ in kept])) * 150.0 >= 5 * 6.8
-
-
 @given(VALUES)
 def test_an_axis_keeps_the_order_and_both_ends_and_names_two_places(values):
     x = np.sort(np.array(values))
@@ -131,20 +121,6 @@ def test_an_axis_keeps_the_order_and_both_ends_and_names_two_places(values):
     assert max(abs(axis.at[0]), abs(axis.at[-1] - 1)) < 1e-9
     assert all(-1e-6 <= at <= 1 + 1e-6 for at, _ in axis.ticks)
     assert len({word for _, word in axis.ticks}) > 1
-
-
-def test_even_numbers_have_a_linear_axis_and_crowded_ones_are_spread():
-    even, crowded = np.linspace(3, 9, 7), np.array([0.0, 1.0, 2.0, 5.0, 1000.0])
-    np.testing.assert_allclose(axis_along(even).at, np.linspace(0, 1, 7))
-    assert axis_along(crowded).at[3] > 0.2
-    np.testing.assert_allclose(axis_along(-crowded[::-1]).at, 1 - axis_along(crowded).at[::-1])
-
-
-def test_dates_are_labelled_by_month_or_by_day():
-    years = axis_along(np.array([18262.0, 18600.0, 18993.0]), is_date=True)
-    days = axis_along(np.array([18262.0, 18270.0, 18280.0]), is_date=True)
-    assert all(len(word) == len("2020-01") for _, word in years.ticks)
-    assert all(len(word) == len("2020-01-01") for _, word in days.ticks)
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
@@ -158,35 +134,12 @@ def fraction(text):
     return float(text.removesuffix("%")) / 100
 
 
-def test_a_line_is_interrupted_at_missing_values():
-    y = np.array([0.0, 1.0, np.nan, 1.0, 0.0])
-    path = ElementTree.fromstring(line(np.linspace(0, 1, 5), y, "k")).get("d")
-    assert path == "M0,1000L250,0M750,0L1000,1000"
-
-
-@pytest.mark.parametrize("missing", [np.full(3, np.nan), np.array([0.2, np.nan, np.nan])])
-def test_a_band_of_fewer_than_two_points_is_not_drawn(missing):
-    assert area(np.linspace(0, 1, 3), missing, missing, "k") == ""
-
-
-def test_a_bar_is_as_long_as_its_fraction():
-    (drawn,) = by_class(drawing.bar(0.375, "title"), "rect", "bar")
-    assert drawn.get("width") == "37.5%"
-
-
 def test_a_mark_is_at_its_value_over_its_interval_and_cut_at_the_scale():
     drawn = whiskers([Mark(2.5, 1.0, 40.0)], TEN, 'the "title" & more', reference=5.0)
     assert ElementTree.fromstring(drawn).get("aria-label") == 'the "title" & more'
     assert [dot.get("cx") for dot in by_class(drawn, "circle", "dot")] == ["25%"]
     assert [(x.get("x1"), x.get("x2")) for x in by_class(drawn, "line", "whisker")] == [("10%", "100%")]
     assert [x.get("x1") for x in by_class(drawn, "line", "reference")] == ["50%"]
-
-
-@pytest.mark.parametrize("bound", [np.nan, np.inf])
-def test_a_mark_without_an_interval_is_a_dot(bound):
-    drawn = whiskers([Mark(2.5, -bound, bound)], TEN, "title")
-    assert not by_class(drawn, "line", "whisker")
-    assert len(by_class(drawn, "circle", "dot")) == 1
 
 
 def test_curves_have_their_band_their_reference_and_bars_with_areas_in_proportion():

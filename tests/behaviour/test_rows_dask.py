@@ -1,9 +1,7 @@
 """Rows in the partitions of a Dask collection: the numbers of memory, in a fixed order, and no rows on the client."""
 
-import pickle
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from threading import get_ident
 
 import dask
 import dask.array as da
@@ -12,15 +10,12 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 import separatrix as sx
 from problems import blobs
 from separatrix.exceptions import DataError
 from separatrix.rows import LabelRules, as_source, in_memory, is_dask, labels_of, open_rows, pair, watched
-from separatrix.rows.dask import ADDED_PER_TASK, _Column, _cut, shared
 from separatrix.stats import ClassScatter, collect_moments
 
 X, y = blobs()
@@ -51,12 +46,6 @@ def test_additions_follow_the_order_of_the_rows(chunks):
     np.testing.assert_allclose(parts.scatter.matrices, whole.scatter.matrices, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("width", [3, 300])
-def test_a_tree_of_several_levels_keeps_the_order(width):
-    rows = np.zeros((ADDED_PER_TASK**2 + 1, width))
-    assert open_rows(da.from_array(rows, chunks=(1, width))).reduce(numbers) == tuple(range(len(rows)))
-
-
 def test_equal_runs_give_equal_bits_with_any_scheduler():
     runs = []
     for scheduler in ("threads", "synchronous", "threads"):
@@ -70,23 +59,6 @@ def test_processes_give_the_bits_of_threads():
     expected = model.fit(lazy, y).coef_
     with ProcessPoolExecutor(1, get_context("spawn")) as pool, dask.config.set(scheduler="processes", pool=pool):
         assert model.fit(lazy, y).coef_.tobytes() == expected.tobytes()
-
-
-def test_a_source_leaves_its_rows_behind_when_it_travels_with_a_statistic():
-    import cloudpickle
-
-    source = partitioned(CHUNKS["even"])
-    assert len(cloudpickle.dumps(lambda block: (len(block), source))) < X.nbytes / 3
-    assert pickle.loads(pickle.dumps(source)).n_rows == N
-
-
-def test_blocks_carry_their_targets_in_the_precision_of_memory():
-    weight, offset = np.linspace(1, 2, N), -np.arange(float(N))
-    source = open_rows(da.from_array(X, chunks=(70, 4))).with_numbers(y, weight, offset)
-    blocks = source.reduce(lambda block: ((block, get_ident()),))
-    for name, whole in {"X": X, "t": y, "weight": weight, "offset": offset}.items():
-        np.testing.assert_array_equal(np.concatenate([getattr(block, name) for block, _ in blocks]), whole)
-    assert blocks[0][0].t.dtype == np.intp
 
 
 def test_the_callers_floating_point_policy_holds_in_a_task():
@@ -106,12 +78,6 @@ def test_ordered_work_is_refused_with_alternatives():
     for model in (sx.Perceptron(), sx.LogisticRegression(solver="stochastic")):
         with pytest.raises(DataError, match="one row after the other"):
             model.fit(da.from_array(X, chunks=(100, 4)), y)
-
-
-def test_a_map_brings_the_results_into_memory():
-    found = partitioned(CHUNKS["ragged"]).map(lambda rows: rows[:, 0] * 2)
-    assert type(found) is np.ndarray
-    np.testing.assert_array_equal(found, 2 * X[:, 0])
 
 
 @pytest.mark.parametrize("scheduler", ["sync", "threads"])
@@ -141,13 +107,6 @@ def test_collections_are_recognised_without_importing_dask():
     assert is_dask(da.ones((2, 2)))
     assert not is_dask(X)
     assert not is_dask(None)
-
-
-def test_rows_are_not_counted_before_they_are_needed():
-    lazy = da.ones((4, 2), chunks=2)
-    with dask.config.set(scheduler=forbidden):
-        opened = open_rows(lazy[lazy[:, 0] > 0])
-    assert opened.n_rows == 4
 
 
 def test_names_filters_types_and_sparse_chunks():
@@ -207,11 +166,6 @@ def test_a_partition_with_other_columns_is_an_error_that_names_it(part, said):
         sx.LogisticRegression().fit(broken, y)
 
 
-def test_columns_of_a_partition_are_found_by_name():
-    swapped = halves(lambda part: part[["b", "a"]])
-    np.testing.assert_array_equal(open_rows(swapped).map(lambda rows: rows), FRAME.to_numpy())
-
-
 # -- labels and weights
 
 
@@ -257,17 +211,6 @@ def test_codes_and_weights_are_those_of_memory(y, weight):
 def test_classes_have_the_type_they_have_in_memory(kind):
     labels = (np.arange(60) % 2).astype(kind)
     assert labelled(lazy(labels, 13))[0].classes.dtype == pair(labels, None, 60, LabelRules()).classes.dtype
-
-
-def test_weights_that_are_all_one_are_none():
-    assert labelled(lazy(WORDS, 9), da.ones(60, chunks=8))[1][0].weight is None
-
-
-def test_a_partition_need_not_have_a_label():
-    labels = np.where(np.arange(60) < 30, -1, np.arange(60) % 3)
-    source, blocks = labelled(lazy(labels, 10), None, LabelRules(unlabelled=-1))
-    assert (source.n_unlabelled, source.classes.tolist()) == (30, [0, 1, 2])
-    np.testing.assert_array_equal(joined(blocks, "t"), labels)
 
 
 def test_known_classes_keep_their_codes():
@@ -317,17 +260,6 @@ def test_labels_of_different_types_in_different_partitions_are_an_error():
         labelled(mixed)
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.data())
-def test_cutting_anew_keeps_values_and_order(lengths, data):
-    total = sum(lengths)
-    cuts = sorted(data.draw(st.lists(st.integers(0, total), max_size=5)))
-    wanted = tuple(np.diff([0, *cuts, total]).tolist())
-    parts = [shared(part) for part in np.split(np.arange(total), np.cumsum(lengths)[:-1])]
-    pieces = dask.compute(*_cut(_Column(parts, tuple(lengths)), wanted), scheduler="sync")
-    assert tuple(map(len, pieces)) == wanted
-    np.testing.assert_array_equal(np.concatenate(pieces), np.arange(total))
-
-
 # -- predictions
 
 
@@ -349,25 +281,11 @@ def test_predictions_are_lazy_and_have_the_form_of_memory(model, method):
         np.testing.assert_allclose(found.compute(), expected, rtol=1e-13)
 
 
-def test_chunks_are_unknown_if_those_of_the_rows_are(model):
-    rows = da.from_array(X, chunks=(70, 4))
-    found = model.predict_proba(rows[rows[:, 0] > 0])
-    assert np.isnan(found.shape[0])
-    np.testing.assert_allclose(found.compute(), model.predict_proba(X[X[:, 0] > 0]), rtol=1e-13)
-
-
 def test_a_dataframe_must_have_the_names_of_the_fit():
     frame = pd.DataFrame(X, columns=list("abcd"))
     named = sx.LinearDiscriminantAnalysis().fit(frame, y)
     with pytest.raises(ValueError, match="feature names should match"):
         named.predict(dd.from_pandas(frame, npartitions=3)[["b", "a", "c", "d"]])
-
-
-def test_a_model_without_a_result_for_zeros_is_tried_on_the_first_row(rng):
-    rows = rng.gamma(2.0, size=(60, 2)) + 0.1
-    gamma = sx.NaiveBayes("gamma").fit(rows, (rows[:, 0] > rows[:, 1]).astype(int))
-    found = gamma.predict_proba(da.from_array(rows, chunks=((0, 40, 20), 2)))
-    np.testing.assert_allclose(found.compute(), gamma.predict_proba(rows), rtol=1e-13)
 
 
 def test_nan_is_traced_to_its_column_in_fits_and_predictions(model):

@@ -1,7 +1,6 @@
 """Rows on a device. A CPU takes the same path, so these tests need no GPU."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,10 +13,6 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from separatrix.rows import LabelRules  # noqa: E402
 from separatrix.rows.device import (  # noqa: E402
-    CHUNK_ROWS,
-    MIN_DEVICE_ROWS,
-    Device,
-    DeviceRows,
     DeviceVector,
     on_host,
     open_tensor,
@@ -32,15 +27,6 @@ def in_blocks(tensor, height):
 def table(rng):
     X = rng.normal(size=(5000, 4))
     return X, torch.as_tensor(X), (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=5000) > 0).astype(int)
-
-
-def test_an_array_is_copied_to_the_device_once(table):
-    _, tensor, y = table
-    source = in_blocks(tensor, 2048).with_numbers(y)
-    (rows,), (targets,), span = source.partitions, source.targets, slice(0, 2048)
-    block, copy = targets.block(rows.read(span), span, 0), targets.copies[0][1]
-    assert block.X.on(block.t).data_ptr() == copy.data_ptr()
-    assert block.X.on(block.t.copy()).data_ptr() != copy.data_ptr()
 
 
 def test_ordered_work_gets_blocks_on_the_host(table):
@@ -102,14 +88,6 @@ def test_integer_labels_are_encoded_on_the_device_and_others_on_the_host(table):
         opened.with_labels(torch.zeros(5000, dtype=torch.long), None, LabelRules())
     with pytest.raises(DataError, match="are missing"):
         opened.with_labels(torch.full((5000,), float("nan")), None, LabelRules())
-
-
-def test_a_block_is_an_eighth_of_the_memory_of_a_gpu(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(total_memory=2**37))
-    tensor = SimpleNamespace(device=SimpleNamespace(type="cuda"), element_size=lambda: 4)
-    assert Device(tensor).height_for(256) == 2**34 // (4 * 256)
-    assert Device(tensor).height_for(300) % CHUNK_ROWS == 0
-    assert Device(tensor).height_for(2**34) == MIN_DEVICE_ROWS
 
 
 def test_derivatives_of_tensors_are_left_alone(table):
@@ -183,29 +161,3 @@ def test_batches_of_tensors_with_the_classes_named_first(table):
 def test_a_tensor_without_rows_or_columns_is_refused(shape, what):
     with pytest.raises(DataError, match=f"Found array with 0 {what}"):
         open_tensor(torch.zeros(shape))
-
-
-def test_products_with_rows_are_those_of_the_host_in_float64(table, rng):
-    X, tensor, _ = table
-    rows, W, slope = DeviceRows(tensor.float()), rng.normal(size=(4, 3)), rng.normal(size=(5000, 2))
-    single = X.astype(np.float32).astype(np.float64)
-    assert rows.shape == (5000, 4)
-    assert rows.dtype == np.float32
-    assert_allclose(rows @ W, single @ W, atol=1e-5)
-    assert (rows @ W).dtype == np.float64
-    assert_allclose(rows.sums(rows.on(slope)).numpy(), slope.T @ single, rtol=1e-5, atol=1e-3)
-    assert_allclose(DeviceRows(tensor).sums(rows.on(slope[:, 0])).numpy(), slope[:, 0] @ X, rtol=1e-12)
-    assert_allclose((DeviceRows(tensor) - X[0])[:3], X[:3] - X[0])
-    R, shift = rng.normal(size=(4, 4)), rng.normal(size=4)
-    assert_allclose(DeviceRows(tensor).row_squares(R, shift), ((X @ R + shift) ** 2).sum(axis=1), rtol=1e-12)
-
-
-def test_codes_stay_on_the_device():
-    vector = DeviceVector(torch.tensor([0, 2, 1, 2]))
-    assert (vector.shape, vector.ndim, len(vector), vector.dtype) == ((4,), 1, 4, np.int64)
-    assert (vector >= 0).all()
-    assert not (vector > 0).all()
-    assert np.asarray(vector == 2).tolist() == [False, True, False, True]
-    assert np.asarray(vector[np.array([1, 2])]).tolist() == [2, 1]
-    assert (~(vector < 2)).sum() == 2
-    assert np.asarray(DeviceRows(torch.ones(3, 2)).in_one_class()).tolist() == [0, 0, 0]

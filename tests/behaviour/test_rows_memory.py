@@ -17,8 +17,8 @@ from problems import STORAGES, blobs, names
 from separatrix._array import to_dense
 from separatrix.exceptions import DataError
 from separatrix.files import scan
-from separatrix.rows import Block, RowStore, as_source, memory, open_rows, targets_in_memory, watched
-from separatrix.rows.memory import block_rows, open_memory
+from separatrix.rows import Block, RowStore, as_source, open_rows, targets_in_memory, watched
+from separatrix.rows.memory import open_memory
 from separatrix.stats import PooledScatter, Tally, class_moments
 
 X = np.round(np.random.default_rng(0).normal(size=(23, 3)), 3)
@@ -68,13 +68,6 @@ def test_every_storage_gives_the_same_rows(storage):
     assert_array_equal(source.map(lambda B: B @ np.ones(3)), X @ np.ones(3))
     if storage in ("pandas", "polars", "pyarrow"):
         assert source.columns == tuple(names(X))
-
-
-def test_a_block_of_an_array_is_a_view():
-    for table in (X, np.asfortranarray(X), X.astype(np.float32), pd.DataFrame(X)):
-        assert np.shares_memory(open_memory(table).read(slice(3, 9)), np.asarray(table))
-    once = sparse.csr_array(np.eye(3))
-    assert np.shares_memory(open_memory(once).read(slice(1, 3)).data, once.data)
 
 
 @pytest.mark.parametrize(
@@ -172,38 +165,6 @@ def test_columns_of_a_frame_may_have_the_names_of_methods():
 # -- passes
 
 
-@pytest.mark.parametrize("rng", [None, 0], ids=["ordered", "shuffled"])
-def test_every_row_is_seen_once_with_its_targets(rng):
-    source = in_blocks(as_source(X).with_numbers(T, WEIGHT, OFFSET))
-    blocks = blocks_of(source, None if rng is None else np.random.default_rng(rng))
-    rows = np.concatenate([block.row for block in blocks])
-    assert sorted(rows) == list(range(23))
-    assert (rows.tolist() == list(range(23))) == (rng is None)
-    for name, whole in {"X": X, "t": T, "weight": WEIGHT, "offset": OFFSET}.items():
-        assert_array_equal(np.concatenate([getattr(block, name) for block in blocks]), whole[rows])
-
-
-def test_a_shuffled_fold_depends_on_the_generator_alone():
-    source = in_blocks(as_source(X))
-    orders = [np.concatenate([b.row for b in blocks_of(source, np.random.default_rng(s))]).tolist() for s in (0, 0, 1)]
-    assert orders[0] == orders[1] != orders[2]
-
-
-def test_sums_follow_the_order_of_the_blocks():
-    source = in_blocks(as_source(X), 2)
-    assert source.reduce(lambda block: tuple(block.row)) == tuple(range(23))
-
-
-def test_passes_are_counted_and_shared_by_all_views():
-    source = as_source(X).with_numbers(T)
-    source.reduce(len)
-    source.sized_for(500).fold(lambda state, block: state, 0)
-    source.viewed(lambda block: block).reduce(len)
-    source.map(lambda rows: rows[:, 0])
-    assert source.passes == 3
-    assert source.with_numbers(T).passes == 0
-
-
 class Squares:
     def __init__(self, width=0):
         self.shown, self.width = [], width
@@ -227,21 +188,6 @@ def test_basis_functions_are_evaluated_block_by_block():
     assert_array_equal(source.raw.as_block().X, X)
 
 
-def test_blocks_are_sized_for_the_basis_and_fit_the_cache():
-    basis = Squares(496)
-    as_source(np.zeros((100_000, 2))).mapped(basis).reduce(len)
-    assert max(basis.shown) <= memory.BLOCK_BYTES // (8 * 500)
-    assert block_rows(100) * 100 * 8 <= memory.BLOCK_BYTES
-    assert block_rows(2000) >= 2000  # an M x M statistic should not outweigh its block
-    assert block_rows(1e6) <= 4096
-
-
-def test_a_view_replaces_every_block():
-    source = in_blocks(as_source(X, T).viewed(lambda block: replace(block, X=block.X[:, :1]), ("x0",)))
-    assert source.reduce(lambda block: Tally(block.X.sum(axis=0))).count == pytest.approx(X[:, :1].sum(axis=0))
-    assert source.columns == ("x0",)
-
-
 def test_no_second_copy_of_the_table_is_made():
     rng = np.random.default_rng(0)
     table, t = rng.normal(size=(100_000, 20)), rng.integers(2, size=100_000)
@@ -251,12 +197,6 @@ def test_no_second_copy_of_the_table_is_made():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.8 * table.nbytes  # a few blocks per thread, not 16 MB
-
-
-def test_the_passes_of_a_fit_are_reported():
-    table, y = blobs(60)
-    assert sx.LeastSquaresClassifier().fit(table, y).n_passes_ == 1
-    assert sx.LeastSquaresClassifier(basis=sx.basis.RBF("kmeans", n_centres=5)).fit(table, y).n_passes_ == 2
 
 
 # -- progress

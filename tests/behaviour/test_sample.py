@@ -25,11 +25,6 @@ def test_about_as_many_rows_as_requested_are_drawn(n, rows):
         assert len(np.unique(rows_of(drawn))) == drawn.n_rows
 
 
-def test_one_row_is_drawn_from_each_stratum():
-    drawn = rows_of(collect_sample(as_source(np.arange(1000.0)[:, None]), 50))
-    np.testing.assert_array_equal(drawn // 20, np.arange(50))
-
-
 def test_rows_keep_their_targets_and_their_weights_are_scaled():
     n = 4000
     t, weight = np.arange(n) % 3, 1.0 + np.arange(n) % 2
@@ -41,13 +36,6 @@ def test_rows_keep_their_targets_and_their_weights_are_scaled():
     np.testing.assert_array_equal(drawn.offset, -row)
     np.testing.assert_allclose(drawn.weight, weight[row] * n / len(drawn))
     assert drawn.weight.sum() == pytest.approx(weight.sum(), rel=0.05)
-
-
-def test_sparse_rows_stay_sparse():
-    X = sparse.random_array((2000, 30), density=0.1, format="csr", rng=np.random.default_rng(0))
-    drawn = collect_sample(as_source(X), 200)
-    assert drawn.n_rows == 200
-    assert sparse.issparse(drawn.as_block().X)
 
 
 @pytest.mark.parametrize("period", [2, 16, 50, 64, 100])

@@ -14,7 +14,6 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import PolynomialFeatures
 
 import separatrix as sx
 from problems import DISCRIMINATIVE, GENERATIVE, MODELS, blobs
@@ -105,14 +104,6 @@ def test_a_table_classifier_is_saved(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
 
 
-def test_naive_bayes_of_a_table_with_text_is_saved(tmp_path):
-    table = pd.DataFrame({"plan": ["free", "pro", None, "pro"] * 5, "visits": np.arange(20) % 7, "share": 0.5})
-    table.loc[::3, "share"] = 0.25
-    model = sx.NaiveBayes({"visits": "poisson", "share": "beta"}).fit(table, np.arange(20) % 2)
-    again = load(save(model, tmp_path / "table.sx"))
-    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
-
-
 def test_naive_bayes_of_an_encoded_table_is_saved(tmp_path):
     """The mean of a column of 0 and 1 is outside the support of a Bernoulli family."""
     table = pd.DataFrame({"on": np.array([0, 1, 1, 0, 1, 0] * 5, dtype=float), "size": np.arange(30.0)})
@@ -125,11 +116,6 @@ def test_the_header_keeps_names(tmp_path, saved):
     about = {"target": "tree", "positive": None, "model": "logistic"}
     assert read_about(save(model, tmp_path / "named.sx", about=about)) == {"target": "tree", "model": "logistic"}
     assert read_about(saved) == {}
-
-
-def test_a_class_is_written_as_folder_and_name(saved):
-    with zipfile.ZipFile(saved) as archive:
-        assert json.loads(archive.read("model.json"))["class"] == LOGISTIC
 
 
 def test_the_file_is_a_zip_of_json_and_arrays(saved):
@@ -414,12 +400,6 @@ def test_a_record_has_the_fields_of_its_class():
         read(record(SOLUTION, **whole, colour=1))
 
 
-def test_fields_of_a_later_revision_are_ignored():
-    whole = {"value": 1, "status": None, "steps": 1, "passes": 1, "colour": 2}
-    again = Reader({}, newer=True).value(record(SOLUTION, **whole))
-    assert "colour" not in vars(again)
-
-
 def test_new_arguments_get_their_defaults():
     again = read(record(LOGISTIC, alpha=2.0))
     assert (again.alpha, again.solver) == (2.0, "auto")
@@ -543,20 +523,6 @@ def test_a_file_cannot_define_methods_of_a_model(name, said):
 def test_the_size_of_a_basis_is_limited(kind, columns, arguments):
     with pytest.raises(FileError, match="a basis of|integer"):
         read({"is": "transformer", "class": kind, "columns": columns, "arguments": arguments})
-
-
-@pytest.mark.parametrize("degree", [3, (0, 2)])
-def test_a_basis_is_restored(degree):
-    X = np.random.default_rng(0).normal(size=(5, 8))
-    made = PolynomialFeatures(degree).fit(X)
-    np.testing.assert_array_equal(through(made).transform(X), made.transform(X))
-
-
-def test_numbers_that_json_cannot_represent_are_marked():
-    assert Writer().node([1.5, float("inf")], "v") == {"is": "list", "items": [1.5, {"is": "float", "value": "inf"}]}
-    model = sx.BayesianLogisticRegression(approximation="laplace").fit(X, Y > 0)
-    model.pareto_k_ = float("nan")
-    json.dumps(Writer().node(model, "model"), allow_nan=False)
 
 
 def test_sparse_matrices_and_scalars_are_restored():

@@ -1,14 +1,10 @@
 """Models fitted on files and databases: the numbers of memory, whoever reads the rows."""
 
-import pickle
 import sqlite3
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
 from decimal import Decimal
-from functools import reduce
-from itertools import chain, pairwise
 from multiprocessing import get_context
-from operator import add
 
 import dask
 import duckdb
@@ -18,19 +14,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import sparse
 
 import separatrix as sx
-from problems import BAYESIAN, DISCRIMINATIVE, GENERATIVE, SUM_MODELS, TWO_CLASSES
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import DataError
 from separatrix.files import FileReadError, Scan, open_writer, scan
 from separatrix.rows import Batches, encode_labels, watched
-from separatrix.rows.batches import LabelCounts, Piece, codes_of, count_labels, cut, numbers
-from separatrix.rows.threads import read_ahead
-from separatrix.table import TableEncoder
+from separatrix.rows.batches import Piece, codes_of, count_labels
 
 N = 900
 FEATURES = ["x0", "x1", "x2", "x3"]
@@ -67,34 +57,6 @@ def folder(tmp_path_factory):
 
 
 # -- fits
-
-
-MODELS = (
-    GENERATIVE
-    | DISCRIMINATIVE
-    | BAYESIAN
-    | SUM_MODELS
-    | TWO_CLASSES
-    | {
-        "rbf": lambda: sx.LogisticRegression(basis=sx.basis.RBF("kmeans", n_centres=12), tol=1e-11),
-        "one_vs_rest": lambda: sx.OneVsRest(sx.LogisticRegression(tol=1e-11)),
-        "decision_rule": lambda: sx.DecisionRule(sx.LinearDiscriminantAnalysis(), reject=0.2),
-    }
-)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_fits_a_file_as_it_fits_memory(name, parquet):
-    target = "is_oak" if name in TWO_CLASSES else "kind"
-    rows = TABLE.select(FEATURES)
-    inside = MODELS[name]().fit(rows, TABLE[target].to_numpy(zero_copy_only=False))
-    outside = MODELS[name]().fit(scan(parquet, target=target, columns=FEATURES))
-    assert outside.feature_names_in_.tolist() == FEATURES
-    method = next(m for m in ("predict_proba", "decision_function", "predict") if hasattr(inside, m))
-    found, expected = getattr(outside, method)(scan(parquet)), getattr(inside, method)(rows)
-    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
-    if "n_passes_" in vars(inside):
-        assert outside.n_passes_ == inside.n_passes_
 
 
 def test_a_regression_with_weights_fits_the_same(parquet):
@@ -169,13 +131,6 @@ def test_a_table_of_any_columns_is_encoded_as_it_is_read(client, curved, tmp_pat
     outside = sx.TableClassifier(sx.LogisticRegression(tol=1e-11), curved=curved).fit(rows)
     assert outside.encoder_.schema_.columns == inside.encoder_.schema_.columns
     np.testing.assert_allclose(outside.predict_proba(rows), inside.predict_proba(table), rtol=1e-8)
-
-
-def test_encoded_rows_may_be_sparse():
-    table = pa.table({"code": RNG.integers(0, 60, 4000).astype(str), "y": RNG.integers(0, 2, 4000)})
-    schema = TableEncoder(types={"code": "categorical"}).fit(table.drop(["y"])).schema_
-    rows = scan(table, target="y").encoded(schema, sparse=True).open_rows(None)
-    np.testing.assert_array_equal(rows.map(lambda B: B).toarray(), schema.encode(table, sparse=False))
 
 
 @pytest.mark.parametrize("model", [sx.OneVsRest, sx.OneVsOne])
@@ -296,39 +251,6 @@ def test_types_of_several_files_are_widened(tmp_path):
     assert scan(tmp_path / "a.csv", types={"code": "categorical"}).column("code").tolist() == ["1", "2"]
 
 
-@given(st.lists(st.integers(0, 7), max_size=8), st.integers(1, 9))
-def test_blocks_are_cut_by_row_number_wherever_batches_end(lengths, height):
-    ends = np.cumsum([0, *lengths])
-    batches = (pa.record_batch({"a": np.arange(low, high)}) for low, high in pairwise(ends))
-    pieces = [batch.column("a").to_pylist() for batch in cut(batches, height)]
-    assert list(chain.from_iterable(pieces)) == list(range(ends[-1]))
-    assert all(len(piece) == height for piece in pieces[:-1])
-
-
-def test_reading_ahead_keeps_the_order_and_raises_in_place():
-    def items():
-        yield from range(5)
-        raise OSError("gone")
-
-    found = []
-    with pytest.raises(OSError, match="gone"):
-        found.extend(read_ahead(items()))
-    assert found == list(range(5))
-    closed = []
-
-    def endless():
-        try:
-            while True:
-                yield 1
-        finally:
-            closed.append(True)
-
-    reader = read_ahead(endless())
-    next(reader)
-    reader.close()
-    assert closed == [True]
-
-
 # -- labels in a column
 
 
@@ -361,14 +283,6 @@ def test_classes_and_codes_of_a_column_are_those_of_memory(column):
     np.testing.assert_array_equal(found, classes)
     assert found.dtype == classes.dtype
     np.testing.assert_array_equal(codes_of(column, found), codes)
-
-
-@given(st.lists(st.lists(st.sampled_from(["a", "b", None]), max_size=5), min_size=1, max_size=5))
-def test_label_counts_of_batches_add_up(batches):
-    whole = list(chain.from_iterable(batches))
-    starts = np.cumsum([0, *map(len, batches)]).tolist()
-    parts = [counted(pa.array(b, pa.string()), s) for b, s in zip(batches, starts, strict=False)]
-    assert reduce(add, parts, LabelCounts()) == counted(pa.array(whole, pa.string()))
 
 
 def test_missing_and_marked_labels():
@@ -413,11 +327,6 @@ def test_weights_in_a_column_must_be_finite_and_not_negative(weight, said):
         sx.LinearDiscriminantAnalysis().fit(scan(rows, target="y", weight="w"))
 
 
-def test_numbers_of_any_type_become_floats_with_nan_for_missing_values():
-    for column in (pa.array([1, None]), pa.array([True, None]), pa.array([Decimal(1), None]), pa.array([1.0, None])):
-        np.testing.assert_array_equal(numbers(column), [1.0, np.nan])
-
-
 # -- workers
 
 
@@ -438,11 +347,6 @@ def test_workers_give_the_fit_of_one_reader(folder, settings):
     np.testing.assert_allclose(found.coef_, coef, rtol=1e-8)
     np.testing.assert_allclose(found.predict_proba(shared), P, rtol=1e-8)
     assert found.n_passes_ == passes
-
-
-def test_sparse_results_of_workers_stay_sparse(folder):
-    alone, shared = (rows.open_rows(None).map(sparse.csr_array) for rows in both(folder))
-    np.testing.assert_array_equal(shared.toarray(), alone.toarray())
 
 
 @pytest.mark.parametrize("model", [sx.Perceptron(), sx.LogisticRegression(solver="stochastic")])
@@ -466,12 +370,6 @@ def test_other_processes_read_the_rows_and_the_client_reads_none(folder, monkeyp
         monkeypatch.setattr(Batches, name, lambda *_, **__: pytest.fail("the client has read rows"))
     with ProcessPoolExecutor(1, get_context("spawn")) as pool, dask.config.set(scheduler="processes", pool=pool):
         np.testing.assert_allclose(sx.LinearDiscriminantAnalysis().fit(shared).coef_, expected, rtol=1e-10)
-
-
-def test_a_source_that_is_sent_leaves_its_targets_behind(folder):
-    source = both(folder)[1].open_rows(None).with_numbers(np.arange(N))
-    sent = pickle.loads(pickle.dumps(source))
-    assert (sent.targets, sent.columns, sent.n_rows) == ((), source.columns, N)
 
 
 def test_progress_of_workers_counts_every_part(folder):

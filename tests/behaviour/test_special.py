@@ -15,7 +15,6 @@ from separatrix._special import (
     log_beta,
     log_minus_digamma,
     log_rising,
-    root_of_decreasing,
     stirling_error,
     trigamma_excess,
 )
@@ -91,24 +90,6 @@ def test_log_beta():
 def test_inverse_log_minus_digamma():
     x = np.geomspace(1e-12, 1e15, 109)
     assert_allclose(inverse_log_minus_digamma(log_minus_digamma(x)), x, rtol=1e-13)
-
-
-def test_newton_that_would_escape_is_brought_back():
-    # Newton's own step from t = 20 on -arctan goes to about -600, and from there farther and farther out.
-    root = root_of_decreasing(lambda t: (-np.arctan(t - 1.5), -1 / (1 + (t - 1.5) ** 2)), np.array([20.0, -3.0, 1.5]))
-    assert_allclose(root, 1.5, rtol=1e-13)
-
-
-def test_a_flat_stretch_is_walked_over():
-    def steps(t):  # zero slope outside (0, 1)
-        return np.where(t < 0, 1.0, np.where(t > 1, -1.0, 1 - 2 * t)), np.where((t > 0) & (t < 1), -2.0, 0.0)
-
-    assert_allclose(root_of_decreasing(steps, np.array([-9.3, 7.1])), 0.5, rtol=1e-13)
-
-
-def test_no_root_is_an_error():
-    with pytest.raises(ArithmeticError, match="no root after 5 steps"):
-        root_of_decreasing(lambda t: (np.ones_like(t), -np.ones_like(t)), np.zeros(2), max_steps=5)
 
 
 def test_hazard_fraction():

@@ -1,10 +1,8 @@
 """`TableClassifier`: encoding, prior scales, curves (`Ramps`), weights (`contrasts`, `explain`), and `PriorOnly`."""
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, sparse, stats
@@ -17,7 +15,6 @@ from sklearn.utils.estimator_checks import check_estimator
 import separatrix as sx
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import ApproximationWarning, DataError
-from separatrix.rows import watched
 from separatrix.study import PriorOnly, Ramps, TableClassifier, continuous_columns, explain
 from separatrix.study.classifier import functions_of
 from separatrix.study.ramps import knots_of
@@ -159,22 +156,6 @@ def test_levels_have_a_prior_for_the_step_from_0_to_1_and_numbers_for_a_standard
     assert np.ndim(given.estimator_.prior_.scale) == 0  # a prior that was given keeps its shape
 
 
-def test_the_prior_of_a_level_does_not_depend_on_its_frequency():
-    rng = np.random.default_rng(0)
-    kinds = np.repeat(["often"] + [f"rare {i}" for i in range(30)], [30_000 - 30 * 12] + [12] * 30)
-    table = pd.DataFrame({"x": rng.normal(size=30_000), "kind": rng.permutation(kinds)})
-    y = table["x"] + rng.logistic(size=30_000) > 0
-    estimator = sx.BayesianLogisticRegression(tune="evidence", approximation="laplace")
-    model = TableClassifier(estimator).fit(table, y)
-    names = model.encoder_.schema_.columns
-    is_level = np.array([name.startswith("kind=") for name in names])
-    fraction = np.array([(kinds == name.removeprefix("kind=")).mean() for name in names])
-    assert is_level.sum() == 31
-    assert_allclose(model.spread_[is_level], np.sqrt(fraction * (1 - fraction))[is_level])
-    per_step = (model.estimator_.prior_.scale / model.spread_)[is_level]
-    assert_allclose(per_step, per_step[0])
-
-
 def test_rare_levels_without_information_stay_small():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": rng.normal(size=1500), "place": rng.choice([f"p{i}" for i in range(60)], 1500)})
@@ -184,13 +165,6 @@ def test_rare_levels_without_information_stay_small():
     by_unit, by_spread = TableClassifier(laplace).fit(table, y), clone(laplace).fit(features, y)
     assert by_unit.estimator_.log_evidence_ > by_spread.log_evidence_ + 3
     assert np.abs(by_unit.estimator_.coef_[0, 1:]).max() < np.abs(by_spread.coef_[0, 1:]).max()
-
-
-def test_a_feature_that_does_not_vary_has_a_scale_too():
-    table = TABLE.assign(fixed=[1.0] * 299 + [2.0])
-    encoder = TableEncoder().fit(table)
-    estimator, _ = TableClassifier(TUNED).configured(encoder.schema_, np.asarray(encoder.transform(table))[:299])
-    assert (estimator.prior.scale > 0).all()
 
 
 # -- ramps -------------------------------------------------------------------------------------------------------------
@@ -251,15 +225,6 @@ def test_a_curve_is_found_if_there_is_one():
     assert model.log_evidence_ > straight.log_evidence_ + 50
 
 
-def test_frozen_ramps_are_the_same_functions_for_any_rows():
-    fitted = Ramps([0, 1, 2], n_knots=6).fit(X)
-    again = fitted.frozen().fit(X[:3] * 100)
-    assert_array_equal(again.transform(X), fitted.transform(X))
-    assert again.get_feature_names_out().tolist() == fitted.get_feature_names_out().tolist()
-    given = Ramps([0], knots=[[0.0, 1.0, 4.0]]).fit(X)
-    assert_allclose(given.transform([[2.5, 7.0, 8.0]]), [[7.0, 8.0, 1.0, 0.5]])
-
-
 def test_names_of_ramps_distinguish_their_knots():
     names = Ramps([0]).fit(np.repeat([1.0, 1.0001, 1.0002], 3)[:, None]).get_feature_names_out(["age"])
     assert names.tolist() == ["age from 1 to 1.0001", "age from 1.0001 to 1.0002"]
@@ -308,13 +273,6 @@ def test_mean_and_standard_deviation_of_contrasts_are_those_of_draws(labels):
     assert_allclose(found.std, draws.std(axis=0), rtol=0.03)
     by_class = TableClassifier(sx.BayesianLogisticRegression(structure="by class")).fit(TABLE, THREE)
     assert_allclose(by_class.contrasts().std, drawn(by_class).std(axis=0), rtol=0.15)  # from 500 draws
-
-
-def test_contrasts_of_levels_are_much_more_certain_than_raw_weights():
-    model = fitted(Y)
-    levels, raw = np.array(model.sources_) == "contract", model.estimator_.posterior_.std[:-1]
-    assert (model.contrasts().std[0, :-1][levels] < 0.5 * raw[levels]).all()  # only the prior knows the common part
-    assert_allclose(model.contrasts().std[0, :-1][~levels], raw[~levels])
 
 
 @pytest.mark.parametrize("labels", [Y, THREE])
@@ -378,13 +336,6 @@ def test_models_without_a_posterior_have_weights_without_intervals():
         assert explain(TableClassifier(estimator).fit(TABLE, Y)) == ()
 
 
-def test_each_rise_of_a_curve_is_a_weight_of_its_column():
-    model = TableClassifier(sx.BayesianLogisticRegression(), curved=True).fit(TABLE, Y)
-    rises = [c for c in explain(model) if c.column == "tenure"]
-    assert all(c.name.startswith("tenure from ") for c in rises)
-    assert len(rises) == 4  # five knots for 300 rows
-
-
 # -- the baseline ------------------------------------------------------------------------------------------------------
 
 COLUMN, THIRD = np.arange(60.0)[:, None], np.arange(60) % 3 == 0
@@ -432,31 +383,3 @@ def test_the_baseline_is_a_classifier_that_can_be_saved(tmp_path):
     with pytest.raises(ValueError, match="infinity|NaN"):
         model.fit(np.full((3, 1), np.inf), ["a", "b", "b"])
     assert model.classes_ is before
-
-
-WEIGHT = np.linspace(0.5, 2, 60)
-PLACES = {
-    "a scan": lambda table: (sx.scan(table, target="y", weight="w"), {}),
-    "Dask": lambda table: (
-        da.from_array(COLUMN, chunks=17),
-        {"y": da.from_array(THIRD, chunks=20), "sample_weight": da.from_array(WEIGHT, chunks=23)},
-    ),
-}
-
-
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-def test_the_baseline_counts_labels_anywhere(place):
-    rows, given = place(pa.table({"x0": COLUMN[:, 0], "y": THIRD, "w": WEIGHT}))
-    expected = PriorOnly().fit(COLUMN, THIRD, sample_weight=WEIGHT)
-    found = PriorOnly().fit(rows, **given)
-    assert_allclose(found.class_count_, expected.class_count_, rtol=1e-12)
-    assert found.log_evidence_ == pytest.approx(expected.log_evidence_, rel=1e-10)
-    assert_allclose(np.asarray(found.predict_proba(rows)), expected.predict_proba(COLUMN), rtol=1e-10)
-
-
-def test_progress_of_the_baseline_covers_the_rows_of_the_table_alone():
-    heard = []
-    with watched(lambda done, total, number: heard.append((total, number))):
-        PriorOnly().fit(np.zeros((50, 2)), np.arange(50) % 3)
-    assert {total for total, _ in heard} == {50}
-    assert sorted({number for _, number in heard}) == list(range(1, 1 + max(number for _, number in heard)))

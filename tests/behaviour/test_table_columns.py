@@ -27,7 +27,7 @@ from separatrix.table import (
     values_to_arrow,
 )
 from separatrix.table.text import DAY_FIRST, MONTH_FIRST, read_numbers
-from separatrix.table.values import Values, merge_kinds
+from separatrix.table.values import Values
 
 NUMBER_TEXTS = ["1", "-2", "2.5", "1e3", " 4 ", "0", "0.5", "+6", "99999999999999999999"]
 OTHER_TEXTS = ["3,5", "07", "-07.5", "0x1F", "true", "FALSE", "2024-01-31", "2024-01-31 10:20", "word"]
@@ -89,21 +89,6 @@ def test_kinds_of_texts_by_example(cells, kind, values):
     assert cast_texts(strings(cells), kind).to_pylist() == values
 
 
-@pytest.mark.parametrize("gap", ["nan", "NA", "?", None])
-def test_missing_values_agree_with_every_kind(gap):
-    for cell, kind in [("1", Kind.INTEGER), ("2.5", Kind.NUMBER), ("true", Kind.BOOLEAN), ("2024-01-31", Kind.DATE)]:
-        before = kind_of_texts(strings([gap]), Kind.NOTHING)
-        assert before is Kind.NOTHING
-        assert kind_of_texts(strings([cell]), before) is kind_of_texts(strings([cell, gap]), Kind.NOTHING) is kind
-        assert cast_texts(strings([cell, gap]), kind).null_count == 1
-
-
-def test_a_sliced_array_is_read_from_its_offset():
-    texts = strings(["007", "1", "20"])
-    assert kind_of_texts(texts[1:], Kind.NOTHING) is Kind.INTEGER
-    assert kind_of_texts(texts[:1], Kind.NOTHING) is Kind.TEXT
-
-
 def test_a_caller_may_request_an_arrow_type():
     assert kind_of_type(pa.int8()) is Kind.INTEGER
     assert kind_of_type(pa.dictionary(pa.int8(), pa.string())) is Kind.TEXT
@@ -112,18 +97,6 @@ def test_a_caller_may_request_an_arrow_type():
 
 
 NOON = dt.datetime(2024, 1, 2, 12)
-VALUE_CELLS = st.sampled_from(
-    [None, 1, -2, 2**70, 2.5, True, "", "x", "2024-01-01", "2024-01-01T10:00:00", [1], "NA", float("nan")]
-)
-
-
-@given(cells=st.lists(VALUE_CELLS, max_size=7), cut=st.integers(0, 7), iso=st.booleans())
-def test_the_kind_of_values_does_not_depend_on_batches(cells, cut, iso):
-    whole = kind_of_values(cells, Kind.NOTHING, iso=iso)
-    first = kind_of_values(cells[:cut], Kind.NOTHING, iso=iso)
-    assert kind_of_values(cells[cut:], first, iso=iso) is whole
-    assert join(first, kind_of_values(cells[cut:], Kind.NOTHING, iso=iso)) is whole
-    assert values_to_arrow(cells, whole).type == whole.type
 
 
 @pytest.mark.parametrize(
@@ -281,22 +254,6 @@ def test_texts_are_parsed_in_the_format_of_training():
 def test_a_column_that_changed_its_kind_is_named(kind, read):
     with pytest.raises(DataError, match=rf"'c' had .* and now it has {kind.value}"):
         read(Values(kind, np.zeros(2)), "c")
-
-
-def test_merging_kinds_is_a_commutative_partial_order():
-    def joined(*kinds):
-        total = Kind.NOTHING
-        for kind in kinds:
-            total = None if total is None else merge_kinds(total, kind)
-        return total
-
-    for a in Kind:
-        assert merge_kinds(a, a) is a
-        assert merge_kinds(a, Kind.NOTHING) is a
-        for b in Kind:
-            assert merge_kinds(a, b) is merge_kinds(b, a)
-            for c in Kind:
-                assert joined(a, b, c) is joined(c, a, b)
 
 
 TWO_COLUMNS = {"a": [1, 2], "b": ["x", "y"]}

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.exceptions import DataError
-from separatrix.meta import enumerated, fit_arguments, is_ours, labels_with_reject, listed
+from separatrix.meta import fit_arguments, labels_with_reject
 from separatrix.reductions import OneVsRest
 
 
@@ -63,20 +63,3 @@ def test_routing_follows_the_request_of_the_wrapped_classifier():
         assert fit_arguments(OneVsRest(inside), w)["sample_weight"] is w
         with pytest.raises(UnsetMetadataPassedError, match=r"LogisticRegression\.set_fit_request"):
             fit_arguments(OneVsRest(LogisticRegression()), w)
-
-
-def test_long_lists_are_cut():
-    assert listed(list(range(20))) == "0, 1, 2, 3, 4, 5, 6, 7, ..."
-
-
-@pytest.mark.parametrize(
-    ("names", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (list("abc"), "a, b and c")]
-)
-def test_names_are_joined_as_they_are_read(names, text):
-    assert enumerated(names) == text
-
-
-def test_a_class_is_ours_by_its_package_and_not_by_the_first_letters_of_it():
-    assert is_ours(OneVsRest)
-    assert not is_ours(LogisticRegression)
-    assert not is_ours(type("Other", (), {"__module__": "separatrix_extras.models"}))

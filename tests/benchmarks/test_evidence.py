@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.evidence import __main__ as command
-from benchmarks.evidence import duel, grid, tables
+from benchmarks.evidence import duel, tables
 from benchmarks.evidence.duel import Bout
 from benchmarks.evidence.plain import log_evidence
 from benchmarks.evidence.tables import TABLES, Table, encode
@@ -61,30 +61,12 @@ def test_a_ratio_is_one_of_means_and_its_error_vanishes_where_all_splits_agree()
     assert other.error > 0.1
 
 
-def test_the_summary_names_the_worst_table():
-    worse = replace(BOUT, table="b", log_loss=0.6, seconds=2.0)
-    printed = duel.text(duel.verdicts([BOUT, worse]))
-    assert "mean ratio 1.0000, worst 1.2000 (b), better on 1 of 2 tables" in printed
-    assert "largest 4.00" in printed
-
-
-def test_bouts_read_back_are_those_written(tmp_path):
-    duel.write_bouts([BOUT, replace(BOUT, split=1)], tmp_path / "there" / "evidence.csv")
-    assert duel.read_bouts(tmp_path / "there" / "evidence.csv") == [BOUT, replace(BOUT, split=1)]
-
-
 @pytest.mark.parametrize(("width", "scale"), [(0.3, 1.0), (1.0, 3.0)])
 def test_the_plain_loop_and_the_library_compute_the_same_evidence(width, scale, rng):
     X, y, _, _ = make_rbf_experiment(60, n_test=0)
     plain = log_evidence(X, y, width, scale, 10.0, rng)
     surface = evidence_surface(X, y, basis_of_width=lambda w: RBF(width=w), widths=[width], scales=[scale])
     assert surface.log_evidence.item() == pytest.approx(plain, abs=1e-3)  # where SciPy stops by default
-
-
-def test_the_cells_that_are_timed_are_spread_over_the_grid():
-    cells = grid._spread(10, 5)
-    rows, columns = map(sorted, zip(*cells, strict=True))
-    assert rows == columns == [0, 2, 4, 7, 9]
 
 
 def test_the_command_keeps_a_part_as_scratch_and_prints_both(tmp_path, monkeypatch, capsys):

@@ -9,11 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.scale import child, cluster, constants, files, report, simulate, workers
+from benchmarks.scale import child, cluster, files, report, simulate, workers
 from benchmarks.scale.constants import Effort, from_rows, to_rows
 from benchmarks.scale.model import Constants, Place, Problem, Recipe, Work, predict, sample_rows
-from benchmarks.scale.outlook import CARD, card_fits
-from benchmarks.scale.record import Circumstances, read_records, write_records
+from benchmarks.scale.record import Circumstances, write_records
 from benchmarks.scale.tables import TARGET, Shape, make, make_dask, partition_sizes, write_parquet
 from benchmarks.scale.tasks import FITS
 from benchmarks.scale.witness import LABELS, Witness
@@ -117,32 +116,6 @@ def test_a_pass_takes_no_less_than_its_bytes_and_no_less_than_bare_reading():
     )
 
 
-def test_a_scheduler_is_paid_by_the_round_and_by_the_partition():
-    problem, dealt = Problem("fit", 1e6, 10), replace(ALONE, scheduler="threads", partitions=32)
-    rounds = 5 + 3
-    assert predict(problem, dealt, EXACT).parts["scheduler"] == pytest.approx(rounds * (1e-3 + 34 * 1e-4))
-    slow = replace(EXACT, pace={"threads": {"hessian": 4.0}})
-    more = predict(problem, dealt, slow).parts["arithmetic"] - predict(problem, dealt, EXACT).parts["arithmetic"]
-    assert more == pytest.approx((4 - 2) * 1e6 * 1e-10 * 100 / 2)
-    wired = replace(dealt, network=1e9, latency=1e-3)
-    tree = 5 * 2 * (1e-3 + 16 * 8 * 100 / 1e9)
-    assert predict(problem, wired, EXACT).parts["network"] == pytest.approx(tree + 8 * 10 * 1e6 / 60 / 1e9)
-
-
-def test_large_tables_take_time_in_proportion_and_workers_share_it():
-    once, twice = (predict(Problem("fit", N, 10), ALONE, EXACT) for N in (1e9, 2e9))
-    assert twice.parts["sample"] == once.parts["sample"]
-    assert twice.parts["arithmetic"] == pytest.approx(2 * once.parts["arithmetic"])
-    shared = predict(Problem("fit", 1e9, 10), replace(ALONE, workers=4, scheduler="threads"), EXACT)
-    alone = predict(Problem("fit", 1e9, 10), replace(ALONE, scheduler="threads"), EXACT)
-    assert shared.parts["arithmetic"] == pytest.approx(alone.parts["arithmetic"] / 4)
-
-
-def test_the_recipe_is_that_of_the_nearest_width():
-    assert EXACT.recipe("fit", 20).columns == 10
-    assert EXACT.recipe("fit", 500).columns == 1000
-
-
 @pytest.mark.parametrize(("rows", "columns"), [(200_000, 20), (600_000, 4), (30_000, 80)])
 def test_the_model_knows_how_many_rows_the_library_samples(rows, columns):
     X, y = make(Shape(rows, columns))
@@ -152,27 +125,6 @@ def test_the_model_knows_how_many_rows_the_library_samples(rows, columns):
 
 
 # Constants
-
-
-def test_work_is_recovered_from_times_at_some_widths():
-    work = Work(3e-8, 2e-9, 5e-11)
-    per_row = {M: work.seconds(1, M) for M in (8, 16, 64, 120)}
-    found = constants._fitted(per_row)
-    for M in (10, 50, 300):
-        assert found.seconds(1e6, M) == pytest.approx(work.seconds(1e6, M), rel=1e-6)
-    assert constants._fitted({M: 2e-9 * M for M in (8, 16, 64)}).row == pytest.approx(0.0, abs=1e-15)
-
-
-def test_constants_read_back_are_those_written(tmp_path):
-    path = write_records(to_rows(EXACT), tmp_path / "constants.csv", ABOUT)
-    rows, about = read_records(path, constants.ConstantRow)
-    assert from_rows(rows) == EXACT
-    assert about == ABOUT
-
-
-def test_records_read_back_are_those_written(tmp_path):
-    rows = [cluster.ClusterRow(9, 2, 1, "logistic", "memory", "separatrix", 0.125, 7, None, 1e-16, None)]
-    assert read_records(write_records(rows, tmp_path / "any.csv", ABOUT), cluster.ClusterRow) == (rows, ABOUT)
 
 
 # The runs
@@ -193,24 +145,6 @@ def test_bare_reading_decodes_every_row(task, tmp_path):
     next(iter(tmp_path.glob("*.parquet"))).write_bytes(b"PAR1 this is no table PAR1")
     with pytest.raises(Exception, match=r"(?i)parquet"):
         child.READINGS[task](tmp_path)()
-
-
-def test_passes_are_held_against_the_faster_way_to_read(tmp_path, monkeypatch):
-    outcomes = {"logistic": (30.0, 6), "posterior": (48.0, 8), "lda": (4.5, 1)}
-    readings = iter([4.0, 6.0, 5.0, 3.0])  # each way twice, of which the less counts
-
-    def run(task, folder):
-        seconds, passes = outcomes.get(task) or (next(readings), 1)
-        return child.Outcome(seconds, passes, 100.0)
-
-    monkeypatch.setattr(files, "run_child", run)
-    files.main(["--rows", "500", "--columns", "2", "--files", "2", "--folder", str(tmp_path / "scratch")], tmp_path)
-    rows, _ = read_records(tmp_path / "scratch" / "files.csv", files.FileRow)
-    assert {row.task: row.over_reading for row in rows} == pytest.approx(
-        {"reading, file by file": 4 / 3, "reading, data set": 1.0, "logistic": 5 / 3, "posterior": 2.0, "lda": 1.5},
-        rel=1e-5,
-    )
-    assert not (tmp_path / "scratch" / "500x2").exists()
 
 
 @pytest.fixture
@@ -281,10 +215,3 @@ def test_every_table_is_made_from_results(tmp_path):
     for words in ("a factor of 1.25", "| 1.20 | 400 |", "| 1.10 | 1e-15 |", "16 workers of 8 cores", "core-ns"):
         assert words in page
     assert report.fill(page, tmp_path) == page
-
-
-def test_fits_on_a_card_go_by_the_byte():
-    found = card_fits(report.RESULTS / report.CARDS / "gpu.csv", report.ON_CARDS)
-    assert [fit.task for fit in found] == list(report.ON_CARDS)
-    for fit in found:
-        assert fit.predicted / fit.measured == pytest.approx(CARD.rows * CARD.columns / (1e7 * 256))
