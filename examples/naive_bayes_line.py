@@ -24,7 +24,7 @@ from separatrix.plots.drawing import COLOURS, MARKERS, MUTED, look, new_figure
 
 
 def yes_no_columns(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Nine independent yes/no columns; the last one is repeated four times with a few errors."""
+    """Nine independent yes/no columns, and three copies of the last one with 5 % errors."""
     y = (rng.random(n) < 0.4).astype(int)
     theta = rng.uniform(0.15, 0.85, size=(2, 9))
     X = (rng.random((n, 9)) < theta[y]).astype(float)
