@@ -153,7 +153,17 @@ def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None
             "scale (intercept_scale= for the intercept)."
         )
     fixed, tuned = _split_precision(prior.precision, has_bias=P > M)
-    labels, codes = _group_labels(groups, M, objective.source.columns)
+    if isinstance(groups, str) and groups != "columns":
+        raise DataError(f"groups={groups!r}: choose None, 'columns', or a label for each of {M} columns.")
+    if groups is None or isinstance(groups, str):
+        labels: tuple[Any, ...] = ("all",) if groups is None else tuple(objective.source.columns[:M])
+        codes = np.zeros(M, dtype=np.intp) if groups is None else np.arange(M)
+    else:
+        labels = tuple(dict.fromkeys(groups))  # in the order of their first columns
+        place = {label: g for g, label in enumerate(labels)}
+        codes = np.array([place[label] for label in groups], dtype=np.intp)
+    if len(codes) != M:
+        raise DataError(f"groups has {len(codes)} labels, but there are {M} columns: give one label for each column.")
     if tuned.ndim == 2 and len(labels) > 1:
         raise DataError(
             f"A prior with a full covariance has one scale to tune, and groups= has {len(labels)}. Leave groups=None, "
@@ -190,24 +200,6 @@ def _split_precision(precision: Float, *, has_bias: bool) -> tuple[Float, Float]
     size = np.sqrt(np.diag(precision))
     off = np.abs(tuned - np.diag(np.diag(tuned))) / np.outer(size, size)
     return fixed, np.diag(tuned).copy() if (off <= DIAGONAL_TOL).all() else tuned
-
-
-def _group_labels(
-    groups: str | Sequence[Any] | None, M: int, columns: tuple[str, ...]
-) -> tuple[tuple[Any, ...], Codes]:
-    """The labels of the groups in the order of their first columns, and the group of each column."""
-    if groups is None:
-        return ("all",), np.zeros(M, dtype=np.intp)
-    if isinstance(groups, str):
-        if groups != "columns":
-            raise DataError(f"groups={groups!r}: choose None, 'columns', or a label for each of {M} columns.")
-        return tuple(columns[:M]), np.arange(M)
-    given = list(groups)
-    if len(given) != M:
-        raise DataError(f"groups has {len(given)} labels, but there are {M} columns: give one label for each column.")
-    labels = tuple(dict.fromkeys(given))
-    place = {label: g for g, label in enumerate(labels)}
-    return labels, np.array([place[label] for label in given], dtype=np.intp)
 
 
 # -- the gradient of the evidence --------------------------------------------------------------------------------
@@ -395,9 +387,16 @@ def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotat
         shift = scales.fixed[-1, :-1] / scales.fixed[-1, -1]
     unit = np.sqrt(scales.tuned[:M])
     Z = (objective.design.regressors(rows.X)[:, :M] - shift) / unit
+    lift: Callable[[Float], Float]
     with single_thread_blas():
-        by_columns = len(Z) > MAX_DECOMPOSED or len(Z) > 2 * M
-        L, lift = (_column_directions if by_columns else _row_directions)(Z, widest)
+        if len(Z) > MAX_DECOMPOSED or len(Z) > 2 * M:
+            values, V = linalg.eigh(Z.T @ Z)
+            kept = values > max(EIGENVALUE_ROUNDING * values[-1], NEGLIGIBLE_VARIANCE / widest**2)
+            kept[-1] = True
+            V = np.ascontiguousarray(V[:, kept])
+            L, lift = Z @ V, lambda theta: np.asarray(theta @ V.T)
+        else:
+            L, lift = _row_directions(Z, widest)
     precision = np.ones(L.shape[1] + bias)
     if bias:
         precision[-1] = scales.fixed[-1] if scales.fixed.ndim == 1 else scales.fixed[-1, -1]
@@ -432,12 +431,3 @@ def _row_directions(Z: Float, widest: float) -> tuple[Float, Callable[[Float], F
         return np.asarray(linalg.solve_triangular(L[chosen], V.T, lower=True, trans="T").T @ Z[chosen])
 
     return L, lift
-
-
-def _column_directions(Z: Float, widest: float) -> tuple[Float, Callable[[Float], Float]]:
-    """L = Z V with the eigenvectors V of Z'Z."""
-    values, V = linalg.eigh(Z.T @ Z)
-    kept = values > max(EIGENVALUE_ROUNDING * values[-1], NEGLIGIBLE_VARIANCE / widest**2)
-    kept[-1] = True
-    V = np.ascontiguousarray(V[:, kept])
-    return Z @ V, lambda theta: np.asarray(theta @ V.T)

@@ -85,9 +85,19 @@ class Skewness:
 
 def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
     """Return the first-order shift of the posterior mean from the mode, at which ``approximation`` is centred."""
-    posed = objective
-    if objective.sample is not None and _rare_value_bound(objective, approximation) <= RARE_VALUE_BOUND:
-        posed = objective.of_sample()
+    posed, design = objective, objective.design
+    if objective.sample is not None:  # the sample is enough if max_j γ_j is small
+        reach = objective.source.reduce(extent)
+        radius = np.maximum(reach.high - design.origin, design.origin - reach.low)
+        if design.bias:
+            radius = np.append(radius, 1.0)
+        information = approximation.factor.diagonal.reshape(objective.shape) - objective.prior.diagonal
+        root = approximation.factor.root.reshape(*objective.shape, -1)
+        if len(root) > 1:
+            root = root - root.mean(axis=0)  # a vector added to the weights of every class changes nothing
+        sd = np.sqrt(np.einsum("cpi,cpi->cp", root, root))
+        if (radius * information * sd**3).max() <= RARE_VALUE_BOUND:
+            posed = objective.of_sample()
     statistic = partial(
         log_det_slope,
         theta=approximation.mean,
@@ -99,21 +109,6 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
     sizes = np.abs(shift / approximation.std).max(axis=0)
     worst = int(sizes.argmax())
     return Skewness(shift, float(sizes[worst]), weight_names(objective)[worst])
-
-
-def _rare_value_bound(objective: Posterior, approximation: Approximation) -> float:
-    """max_j γ_j: one pass, for the range of each column."""
-    reach = objective.source.reduce(extent)
-    origin = objective.design.origin
-    radius = np.maximum(reach.high - origin, origin - reach.low)
-    if objective.design.bias:
-        radius = np.append(radius, 1.0)
-    information = approximation.factor.diagonal.reshape(objective.shape) - objective.prior.diagonal
-    root = approximation.factor.root.reshape(*objective.shape, -1)
-    if len(root) > 1:
-        root = root - root.mean(axis=0)  # a vector added to the weights of every class changes nothing
-    sd = np.sqrt(np.einsum("cpi,cpi->cp", root, root))
-    return float((radius * information * sd**3).max())
 
 
 def third_order(objective: Posterior, approximation: Approximation, found: Skewness) -> Approximation:
@@ -230,34 +225,40 @@ class Inference:
 
 def infer(objective: Posterior, options: Options) -> Inference:
     """Return the posterior, tuned and repaired according to the options."""
-    structure = choose_structure(objective, options.structure)
-    if structure != "full":
-        return _infer_large(objective, structure, options)
+    structure, factors = choose_structure(objective, options.structure), np.ones(len(objective.design.origin))
+    if structure != "full":  # Laplace's Gaussian, with one scale for all weights
+        if options.method not in ("auto", "laplace"):
+            raise DataError(
+                f"approximation={options.method!r} needs the full covariance, and {objective.shape[0]} x "
+                f"{objective.shape[1]} weights have structure {structure!r}. Use approximation='laplace'."
+            )
+        if options.tune:
+            if options.groups is not None:
+                raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
+            factor = profile_scale(objective).factor
+            factors *= factor
+            objective = replace(objective, prior=prior_scales(objective).prior(np.log([factor])))
+        solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
+        return Inference(objective, laplace_of(structure, objective, solution.value), solution, factors)
     solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
     first = laplace_of(structure, objective, solution.value, steps=solution.steps)
-    found = Inference(objective, first, solution, np.ones(len(objective.design.origin)))
+    found = Inference(objective, first, solution, factors)
     if options.tune:
         found = _tuned(found, options, FitLaplace(options.tol))
     found = _automatic(found, options) if options.method == "auto" else _by_method(found, options.method, options)
-    return _diagnosed(found, options)
-
-
-def _infer_large(objective: Posterior, structure: str, options: Options) -> Inference:
-    """Laplace's Gaussian, with one scale for all weights: the only choice without the full covariance."""
-    if options.method not in ("auto", "laplace"):
-        raise DataError(
-            f"approximation={options.method!r} needs the full covariance, and {objective.shape[0]} x "
-            f"{objective.shape[1]} weights have structure {structure!r}. Use approximation='laplace'."
-        )
-    factors = np.ones(len(objective.design.origin))
-    if options.tune:
-        if options.groups is not None:
-            raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
-        factor = profile_scale(objective).factor
-        factors *= factor
-        objective = replace(objective, prior=prior_scales(objective).prior(np.log([factor])))
-    solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
-    return Inference(objective, laplace_of(structure, objective, solution.value), solution, factors)
+    objective, name = found.objective, found.approximation.name
+    if np.isnan(found.pareto_k) and evaluations(objective, PARETO_DRAWS) <= MAX_PARETO_EVALUATIONS:
+        found = replace(found, pareto_k=pareto_k(objective, found.full, n=PARETO_DRAWS, rng=options.rng))
+    if not found.pareto_k > USABLE_K or name == "ep":  # EP is accurate long after its weights are not
+        return found
+    others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
+    remedy = "" if name == "importance" else f"approximation={others}, "
+    warning = (
+        f"The posterior is far from its Gaussian approximation (Pareto k = {found.pareto_k:.2f}; above 0.7 is poor): "
+        f"probabilities and evidence of the {name!r} approximation may be off. Use {remedy}a narrower prior, or drop "
+        "columns that are almost always zero."
+    )
+    return replace(found, warnings=(*found.warnings, warning))
 
 
 def _tuned(found: Inference, options: Options, fitter: FitLaplace | FitEP) -> Inference:
@@ -322,20 +323,3 @@ def _by_method(found: Inference, method: str, options: Options) -> Inference:
         tuned = _tuned(better, options, FitEP(options.tol))
         return tuned.accept(expectation_propagation(tuned.objective, tuned.full))
     return better
-
-
-def _diagnosed(found: Inference, options: Options) -> Inference:
-    """The inference with its Pareto k, and a warning if that is high and nothing was done about it."""
-    objective, name = found.objective, found.approximation.name
-    if np.isnan(found.pareto_k) and evaluations(objective, PARETO_DRAWS) <= MAX_PARETO_EVALUATIONS:
-        found = replace(found, pareto_k=pareto_k(objective, found.full, n=PARETO_DRAWS, rng=options.rng))
-    if not found.pareto_k > USABLE_K or name == "ep":  # EP is accurate long after its weights are not
-        return found
-    others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
-    remedy = "" if name == "importance" else f"approximation={others}, "
-    warning = (
-        f"The posterior is far from its Gaussian approximation (Pareto k = {found.pareto_k:.2f}; above 0.7 is poor): "
-        f"probabilities and evidence of the {name!r} approximation may be off. Use {remedy}a narrower prior, or drop "
-        "columns that are almost always zero."
-    )
-    return replace(found, warnings=(*found.warnings, warning))

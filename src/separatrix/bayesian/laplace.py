@@ -458,8 +458,16 @@ class Surface:
 
     def _at_step(self, x: Float, T: Float, value: float, h: float) -> LocalDerivatives:
         D = len(x)
-        if self._gradient is None:
-            grad, hess = self._from_values(x, T, value, h)
+        if self._gradient is None:  # by central differences of f
+            steps = h * T.T
+            ahead, behind = (np.array([self.value(x + sign * step) for step in steps]) for sign in (1, -1))
+            with np.errstate(invalid="ignore"):  # infinity minus infinity: the caller checks
+                grad, both = (ahead - behind) / (2 * h), ahead + behind
+                hess = np.diag((both - 2 * value) / h**2)
+                if self._hessian is None and np.isfinite(both).all():
+                    for i, j in zip(*np.tril_indices(D, -1), strict=True):
+                        corner = self.value(x + steps[i] + steps[j]) + self.value(x - steps[i] - steps[j])
+                        hess[i, j] = hess[j, i] = (corner - both[i] - both[j] + 2 * value) / (2 * h**2)
         else:
             grad, hess = self._slope(x, T), np.empty((D, D))
             if self._hessian is None:  # by central differences of the gradient: 2 D evaluations
@@ -473,21 +481,6 @@ class Surface:
     def _slope(self, x: Float, T: Float) -> Float:
         assert self._gradient is not None
         return np.asarray(T.T @ self._call("gradient", self._gradient, x, (len(x),)))
-
-    def _from_values(self, x: Float, T: Float, value: float, h: float) -> tuple[Float, Float]:
-        """Return ∇f, and ∇∇f unless it is given, by central differences of f."""
-        steps = h * T.T
-        ahead = np.array([self.value(x + step) for step in steps])
-        behind = np.array([self.value(x - step) for step in steps])
-        with np.errstate(invalid="ignore"):  # infinity minus infinity: the caller checks
-            grad, both = (ahead - behind) / (2 * h), ahead + behind
-            hess = np.diag((both - 2 * value) / h**2)
-            if self._hessian is None and np.isfinite(both).all():
-                for i in range(len(x)):
-                    for j in range(i):
-                        corner = self.value(x + steps[i] + steps[j]) + self.value(x - steps[i] - steps[j])
-                        hess[i, j] = hess[j, i] = (corner - both[i] - both[j] + 2 * value) / (2 * h**2)
-        return grad, hess
 
     def _call(self, name: str, function: Callable[[Any], ArrayLike], x: Float, shape: tuple[int, ...]) -> Float:
         """Call a function of the user at x; a number stands for a vector or matrix of one entry."""

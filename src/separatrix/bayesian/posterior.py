@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -30,7 +31,6 @@ from separatrix._linalg import SingularError
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood
-from separatrix.priors import Penalty
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise, is_wide
 from separatrix.stats import Design, Grad, ValueGrad
@@ -232,15 +232,29 @@ def laplace_by_class(
 
     ``axes`` (C, C) has orthonormal columns; the default are the contrasts.
     """
-    statistic = partial(total_curvature, theta=mode, likelihood=objective.likelihood, design=objective.design)
+    source, prior, (C, P) = objective.source, objective.prior, objective.shape
+    model: dict[str, Any] = {"theta": mode, "likelihood": objective.likelihood, "design": objective.design}
+    precision = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
+    at_once, factors = max(1, MAX_PASS_BYTES // (8 * P * P)), []
     with np.errstate(under="ignore"):
-        here = objective.source.reduce(statistic)
+        here = source.reduce(partial(total_curvature, **model))
         axes = _contrasts(here.grad) if axes is None else axes
-        factors = _factors_along(objective, mode, axes)
-    penalty = objective.prior.value_grad(mode)[0]
+        parts = [axes[:, i : i + at_once] for i in range(0, C, at_once)]
+        grams = np.concatenate([source.reduce(partial(grams_along, axes=part, **model)).grad for part in parts])
+        loose = prior.free * np.einsum("ipp->p", grams) / C**2  # for a constant added to every class
+        for B, q in zip(grams, axes.T, strict=True):
+            # A prior that is the same for every class is the same along every axis.
+            is_joint = len(precision) != P
+            along = np.einsum("j,jpkr,k->pr", q, precision.reshape(C, P, C, P), q) if is_joint else precision
+            np.add(B, along, out=B)
+            B[np.diag_indices(P)] += q.sum() ** 2 * loose
+            factors.append(factorise(B, 1, prior.free))
+    for factor in factors:
+        if factor.singular is not None:
+            raise _improper(objective, factor.singular)
     log_det = sum(factor.log_det for factor in factors)
-    log_evidence = here.value - penalty + 0.5 * objective.prior.log_det() - 0.5 * log_det
-    return ByClassApproximation(mode, axes, factors, here.value, log_evidence, "laplace", steps)
+    log_evidence = here.value - prior.value_grad(mode)[0] + 0.5 * prior.log_det() - 0.5 * log_det
+    return ByClassApproximation(mode, axes, tuple(factors), here.value, log_evidence, "laplace", steps)
 
 
 def total_curvature(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
@@ -264,25 +278,6 @@ def _contrasts(total: Float) -> Float:
     return np.column_stack([np.full(C, C**-0.5), axes])
 
 
-def _factors_along(objective: Posterior, theta: Float, axes: Float) -> tuple[Factor, ...]:
-    """Factors of B_i; weights without a prior are treated as `factorise` treats them."""
-    prior, (C, P) = objective.prior, objective.shape
-    at_once = max(1, MAX_PASS_BYTES // (8 * P * P))
-    statistic = partial(grams_along, theta=theta, likelihood=objective.likelihood, design=objective.design)
-    parts = [axes[:, i : i + at_once] for i in range(0, C, at_once)]
-    grams = np.concatenate([objective.source.reduce(partial(statistic, axes=part)).grad for part in parts])
-    loose = prior.free * np.einsum("ipp->p", grams) / C**2  # for a constant added to every class
-    factors = []
-    for B, q in zip(grams, axes.T, strict=True):
-        np.add(B, _prior_along(prior, q), out=B)
-        B[np.diag_indices(P)] += q.sum() ** 2 * loose
-        factors.append(factorise(B, 1, prior.free))
-    for factor in factors:
-        if factor.singular is not None:
-            raise _improper(objective, factor.singular)
-    return tuple(factors)
-
-
 def grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float) -> Grad:
     """Σ_n (q' C_n q) φ̃ φ̃' for each axis q, (axes, P, P), on one block."""
     curvature = likelihood.derivatives(design.activate(block, theta), block.targets).curvature
@@ -298,16 +293,6 @@ def grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Desi
             along = variance(curvature.p, q) - (0.0 if curvature.q is None else variance(curvature.q, q))
             gram[:] = design.gram(block, weight * along)
     return Grad(grams)
-
-
-def _prior_along(prior: Penalty, q: Float) -> Float:
-    """Λ_i, (P, P): the same for every q if the prior is the same for every class."""
-    P = prior.mean.shape[1]
-    if prior.precision.ndim == 1:
-        return np.diag(prior.precision)
-    if len(prior.precision) == P:
-        return prior.precision
-    return np.asarray(np.einsum("j,jpkr,k->pr", q, prior.precision.reshape(len(q), P, len(q), P), q))
 
 
 # -- dual --------------------------------------------------------------------------------------------------------

@@ -268,10 +268,8 @@ def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
 
     Parameters
     ----------
-    mu : array of shape (n, K)
-        Means of the activations.
-    cov : array of shape (n, K, K)
-        Their covariances.
+    mu, cov : arrays of shape (n, K) and (n, K, K)
+        Means and covariances of the activations.
 
     Examples
     --------
@@ -286,30 +284,25 @@ def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
         order = np.argsort(-m, axis=1, kind="stable")  # the result does not depend on the order of the classes
         m = np.take_along_axis(m, order, axis=1)
         Sigma = np.take_along_axis(np.take_along_axis(Sigma, order[:, :, None], axis=1), order[:, None, :], axis=2)
-        np.put_along_axis(p[rows], order, _one_against_rest(m, Sigma, rows.start), axis=1)
+        unit = [np.tile(e, (len(m), 1)) for e in np.eye(K)]
+        single = [SoftMaximum(m[:, k], Sigma[:, k, k], unit[k], Sigma[:, k]) for k in range(K)]
+        before, after = [single[0]], [single[-1]]
+        for k in range(1, K - 1):
+            before.append(before[-1].merge(single[k]))
+            after.append(single[K - 1 - k].merge(after[-1]))
+        others = [after[-1], *(before[k - 1].merge(after[K - 2 - k]) for k in range(1, K - 1)), before[-1]]
+        found = np.empty_like(m)
+        for k, (one, rest) in enumerate(zip(single, others, strict=True)):  # a class against all others
+            var = np.asarray(one.var + rest.var - 2 * one.covariance(rest))
+            wrong = np.flatnonzero(~(var >= -NEGATIVE_VARIANCE_TOL * np.abs(one.var + rest.var)))
+            if len(wrong):
+                raise ValueError(
+                    f"softmax_normal: cov of row {rows.start + wrong[0]} is not a covariance: a difference of "
+                    f"activations would have the variance {var[wrong[0]]:.3g}."
+                )
+            found[:, k] = special.expit(log_odds(one.mean - rest.mean, np.maximum(var, 0.0)))
+        np.put_along_axis(p[rows], order, found / found.sum(axis=1, keepdims=True), axis=1)
     return p
-
-
-def _one_against_rest(mu: Float, Sigma: Float, first: int) -> Float:
-    """p (n, K): each class against the soft maximum of the others."""
-    K = mu.shape[1]
-    single = [SoftMaximum(mu[:, k], Sigma[:, k, k], np.tile(np.eye(K)[k], (len(mu), 1)), Sigma[:, k]) for k in range(K)]
-    before, after = [single[0]], [single[-1]]
-    for k in range(1, K - 1):
-        before.append(before[-1].merge(single[k]))
-        after.append(single[K - 1 - k].merge(after[-1]))
-    others = [after[-1], *(before[k - 1].merge(after[K - 2 - k]) for k in range(1, K - 1)), before[-1]]
-    p = np.empty_like(mu)
-    for k, (one, rest) in enumerate(zip(single, others, strict=True)):
-        var = np.asarray(one.var + rest.var - 2 * one.covariance(rest))
-        wrong = np.flatnonzero(~(var >= -NEGATIVE_VARIANCE_TOL * np.abs(one.var + rest.var)))
-        if len(wrong):
-            raise ValueError(
-                f"softmax_normal: cov of row {first + wrong[0]} is not a covariance: a difference of activations would "
-                f"have the variance {var[wrong[0]]:.3g}."
-            )
-        p[:, k] = special.expit(log_odds(one.mean - rest.mean, np.maximum(var, 0.0)))
-    return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def softmax_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
@@ -384,10 +377,8 @@ def softmax_normal_qmc(
 
     Parameters
     ----------
-    mu : array of shape (n, K)
-        Means of the activations.
-    cov : array of shape (n, K, K)
-        Their covariances.
+    mu, cov : arrays of shape (n, K) and (n, K, K)
+        Means and covariances of the activations.
     n : int, default 256
         Total number of points; each replicate has n / n_replicates, which must be a power of two.
     n_replicates : int, default 8
@@ -410,7 +401,18 @@ def softmax_normal_qmc(
     points = _replicated_points(K - 1, n, n_replicates, generator(rng))
     p, error = np.empty((n_rows, K)), np.empty((n_rows, K))
     for rows in row_blocks(n_rows, K * points.shape[1]):
-        axes = _principal_axes(Sigmas[rows], rows.start)
+        # Principal axes A (n, K, K-1): A A' is the covariance about the mean of the activations.
+        centred = Sigmas[rows] - Sigmas[rows].mean(axis=1, keepdims=True)
+        centred -= centred.mean(axis=2, keepdims=True)
+        with single_thread_blas():
+            values, vectors = np.linalg.eigh(centred)
+        wrong = np.flatnonzero(values[:, 0] < -NEGATIVE_VARIANCE_TOL * np.maximum(values[:, -1], np.finfo(float).tiny))
+        if len(wrong):
+            raise ValueError(
+                f"softmax_normal_qmc: cov of row {rows.start + wrong[0]} is not a covariance: it has the eigenvalue "
+                f"{values[wrong[0], 0]:.3g}."
+            )
+        axes = vectors[:, :, :0:-1] * np.sqrt(np.maximum(values[:, None, :0:-1], 0.0))
         replicates = np.empty((n_replicates, *mean[rows].shape))
         for replicate, z in zip(replicates, points, strict=True):
             with single_thread_blas():
@@ -440,18 +442,3 @@ def _replicated_points(dimension: int, n: int, n_replicates: int, rng: np.random
     drawn = [qmc.Sobol(dimension, scramble=True, rng=rng).random_base2(half) for _ in range(n_replicates)]
     z = special.ndtri(np.clip(np.stack(drawn), 1e-300, 1 - 1e-16))
     return np.concatenate([z, -z], axis=1)
-
-
-def _principal_axes(Sigma: Float, first: int) -> Float:
-    """A (n, K, K-1) with A A' = the covariance about the mean of the activations, columns by decreasing length."""
-    centred = Sigma - Sigma.mean(axis=1, keepdims=True)
-    centred -= centred.mean(axis=2, keepdims=True)
-    with single_thread_blas():
-        values, vectors = np.linalg.eigh(centred)
-    wrong = np.flatnonzero(values[:, 0] < -NEGATIVE_VARIANCE_TOL * np.maximum(values[:, -1], np.finfo(float).tiny))
-    if len(wrong):
-        raise ValueError(
-            f"softmax_normal_qmc: cov of row {first + wrong[0]} is not a covariance: it has the eigenvalue "
-            f"{values[wrong[0], 0]:.3g}."
-        )
-    return np.asarray(vectors[:, :, :0:-1] * np.sqrt(np.maximum(values[:, None, :0:-1], 0.0)))

@@ -375,7 +375,17 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     >>> smoothed.k < 0.5, abs(smoothed.log_mean) < 0.02
     (True, True)
     """
-    raw = _checked_weights(log_weights)
+    raw = np.array(log_weights, dtype=np.float64)
+    if raw.ndim != 1 or len(raw) == 0:
+        raise ValueError(f"pareto_smooth(log_weights): the shape is {raw.shape}; give one weight for each draw, (S,).")
+    wrong = np.flatnonzero(np.isnan(raw) | (raw == inf))
+    if len(wrong):
+        raise ValueError(
+            f"pareto_smooth(log_weights): draw {wrong[0]} has log weight {raw[wrong[0]]}; the proposal must be "
+            "positive at all of its draws, and both log densities must be numbers."
+        )
+    if raw.max() == -inf:
+        raise ValueError("pareto_smooth(log_weights): every weight is zero; no draw lies in the support of the target.")
     top, size = float(raw.max()), len(raw)
     relative = raw - top  # the largest weight is the unit
     if relative.min() > -EQUAL_LOG_WEIGHTS:
@@ -435,19 +445,3 @@ def _normalised(relative: Float, *, k: float, top: float) -> Smoothed:
     log_weights = relative - total
     effective_size = float(np.exp(-special.logsumexp(2.0 * log_weights)))
     return Smoothed(log_weights, k, effective_size, top + total - float(np.log(len(relative))))
-
-
-def _checked_weights(log_weights: ArrayLike) -> Float:
-    """A new array of log weights of which at least one is finite."""
-    raw = np.array(log_weights, dtype=np.float64)
-    if raw.ndim != 1 or len(raw) == 0:
-        raise ValueError(f"pareto_smooth(log_weights): the shape is {raw.shape}; give one weight for each draw, (S,).")
-    wrong = np.flatnonzero(np.isnan(raw) | (raw == inf))
-    if len(wrong):
-        raise ValueError(
-            f"pareto_smooth(log_weights): draw {wrong[0]} has log weight {raw[wrong[0]]}; the proposal must be "
-            "positive at all of its draws, and both log densities must be numbers."
-        )
-    if raw.max() == -inf:
-        raise ValueError("pareto_smooth(log_weights): every weight is zero; no draw lies in the support of the target.")
-    return raw

@@ -199,16 +199,12 @@ def tune_outer(
     ----------
     fit : callable
         Returns a fit, anything with ``log_evidence``, for x and the fit at the nearest x so far (None at first).
-    low, high : float
-        The bounds.
-    log : bool
-        Whether to search in ln x.
-    coarse : int
-        Points of the coarse grid, at least 3.
+    low, high, log : float, float and bool
+        Bounds of x, and whether to search in ln x.
+    coarse, max_fits : int
+        Points of the coarse grid, at least 3, and the largest number of fits.
     tol : float
         Gain in nats that is not worth a fit.
-    max_fits : int
-        Largest number of fits.
 
     Examples
     --------

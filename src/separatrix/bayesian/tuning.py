@@ -225,14 +225,26 @@ def tune_scales(
         if back is not None:
             whole = fitter.fit(tuned, Guess(back(found.approximation.mean), None))
             found = found._replace(approximation=whole, fits=found.fits + 1)
-        boundary = _limits(tuned, scales, found, scales.bounds(objective))
+        low, high = scales.bounds(objective)
+        sharp, separated = MAX_SCALE * np.exp(found.eta - high) > SHARP_SCALE, False
+        if sharp.any():  # check whether the own label of every row is more probable than the others
+            mean, likelihood = found.approximation.mean, tuned.likelihood
+            statistic = partial(largest_loss, theta=mean, likelihood=likelihood, design=tuned.design)
+            separated = bool(tuned.source.reduce(statistic).value < np.log(2))
+        boundary = []
+        for g, label in enumerate(scales.labels):
+            is_wide = found.eta[g] >= high[g] - BOUND_TOL
+            limit = Limit.SEPARATED if sharp[g] and separated else Limit.WIDE if is_wide else None
+            limit = Limit.NARROW if found.eta[g] <= low[g] + BOUND_TOL else limit
+            if limit is not None:
+                boundary.append(Boundary(label, scales.columns(g, tuned.source.columns), limit))
     return Tuned(
         scales.labels,
         np.exp(found.eta),
         np.exp(scales.per_weight(found.eta))[: len(objective.design.origin)],
         found.gradient,
         found.status,
-        boundary,
+        tuple(boundary),
         found.trace,
         found.fits,
         tuned,
@@ -266,25 +278,6 @@ def _maximise(
             f"{MAX_TUNED_WEIGHTS}. Tune with fewer basis functions or columns, or choose the scale on held-out rows."
         )
     return Search(objective, scales, fitter, bounds=bounds, tol=tol).run(start, max_steps), None
-
-
-def _limits(tuned: Posterior, scales: PriorScales, found: Found, bounds: tuple[Float, Float]) -> tuple[Boundary, ...]:
-    """The groups whose scale reached a limit."""
-    low, high = bounds
-    sharp = MAX_SCALE * np.exp(found.eta - high) > SHARP_SCALE
-    separated = False
-    if sharp.any():  # check whether the own label of every row is more probable than the others
-        mean, likelihood = found.approximation.mean, tuned.likelihood
-        statistic = partial(largest_loss, theta=mean, likelihood=likelihood, design=tuned.design)
-        separated = bool(tuned.source.reduce(statistic).value < np.log(2))
-    limits = []
-    for g, label in enumerate(scales.labels):
-        is_wide = found.eta[g] >= high[g] - BOUND_TOL
-        limit = Limit.SEPARATED if sharp[g] and separated else Limit.WIDE if is_wide else None
-        limit = Limit.NARROW if found.eta[g] <= low[g] + BOUND_TOL else limit
-        if limit is not None:
-            limits.append(Boundary(label, scales.columns(g, tuned.source.columns), limit))
-    return tuple(limits)
 
 
 def largest_loss(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Largest:
@@ -497,9 +490,19 @@ class Surrogate:
         Near the floor the surrogate is so flat that no gradient leads there, and nothing depends on it. A group is
         faded only if it is so here as well as there: columns may fade temporarily on the way past a maximum.
         """
+        from scipy import optimize
+
+        def descent(eta: Float) -> tuple[float, Float]:
+            value, gradient = self.value_gradient(eta)
+            return self.level - value, -gradient
+
         eta = self._along_a_line(low, high, slack) if len(self.eta) == 1 else None
         if eta is None:
-            eta = self._in_a_box(low, high, slack)
+            box = list(zip(low, high, strict=True))
+            limits = {"maxfun": MAX_SURROGATE_EVALUATIONS, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)}
+            start = np.clip(self.eta, low, high)
+            found = optimize.minimize(descent, start, jac=True, method="L-BFGS-B", bounds=box, options=limits)
+            eta = np.asarray(np.clip(found.x, low, high))
         value = self.value_gradient(eta)[0]
         faded = (self._at(self.eta).determined < FADED_FRACTION) & (self._at(eta).determined < FADED_FRACTION)
         lower = np.where(faded, floor, eta)
@@ -515,23 +518,6 @@ class Surrogate:
         step = eta - self.eta
         extra = self.bend @ step
         return here.value + float(self.line @ step) + 0.5 * float(step @ extra), here.gradient + self.line + extra
-
-    def _in_a_box(self, low: Float, high: Float, slack: float) -> Float:
-        from scipy import optimize
-
-        def descent(eta: Float) -> tuple[float, Float]:
-            value, gradient = self.value_gradient(eta)
-            return self.level - value, -gradient
-
-        found = optimize.minimize(
-            descent,
-            np.clip(self.eta, low, high),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=list(zip(low, high, strict=True)),
-            options={"maxfun": MAX_SURROGATE_EVALUATIONS, "ftol": 0.0, "gtol": 0.05 * np.sqrt(slack)},
-        )
-        return np.asarray(np.clip(found.x, low, high))
 
     def _along_a_line(self, low: Float, high: Float, slack: float) -> Float | None:
         """For one number: uphill to the bound or to where the slope changes sign, or None if q does not rise.

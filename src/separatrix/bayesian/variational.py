@@ -204,28 +204,25 @@ def expected_derivatives(likelihood: Likelihood, mu: Float, var: Float, t: Array
     if isinstance(likelihood, Logit):
         return expected_logit(mu, var, t)
     found = np.empty((3, len(mu)))
-    wide = var > MAX_HERMITE_VARIANCE
-    for rows, nodes in ((~wide, _hermite_points), (wide, _panel_points)):
+    for wide in (False, True):
+        rows = (var > MAX_HERMITE_VARIANCE) == wide
         if rows.any():
-            target = t[rows]
-            parts = (w * np.stack(likelihood.derivatives(a, target)) for a, w in nodes(mu[rows], var[rows]))
-            found[:, rows] = sum(parts)
+            target, points = t[rows], _quadrature(mu[rows], var[rows], wide=wide)
+            found[:, rows] = sum(w * np.stack(likelihood.derivatives(a, target)) for a, w in points)
     return Derivatives(*found)
 
 
-def _hermite_points(mu: Float, var: Float) -> Iterator[tuple[Float, float | Float]]:
-    """Activations and weights of Gauss-Hermite quadrature over a ~ N(mu, var)."""
-    s = np.sqrt(var)
-    for x, weight in zip(*hermite_nodes(N_HERMITE_NODES), strict=True):
-        yield mu + x * s, weight
+def _quadrature(mu: Float, var: Float, *, wide: bool) -> Iterator[tuple[Float, float | Float]]:
+    """Activations and weights of a quadrature over a ~ N(mu, var), for a function that changes near zero within ±TURN.
 
-
-def _panel_points(mu: Float, var: Float) -> Iterator[tuple[Float, float | Float]]:
-    """The same for a function that changes near zero on a scale of one, between Hermite nodes that are far apart.
-
-    Gauss-Legendre quadrature to the left of the change, across it, and to the right of it.
+    Gauss-Hermite nodes; or, if they would be too far apart for the change, Gauss-Legendre nodes to the left of it,
+    across it, and to the right of it.
     """
     s = np.sqrt(var)
+    if not wide:
+        for x, weight in zip(*hermite_nodes(N_HERMITE_NODES), strict=True):
+            yield mu + x * s, weight
+        return
     low, high = mu - PANEL_IN_STD * s, mu + PANEL_IN_STD * s
     ends = [low, np.clip(-TURN, low, high), np.clip(TURN, low, high), high]
     for left, right in pairwise(ends):
@@ -362,7 +359,13 @@ def softmax_average(block: Block, mean: Float, root: Float, points: Float, desig
     mu, K = design.activate(block, mean), len(mean)
     L = _difference_factors(design.regressors(block.X), root, K)
     found = SoftmaxAverages(np.empty(len(mu)), np.empty_like(mu), np.empty_like(L))
-    of_row = _point_set_of_rows(to_dense(block.X), len(points))
+    # The point set of a row is a hash of its values. So a row has the same points at any position, and a row of weight
+    # k is the same as k rows.
+    bits = (to_dense(block.X).astype(np.float64) + 0.0).view(np.uint64)  # minus zero becomes zero
+    odd = np.random.default_rng(0).integers(2**64, size=bits.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
+    mixed = (bits * odd[1:]).sum(axis=1, dtype=np.uint64)
+    mixed ^= mixed >> np.uint64(32)
+    of_row = (mixed * odd[0] >> np.uint64(40)) % np.uint64(len(points))
     for j, z in enumerate(points):
         rows = np.flatnonzero(of_row == j)
         for part, value in zip(found, softmax_averages(mu[rows], L[rows], z), strict=True):
@@ -384,18 +387,6 @@ def softmax_average(block: Block, mean: Float, root: Float, points: Float, desig
             H[j, :, j] += pair
             H[k, :, k] += pair
     return ValueGradHess(float(log_p.sum()), design.collect(block, slope), H.reshape(K * P, K * P))
-
-
-def _point_set_of_rows(X: Array, n_sets: int) -> Array:
-    """Index of the set of points of each row, (n,): a hash of its values.
-
-    So a row has the same points at any position, and a row of weight k is the same as k rows.
-    """
-    bits = (X.astype(np.float64) + 0.0).view(np.uint64)  # minus zero becomes zero
-    odd = np.random.default_rng(0).integers(2**64, size=bits.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
-    mixed = (bits * odd[1:]).sum(axis=1, dtype=np.uint64)
-    mixed ^= mixed >> np.uint64(32)
-    return np.asarray((mixed * odd[0] >> np.uint64(40)) % np.uint64(n_sets))
 
 
 def _difference_factors(Phi: Array, root: Float, K: int) -> Float:

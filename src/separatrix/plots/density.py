@@ -151,7 +151,7 @@ class ClassDensityDisplay:
                     axes[0].plot(x, np.full(len(x), TICK_HEIGHT * (k + 0.8)), "|", **ticks)
                 # Dashes differ between neighbours and between classes of one colour.
                 dashes = LINES[(k + k // len(COLOURS)) % len(LINES)]
-                line = {"color": style.colour, "ls": dashes, "label": str(label)}
+                line: dict[str, Any] = {"color": style.colour, "ls": dashes, "label": str(label)}
                 if self.is_count:
                     line |= {"marker": style.marker, "lw": 1.0}
                 if self.joint is not None:
