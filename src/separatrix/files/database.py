@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,29 +84,50 @@ class SqliteTable(TableFile):
         return kind
 
     def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        names, schema = ", ".join(self._sources[name] for name in columns), self.schema(columns)
+        names = ", ".join(self._sources[name] for name in columns)
         with self._connected() as database:
             cursor = database.execute(f"SELECT {names} FROM {self._table}")
-            while found := cursor.fetchmany(min(rows, FETCH_ROWS)):
-                arrays = []
-                for name, values in zip(columns, zip(*found, strict=True), strict=True):
-                    kind = self.kinds[name]
-                    cells: Any = values
-                    if kind is Kind.BOOLEAN:
-                        cells = [None if value is None else bool(value) for value in values]
-                    arrays.append(values_to_arrow(cells, kind))
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield from fetch_batches(cursor, {name: self.kinds[name] for name in columns}, rows)
+
+
+def kinds_to_schema(kinds: Mapping[str, Kind]) -> pa.Schema:
+    """Arrow types of columns by their kinds."""
+    import pyarrow as pa
+
+    return pa.schema([(name, kind.type) for name, kind in kinds.items()])
+
+
+def fetch_batches(cursor: sqlite3.Cursor, kinds: Mapping[str, Kind], rows: int) -> Iterator[pa.RecordBatch]:
+    """Rows of a query as batches whose columns have these kinds."""
+    import pyarrow as pa
+
+    while found := cursor.fetchmany(min(rows, FETCH_ROWS)):
+        arrays = []
+        for kind, cells in zip(kinds.values(), zip(*found, strict=True), strict=True):
+            # SQLite stores booleans as 0 and 1.
+            values = [None if cell is None else bool(cell) for cell in cells] if kind is Kind.BOOLEAN else cells
+            arrays.append(values_to_arrow(values, kind))
+        yield pa.RecordBatch.from_arrays(arrays, schema=kinds_to_schema(kinds))
 
 
 class SqliteSink:
     """Writes a table to a new database in one transaction."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
+        import pyarrow as pa
+
         self.database = sqlite3.connect(path, isolation_level=None)
         table = quoted(where.table or "data")
-        columns = ", ".join(f"{quoted(field.name)} {_declared_type(field.type)}" for field in schema)
+        declared = [
+            (pa.types.is_boolean, "BOOLEAN"),
+            (pa.types.is_integer, "INTEGER"),
+            (pa.types.is_floating, "REAL"),
+            (pa.types.is_decimal, "REAL"),
+            (pa.types.is_date, "DATE"),
+            (pa.types.is_timestamp, "TIMESTAMP"),
+        ]
+        types = [next((name for is_type, name in declared if is_type(kind)), "TEXT") for kind in schema.types]
+        columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in zip(schema.names, types, strict=True))
         self.database.execute("PRAGMA journal_mode = OFF")  # an incomplete file is discarded
         self.database.execute("BEGIN")
         self.database.execute(f"CREATE TABLE {table} ({columns})")
@@ -125,20 +146,6 @@ class SqliteSink:
     def drop(self) -> None:
         """Close without a commit."""
         self.database.close()
-
-
-def _declared_type(kind: pa.DataType) -> str:
-    import pyarrow as pa
-
-    names: list[tuple[Callable[[Any], bool], str]] = [
-        (pa.types.is_boolean, "BOOLEAN"),
-        (pa.types.is_integer, "INTEGER"),
-        (pa.types.is_floating, "REAL"),
-        (pa.types.is_decimal, "REAL"),
-        (pa.types.is_date, "DATE"),
-        (pa.types.is_timestamp, "TIMESTAMP"),
-    ]
-    return next((name for is_type, name in names if is_type(kind)), "TEXT")
 
 
 def _storable(value: Any) -> Any:

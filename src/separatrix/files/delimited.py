@@ -221,45 +221,41 @@ class DelimitedFile(TableFile):
     def _explained(self, error: Exception) -> str:
         """Explain an error of Arrow: find the line with a slower reader that counts lines."""
         dialect, expected = self._dialect, len(self.columns)
+        mark, header = dialect.delimiter, dialect.skipped + 1
         with open_text(self.where, self._encoding) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-            reader = csv.reader(
-                text, delimiter=dialect.delimiter, quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
-            )
+            reader = csv.reader(text, delimiter=mark, quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE)
             line = 1
             try:
                 for row in reader:
                     if row and line > dialect.skipped and len(row) != expected:
-                        return self._ragged(row, line)
+                        break
                     line = reader.line_num + 1
+                else:
+                    row = []
             except csv.Error:  # a field without end, explained below
-                pass
+                row = []
+        if row:
+            start = mark.join(row)
+            start = start if len(start) <= 60 else f"{start[:60]}..."
+            remedy = f"Correct it: a text that contains the delimiter ({mark!r}) must be in quotes."
+            if len(row) < expected:
+                remedy = (
+                    f"Add the missing delimiters ({mark!r}); a field may be blank. If the line is a remark or a total, "
+                    "remove it; if a line was broken in two, join it."
+                )
+            elif expected == 1:
+                remedy = f"If line {header} is a title, remove it: the column names come first."
+            return (
+                f"{self.path}, line {line}: expected {expected} {'field' if expected == 1 else 'fields'}, as in line "
+                f"{header}, but found {len(row)}. The line begins {start!r}. {remedy}"
+            )
         if "straddling" in str(error):
             return (
                 f"{self.path} has a row of more than {self._block_bytes / 2**20:.0f} MB. Most likely a quote "
                 '(") is opened and never closed: close it, or double it if it is part of the text.'
             )
         return f"{self.path} cannot be read as {self.format.upper()}: {error}. Correct this line."
-
-    def _ragged(self, row: list[str], line: int) -> str:
-        """Message for a line with too few or too many fields."""
-        mark, expected, header = self._dialect.delimiter, len(self.columns), self._dialect.skipped + 1
-        start = mark.join(row)
-        start = start if len(start) <= 60 else f"{start[:60]}..."
-        if len(row) < expected:
-            remedy = (
-                f"Add the missing delimiters ({mark!r}); a field may be blank. If the line is a remark or a total, "
-                "remove it; if a line was broken in two, join it."
-            )
-        elif expected == 1:
-            remedy = f"If line {header} is a title, remove it: the column names come first."
-        else:
-            remedy = f"Correct it: a text that contains the delimiter ({mark!r}) must be in quotes."
-        where = "the first line" if header == 1 else f"line {header}"
-        return (
-            f"{self.path}, line {line}: expected {expected} {'field' if expected == 1 else 'fields'}, as in {where}, "
-            f"but found {len(row)}. The line begins {start!r}. {remedy}"
-        )
 
 
 class StandardInput(DelimitedFile):

@@ -313,8 +313,22 @@ class LibsvmFile(RowStore):
         if not isinstance(zero_based, bool):
             check_option("LibsvmFile", "zero_based", zero_based, ("auto",))
         width = None if n_features is None else check_count("LibsvmFile", "n_features", n_features)
-        self._where = _locate(path)
-        self.path = self._where.path
+        if isinstance(path, list | tuple) or (glob.has_magic(os.fspath(path)) and not Path(path).exists()):
+            raise FileReadError(
+                f"{path} names several sparse files, which cannot be read together, since each has its own largest "
+                "index. Join them first: cat part-*.svm > all.svm."
+            )
+        self.path = Path(path).expanduser()
+        if not self.path.is_file():
+            what = "is a folder" if self.path.is_dir() else "does not exist"
+            raise FileReadError(f"{self.path} {what}. Give the path of a text file: label index:value ...")
+        compression = COMPRESSIONS.get(self.path.suffix.lower())
+        if compression not in OPENERS:
+            raise FileReadError(
+                f"{self.path} is compressed with {compression}, which sparse files do not support. Decompress "
+                "it, or compress it as .gz, .bz2 or .xz."
+            )
+        self._where = Location(self.path, "libsvm", compression)
         self._opened = self._fingerprint()
         # Before the first scan the first index may be unknown, and then n_features may be an index.
         self._indices = IndexRange(
@@ -466,27 +480,6 @@ class LibsvmFile(RowStore):
                 f"{self.path} has changed since it was opened, so its counts may be wrong. Wait until it is complete, "
                 "and open it again."
             )
-
-
-def _locate(path: Any) -> Location:
-    several = isinstance(path, list | tuple)
-    if several or (glob.has_magic(os.fspath(path)) and not Path(path).exists()):
-        what = f"{len(path)} sparse files were given" if several else f"{path} is a pattern of sparse files"
-        raise FileReadError(
-            f"{what}, but sparse files cannot be read together, since each has its own largest index. Join them first: "
-            "cat part-*.svm > all.svm."
-        )
-    where = Path(path).expanduser()
-    if not where.is_file():
-        what = "is a folder" if where.is_dir() else "does not exist"
-        raise FileReadError(f"{where} {what}. Give the path of a text file: label index:value ...")
-    compression = COMPRESSIONS.get(where.suffix.lower())
-    if compression not in OPENERS:
-        raise FileReadError(
-            f"{where} is compressed with {compression}, which sparse files do not support. Decompress it, or compress "
-            "it as .gz, .bz2 or .xz."
-        )
-    return Location(where, "libsvm", compression)
 
 
 def is_libsvm(source: object) -> bool:

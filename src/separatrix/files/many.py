@@ -59,32 +59,27 @@ class FilePart(ArrowRows):
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Read the file; raises `FileReadError` if it cannot be read, or has changed since it was opened."""
+        import pyarrow as pa
+
         table = self.table or open_table(self.path, types=self.types)
         self._require_same(table)
-        if self.groups is None and self._is_pruned() and _is_plain_parquet(table):
-            assert isinstance(self.where, SqlCondition)
-            batches = self._cast(self.where.read_parquet(self.path, columns, rows), columns)
+        where = self.where
+        used = () if where is None else where.columns
+        # DuckDB orders NaN above every number, but statistics of row groups do not include NaN: by a condition on
+        # floating-point columns it would skip row groups that have rows to keep.
+        may_skip = self.groups is None and not any(pa.types.is_floating(self.types[name]) for name in used)
+        if isinstance(where, SqlCondition) and may_skip and _is_plain_parquet(table):
+            batches = self._cast(where.read_parquet(self.path, columns, rows), columns)
         else:
-            used = () if self.where is None else self.where.columns
             wanted = tuple(dict.fromkeys([*columns, *used]))
             if self.groups is None:
                 batches = self._cast(table.batches(columns=wanted, rows=rows), wanted)
             else:
                 batches = self._cast(read_groups(Path(self.path), wanted, rows, groups=self.groups), wanted)
-            batches = batches if self.where is None else self.where.keep(batches)
+            batches = batches if where is None else where.keep(batches)
         for batch in batches:
             yield batch.select(list(columns))
         self._require_same(table)
-
-    def _is_pruned(self) -> bool:
-        """Whether DuckDB reads the file and skips row groups; not if a condition is on floating-point columns.
-
-        DuckDB orders NaN above every number, but statistics of row groups do not include NaN: rows would be lost.
-        """
-        import pyarrow as pa
-
-        where = self.where
-        return isinstance(where, SqlCondition) and not any(pa.types.is_floating(self.types[n]) for n in where.columns)
 
     def _cast(self, batches: Iterator[pa.RecordBatch], columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -93,9 +88,23 @@ class FilePart(ArrowRows):
         for batch in batches:
             if batch.schema.equals(schema):
                 yield batch
-            else:
-                arrays = [_as_type(batch.column(wanted.name), wanted, self.path) for wanted in schema]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                continue
+            arrays = []
+            for name, kind in zip(schema.names, schema.types, strict=True):
+                column = batch.column(name)
+                try:  # integers beyond 2**53 are rounded, as NumPy rounds them
+                    arrays.append(
+                        pa.nulls(len(column))
+                        if pa.types.is_null(kind)
+                        else column.cast(kind, safe=not pa.types.is_floating(kind))
+                    )
+                except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                    raise FileReadError(
+                        f"Column {name!r} of {self.path} is of type {column.type} and does not fit {kind}, the common "
+                        f"type of all files: {error}. Write it as one type in every file, or leave it out with "
+                        "columns=."
+                    ) from error
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _require_same(self, table: TableFile) -> None:
         if table.fingerprint() != self.stamp:
@@ -148,9 +157,14 @@ class FileRows(ArrowRows):
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
         """Files, and spans of row groups of Parquet files."""
+        import pyarrow.parquet as pq
+
         found: list[ArrowRows] = []
         for part, table in zip(self._parts(columns), self._tables, strict=True):
-            lengths = _group_lengths(table)
+            lengths: list[int] = []
+            if _is_plain_parquet(table):
+                metadata = pq.read_metadata(table.path)
+                lengths = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
             span: list[int] = []
             for group, _ in enumerate(lengths):
                 span.append(group)
@@ -223,16 +237,6 @@ def _is_plain_parquet(table: TableFile) -> bool:
     return tuple(names) == table.columns and len({name.lower() for name in names}) == len(names)
 
 
-def _group_lengths(table: TableFile) -> list[int]:
-    """Rows of each row group; empty if they cannot be read one by one."""
-    if not _is_plain_parquet(table):
-        return []
-    import pyarrow.parquet as pq
-
-    metadata = pq.read_metadata(table.path)
-    return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-
-
 def _common_type(name: str, schemas: list[tuple[str, pa.Schema]]) -> pa.DataType:
     """Type that holds the values of every file."""
     import pyarrow as pa
@@ -252,18 +256,3 @@ def _common_type(name: str, schemas: list[tuple[str, pa.Schema]]) -> pa.DataType
             ) from error
         first, common = (path, widened) if widened != common else (first, common)
     return common
-
-
-def _as_type(column: pa.Array, wanted: pa.Field, path: str) -> pa.Array:
-    """Cast to the common type; integers beyond 2**53 are rounded, as NumPy rounds them."""
-    import pyarrow as pa
-
-    if pa.types.is_null(wanted.type):
-        return pa.nulls(len(column))
-    try:
-        return column.cast(wanted.type, safe=not pa.types.is_floating(wanted.type))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise FileReadError(
-            f"Column {wanted.name!r} of {path} is of type {column.type} and does not fit {wanted.type}, the common "
-            f"type of all files: {error}. Write it as one type in every file, or leave it out with columns=."
-        ) from error

@@ -8,22 +8,21 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from separatrix.exceptions import DataError
-from separatrix.files.database import STORED, quoted
+from separatrix.files.database import STORED, fetch_batches, kinds_to_schema, quoted
 from separatrix.files.stream import SpooledRows
 from separatrix.files.where import Condition, make_condition
-from separatrix.table import Kind, join, values_to_arrow
+from separatrix.table import Kind, join
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 URIS = ("postgresql://", "postgres://")
-SQLITE_BATCH_ROWS = 2**14  # cells are Python objects on their way, which are large
 
 
 class QueryError(DataError):
@@ -90,7 +89,7 @@ def open_query(sql: str, connection: Any, where: Any) -> QueryRows:
         raise DataError(f"{rows.title} returns no columns. Give a SELECT.")
     _require_distinct(rows.columns, rows.title)
     if where is not None:
-        rows.where = make_condition(where, rows, rows.columns)
+        rows.where = make_condition(where, rows.columns)
     return rows
 
 
@@ -136,7 +135,7 @@ def open_database(connection: Any) -> Database:
         return Sqlite(connection)
     if isinstance(connection, str):
         if connection.startswith(URIS):
-            return Postgres(connection)
+            return Adbc(connection)
         raise DataError(
             f"connection={connection!r} is not a supported address ({', '.join(URIS)}...). Open a connection to that "
             "database, and give it instead."
@@ -171,45 +170,31 @@ class Duck(Database):
 
 @dataclass(frozen=True, eq=False)
 class Adbc(Database):
-    """An open ADBC connection; ``name`` is the name of the database in messages."""
+    """An open ADBC connection, or an address of PostgreSQL, which each query connects to."""
 
     connection: Any
-    name: str = "The database"
 
     @contextmanager
     def answer(self, sql: str, rows: int) -> Iterator[Answer]:
         """Stream the result; the driver chooses the number of rows per batch."""
         import adbc_driver_manager as adbc
 
-        with _failing(adbc.Error, self.name), closing(self.connection.cursor()) as cursor:
+        is_address = isinstance(self.connection, str)
+        with _failing(adbc.Error, "PostgreSQL" if is_address else "The database"), ExitStack() as stack:
+            connection = self.connection
+            if is_address:
+                try:
+                    dbapi = importlib.import_module("adbc_driver_postgresql.dbapi")
+                except ModuleNotFoundError as missing:
+                    raise ModuleNotFoundError(
+                        "Queries to PostgreSQL need its ADBC driver, which is not installed: "
+                        "pip install 'separatrix[data]'"
+                    ) from missing
+                connection = stack.enter_context(closing(dbapi.connect(self.connection)))
+            cursor = stack.enter_context(closing(connection.cursor()))
             cursor.execute(sql)
             reader = cursor.fetch_record_batch()
             yield _numeric_schema(reader.schema), map(_numeric, reader)
-
-
-@dataclass(frozen=True)
-class Postgres(Database):
-    """An address: each query gets its own connection."""
-
-    uri: str
-
-    @contextmanager
-    def answer(self, sql: str, rows: int) -> Iterator[Answer]:
-        """Stream the result, as through a connection."""
-        import adbc_driver_manager as adbc
-
-        try:
-            dbapi = importlib.import_module("adbc_driver_postgresql.dbapi")
-        except ModuleNotFoundError as missing:
-            raise ModuleNotFoundError(
-                "Queries to PostgreSQL need its ADBC driver, which is not installed: pip install 'separatrix[data]'"
-            ) from missing
-        with (
-            _failing(adbc.Error, "PostgreSQL"),
-            closing(dbapi.connect(self.uri)) as connection,
-            Adbc(connection, "PostgreSQL").answer(sql, rows) as answer,
-        ):
-            yield answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,13 +214,13 @@ class Sqlite(Database):
         with _failing(sqlite3.Error, "SQLite"):
             kinds = self._kinds(sql)
             with closing(self.connection.execute(sql)) as cursor:
-                yield _schema(kinds), _fetched(cursor, kinds, min(rows, SQLITE_BATCH_ROWS))
+                yield kinds_to_schema(kinds), fetch_batches(cursor, kinds, rows)
 
     def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
         """Types of the values of all rows."""
         with _failing(sqlite3.Error, "SQLite"):
             kinds = self._kinds(sql)
-        return _schema({name: kinds[name] for name in columns})
+        return kinds_to_schema({name: kinds[name] for name in columns})
 
     def _kinds(self, sql: str) -> dict[str, Kind]:
         if sql not in self.found:
@@ -247,20 +232,6 @@ class Sqlite(Database):
                 kinds = [STORED[found] for (found,) in stored if found != "null"]
                 self.found[sql][name] = reduce(join, kinds, Kind.NOTHING)
         return self.found[sql]
-
-
-def _schema(kinds: dict[str, Kind]) -> pa.Schema:
-    import pyarrow as pa
-
-    return pa.schema([(name, kind.type) for name, kind in kinds.items()])
-
-
-def _fetched(cursor: sqlite3.Cursor, kinds: dict[str, Kind], rows: int) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    while found := cursor.fetchmany(rows):
-        columns = zip(kinds.values(), zip(*found, strict=True), strict=True)
-        yield pa.RecordBatch.from_arrays([values_to_arrow(v, kind) for kind, v in columns], schema=_schema(kinds))
 
 
 def _numeric_schema(schema: pa.Schema) -> pa.Schema:

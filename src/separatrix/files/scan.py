@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -108,15 +109,8 @@ def scan(
     array(['b', 'b', 'b'], dtype='<U1')
     """
     if connection is None and is_libsvm(source):
-        given = {
-            "target": target,
-            "columns": columns,
-            "weight": weight,
-            "where": where,
-            "types": types,
-            "client": client,
-        }
-        for name, value in given.items():
+        given = (target, columns, weight, where, types, client)
+        for name, value in zip(("target", "columns", "weight", "where", "types", "client"), given, strict=True):
             if value is not None:
                 raise DataError(
                     f"{source} is a sparse text file, whose columns have no names: {name}={value!r} does not apply. "
@@ -127,7 +121,13 @@ def scan(
     chosen = tuple(rows.columns if columns is None else columns)
     for name in [*chosen, *(name for name in (target, weight) if name is not None)]:
         _require_column(name, rows)
-    _require_one_role(columns or (), target, weight)
+    if target is not None and target == weight:
+        raise DataError(f"Column {target!r} is both the target and the weight. Leave one of them out.")
+    if columns is not None and target in columns:
+        raise DataError(f"The target {target!r} is among columns=: the model would see the answer. Leave it out.")
+    for name, count in Counter(columns or ()).items():
+        if count > 1:
+            raise DataError(f"columns= names {name!r} {count} times. Name each column once.")
     apart = {target, weight} if columns is None else {weight}
     features = tuple(name for name in chosen if name not in apart)
     if not features:
@@ -145,22 +145,12 @@ def _open(source: Any, connection: Any, where: Any, types: Mapping[str, Any] | N
     if types is not None and not is_files:
         raise DataError("types= is for CSV files; this source has types of its own. Leave it out.")
     rows = open_files(source, types) if is_files else open_stream(source)
-    return rows if where is None else rows.filtered(make_condition(where, rows, rows.columns))
+    return rows if where is None else rows.filtered(make_condition(where, rows.columns))
 
 
 def _require_column(name: str, rows: ArrowRows) -> None:
     if name not in rows.columns:
         raise DataError(f"{rows.title} has no column {name!r}.{did_you_mean(name, rows.columns)}")
-
-
-def _require_one_role(columns: Sequence[str], target: str | None, weight: str | None) -> None:
-    if target is not None and target == weight:
-        raise DataError(f"Column {target!r} is both the target and the weight. Leave one of them out.")
-    if target in columns:
-        raise DataError(f"The target {target!r} is among columns=: the model would see the answer. Leave it out.")
-    for name in columns:
-        if list(columns).count(name) > 1:
-            raise DataError(f"columns= names {name!r} {list(columns).count(name)} times. Name each column once.")
 
 
 @dataclass(frozen=True, eq=False)

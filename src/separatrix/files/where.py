@@ -11,29 +11,17 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from separatrix._text import did_you_mean
 from separatrix.exceptions import DataError
 from separatrix.files.database import quoted
-from separatrix.rows import ArrowRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Condition(Protocol):
-    """A condition that each row meets or not."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that it uses."""
-
-    def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows that meet the condition."""
-
-
-def make_condition(where: Any, table: ArrowRows, columns: tuple[str, ...]) -> Condition:
+def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
     """The condition that a user wrote, on a table with these columns.
 
     Raises
@@ -44,7 +32,12 @@ def make_condition(where: Any, table: ArrowRows, columns: tuple[str, ...]) -> Co
     import pyarrow.compute as pc
 
     if isinstance(where, pc.Expression):
-        return _arrow_condition(where, table, columns)
+        written = str(where)  # an expression does not list its columns: all whose names occur in it are read
+        if "FieldPath(" in written:
+            raise DataError(
+                f"where={written} refers to a column by its number. Name it: pyarrow.compute.field('name')."
+            )
+        return ArrowCondition(where, tuple(name for name in columns if name in written) or columns[:1])
     if not isinstance(where, str):
         raise DataError(f'where={where!r}: give a condition in SQL, such as "age > 30", or a pyarrow expression.')
     tree = _parsed(where)
@@ -128,27 +121,7 @@ class ArrowCondition:
                 raise DataError(f"where={self.expression} is not understood: {error}.") from error
 
 
-def _arrow_condition(expression: Any, table: ArrowRows, columns: tuple[str, ...]) -> ArrowCondition:
-    """An expression does not list its columns: it is tried on tables that lack some."""
-    if "FieldPath(" in str(expression):
-        raise DataError(f"where={expression} refers to a column by its number. Name it: pyarrow.compute.field('name').")
-    empty = table.schema(columns).empty_table()
-    return ArrowCondition(expression, _needed(expression, columns, (), empty) or columns[:1])
-
-
-def _needed(expression: Any, columns: tuple[str, ...], given: tuple[str, ...], empty: pa.Table) -> tuple[str, ...]:
-    """The ``columns`` that an expression needs in addition to the ``given`` ones, by bisection."""
-    import pyarrow as pa
-
-    try:
-        empty.select([*given]).filter(expression)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        if len(columns) <= 1:
-            return columns
-        half = len(columns) // 2
-        first = _needed(expression, columns[:half], (*given, *columns[half:]), empty)
-        return first + _needed(expression, columns[half:], (*given, *first), empty)
-    return ()
+Condition = SqlCondition | ArrowCondition
 
 
 def _parsed(where: str) -> Any:

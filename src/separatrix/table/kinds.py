@@ -117,7 +117,17 @@ def is_castable(texts: pa.Array, kind: Kind) -> bool:
         _cast(texts, kind)
     except pa.ArrowInvalid:
         return False
-    return kind not in (Kind.INTEGER, Kind.NUMBER, Kind.COMMA) or not _has_padding(texts)
+    _, ends, letters = texts.buffers()
+    if kind not in (Kind.INTEGER, Kind.NUMBER, Kind.COMMA) or letters is None or not letters.size:
+        return True
+    # A number with a superfluous leading zero, or that starts with 0x, is text: judged by its first bytes.
+    offsets = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    codes = np.frombuffer(letters, np.uint8)
+    start, stop = offsets[:-1], offsets[1:]
+    start, stop = start[stop > start + 1], stop[stop > start + 1]
+    start = start + np.isin(codes[start], SIGNS)
+    start = start[stop > start + 1]
+    return not np.isin(codes[start + 1], PADDING)[codes[start] == ord("0")].any()
 
 
 def cast_texts(texts: pa.Array, kind: Kind, *, comma: bool = False) -> pa.Array:
@@ -172,20 +182,6 @@ def _cast(texts: pa.Array, kind: Kind) -> pa.Array:
     if kind in (Kind.NUMBER, Kind.COMMA) and pc.any(pc.is_nan(values)).as_py():
         raise pa.ArrowInvalid("nan is a word for a missing value")  # which agrees with any kind
     return values
-
-
-def _has_padding(texts: pa.Array) -> bool:
-    """Whether any number has a superfluous leading zero, or starts with 0x, judged by its first bytes."""
-    _, ends, letters = texts.buffers()
-    if letters is None or not letters.size:
-        return False
-    offsets = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    codes = np.frombuffer(letters, np.uint8)
-    start, stop = offsets[:-1], offsets[1:]
-    start, stop = start[stop > start + 1], stop[stop > start + 1]
-    start = start + np.isin(codes[start], SIGNS)
-    start = start[stop > start + 1]
-    return bool(np.isin(codes[start + 1], PADDING)[codes[start] == ord("0")].any())
 
 
 def kind_of_class(cls: type) -> Kind:

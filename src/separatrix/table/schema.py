@@ -174,7 +174,22 @@ class Schema:
         plans, n_rows = saved.get("columns"), saved.get("n_rows")
         if not isinstance(plans, list) or not isinstance(n_rows, int):
             raise DataError("The saved table schema is damaged: it has no list of columns or no number of rows.")
-        return cls(tuple(map(_restored, plans)), n_rows)
+        restored = []
+        for plan in plans:
+            record = PLANS.get(str(plan.get("type"))) if isinstance(plan, dict) else None
+            if record is None:
+                raise DataError(f"The saved table schema is damaged: {str(plan)[:80]!r} is not a column.")
+            hints, values = get_type_hints(record), {}
+            for field in fields(record):
+                value = plan.get(field.name, None if field.default is MISSING else field.default)
+                if not _CHECKS[hints[field.name]](value):  # or else the model would fail later
+                    raise DataError(
+                        f"The saved table schema is damaged: {field.name!r} of column {plan.get('column')!r} is "
+                        f"{value!r}."
+                    )
+                values[field.name] = tuple(value) if isinstance(value, list) else value
+            restored.append(record(**values))
+        return cls(tuple(restored), n_rows)
 
 
 def _is_formatted(plan: Plan) -> bool:
@@ -198,24 +213,6 @@ def _listed(plan: Plan) -> str:
     if len(whole) <= MAX_LISTED_CHARACTERS:
         return whole
     return whole[:MAX_LISTED_CHARACTERS].rpartition(", ")[0] + ", ..."
-
-
-def _restored(saved: Any) -> Plan:
-    """Restore one plan and check every field, since a damaged file must not become a model that fails later."""
-    plan = PLANS.get(str(saved.get("type"))) if isinstance(saved, dict) else None
-    if plan is None:
-        raise DataError(f"The saved table schema is damaged: {str(saved)[:80]!r} is not a column.")
-    hints = get_type_hints(plan)
-    values = {}
-    for field in fields(plan):
-        value = saved.get(field.name, None if field.default is MISSING else field.default)
-        if not _CHECKS[hints[field.name]](value):
-            raise DataError(
-                f"The saved table schema is damaged: {field.name!r} of column {saved.get('column')!r} is {value!r}."
-            )
-        values[field.name] = tuple(value) if isinstance(value, list) else value
-    restored: Plan = plan(**values)
-    return restored
 
 
 def _is_number(value: Any) -> bool:
