@@ -179,7 +179,7 @@ def truth_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
 
 @contextmanager
 def unchanged_on_error(model: BaseEstimator) -> Iterator[None]:
-    """Restore the model if the block fails: nothing is counted twice, no old parameters meet new classes."""
+    """Restore the model if the block fails, so that old parameters are never combined with new classes or counts."""
     before = dict(vars(model))
     try:
         yield

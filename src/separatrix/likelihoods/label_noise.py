@@ -137,7 +137,7 @@ class LabelNoise:
 
 
 class _Label(NamedTuple):
-    """One label for each row, in its margin m: u and v are p and q where the label is 1, else 1 - p and 1 - q."""
+    """One label for each row, in its margin m: u and v are p and q if the label is 1, else 1 - p and 1 - q."""
 
     m: Array
     sign: Array  # ±1, of a = ±m

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the maximum that a fit looked for exists, checked after the fit.
+"""Check after a fit whether the maximum of its likelihood exists.
 
 Without a prior, a logistic or softmax model has a maximum exactly if no hyperplane separates the classes, completely
 or with some rows on it (Albert & Anderson 1984). A solver does not detect this: the gradient tends to zero while the
@@ -15,11 +15,11 @@ moves by one. Along a separating direction Newton steps do not get shorter than 
 For K classes the same holds with p_nj, j ≠ t_n, in place of q_n. The bound used is one half instead of one, which
 leaves room for rounding.
 
-Two things would make a false proof of it and are excluded:
+In two cases the argument would be wrong, and both are excluded:
 
-- an H of other rows or at another θ: the preconditioner of a first-order method still has curvature along a separating
+- H is of other rows or at another θ: the preconditioner of a first-order method still has curvature along a separating
   direction after the true curvature has vanished.
-- a singular H: collinear columns are harmless, but curvature also vanishes if rows are separated. So no row may move
+- H is singular: collinear columns are harmless, but curvature also vanishes if rows are separated. So no row may move
   along a null direction of H.
 
 **A few rows are enough.** If a subset of the rows overlaps, a direction that separates all rows has d'φ̃_n = 0 on the

@@ -2,7 +2,7 @@
 """Passes for constraint generation: ranges and class means of the rows, then the rows with the smallest margins.
 
 The margin of a row x of class t over a rival class j is a_t(x) - a_j(x). Each pass returns the rows with the smallest
-margins for every pair (t, j); a solver needs no others. If a `Demand` asks for margins above zero, the excess over the
+margins for every pair (t, j); a solver needs no others. If a `Demand` sets margins above zero, the excess over the
 demanded margin counts instead. Rows of weight 0 are left out.
 """
 

@@ -8,7 +8,7 @@ lbfgs        L-BFGS with any first guess of the inverse Hessian
 gradient     batch gradient descent; ``stochastic``: mini-batches with variance reduction
 dual         fewer rows than columns: the same problem in the space of the rows
 auto         the default: chooses among them by the shape of the table
-result       what every solver returns
+result       the record that every solver returns
 """
 
 from separatrix.solvers.auto import RENEWAL_STEPS, SAMPLE_TOL, Auto, has_cheap_hessian, is_wide

@@ -187,4 +187,4 @@ class Solver(Protocol):
     """Any algorithm that minimises a `Posterior`."""
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
-        """Minimise from ``start`` (C, P), or go as far as the limits allow; the status tells which."""
+        """Minimise from ``start`` (C, P), or go as far as the limits allow; see the status of the solution."""
