@@ -172,7 +172,7 @@ def test_a_basis_is_fitted_and_used():
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(Phi), atol=1e-7)
 
 
-def test_a_solver_of_the_user_without_a_trace_is_asked_for_none():
+def test_a_custom_solver_needs_no_trace():
     class Still:
         def minimise(self, objective, start):
             return Newton().minimise(objective, start)

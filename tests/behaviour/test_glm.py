@@ -267,7 +267,7 @@ def test_unknown_coefficients_are_refused(columns):
         model.test(columns)
 
 
-def test_wrong_questions_are_refused():
+def test_unknown_tests_intervals_and_levels_are_refused():
     model = GeneralizedLinearModel("poisson").fit(*counts())
     with pytest.raises(ValueError, match="method='lr'"):
         model.test("x0", method="lr")

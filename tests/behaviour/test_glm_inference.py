@@ -86,7 +86,7 @@ def test_without_a_dispersion_there_is_neither_test_nor_interval(n):
 # Profile intervals
 
 
-def test_for_the_normal_model_they_are_students_intervals(rng):
+def test_profile_intervals_of_the_normal_model_are_students_intervals(rng):
     X = rng.normal(size=(40, 2)) + 10.0
     model = GeneralizedLinearModel().fit(X, X[:, 0] + rng.normal(size=40))
     wald, profile = model.summary(), model.summary(interval="profile")
@@ -94,7 +94,7 @@ def test_for_the_normal_model_they_are_students_intervals(rng):
     np.testing.assert_allclose(profile.upper, wald.upper, rtol=1e-6)
 
 
-def test_of_two_rates_they_are_where_the_deviance_in_closed_form_crosses():
+def test_profile_intervals_of_two_rates_agree_with_the_deviance_in_closed_form():
     y = np.array([3.0, 0.0, 2.0, 1.0])
     X = np.array([[1.0], [-1.0], [-1.0], [1.0]])  # balanced, so that both groups have their own rate
     model = GeneralizedLinearModel("poisson").fit(X, y)
@@ -111,7 +111,7 @@ def test_of_two_rates_they_are_where_the_deviance_in_closed_form_crosses():
     assert low < model.coef_[0] < high
 
 
-def test_an_end_is_infinite_where_the_likelihood_never_falls():
+def test_an_end_is_infinite_if_the_likelihood_never_falls():
     X = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0]])
     y = np.array([0, 1, 0, 1, 1, 1])  # every row of the second group is a 1
     with pytest.warns(SeparationWarning):

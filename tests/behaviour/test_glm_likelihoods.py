@@ -73,7 +73,7 @@ def test_information_is_the_squared_slope_of_the_mean_over_the_variance(family, 
 
 
 @pytest.mark.parametrize(("family", "link"), CASES)
-def test_the_safe_curvature_is_exact_where_log_p_is_concave_and_never_negative(family, link):
+def test_the_safe_curvature_is_exact_if_log_p_is_concave_and_never_negative(family, link):
     likelihood, (a, t) = mean_likelihood(family, link), grid(family, link)
     safe = likelihood.safe_curvature(a, t)
     assert (safe >= 0).all()

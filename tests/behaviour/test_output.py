@@ -22,7 +22,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit, ValueError])
-def test_what_was_there_stays_where_writing_is_interrupted(tmp_path, interruption):
+def test_an_interrupted_write_keeps_the_existing_file(tmp_path, interruption):
     target = tmp_path / "a"
     target.write_bytes(b"before")
 

@@ -630,7 +630,7 @@ def test_text_has_the_contrast_of_level_aa(theme):
         assert contrast(colour["accent"], colour[ground]) >= 4.5
 
 
-def test_classes_have_the_colours_of_the_plots_on_a_light_ground():
+def test_classes_have_the_colours_of_the_plots_on_a_light_background():
     from separatrix.plots.drawing import COLOURS
 
     style = TEMPLATES.joinpath("report.css").read_text()
@@ -725,7 +725,7 @@ def test_folded_parts_fit_when_opened(browser, addresses):
 
 
 @pytest.mark.parametrize(("theme", "is_light"), [("light", True), ("dark", False)])
-def test_the_ground_follows_the_system_and_the_reader(browser, addresses, theme, is_light):
+def test_the_background_follows_the_system_and_the_chosen_theme(browser, addresses, theme, is_light):
     show(browser, addresses["study_of_two"], theme=theme)
     assert (lightness(browser) > 128) == is_light
     other = "dark" if is_light else "light"

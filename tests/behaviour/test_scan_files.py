@@ -185,7 +185,7 @@ def test_wrong_columns_are_reported_before_rows_are_read(arguments, said, parque
         scan(str(parquet), **arguments)
 
 
-def test_other_wrong_arguments(parquet, tmp_path):
+def test_invalid_arguments_of_a_scan_are_named(parquet, tmp_path):
     with pytest.raises(DataError, match="types= is for CSV files"):
         scan(TABLE, types={"x0": "number"})
     with pytest.raises(DataError, match="With connection= the source is a query"):

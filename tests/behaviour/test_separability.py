@@ -351,18 +351,6 @@ def test_reports_are_printed_in_one_line_and_compared_by_identity():
     assert len(repr(sx.is_separable(np.eye(200), np.arange(200) % 2))) < 200
 
 
-def test_errors_name_what_is_wrong():
-    X, y = separable(20)
-    with pytest.raises(DataError, match="only one class"):
-        sx.is_separable(X, np.zeros(20))
-    with pytest.raises(DataError, match="20 rows but y has 19"):
-        sx.is_separable(X, y[1:])
-    with pytest.raises(DataError, match="class 1 has weight 0"):
-        sx.is_separable(X, y, sample_weight=1.0 * (y == 0))
-    with pytest.raises(DataError, match="Every sample_weight is zero"):
-        sx.is_separable(X, y, sample_weight=np.zeros(20))
-
-
 def test_the_page_about_geometry_runs():
     page = Path(__file__).parents[2] / "docs" / "geometry.md"
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)

@@ -142,7 +142,7 @@ def test_a_step_below_two_over_the_curvature_descends_and_arrives():
 
 @pytest.mark.parametrize("factor", [3.0, 1e3, 1e200])
 @pytest.mark.parametrize("name", ["logit", "logit_flat", "softmax"])
-def test_a_step_too_long_is_said_and_the_lowest_point_returned(name, factor):
+def test_a_step_that_is_too_long_is_reported_and_the_lowest_point_returned(name, factor):
     objective = PROBLEMS[name].posterior()
     optimum = Newton().minimise(objective, start_of(objective)).value
     prior_curvature = objective.prior.diagonal.max() / objective.units.total
@@ -170,7 +170,7 @@ def test_the_line_search_never_rises_and_needs_few_passes():
         assert solution.passes < 100, name
 
 
-def test_the_line_search_does_not_know_units_and_a_fixed_step_does():
+def test_the_line_search_does_not_depend_on_units_but_a_fixed_step_does():
     X, t = overlapping()
     units = 2.0 ** np.array([-10, 0, 6, 12])
     plain, scaled = Problem(X, t).posterior(), Problem(X * units, t).posterior()
@@ -251,7 +251,7 @@ def test_a_wrong_argument_is_named(kind, wrong):
 
 
 @pytest.mark.parametrize("n_live", [12, 100, 5_000])
-def test_rows_without_weight_are_not_there(n_live):
+def test_rows_of_weight_zero_have_no_effect(n_live):
     """Half a million rows, a few of which count: the fit is that of those few."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500_000, 5))

@@ -57,7 +57,7 @@ def test_rows_sorted_by_class_and_by_size_do_not_mislead():
     np.testing.assert_allclose(solution.value, Newton().minimise(objective, start_of(objective)).value, atol=1e-6)
 
 
-def test_rows_without_weight_count_for_nothing():
+def test_rows_of_weight_zero_have_no_effect():
     """Whole mini-batches of them, at first: neither a step nor a division by zero."""
     X, t = overlapping(n=400)
     weight = (np.arange(400) < 6).astype(np.float64)

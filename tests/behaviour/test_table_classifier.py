@@ -1,8 +1,10 @@
 """`TableClassifier`: encoding, prior scales, curves (`Ramps`), weights (`contrasts`, `explain`), and `PriorOnly`."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, sparse, stats
@@ -28,7 +30,7 @@ TUNED = sx.BayesianLogisticRegression(tune="evidence")
 # -- the classifier ----------------------------------------------------------------------------------------------------
 
 
-def test_it_is_the_encoder_before_the_model():
+def test_a_table_classifier_is_the_encoder_followed_by_the_model():
     model = TableClassifier(sx.LogisticRegression()).fit(TABLE, Y)
     features = TableEncoder().fit(TABLE).transform(TABLE)
     direct = sx.LogisticRegression().fit(features, Y)
@@ -383,3 +385,23 @@ def test_the_baseline_is_a_classifier_that_can_be_saved(tmp_path):
     with pytest.raises(ValueError, match="infinity|NaN"):
         model.fit(np.full((3, 1), np.inf), ["a", "b", "b"])
     assert model.classes_ is before
+
+
+WEIGHT = np.linspace(0.5, 2, 60)
+PLACES = {
+    "a scan": lambda table: (sx.scan(table, target="y", weight="w"), {}),
+    "Dask": lambda table: (
+        da.from_array(COLUMN, chunks=17),
+        {"y": da.from_array(THIRD, chunks=20), "sample_weight": da.from_array(WEIGHT, chunks=23)},
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_the_baseline_counts_labels_anywhere(place):
+    rows, given = place(pa.table({"x0": COLUMN[:, 0], "y": THIRD, "w": WEIGHT}))
+    expected = PriorOnly().fit(COLUMN, THIRD, sample_weight=WEIGHT)
+    found = PriorOnly().fit(rows, **given)
+    assert_allclose(found.class_count_, expected.class_count_, rtol=1e-12)
+    assert found.log_evidence_ == pytest.approx(expected.log_evidence_, rel=1e-10)
+    assert_allclose(np.asarray(found.predict_proba(rows)), expected.predict_proba(COLUMN), rtol=1e-10)

@@ -328,3 +328,17 @@ def test_tiny_weights_are_weights():
 def test_one_row_in_each_class_has_no_spread():
     with pytest.raises(DataError, match="Every class has one row"):
         sx.FisherDiscriminant(shrinkage=0.5).fit(X[:3], [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("y", "weight", "message"),
+    [
+        (np.zeros(60), None, "only one class"),
+        (Y[1:], None, "60 rows but y has 59"),
+        (Y, 1.0 * (Y == 0), "class 1 has weight 0"),
+        (Y, np.zeros(60), "Every sample_weight is zero"),
+    ],
+)
+def test_is_separable_refuses_the_same_labels_and_weights(y, weight, message):
+    with pytest.raises(DataError, match=message):
+        sx.is_separable(X, y, sample_weight=weight)
