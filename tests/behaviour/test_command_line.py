@@ -27,7 +27,7 @@ from separatrix.cli.datasets import CATALOGUE
 from separatrix.cli.errors import CODES, CommandError, failure_of
 from separatrix.cli.explain import PICTURES, curves_of, sparkline
 from separatrix.cli.files import name_of, require_columns, require_free
-from separatrix.cli.fit import positive_label
+from separatrix.cli.fit import class_label
 from separatrix.cli.options import MODELS, model_names, names_among, split_types
 from separatrix.cli.output import (
     MAX_LISTED_COLUMNS,
@@ -281,17 +281,15 @@ def test_options_are_split_at_commas_but_names_may_contain_them():
             split_types([wrong])
 
 
-def test_the_positive_class_is_the_given_one_or_the_rarer_of_two():
-    assert positive_label(["no", "yes"], None, [5, 3]) == "yes"
-    assert positive_label(["no", "yes"], None, [3, 5]) == "no"
-    assert positive_label(["no", "yes"], None) == "yes"
-    assert positive_label([0, 1], "0", [5, 3]) == 0
-    assert positive_label(["a", "b", "c"], None, [1, 2, 3]) is None
-    assert positive_label(["a", "b", "c"], "a") == "a"
+def test_the_positive_class_is_found_by_its_text():
+    assert class_label(["no", "yes"], None) == "yes"
+    assert class_label([0, 1], "0") == 0
+    assert class_label(["a", "b", "c"], None) is None
+    assert class_label(["a", "b", "c"], "a") == "a"
     with pytest.raises(CommandError, match="The classes are no, yes"):
-        positive_label(["no", "yes"], "maybe")
+        class_label(["no", "yes"], "maybe")
     with pytest.raises(CommandError, match="Did you mean 'class 11'"):
-        positive_label([f"class {k}" for k in range(12)], "clas 11")
+        class_label([f"class {k}" for k in range(12)], "clas 11")
 
 
 def test_values_become_json_types():

@@ -8,8 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -39,7 +38,10 @@ class Commands(TyperGroup):
         words = list(sys.argv[1:] if args is None else args)
         options = words[: words.index("--")] if "--" in words else words
         debug, as_json = "--debug" in options, "--json" in options
-        words = _json_after_command([word for word in options if word != "--debug"]) + words[len(options) :]
+        words = [word for word in options if word != "--debug"] + words[len(options) :]
+        place = next((i for i, word in enumerate(words) if not word.startswith("-")), 0)
+        if "--json" in words[:place]:  # an option of the command, which may be typed before it
+            words = [*(word for word in words[:place] if word != "--json"), words[place], "--json", *words[place + 1 :]]
         others["standalone_mode"] = False
         try:
             code = super().main(words, prog_name or "separatrix", **others)
@@ -50,24 +52,26 @@ class Commands(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; all exceptions but typer's own become a `CommandError`."""
+        """Run the command; all exceptions but typer's own become a `CommandError`.
+
+        SIGTERM acts like Ctrl-C, so that temporary files are removed.
+        """
+
+        def stop(signum: int, frame: Any) -> None:
+            raise KeyboardInterrupt
+
         written.clear()
+        is_main = threading.current_thread() is threading.main_thread()  # only the main thread receives signals
+        before = signal.signal(signal.SIGTERM, stop) if is_main else None
         try:
-            with _terminate_as_interrupt():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except (UsageError, typer.Exit, typer.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:
             raise failure_of(error) from error
-
-
-def _json_after_command(words: list[str]) -> list[str]:
-    """Move a ``--json`` that was typed before the command behind it, because it is an option of the command."""
-    place = next((i for i, word in enumerate(words) if not word.startswith("-")), None)
-    if place is None or "--json" not in words[:place]:
-        return words
-    before = [word for word in words[:place] if word != "--json"]
-    return [*before, words[place], "--json", *words[place + 1 :]]
+        finally:
+            if is_main:
+                signal.signal(signal.SIGTERM, before)
 
 
 def _usage(error: Any, words: Sequence[str]) -> CommandError:
@@ -99,23 +103,6 @@ def _show(failure: CommandError, *, as_json: bool, debug: bool) -> int:
     else:
         put(console(sys.stderr), Text.assemble(("Error: ", "bold red"), str(failure)))
     return failure.code
-
-
-@contextmanager
-def _terminate_as_interrupt() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C, so that temporary files are removed."""
-
-    def stop(signum: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread receives signals
-        return
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 app = typer.Typer(

@@ -42,9 +42,14 @@ def failure_of(error: BaseException) -> CommandError:
             kind, message = "interrupted", f"Stopped. {done}"
         case BrokenPipeError():
             kind, message = "closed", ""
+        case FileNotFoundError():
+            kind, message = "data", f"{error.filename} does not exist. Check the name and the folder."
+        case IsADirectoryError():
+            kind, message = "data", f"{error.filename} is a folder. Name a file in it."
         case OSError():
             is_output = isinstance(error, FileExistsError) or error.errno in DISK_ERRORS
-            kind, message = ("output" if is_output else "data"), _os_error(error)
+            where = f"{error.filename}: " if error.filename else ""
+            kind, message = ("output" if is_output else "data"), f"{where}{error.strerror or error}."
         case MemoryError():
             kind, message = "data", "The table does not fit into memory. Use fewer rows, or drop columns (--drop)."
         case ImportError():
@@ -86,15 +91,6 @@ def _reason(error: BaseException) -> str | None:
     is_ours = bool(frames) and str(frames[-1][0].f_globals.get("__name__", "")).partition(".")[0] == "separatrix"
     is_about_input = isinstance(error, DataError | FileError) or (isinstance(error, ValueError) and is_ours)
     return "data" if is_about_input else None
-
-
-def _os_error(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"{error.filename} does not exist. Check the name and the folder."
-    if isinstance(error, IsADirectoryError):
-        return f"{error.filename} is a folder. Name a file in it."
-    where = f"{error.filename}: " if error.filename else ""
-    return f"{where}{error.strerror or error}."
 
 
 def _missing_library(error: ImportError) -> str:

@@ -18,7 +18,7 @@ from separatrix.cli import output
 from separatrix.cli.console import Printer, stages
 from separatrix.cli.errors import CommandError, writing, written
 from separatrix.cli.files import load_model, read_rows, require_columns, require_ending, require_free, write_together
-from separatrix.cli.fit import positive_label
+from separatrix.cli.fit import class_label
 from separatrix.cli.options import Force, Json, Labels, Level, Positive, Saved, command, nearest
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def explain(
     printer = Printer(as_json=as_json)
     fitted, names = load_model(model, of_tables=True)
     estimator, schema, classes = fitted.estimator_, fitted.encoder_.schema_, fitted.classes_.tolist()
-    label = positive_label(classes, positive or names.get("positive"))
+    label = class_label(classes, positive or names.get("positive"))
     with stages("Computing weights and intervals", hidden=as_json), captured() as warned:
         found = explain_model(fitted, level, label)
     weights, curves = sorted(found, key=lambda c: -abs(c.per_spread)), curves_of(fitted, found)
@@ -96,7 +96,13 @@ def explain(
             printer.text(f"{len(listed) - len(shown)} more with --all.")
     if curves:
         printer.heading("Curves, widest range first")
-        printer.text(_curve_table(curves, has_classes=many))
+        heads = ("column", *(("class",) if many else ()), "from", "to", "log-odds", "range")
+        table = output.text_table(*heads, right=(len(heads) - 1,))
+        for curve in curves[:N_LISTED_WEIGHTS]:
+            ends = (f"{curve.knots[0]:.4g}", f"{curve.knots[-1]:.4g}")
+            of_class = (str(curve.label),) if many else ()
+            table.add_row(curve.name, *of_class, *ends, sparkline(curve.log_odds), f"{curve.span:.2f}")
+        printer.text(table)
     if found:
         other = "the geometric mean of all classes" if many else next(str(c) for c in classes if c != found[0].label)
         toward = f"its class against {other}" if many else f"{found[0].label} against {other}"
@@ -186,23 +192,7 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BLOCKS[round((value - low) / step)] for value in values)
 
 
-def _curve_table(curves: Sequence[Curve], *, has_classes: bool) -> Any:
-    heads = ("column", *(("class",) if has_classes else ()), "from", "to", "log-odds", "range")
-    table = output.text_table(*heads, right=(len(heads) - 1,))
-    for curve in curves[:N_LISTED_WEIGHTS]:
-        ends = (f"{curve.knots[0]:.4g}", f"{curve.knots[-1]:.4g}")
-        label = (str(curve.label),) if has_classes else ()
-        table.add_row(curve.name, *label, *ends, sparkline(curve.log_odds), f"{curve.span:.2f}")
-    return table
-
-
 # -- plot and export ---------------------------------------------------------------------------------------------------
-
-
-def _check_kind(kind: str) -> str:
-    if kind not in PICTURES:
-        raise typer.BadParameter(f"there is no picture {kind!r}. {nearest(kind, PICTURES)}")
-    return kind
 
 
 @command(
@@ -218,7 +208,7 @@ def plot(
         typer.Argument(metavar="DATA", help="Labelled rows, for all kinds but coefficients.", show_default=False),
     ] = None,
     kind: Annotated[
-        str, typer.Option("--kind", "-k", metavar="KIND", help=f"One of {', '.join(PICTURES)}.", callback=_check_kind)
+        str, typer.Option("--kind", "-k", metavar="KIND", help=f"One of {', '.join(PICTURES)}.")
     ] = "coefficients",
     picture_file: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help=f"File to write: {', '.join(PICTURE_ENDINGS)}.")
@@ -235,6 +225,8 @@ def plot(
     """
     from separatrix.study import captured
 
+    if kind not in PICTURES:
+        raise typer.BadParameter(f"there is no picture {kind!r}. {nearest(kind, PICTURES)}", param_hint="--kind")
     require_ending(picture_file, PICTURE_ENDINGS, what="a picture")
     require_free([picture_file], force=force, inputs=[model, data])
     if data is None and kind != "coefficients":
@@ -242,7 +234,7 @@ def plot(
     if positive is not None and kind not in POSITIVE_KINDS:
         raise typer.BadParameter(f"a picture of kind {kind} shows all classes.", param_hint="--positive")
     fitted, names = load_model(model)
-    label = positive_label(fitted.classes_.tolist(), positive or names.get("positive"))
+    label = class_label(fitted.classes_.tolist(), positive or names.get("positive"))
     with stages(f"Drawing {kind}", hidden=as_json), captured() as warned:
         figure = _figure(kind, fitted, data, target or names.get("target"), label)
         content = BytesIO()

@@ -134,24 +134,17 @@ def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[s
             problem = f"{file} is an input of this command and is not overwritten. Choose another name."
         elif file.exists() and not force:
             problem = f"{file} exists. Choose another name, or pass --force to replace it."
+        elif not file.parent.is_dir():
+            problem = f"{file}: the folder {file.parent} does not exist. Create it: mkdir -p {file.parent}"
+        elif file.exists() and not os.access(file, os.W_OK):
+            problem = f"{file} cannot be written: permission denied. Choose another place."
         else:
-            problem = _write_problem(file)
-        if problem:
-            raise CommandError("output", problem)
-
-
-def _write_problem(file: Path) -> str:
-    """Reason why the file cannot be created, found by trying; permissions alone do not show it."""
-    folder = file.parent
-    if not folder.is_dir():
-        return f"{file}: the folder {folder} does not exist. Create it: mkdir -p {folder}"
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        return f"{file} cannot be written: {error.strerror}. Choose another place."
-    is_locked = file.exists() and not os.access(file, os.W_OK)
-    return f"{file} cannot be written: permission denied. Choose another place." if is_locked else ""
+            try:  # permissions alone do not show whether a file can be created
+                with tempfile.TemporaryFile(dir=file.parent):
+                    continue
+            except OSError as error:
+                problem = f"{file} cannot be written: {error.strerror}. Choose another place."
+        raise CommandError("output", problem)
 
 
 def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:

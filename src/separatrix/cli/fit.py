@@ -144,7 +144,8 @@ def report(
     require_ending(output_file, [".html", ".htm"], what="a report")
     require_free([output_file], force=force, inputs=[model, data])
     fitted, names = load_model(model, of_tables=True)
-    label = positive_label(fitted.classes_.tolist(), positive or names.get("positive"))
+    named = positive or names.get("positive")
+    label = None if named is None else class_label(fitted.classes_.tolist(), named)
     labels = target or names.get("target")
     if labels is None:
         raise CommandError("data", f"{model} does not contain the name of its target. Name the column: --target COL")
@@ -222,7 +223,7 @@ def fit_chosen(
     """Fit the chosen model to all rows of the file, in memory or as they are read, and explain it."""
     from separatrix.study import study_of
 
-    label = positive_label(compared.classes.tolist(), positive, compared.counts.tolist())
+    label = None if positive is None else class_label(compared.classes.tolist(), positive)
     everything: Any = None
     if is_large(table):
         from separatrix.files import scan
@@ -234,12 +235,10 @@ def fit_chosen(
         return study_of(compared, level=level, positive=label, progress=progress, everything=everything)
 
 
-def positive_label(classes: Sequence[Any], given: str | None, counts: Sequence[int] | None = None) -> Any:
-    """Positive class: the given one; by default the rarer of two (the second if counts are unknown), else None."""
+def class_label(classes: Sequence[Any], given: str | None) -> Any:
+    """Class with this text; without a text the second of two classes, to which a model's probabilities refer."""
     if given is None:
-        if len(classes) != 2:
-            return None
-        return classes[0] if counts is not None and counts[0] < counts[1] else classes[1]
+        return classes[1] if len(classes) == 2 else None
     known = [label for label in classes if str(label) == given]
     if not known:
         few = f"The classes are {', '.join(map(str, classes))}."

@@ -68,7 +68,8 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
             warnings=warned,
             passed_checks=summary.passed_checks(study, perf),
             same_source=summary.SAME_SOURCE,
-            usage=sections.usage_section(study, perf, written or datetime.now(UTC).astimezone(), path),
+            usage=sections.usage_section(study, path),
+            provenance=sections.provenance(study, perf, written or datetime.now(UTC).astimezone()),
         )
     )
 

@@ -305,7 +305,16 @@ def curves(
     ``reference`` is a probability at which a dashed line is drawn.
     """
     grid = [_labelled_rule(tick, upright) for tick in upright.ticks]
-    inner = [_rug(axis.at, density), line(np.array([0.0, 1.0]), np.full(2, upright(reference)), "level")]
+    # Each bar reaches half way to its neighbours.
+    edges = np.concatenate([[0.0], 0.5 * (axis.at[1:] + axis.at[:-1]), [1.0]])
+    heights = density / np.maximum(np.diff(edges), MIN_RUG_WIDTH)
+    path, highest = "", heights.max(initial=0.0)
+    for a, b, height in zip(edges[:-1], edges[1:], heights, strict=True):
+        if height > 0:
+            top = 1 - RUG_FRACTION * height / highest
+            path += f"M{1000 * a:.0f},1000V{1000 * top:.0f}H{1000 * b:.0f}V1000Z"
+    rug = element("path", {"class": "rug", "d": path}) if path else Picture("")
+    inner = [rug, line(np.array([0.0, 1.0]), np.full(2, upright(reference)), "level")]
     inner += [area(axis.at, upright.of(c.lower), upright.of(c.upper), f"band {c.kind}") for c in found]
     inner += [line(axis.at, upright.of(c.mean), f"line {c.kind}") for c in found]
     below = [text(place(at), "100%", word, kind="tick middle", shift=(0, 16)) for at, word in axis.ticks]
@@ -316,21 +325,6 @@ def _labelled_rule(tick: float, upright: Scale) -> Picture:
     y = upright(tick)
     label = text("0%", place(1 - y), percent(tick), kind="tick end", shift=(-6, 4))
     return element("g", {}, rule("grid", y=y), label)
-
-
-def _rug(at: Float, density: Float) -> Picture:
-    """All bars in one path; each bar reaches half way to its neighbours."""
-    edges = np.concatenate([[0.0], 0.5 * (at[1:] + at[:-1]), [1.0]])
-    height = density / np.maximum(np.diff(edges), MIN_RUG_WIDTH)
-    if not height.max(initial=0.0) > 0:
-        return Picture("")
-    tops = RUG_FRACTION * height / height.max()
-    path = "".join(
-        f"M{1000 * a:.0f},1000V{1000 * (1 - top):.0f}H{1000 * b:.0f}V1000Z"
-        for a, b, top in zip(edges[:-1], edges[1:], tops, strict=True)
-        if top > 0
-    )
-    return element("path", {"class": "rug", "d": path})
 
 
 def reliability_scale(curve: Reliability) -> Scale:

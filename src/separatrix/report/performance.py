@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How well the model predicts the evaluated rows, from the point of view of the positive class.
 
-A study has its classes in the order of their labels, with "defaulted" before "repaid". The class of interest is usually
-the rarer of two, or one class that the user names. `positive_view` reorders a study once, so that the positive class is
-the second of two: p(C_k | x) against 1 - p(C_k | x). All other functions of the report rely on that order.
+A study has its classes in the order of their labels, with "defaulted" before "repaid". `positive_view`
+reorders a study once, so that the positive class is the second of two: p(C_k | x) against 1 - p(C_k | x). All other
+functions of the report rely on that order.
 """
 
 from __future__ import annotations
@@ -113,18 +113,15 @@ def performance_of(study: Study) -> Performance:
 
 
 def positive_view(study: Study) -> Study:
-    """Study with two classes, the positive one second: the class that the study names, or the rarer of two.
+    """Study with two classes, the positive one second.
 
-    A study of more classes without a named class is returned unchanged. The model keeps the order of its ``classes_``,
-    and the comparison its metrics over all classes. Weights of K > 2 classes remain relative to the geometric mean of
-    all classes: the log-odds of one class against the rest, ln p_k / Σ_j≠k p_j, are not linear in x.
+    A study of more classes without a positive class is returned unchanged. The model keeps the order of its
+    ``classes_``, and the comparison its metrics over all classes. Weights of K > 2 classes remain relative to the
+    geometric mean of all classes: the log-odds of one class against the rest, ln p_k / Σ_j≠k p_j, are not linear in x.
     """
-    if study.positive is not None:
-        k = int(study.classes.tolist().index(study.positive))
-    elif len(study.classes) == 2:
-        k = int(study.counts[1] <= study.counts[0])
-    else:
+    if study.positive is None:
         return study
+    k = int(study.classes.tolist().index(study.positive))
     if len(study.classes) == 2 and k == 1:
         return study
     label, total = study.classes.tolist()[k], int(study.counts.sum())

@@ -113,7 +113,12 @@ def models_section(study: Study) -> dict[str, Any] | None:
     comparison = study.comparison
     if comparison is None:
         return None
-    scale = _loss_scale(comparison)
+    known = [trial.test.log_likelihood for trial in comparison if np.isfinite(trial.test.log_likelihood.value)]
+    ends = []  # of all whiskers but those of models far behind the best
+    for found in known:
+        if not found.value < known[0].value - FAR_IN_SE * known[0].standard_error:
+            ends += [-found.value + side * WHISKER_IN_SE * found.standard_error for side in (-1, 0, 1)]
+    scale = nice_scale(ends)
     columns = _comparison_columns(comparison)
     columns = {head: cells for head, cells in columns.items() if any(cell[0] != UNKNOWN for cell in cells)}
     noted = [note.text for note in study.notes if note.topic in OTHER_MODEL_TOPICS]
@@ -164,16 +169,6 @@ def _comparison_columns(comparison: Comparison) -> dict[str, list[tuple[str, str
         "P(model)": [(percent(p), "") for p in probability.tolist()],
         "time to fit": [(seconds(s), "") for s in found["fit_seconds"].tolist()],
     }
-
-
-def _loss_scale(comparison: Comparison) -> Scale:
-    """Scale of all whiskers but those of models far behind the best."""
-    found = [trial.test.log_likelihood for trial in comparison if np.isfinite(trial.test.log_likelihood.value)]
-    if not found:
-        return nice_scale([0.0, 1.0])
-    floor = found[0].value - FAR_IN_SE * found[0].standard_error
-    near = [e for e in found if not e.value < floor]
-    return nice_scale([-e.value + side * WHISKER_IN_SE * e.standard_error for e in near for side in (-1, 0, 1)])
 
 
 def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
@@ -233,41 +228,29 @@ def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
     mean = effect.mean[:, frame.classes]
     span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
     card: dict[str, Any] = {"column": name, "caption": span if len(frame.classes) == 1 else ""}
-    x, density = _positions(effect), np.asarray(effect.share, dtype=np.float64)
-    if x is not None:
+    values, density = np.asarray(effect.values), np.asarray(effect.share, dtype=np.float64)
+    is_date = values.dtype.kind == "M"
+    if effect.kind not in ("boolean", "categorical") and len(values) > 1 and (is_date or values.dtype.kind in "iuf"):
         title = f"Probability {f'of {frame.labels[0]} ' if len(frame.classes) == 1 else ''}along {name}, {span}"
-        axis = axis_along(x, is_date=np.asarray(effect.values).dtype.kind == "M")
+        x = values.astype("datetime64[s]").astype(np.float64) / 86400 if is_date else values.astype(np.float64)
+        axis = axis_along(x, is_date=is_date)
         pairs = zip(frame.classes, frame.kinds, strict=True)
         found = [Curve(effect.mean[:, k], effect.lower[:, k], effect.upper[:, k], kind) for k, kind in pairs]
         return card | {"curve": curves(axis, found, density, frame.upright, title, reference=frame.base)}
-    rows = [_level_row(effect, g, frame) for g in np.argsort(-density, kind="stable").tolist()]
+    rows = []
+    for g in np.argsort(-density, kind="stable").tolist():
+        is_flag = effect.kind == "boolean" and effect.values[g] in (0, 1)
+        level = ("yes" if effect.values[g] else "no") if is_flag else label_text(effect.values[g])
+        marks, chances = [], []
+        for k, label, kind in zip(frame.classes, frame.labels, frame.kinds, strict=True):
+            marks.append(Mark(float(effect.mean[g, k]), float(effect.lower[g, k]), float(effect.upper[g, k]), kind))
+            chances.append(f"{label} {percent(marks[-1].value)}")
+        picture = whiskers(marks, frame.upright, f"{level}: {', '.join(chances)}", reference=frame.base)
+        rows.append((shortened(level, 32), picture, percent(float(density[g]))))
     split = N_VISIBLE_LEVELS if len(rows) > N_VISIBLE_LEVELS + 1 else len(rows)  # a fold takes the room of one row
     axis_picture = axis_row(frame.upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
     more = rows[split : split + N_FOLDED_LEVELS]
     return card | {"curve": None, "axis": axis_picture, "levels": rows[:split], "more_levels": more}
-
-
-def _positions(effect: Effect) -> Float | None:
-    """Values along a line, dates as days since 1970; None for levels and for a single value."""
-    values = np.asarray(effect.values)
-    if effect.kind in ("boolean", "categorical") or len(values) < 2:
-        return None
-    if values.dtype.kind == "M":
-        return np.asarray(values.astype("datetime64[s]").astype(np.float64) / 86400)
-    return values.astype(np.float64) if values.dtype.kind in "iuf" else None
-
-
-def _level_row(effect: Effect, g: int, frame: Frame) -> tuple[str, Any, str]:
-    value = effect.values[g]
-    is_flag = effect.kind == "boolean" and value in (0, 1)
-    name = ("yes" if value else "no") if is_flag else label_text(value)
-    marks, chances = [], []
-    for k, label, kind in zip(frame.classes, frame.labels, frame.kinds, strict=True):
-        mean, lower, upper = (float(x[g, k]) for x in (effect.mean, effect.lower, effect.upper))
-        marks.append(Mark(mean, lower, upper, kind))
-        chances.append(f"{label} {percent(mean)}")
-    picture = whiskers(marks, frame.upright, f"{name}: {', '.join(chances)}", reference=frame.base)
-    return shortened(name, 32), picture, percent(float(effect.share[g]))
 
 
 # -- calibration and decisions -----------------------------------------------------------------------------------------
@@ -349,8 +332,8 @@ def _fraction(part: Any, whole: Any) -> str:
 # -- usage -------------------------------------------------------------------------------------------------------------
 
 
-def usage_section(study: Study, perf: Performance, written: datetime, model_path: str) -> dict[str, Any]:
-    """Snippets that load and apply this model, and what is needed to reproduce it."""
+def usage_section(study: Study, model_path: str) -> dict[str, str]:
+    """Snippets that load and apply this model."""
     ending = PurePath(study.name).suffix.lower()
     ending = ending if ending in READERS else ".csv"
     classes = study.model.classes_  # in the model's order, whichever class the report is about
@@ -374,11 +357,11 @@ def usage_section(study: Study, perf: Performance, written: datetime, model_path
     return {
         "python": "\n".join(python),
         "shell": f"separatrix predict {path} new{ending} -o out.csv\nseparatrix explain {path}",
-        "provenance": list(_provenance(study, perf, written)),
     }
 
 
-def _provenance(study: Study, perf: Performance, written: datetime) -> Iterator[tuple[str, str]]:
+def provenance(study: Study, perf: Performance, written: datetime) -> Iterator[tuple[str, str]]:
+    """Names and values needed to reproduce the study."""
     yield "Table", study.name
     yield "Target", study.target
     rows = counted(study.n_rows, "row")

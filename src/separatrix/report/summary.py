@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
+
+import numpy as np
 
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.meta import enumerated
@@ -248,28 +249,20 @@ def _topics(study: Study, perf: Performance) -> list[tuple[str, str]]:
     """Topics and sentences of the study's notes, then those that follow from the evaluated rows."""
     noted = [(str(note.topic), note.text) for note in study.notes if note.topic not in OTHER_MODEL_TOPICS]
     topics = {topic for topic, _ in noted}
-    return noted + [(topic, text) for topic, text in _from_performance(study, perf) if topic not in topics]
-
-
-def _from_performance(study: Study, perf: Performance) -> Iterator[tuple[str, str]]:
-    if not perf.r2 > 0:
-        yield (
-            "nothing beats the shares",
-            f"On {perf.evaluated}, the probabilities are no better than the class proportions.",
-        )
+    if not perf.r2 > 0 and "nothing beats the shares" not in topics:
+        text = f"On {perf.evaluated}, the probabilities are no better than the class proportions."
+        noted.append(("nothing beats the shares", text))
     if not perf.is_calibrated:
-        yield (
-            "calibration",
-            f"The average calibration error is {points(perf.ece.value)}; {points(perf.ece_if_calibrated)} are expected "
-            "from chance alone.",
-        )
-    n_rows = [int((study.held_out.codes == k).sum()) for k in range(len(perf.labels))]
-    few = [
-        f"{shortened(label, 28)} ({n:,})"
-        for label, n in zip(perf.labels, n_rows, strict=True)
-        if n < MIN_ROWS_PER_CLASS
-    ]
+        error, by_chance = points(perf.ece.value), points(perf.ece_if_calibrated)
+        text = f"The average calibration error is {error}; {by_chance} are expected from chance alone."
+        noted.append(("calibration", text))
+    few = []
+    for label, n in zip(perf.labels, np.bincount(study.held_out.codes, minlength=len(perf.labels)), strict=True):
+        if n < MIN_ROWS_PER_CLASS:
+            few.append(f"{shortened(label, 28)} ({n:,})")
     if few:
         more = [counted(len(few) - MAX_LISTED_CLASSES, "other")] if len(few) > MAX_LISTED_CLASSES else []
         listed = enumerated([*few[:MAX_LISTED_CLASSES], *more])
-        yield "few of a class", f"Classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}: {listed}."
+        text = f"Classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}: {listed}."
+        noted.append(("few of a class", text))
+    return noted

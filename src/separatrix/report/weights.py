@@ -50,7 +50,17 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     found = straight + curved
     n_visible = min(N_VISIBLE_WEIGHTS, len(straight)) or N_VISIBLE_WEIGHTS
     scale = _factor_scale(found[:n_visible])
-    rows = [_weight_row(c, steps[c.name], scale, len(perf.labels)) for c in found[: n_visible + N_FOLDED_WEIGHTS]]
+    rows = []
+    for c in found[: n_visible + N_FOLDED_WEIGHTS]:
+        step, name = steps[c.name], shortened(c.name, MAX_NAME_LETTERS)
+        label = shortened(c.label, MAX_NAME_LETTERS) if len(perf.labels) > 2 else ""
+        with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
+            factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
+        effect = f"× {factor_interval(factor, low, high)} {step.words}" if step.words else ""
+        title = f"{name}{f', {label}' if label else ''}: {effect}"
+        mark = whiskers([Mark(c.per_spread, *_interval_per_sd(c))], scale, title, reference=0.0)
+        effect = effect or f"weight {interval(c.weight, c.lower, c.upper)}"
+        rows.append({"name": name, "label": label, "mark": mark, "effect": effect})
     axis = axis_row(scale, factor_text, "factor on the odds for an increase of one standard deviation", width=300.0)
     return {
         "model": study.choice.name if study.choice is not None else type(study.model.estimator_).__name__,
@@ -63,17 +73,6 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
         "has_intervals": any(math.isfinite(c.lower) for c in found),
         "evidence": _evidence_sentence(study.model.estimator_, perf.n_trained),
     }
-
-
-def _weight_row(c: Coefficient, step: Step, scale: Scale, n_classes: int) -> dict[str, Any]:
-    name, label = shortened(c.name, MAX_NAME_LETTERS), shortened(c.label, MAX_NAME_LETTERS) if n_classes > 2 else ""
-    with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
-        factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
-    effect = f"× {factor_interval(factor, low, high)} {step.words}" if step.words else ""
-    title = f"{name}{f', {label}' if label else ''}: {effect}"
-    mark = whiskers([Mark(c.per_spread, *_interval_per_sd(c))], scale, title, reference=0.0)
-    weight = interval(c.weight, c.lower, c.upper)
-    return {"name": name, "label": label, "mark": mark, "effect": effect or f"weight {weight}"}
 
 
 def _interval_per_sd(c: Coefficient) -> tuple[float, float]:

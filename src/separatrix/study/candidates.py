@@ -7,7 +7,6 @@ A pass over N rows with W weights takes about N W² operations, the unit in whic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from separatrix._text import did_you_mean
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.estimator import Classifier, require_finite, unchanged_on_error
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
-from separatrix.rows import Block, labels_of, watched
+from separatrix.rows import labels_of, watched
 from separatrix.stats import Tally
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.ramps import default_n_knots
@@ -145,7 +144,7 @@ class PriorOnly(Classifier):
             training = self._open_training(X, y, sample_weight)
             require_finite(training)  # so that it accepts the same tables as the other models
             K = len(training.classes)
-            self.class_count_ = training.reduce(partial(_class_count, n_classes=K)).count
+            self.class_count_ = training.reduce(lambda block: Tally(bincount(block.codes, block.weight, K))).count
             with watched(lambda done, total, number: None):  # progress reports cover the table, not these K rows
                 self.bias_ = BayesianLogisticRegression()
                 self.bias_.fit(np.zeros((K, 1)), np.arange(K), sample_weight=self.class_count_)
@@ -170,11 +169,6 @@ class PriorOnly(Classifier):
         check_is_fitted(self)
         bounds = self.bias_.predict_interval([[0.0]], level)[0]
         return self._map_rows(X, lambda rows: _zeros_of(rows).reshape(-1, *(1,) * bounds.ndim) + bounds)
-
-
-def _class_count(block: Block, n_classes: int) -> Tally:
-    """Weight of the rows of each class."""
-    return Tally(bincount(block.codes, block.weight, n_classes))
 
 
 def _zeros_of(rows: Rows) -> Array:

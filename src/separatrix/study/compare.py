@@ -78,11 +78,26 @@ def compare_models(
     held = held_out_rows(some.codes, test_share, rng)
     train, test = some.take(np.flatnonzero(~held)), some.take(np.flatnonzero(held))
     inputs = {column: kind for column, kind in (types or {}).items() if column != target} or None
-    encoder = _fitted_encoder(train, test, inputs)
-    n_columns, n_numbers = len(encoder.schema_.columns), len(continuous_columns(encoder.schema_))
-    offered = candidates(train.n_rows, n_columns, len(rows.classes), n_numbers=n_numbers, types=inputs)
+    encoder = TableEncoder(types=inputs)
+    of_train, of_test = (table_statistics(fold.X, unread=encoder.unread()) for fold in (train, test))
+    encoder.fit_statistics(of_train, train.X)
+    # The types are those of the training rows; the descriptions of the columns count the rows of both folds.
+    whole: dict[str, Any] = {plan.column: plan for plan in infer_types(of_train + of_test, inputs).plans}
+    plans: list[Any] = list(encoder.schema_.plans)
+    for i, plan in enumerate(plans):
+        other = whole[plan.column]
+        if type(plan) is type(other) and plan.kind == other.kind:
+            texts = {f.name: getattr(other, f.name) for f in fields(plan) if f.name in ("why", "note")}
+            plans[i] = replace(plan, **texts)
+    encoder.schema_ = replace(encoder.schema_, plans=tuple(plans))
+    n_numbers = len(continuous_columns(encoder.schema_))
+    offered = candidates(
+        train.n_rows, len(encoder.schema_.columns), len(rows.classes), n_numbers=n_numbers, types=inputs
+    )
     offered = offered if models is None else selected(offered, models)
-    folds = _encoded(encoder, train), _encoded(encoder, test)
+    columns, folds = encoder.schema_.columns, []
+    for fold in (train, test):
+        folds.append(Fold(NamedRows(encoder.transform(fold.X), columns), fold.codes, fold.rows))
     stages.total = len(offered) + 1 + later
     comparison, warnings = _run_trials(offered, encoder.schema_, folds, rows.classes, stages)
     notes = (*some.notes, *notes_on_table(encoder.schema_, [fold.X.array for fold in folds], rows.classes, rows.counts))
@@ -101,28 +116,8 @@ def compare_models(
     )
 
 
-def _fitted_encoder(train: LabelledTable, test: LabelledTable, types: Mapping[str, str] | None) -> TableEncoder:
-    """Encoder fitted on the training rows alone; its descriptions of the columns count the rows of both folds."""
-    encoder = TableEncoder(types=types)
-    of_train, of_test = (table_statistics(fold.X, unread=encoder.unread()) for fold in (train, test))
-    encoder.fit_statistics(of_train, train.X)
-    whole: dict[str, Any] = {plan.column: plan for plan in infer_types(of_train + of_test, types).plans}
-    plans: list[Any] = list(encoder.schema_.plans)
-    for i, plan in enumerate(plans):
-        other = whole[plan.column]
-        if type(plan) is type(other) and plan.kind == other.kind:
-            texts = {f.name: getattr(other, f.name) for f in fields(plan) if f.name in ("why", "note")}
-            plans[i] = replace(plan, **texts)
-    encoder.schema_ = replace(encoder.schema_, plans=tuple(plans))
-    return encoder
-
-
-def _encoded(encoder: TableEncoder, rows: LabelledTable) -> Fold:
-    return Fold(NamedRows(encoder.transform(rows.X), encoder.schema_.columns), rows.codes, rows.rows)
-
-
 def _run_trials(
-    models: Mapping[str, TableClassifier], schema: Schema, folds: tuple[Fold, Fold], classes: Array, stages: Stages
+    models: Mapping[str, TableClassifier], schema: Schema, folds: Sequence[Fold], classes: Array, stages: Stages
 ) -> tuple[Comparison, dict[str, list[Note]]]:
     """All candidates fitted to the training fold and scored on both; and their warnings."""
     train, test = folds

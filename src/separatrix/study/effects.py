@@ -79,20 +79,41 @@ def partial_effects(
     some = to_dense(features[_evenly(features.shape[0], QUANTILE_ROWS)])
     tails = interval_tails("partial_effects", level)
     parts = _parts(model, some)
-    is_bayesian = isinstance(model.estimator_, BayesianLogisticRegression)
-    n_draws, n_rows = _sizes(len(model.classes_)) if is_bayesian else (0, MAX_AVERAGED_ROWS)
-    sample = some[_spread_out(parts, n_rows) if parts else _evenly(len(some), n_rows)]
+    is_bayesian, K = isinstance(model.estimator_, BayesianLogisticRegression), len(model.classes_)
+    n_draws, n_rows = 0, MAX_AVERAGED_ROWS
+    if is_bayesian:  # as many draws, an even number, and rows as the limit on evaluations allows
+        per_draw_and_row = MAX_POINTS * (K if K > 2 else 1)
+        affordable = MAX_PROBABILITIES / (per_draw_and_row * ENOUGH_AVERAGED_ROWS)
+        n_draws = 2 * int(np.clip(affordable, MIN_DRAWS, MAX_DRAWS) / 2)
+        affordable = MAX_PROBABILITIES / (per_draw_and_row * n_draws)
+        n_rows = int(np.clip(affordable, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
+    chosen = _evenly(len(some), n_rows)
+    if parts:  # evenly spread along the activations of the class whose activations vary most
+        a = np.sum(list(parts.values()), axis=0)
+        order = np.argsort(a[:, int(a.std(axis=0).argmax())], kind="stable")
+        strata = min(n_rows, len(order))
+        chosen = np.sort(order[((np.arange(strata) + 0.5) * len(order) / strata).astype(np.intp)])
     curves_of: Callable[[Grid, range], Curves]
     if is_bayesian:
-        curves_of = _PosteriorCurves(model, sample, tails, n_draws, generator(rng))
+        curves_of = _PosteriorCurves(model, some[chosen], tails, n_draws, generator(rng))
     else:
-        curves_of = partial(_point_curves, model, sample)
+        curves_of = partial(_point_curves, model, some[chosen])
     schema = model.encoder_.schema_
+    shown = list(schema.inputs)
+    if len(shown) > MAX_EFFECT_COLUMNS:
+        size = dict.fromkeys(shown, 0.0)
+        for weight in explain(model):
+            if weight.column in size:
+                size[weight.column] += weight.per_spread**2
+        shown = sorted(shown, key=lambda name: -size[name])[:MAX_EFFECT_COLUMNS]
     plans = {plan.column: plan for plan in schema.plans}
-    places = {column: schema.groups[column] for column in _shown_columns(model)}
-    grids = {column: grid_of(plans[column], some[:, at.start : at.stop]) for column, at in places.items()}
-    varied = [(column, grid) for column, grid in grids.items() if len(grid.values) > 1]
-    curves = map_in_order(lambda item: curves_of(item[1], places[item[0]]), varied)
+    varied = []
+    for column in shown:
+        at = schema.groups[column]
+        grid = grid_of(plans[column], some[:, at.start : at.stop])
+        if len(grid.values) > 1:
+            varied.append((column, grid))
+    curves = map_in_order(lambda item: curves_of(item[1], schema.groups[item[0]]), varied)
     effects = []
     for (column, grid), (mean, lower, upper, activation) in zip(varied, curves, strict=True):
         part = parts.get(column)
@@ -107,29 +128,9 @@ def partial_effects(
     return tuple(sorted(effects, key=lambda effect: -effect.importance))
 
 
-def _sizes(n_classes: int) -> tuple[int, int]:
-    """Number of draws, even, and of rows that the limit on evaluations allows."""
-    per_draw_and_row = MAX_POINTS * (n_classes if n_classes > 2 else 1)
-    n_draws = MAX_PROBABILITIES / (per_draw_and_row * ENOUGH_AVERAGED_ROWS)
-    n_draws = 2 * int(np.clip(n_draws, MIN_DRAWS, MAX_DRAWS) / 2)
-    n_rows = MAX_PROBABILITIES / (per_draw_and_row * n_draws)
-    return n_draws, int(np.clip(n_rows, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
-
-
 def _evenly(n: int, most: int) -> Codes:
     """At most this many row numbers, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
-
-
-def _shown_columns(model: TableClassifier) -> list[str]:
-    inputs = list(model.encoder_.schema_.inputs)
-    if len(inputs) <= MAX_EFFECT_COLUMNS:
-        return inputs
-    size = dict.fromkeys(inputs, 0.0)
-    for weight in explain(model):
-        if weight.column in size:
-            size[weight.column] += weight.per_spread**2
-    return sorted(inputs, key=lambda name: -size[name])[:MAX_EFFECT_COLUMNS]
 
 
 def _parts(model: TableClassifier, features: Float) -> dict[str, Float]:
@@ -146,14 +147,6 @@ def _parts(model: TableClassifier, features: Float) -> dict[str, Float]:
         for column, functions in own.items():
             parts[column].append(Phi[:, functions] @ W[:, functions].T)
     return {column: np.concatenate(found) for column, found in parts.items()}
-
-
-def _spread_out(parts: dict[str, Float], n: int) -> Codes:
-    """At most n rows, evenly spread along the activations of the class whose activations vary most."""
-    a = np.sum(list(parts.values()), axis=0)
-    order = np.argsort(a[:, int(a.std(axis=0).argmax())], kind="stable")
-    strata = min(n, len(order))
-    return np.sort(order[((np.arange(strata) + 0.5) * len(order) / strata).astype(np.intp)])
 
 
 # -- curves ------------------------------------------------------------------------------------------------------------

@@ -120,17 +120,13 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> Separa
         found = separability(source, K, fit_intercept=estimator.fit_intercept)
         if found.status != "unknown":
             return found
-    status: SeparationStatus = "complete" if _weights_separate(model, features, codes) else "unknown"
-    return Separability(status, estimator.coef_, estimator.intercept_, (), 0, 0, 1)
-
-
-def _weights_separate(model: TableClassifier, features: Any, codes: Codes) -> bool:
-    """Whether the fitted weights classify every row correctly; stops at the first batch with an error."""
+    status: SeparationStatus = "complete"
     for at in gen_batches(len(codes), BATCH_ROWS):
-        A = functions_of(model, features[at]) @ model.estimator_.coef_.T + model.estimator_.intercept_
+        A = functions_of(model, features[at]) @ estimator.coef_.T + estimator.intercept_
         if not np.array_equal(A[:, 0] > 0 if A.shape[1] == 1 else A.argmax(axis=1), codes[at]):
-            return False
-    return True
+            status = "unknown"
+            break
+    return Separability(status, estimator.coef_, estimator.intercept_, (), 0, 0, 1)
 
 
 def notes_on_separation(found: Separability | None, n_rows: int) -> Iterator[Note]:

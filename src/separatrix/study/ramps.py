@@ -139,7 +139,18 @@ class Ramps(AbstractBasis):
         if wrong:
             raise DataError(f"Ramps(columns=...) names column {wrong[0]}, but there are {D} columns, 0 to {D - 1}.")
         if self.knots is not None:
-            return RampFunctions.through(self._given_knots(self.knots), D)
+            if len(self.knots) != len(self.columns):
+                raise ValueError(
+                    f"Ramps has {len(self.columns)} columns and knots for {len(self.knots)}; pass one list for each."
+                )
+            given = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, self.knots, strict=True)}
+            for d, at in given.items():
+                if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
+                    raise ValueError(
+                        f"Ramps(knots=...): the knots of column {d} are {at.tolist()}; pass two or more increasing "
+                        "numbers."
+                    )
+            return RampFunctions.through(given, D)
         if self.n_knots is None:
             n = default_n_knots(source.n_rows)
         else:
@@ -150,19 +161,6 @@ class Ramps(AbstractBasis):
             for d in self.columns
         }
         return RampFunctions.through({d: at for d, at in knots.items() if len(at) > 2}, D)
-
-    def _given_knots(self, knots: Sequence[Sequence[float]]) -> dict[int, Float]:
-        if len(knots) != len(self.columns):
-            raise ValueError(
-                f"Ramps has {len(self.columns)} columns and knots for {len(knots)}; pass one list for each."
-            )
-        found = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, knots, strict=True)}
-        for d, at in found.items():
-            if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
-                raise ValueError(
-                    f"Ramps(knots=...): the knots of column {d} are {at.tolist()}; pass two or more increasing numbers."
-                )
-        return found
 
 
 def knots_of(x: Float, n: int) -> Float:

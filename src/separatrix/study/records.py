@@ -264,8 +264,9 @@ class Study:
     level : float
         Level of intervals and bands.
     seconds : float
-    positive : label, optional
-        The class of interest for odds and decisions; with more than two classes, against all others.
+    positive : label or None
+        The class that odds and decisions refer to, the rarer of two by default; with more than two classes it is
+        compared with all others, or None.
     """
 
     question: Question

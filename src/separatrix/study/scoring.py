@@ -127,7 +127,18 @@ class BatchScorer:
         X = self.features(batch)
         labels = np.asarray(self.estimator.predict(X))
         P: Float | None = np.asarray(self.estimator.predict_proba(X)) if self.has_probabilities else None
-        self._count(batch, labels, P)
+        counts = self.counts
+        counts.rows += batch.num_rows
+        classes, rows = np.unique(labels, return_counts=True)
+        counts.predicted.update(dict(zip(map(str, classes.tolist()), rows.tolist(), strict=True)))
+        if self.target is not None and self.target in batch.schema.names:
+            codes = self.codes(batch.column(self.target))
+            known = codes >= 0
+            counts.labelled += int(known.sum())
+            counts.correct += int((labels[known] == self.classes[codes[known]]).sum())
+            if P is not None:
+                with np.errstate(divide="ignore"):  # a label with probability 0 has an infinite loss
+                    counts.log_loss -= float(np.log(P[known, codes[known]]).sum())
         columns: list[Array] = [labels]
         if P is not None and self.level is None:
             columns += list(P.T)
@@ -191,21 +202,6 @@ class BatchScorer:
         rows = np.bincount(target.codes, minlength=len(texts)).tolist()
         self.counts.unknown_labels.add({str(texts[k]): rows[k] for k in np.flatnonzero(known < 0)})
         return codes
-
-    def _count(self, batch: pa.Table, labels: Array, P: Float | None) -> None:
-        counts = self.counts
-        counts.rows += batch.num_rows
-        classes, rows = np.unique(labels, return_counts=True)
-        counts.predicted.update(dict(zip(map(str, classes.tolist()), rows.tolist(), strict=True)))
-        if self.target is None or self.target not in batch.schema.names:
-            return
-        codes = self.codes(batch.column(self.target))
-        known = codes >= 0
-        counts.labelled += int(known.sum())
-        counts.correct += int((labels[known] == self.classes[codes[known]]).sum())
-        if P is not None:
-            with np.errstate(divide="ignore"):  # a label with probability 0 has an infinite loss
-                counts.log_loss -= float(np.log(P[known, codes[known]]).sum())
 
 
 def _plausible_ranges(model: TableClassifier) -> dict[str, tuple[int, float, float]]:

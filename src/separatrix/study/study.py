@@ -74,7 +74,8 @@ def conduct(
     level : float, default 0.95
         Level of intervals and bands.
     positive : label, optional
-        Class of interest of the report.
+        Class that odds, effects and decisions refer to, by default the rarer of two; with more than two classes, it is
+        compared with all others.
     progress : callable, optional
         Called with a `Stage` at the start of each stage, and a few times a second while rows are read.
 
@@ -124,7 +125,7 @@ def study_of(
         All rows, with the target, if they do not fit into memory and the comparison used some of them.
     """
     start, before = perf_counter(), len(compared.models) + 1
-    positive = _known_class(compared.classes, positive)
+    positive = _positive_class(compared.classes, compared.counts, positive)
     stages = Stages(progress, before + N_LATER_STAGES, done=before)
     model, features, codes, fit_notes = fit_chosen(compared, everything, stages)
     stages("whether a hyperplane separates the classes")
@@ -228,7 +229,6 @@ def examine(
         If the table has a label that is not a class of the model.
     """
     start, stages = perf_counter(), Stages(progress, 2)
-    positive = _known_class(model.classes_, positive)
     # Labels are compared as text: a file may contain numbers where the classes of the model are texts.
     rows = open_table(table, target, categorical=model.classes_.dtype.kind in "UO")
     known = {as_text(label): k for k, label in enumerate(model.classes_.tolist())}
@@ -240,6 +240,7 @@ def examine(
         )
     places = np.array([known[as_text(label)] for label in rows.classes.tolist()], dtype=np.intp)
     rows = replace(rows, classes=model.classes_, codes=places[rows.codes])
+    positive = _positive_class(rows.classes, rows.counts, positive)
     stages(f"predicting {rows.n_rows:,} rows")
     features = model.encoder_.transform(rows.X)
     with captured() as warned, stages.watching():
@@ -289,8 +290,11 @@ def spread_rows(batches: Iterable[pa.RecordBatch], n_rows: int, most: int = MAX_
     return pa.concat_tables(parts).combine_chunks()
 
 
-def _known_class(classes: Array, label: Any) -> Any:
-    if label is not None and label not in classes.tolist():
+def _positive_class(classes: Array, counts: Codes, label: Any) -> Any:
+    """The given class; by default the rarer of two, the second if they are equal, and None of more."""
+    if label is None:
+        return classes.tolist()[int(counts[1] <= counts[0])] if len(classes) == 2 else None
+    if label not in classes.tolist():
         raise ValueError(f"positive={label!r} is not a class. The classes are {listed(classes.tolist())}.")
     return label
 

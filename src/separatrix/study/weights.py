@@ -24,7 +24,6 @@ from separatrix._array import Array, Codes, Float
 from separatrix.bayesian import (
     Approximation,
     BayesianLogisticRegression,
-    WeightPosterior,
     WeightSummary,
     interval_tails,
 )
@@ -131,7 +130,19 @@ def contrasts_of(classifier: Any) -> Contrasts:
         places = [at for column in sorted(whole) if len(at := np.flatnonzero(sources == column))]
         categories = [(at, classifier.centre_[at] / classifier.centre_[at].sum()) for at in places]
     if isinstance(estimator, BayesianLogisticRegression):
-        mean, std = _of_posterior(estimator.posterior_, categories)
+        posterior = estimator.posterior_
+        design, C = posterior.design, len(np.atleast_2d(posterior.mean))
+        M = len(design.origin)
+        mean = _contrasts(_with_bias(np.reshape(posterior.mean, (C, -1)), M), categories)
+        if isinstance(posterior.approximation, Approximation):  # contrasts of a root of the covariance
+            root = posterior.approximation.root.reshape(C, design.width, -1)
+            if design.bias:  # the bias of the fit is at the mean of the columns
+                root = root.copy()
+                root[:, -1] -= np.einsum("m,cmr->cr", design.origin, root[:, :-1])
+            std = np.linalg.norm(_contrasts(_with_bias(root, M), categories), axis=2)
+        else:
+            draws = np.moveaxis(posterior.sample(N_DRAWS, generator(None)).reshape(N_DRAWS, C, -1), 0, 2)
+            std = _contrasts(_with_bias(draws, M), categories).std(axis=2)
     else:
         W = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
         bias = np.broadcast_to(np.reshape(getattr(estimator, "intercept_", 0.0), (-1, 1)), (len(W), 1))
@@ -162,20 +173,6 @@ def _contrasts(W: Float, categories: list[Category]) -> Float:
         moved[:, at] -= average[:, None]
         moved[:, -1] += average
     return moved
-
-
-def _of_posterior(posterior: WeightPosterior, categories: list[Category]) -> tuple[Float, Float]:
-    """Mean and standard deviation of each contrast, the latter from contrasts of a root of the covariance."""
-    C, M = len(np.atleast_2d(posterior.mean)), len(posterior.design.origin)
-    mean = _contrasts(_with_bias(np.reshape(posterior.mean, (C, -1)), M), categories)
-    if isinstance(posterior.approximation, Approximation):
-        root = posterior.approximation.root.reshape(C, posterior.design.width, -1)
-        if posterior.design.bias:  # the bias of the fit is at the mean of the columns
-            root = root.copy()
-            root[:, -1] -= np.einsum("m,cmr->cr", posterior.design.origin, root[:, :-1])
-        return mean, np.linalg.norm(_contrasts(_with_bias(root, M), categories), axis=2)
-    draws = np.moveaxis(posterior.sample(N_DRAWS, generator(None)).reshape(N_DRAWS, C, -1), 0, 2)
-    return mean, _contrasts(_with_bias(draws, M), categories).std(axis=2)
 
 
 def _with_bias(W: Float, M: int) -> Float:
