@@ -370,7 +370,8 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
             return _sparse_column_moments(X, weight)
         if X.size >= MIN_COMPILED_NUMBERS:
             return _compiled_moments(X, np.zeros(len(X), dtype=np.intp), weight, 1)
-        Z = scratch(X.shape, X.dtype)
+        # A copy in the memory order of X, as in `class_moments`: sums over rows are added in the same order.
+        Z = scratch(X.T.shape, X.dtype).T if X.strides[0] < X.strides[1] else scratch(X.shape, X.dtype)
         np.copyto(Z, X)
         total, mean = _centre(Z, weight)
         if weight is not None:
