@@ -333,8 +333,13 @@ class Dask:
         parts = source.partitions
         if not isinstance(parts[0], Lazy):
             return answer(source)
+        template = source.template
+        if isinstance(template, np.ndarray):
+            zeros = np.zeros((1, template.shape[1]), template.dtype)
+        else:
+            zeros = template.reindex([0]).fillna(0).astype(template.dtypes)
         try:
-            like = answer(_source_of(open_memory(_zeros(source.template)), source.height))
+            like = answer(_source_of(open_memory(zeros), source.height))
         except ValueError:
             like = answer(_source_of(open_memory(_first_row(parts)), source.height))
         shape, dtype = like.shape[1:], like.dtype
@@ -475,16 +480,13 @@ def _reduce_part(
             f"Partition {part.number} has {rows.n_rows} rows now and had {place.length} in the first pass. A fit "
             "reads its rows several times and must find the same ones: fix them with X = X.persist()."
         )
-    targets = own if sent is None else _widened(sent)
+    targets = own
+    if sent is not None:  # class codes travel in as few bytes as possible; blocks need integers of the machine's size
+        t, weight = sent.t, sent.weight
+        t = t.astype(np.intp) if t is not None and t.dtype.kind == "i" else t
+        targets = replace(sent, t=t, weight=None if weight is None else aligned(weight))
     with single_thread_blas(), np.errstate(**place.policy):
         return ONE_THREAD.reduce(_source_of(rows, height, targets, place.first), statistic)
-
-
-def _widened(targets: Targets) -> Targets:
-    """Class codes travel in as few bytes as possible; blocks need them as integers of the machine's size."""
-    t, weight = targets.t, targets.weight
-    t = t.astype(np.intp) if t is not None and t.dtype.kind == "i" else t
-    return replace(targets, t=t, weight=None if weight is None else aligned(weight))
 
 
 def _reduce_batches(
@@ -520,12 +522,6 @@ def _answer_part(
         return np.empty((0, *shape), dtype)
     with single_thread_blas():
         return answer(_source_of(part.opened(value, common), height))
-
-
-def _zeros(template: Any) -> Any:
-    if isinstance(template, np.ndarray):
-        return np.zeros((1, template.shape[1]), template.dtype)
-    return template.reindex([0]).fillna(0).astype(template.dtypes)
 
 
 def _first_row(parts: Sequence[Lazy]) -> Any:
@@ -577,7 +573,8 @@ def _lazy_codes(y: Any, n_rows: int, rules: LabelRules) -> tuple[_Column, Array,
     soft = rules.soft and is_shares(y)
     parts = _vector_parts(y, "y")
     coded = persist(*(task(_encode_part)(part, i, rules.unlabelled, soft) for i, part in enumerate(parts)))
-    found = compute(*map(task(_summary), coded))
+    summary = task(lambda part: (part.classes, len(part.t), int(np.count_nonzero(part.t < 0))))
+    found = compute(*map(summary, coded))
     lengths = tuple(n for _, n, _ in found)
     if sum(lengths) != n_rows:
         raise DataError(f"X has {n_rows} rows but y has {sum(lengths)} labels. Give one label for each row.")
@@ -594,7 +591,8 @@ def _lazy_codes(y: Any, n_rows: int, rules: LabelRules) -> tuple[_Column, Array,
             _narrow(np.append(at[np.searchsorted(every, own)] if len(own) else np.empty(0, np.intp), UNLABELLED))
             for own, _, _ in found
         ]
-        placed = [task(_placed)(part, where) for part, where in zip(coded, positions, strict=True)]
+        look_up = task(lambda part, position: position[part.t])
+        placed = [look_up(part, position) for part, position in zip(coded, positions, strict=True)]
     return _Column(placed, lengths), classes, sum(n for _, _, n in found), soft
 
 
@@ -621,15 +619,6 @@ def _encode_part(y: Any, number: int, unlabelled: Any, soft: bool) -> _Coded:
         raise DataError(f"In partition {number} of y: {error}") from error
 
 
-def _summary(coded: _Coded) -> tuple[Array, int, int]:
-    """Classes, number of rows, and number of rows without a label."""
-    return coded.classes, len(coded.t), int(np.count_nonzero(coded.t < 0))
-
-
-def _placed(coded: _Coded, position: Array) -> Array:
-    return np.asarray(position[coded.t])
-
-
 def _placed_shares(coded: _Coded, at: Array, n_classes: int) -> Array:
     """Probabilities (n, K) of all classes; (n,) of the second of two."""
     shares = np.zeros((len(coded.t), n_classes))
@@ -644,7 +633,8 @@ def _weight_column(sample_weight: Any, n_rows: int) -> _Column | None:
         return None if weight is None else _Column([shared(weight)], (n_rows,))
     parts = _vector_parts(sample_weight, "sample_weight")
     checked = persist(*(task(_checked_weight)(part, i) for i, part in enumerate(parts)))
-    lengths, ones = zip(*compute(*map(task(_weight_summary), checked)), strict=True)
+    summary = task(lambda weight: (len(weight), bool((weight == 1.0).all())))
+    lengths, ones = zip(*compute(*map(summary, checked)), strict=True)
     if sum(lengths) != n_rows:
         raise DataError(f"sample_weight has {sum(lengths)} values, expected {n_rows}: one weight for each row of X.")
     return None if all(ones) else _Column(checked, lengths)
@@ -657,10 +647,6 @@ def _checked_weight(weight: Any, number: int) -> Float:
     except DataError as error:
         raise DataError(f"In partition {number} of sample_weight: {error}") from error
     return values
-
-
-def _weight_summary(weight: Float) -> tuple[int, bool]:
-    return len(weight), bool((weight == 1.0).all())
 
 
 def _class_weight(targets: Targets, n_classes: int) -> Float:
