@@ -197,7 +197,7 @@ def test_a_narrow_gap_in_a_large_table_is_found(rng):
 
 
 def test_many_more_columns_than_rows(rng):
-    X = rng.normal(size=(80, 1000))
+    X = rng.normal(size=(80, 3000))
     found = check(X, rng.integers(0, 2, 80), COMPLETE)
     assert found.n_passes <= 5
     X = np.vstack([X, X[:1]])
