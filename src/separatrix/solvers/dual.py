@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg, sparse
 
-from separatrix._array import Array, Float, is_sparse, to_dense
+from separatrix._array import Array, Float, to_dense
 from separatrix._linalg import SingularError, cholesky_of_correlation
 from separatrix._threads import single_thread_blas
 from separatrix.priors import Penalty
@@ -50,19 +50,11 @@ def dual(objective: Posterior) -> Dual:
     """The model of the rows of L."""
     rows = collect_sample(objective.source, objective.source.n_rows).as_block()
     M, bias = len(objective.design.origin), objective.design.bias
-    X = rows.X
     units, precision = objective.units, objective.prior.precision[:M]
     offset, spread = (units.mean**2 / precision).sum(), (units.spread**2 / precision).sum()
-    is_moved = bias and bool(offset > MAX_SQUARED_OFFSET * spread) and not is_sparse(X)
-    if is_moved:
-        X = X - objective.design.origin
-    far = objective.design.far() if is_sparse(X) and bias else np.zeros(M)
-    if far.any():  # of sparse rows, only columns that have almost no zeros
-        X = sparse.csr_array(X - sparse.csr_array(np.ones((len(rows), 1))) @ sparse.csr_array(far[None]))
-    if (precision == precision[0]).all():
-        scaled = X * (1.0 / precision[0])  # X Λ⁻¹
-    else:
-        scaled = X.multiply(1.0 / precision).tocsr() if is_sparse(X) else X / precision
+    is_moved = bias and bool(offset > MAX_SQUARED_OFFSET * spread)
+    X, left = replace(objective.design, subtract=is_moved).shifted(rows.X.astype(np.float64, copy=False))
+    scaled = X @ sparse.diags_array(1.0 / precision)  # X Λ⁻¹
     with single_thread_blas():
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
     source = as_source(L).with_numbers(rows.t, rows.weight, rows.offset)
@@ -74,7 +66,7 @@ def dual(objective: Posterior) -> Dual:
     def to_primal(theta: Float) -> Float:
         V, b = design.in_user_units(theta)
         W = np.asarray(back(V) @ scaled, dtype=np.float64)
-        return np.column_stack([W, b]) if is_moved else objective.design.of_user_units(W, b - W @ far)
+        return np.column_stack([W, b + W @ left]) if bias else W  # the bias is at the origin of the design
 
     return Dual(Posterior(source, objective.likelihood, prior, design, thin_units), to_primal)
 
