@@ -97,19 +97,6 @@ def _index(text: Array, at: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _fault_of_index(index: int, begin: int, before: int, low: int, high: int) -> int:
-    if begin < 0:
-        return NO_INDEX
-    if index > MAX_INDEX:
-        return LARGE_INDEX
-    if index < low:
-        return LOW_INDEX
-    if index > high:
-        return HIGH_INDEX
-    return UNSORTED if index <= before else READ
-
-
-@njit(cache=True, nogil=True)
 def _read_entries(text: Array, at: int, low: int, high: int, rows: SparseArrays) -> tuple[int, int]:
     """Parse the rest of a line after its label; return the reason for the end and its position."""
     _, _, column, value, hard, counts = rows
@@ -129,9 +116,16 @@ def _read_entries(text: Array, at: int, low: int, high: int, rows: SparseArrays)
             at = _token_end(text, at)
             continue
         index, begin = _index(text, at)
-        fault = _fault_of_index(index, begin, before, low, high)
-        if fault != READ:
-            return fault, at
+        if begin < 0:
+            return NO_INDEX, at
+        if index > MAX_INDEX:
+            return LARGE_INDEX, at
+        if index < low:
+            return LOW_INDEX, at
+        if index > high:
+            return HIGH_INDEX, at
+        if index <= before:
+            return UNSORTED, at
         number, end = _number(text, begin)
         if end < 0:
             end = _token_end(text, begin)

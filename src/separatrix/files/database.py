@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.files.dialect import name_columns
 from separatrix.files.location import FileReadError, Location, unpacked
-from separatrix.files.table import TableFile, choose_table
+from separatrix.files.table import Sink, TableFile, choose_table
 from separatrix.table import Kind, join, kind_of_values, values_to_arrow
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def fetch_batches(cursor: sqlite3.Cursor, kinds: Mapping[str, Kind], rows: int) 
         yield pa.RecordBatch.from_arrays(arrays, schema=kinds_to_schema(kinds))
 
 
-class SqliteSink:
+class SqliteSink(Sink):
     """Writes a table to a new database in one transaction."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
@@ -201,7 +201,7 @@ class DuckTable(TableFile):
             yield from database.sql(self._query(columns)).to_arrow_reader(rows)
 
 
-class DuckSink:
+class DuckSink(Sink):
     """Writes a table to a new database."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
@@ -222,5 +222,3 @@ class DuckSink:
     def close(self) -> None:
         """Write everything to one file."""
         self.database.close()
-
-    drop = close

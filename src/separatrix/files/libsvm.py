@@ -9,14 +9,12 @@ problems) are skipped. Numbers are parsed exactly as Python does.
 from __future__ import annotations
 
 import bz2
-import functools
 import glob
 import gzip
 import lzma
-import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -217,48 +215,6 @@ def _line_error(at: int, chunk: Chunk, path: Path, remark: str) -> FileReadError
     return FileReadError(f"{path}, line {line}: {remark}")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Extent:
-    """Statistics of some chunks, which add. ``chunks`` has the byte, the line and the number of rows of each.
-
-    ``labels`` are sorted, with ``counts`` of their rows; if there are more than `MAX_LABELS`, only the first ones.
-    """
-
-    n_rows: int
-    n_entries: int
-    low: int
-    high: int
-    queries: int
-    labels: Float
-    counts: Codes
-    chunks: tuple[tuple[int, int, int], ...] = field(repr=False)
-
-    @classmethod
-    def of(cls, chunk: Chunk, rows: SparseRows, first: int) -> Extent:
-        """Statistics of one chunk, whose columns count from the index ``first``."""
-        low, high = (int(rows.column.min()), int(rows.column.max())) if len(rows.column) else (MAX_INDEX, -1)
-        labels, counts = np.unique(rows.label, return_counts=True)
-        place = (chunk.offset, chunk.line, len(rows))
-        return cls(len(rows), len(rows.column), low + first, high + first, rows.queries, labels, counts, (place,))
-
-    def __add__(self, other: Extent) -> Extent:
-        labels = np.union1d(self.labels, other.labels)[: MAX_LABELS + 1]
-        counts = np.zeros(len(labels), dtype=np.intp)
-        for part in (self, other):
-            kept = np.isin(part.labels, labels)
-            counts[np.searchsorted(labels, part.labels[kept])] += part.counts[kept]
-        return Extent(
-            self.n_rows + other.n_rows,
-            self.n_entries + other.n_entries,
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.queries + other.queries,
-            labels,
-            counts,
-            self.chunks + other.chunks,
-        )
-
-
 class LibsvmFile(RowStore):
     r"""Sparse rows in a text file, ``label index:value index:value ...``, for models to read without loading it.
 
@@ -334,31 +290,42 @@ class LibsvmFile(RowStore):
         self._indices = IndexRange(
             int(zero_based is False), MAX_INDEX if width is None else width - 1 + (zero_based is not True)
         )
-        found = map_in_order(lambda chunk: Extent.of(chunk, self.parse(chunk), self._indices.low), self.chunks())
-        extents = list(found)
-        if not sum(extent.n_rows for extent in extents):
+        first, low, high, self.n_entries, n_queries = self._indices.low, MAX_INDEX, -1, 0, 0
+        self.labels, self.label_counts = np.empty(0), np.empty(0, dtype=np.intp)
+        self.has_more_labels = False
+        places = []  # offset, line and number of rows of each chunk
+        for chunk, rows in map_in_order(lambda chunk: (chunk, self.parse(chunk)), self.chunks()):
+            places.append((chunk.offset, chunk.line, len(rows)))
+            self.n_entries, n_queries = self.n_entries + len(rows.column), n_queries + rows.queries
+            if len(rows.column):
+                low, high = min(low, first + int(rows.column.min())), max(high, first + int(rows.column.max()))
+            self._count_labels(rows.label)
+        self._offsets, self._first_lines, n_rows = np.array(places, dtype=np.int64).reshape(-1, 3).T
+        self._first_rows = np.append(0, np.cumsum(n_rows))
+        self.n_rows = int(self._first_rows[-1])
+        if not self.n_rows:
             raise FileReadError(f"{self.path} has no rows. {ROW_FORMAT}")
-        extent = functools.reduce(operator.add, extents)
-        low = int(extent.low > 0) if zero_based == "auto" else int(not zero_based)
-        if width is not None and extent.high >= low + width:
+        base = int(low > 0) if zero_based == "auto" else int(not zero_based)
+        if width is not None and high >= base + width:
             raise FileReadError(
-                f"{self.path} has the indices {extent.low} to {extent.high}, one more than n_features={width}. Use "
-                f"n_features={extent.high - low + 1}, or leave it out."
+                f"{self.path} has the indices {low} to {high}, one more than n_features={width}. Use "
+                f"n_features={high - base + 1}, or leave it out."
             )
-        self._indices = IndexRange(low, max(extent.high, low) if width is None else low + width - 1)
-        self.n_rows, self.n_entries, self.n_features = extent.n_rows, extent.n_entries, self._indices.width
-        self.zero_based = low == 0
-        self.labels, self.label_counts = extent.labels[:MAX_LABELS], extent.counts[:MAX_LABELS]
-        self.has_more_labels = len(extent.labels) > MAX_LABELS
-        places = np.array(extent.chunks)
-        self._offsets, self._first_lines = places[:, 0], places[:, 1]
-        self._first_rows = np.append(0, np.cumsum(places[:, 2]))
+        self._indices = IndexRange(base, max(high, base) if width is None else base + width - 1)
+        self.n_features, self.zero_based = self._indices.width, base == 0
         self.notes: tuple[str, ...] = ()
-        if extent.queries:
-            self.notes = (f"{extent.queries} rows have a query (qid:), which classifiers do not use; it was skipped.",)
+        if n_queries:
+            self.notes = (f"{n_queries} rows have a query (qid:), which classifiers do not use; it was skipped.",)
 
     def __repr__(self) -> str:
         return f"LibsvmFile({str(self.path)!r}, n_features={self.n_features}, zero_based={self.zero_based})"
+
+    def _count_labels(self, label: Float) -> None:
+        """Add some rows to the counts of distinct labels, of which the first `MAX_LABELS` are kept."""
+        labels, codes = np.unique(np.append(self.labels, label), return_inverse=True)
+        counts = np.bincount(codes, np.append(self.label_counts, np.ones(len(label)))).astype(np.intp)
+        self.has_more_labels = self.has_more_labels or len(labels) > MAX_LABELS
+        self.labels, self.label_counts = labels[:MAX_LABELS], counts[:MAX_LABELS]
 
     @property
     def classes(self) -> Array:

@@ -7,9 +7,7 @@ temporary file, which exists as long as the table.
 
 from __future__ import annotations
 
-import bz2
 import difflib
-import gzip
 import lzma
 import os
 import tempfile
@@ -81,7 +79,16 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
         raise FileReadError(f"{text} is a URL, and only local files can be read. Download it first.")
     where = Path(text).expanduser()
     if where.is_dir():
-        return Location(where, "parquet", None, table, _parts_of_folder(where))
+        # Names that start with a dot or an underscore are hidden.
+        files = [file for suffix in FORMATS["parquet"] for file in where.rglob(f"*{suffix}") if file.is_file()]
+        shown = [file for file in files if not any(part[0] in "._" for part in file.relative_to(where).parts)]
+        if not shown:
+            names = sorted(entry.name for entry in where.iterdir())
+            found = f"it contains {_some(names)}" if names else "it is empty"
+            raise FileReadError(
+                f"{where} is a folder without Parquet files: {found}. Give one file, or a folder of .parquet files."
+            )
+        return Location(where, "parquet", None, table, tuple(sorted(shown)))
     if not where.exists() and has_magic(text):
         parts = tuple(Path(name) for name in sorted(glob(os.path.expanduser(text), recursive=True)))
         if not parts:
@@ -155,20 +162,6 @@ def only_member(where: Path) -> str:
     if len(names) != 1:
         raise FileReadError(f"{where} contains {len(names)} files ({_some(names)}). Unpack it, and give one of them.")
     return names[0]
-
-
-def _parts_of_folder(folder: Path) -> tuple[Path, ...]:
-    """Parquet files below a folder, without those whose name starts with a dot or an underscore."""
-    files = [file for suffix in FORMATS["parquet"] for file in folder.rglob(f"*{suffix}")]
-    hidden = [any(part[0] in "._" for part in file.relative_to(folder).parts) for file in files]
-    parts = sorted(file for file, is_hidden in zip(files, hidden, strict=True) if file.is_file() and not is_hidden)
-    if not parts:
-        names = sorted(entry.name for entry in folder.iterdir())
-        found = f"it contains {_some(names)}" if names else "it is empty"
-        raise FileReadError(
-            f"{folder} is a folder without Parquet files: {found}. Give one file, or a folder of .parquet files."
-        )
-    return tuple(parts)
 
 
 def _not_found(where: Path) -> str:
@@ -262,12 +255,6 @@ def open_output(path: Path, compression: str | None, member: str) -> Iterator[IO
         match compression:
             case None:
                 yield file
-            case "gzip":
-                with gzip.GzipFile(member, "wb", compresslevel=6, fileobj=file) as packed:
-                    yield packed  # type: ignore[misc]  # a stream of bytes, if not by type
-            case "bz2":
-                with bz2.BZ2File(file, "wb") as packed:
-                    yield packed
             case "xz":
                 with lzma.LZMAFile(file, "wb") as packed:
                     yield packed

@@ -197,7 +197,17 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not given:
         raise FileReadError("There are no files to scan: the list of paths is empty.")
-    paths = [path for one in given for path in _expanded(os.fspath(one))]
+    paths: list[str] = []
+    for path in [os.fspath(one) for one in given]:
+        if os.path.isdir(path):
+            paths += map(str, find(path).parts)
+        elif path == STANDARD or os.path.isfile(path) or not has_magic(path):
+            paths.append(path)  # a missing file, or a table of a database: opening it says which
+        else:
+            found = sorted(name for name in glob(os.path.expanduser(path), recursive=True) if os.path.isfile(name))
+            if not found:
+                raise FileReadError(f"No file matches {path}. The current folder is {Path.cwd()}.")
+            paths += found
     tables = [open_table(path, types=types) for path in paths]
     for path, table in zip(paths, tables, strict=True):
         for (here, have), (there, lack) in (
@@ -211,20 +221,6 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
                     "every file the same columns, or scan fewer files."
                 )
     return FileRows([FilePart(p, t.fingerprint(), {}) for p, t in zip(paths, tables, strict=True)], tables)
-
-
-def _expanded(path: str) -> tuple[str, ...]:
-    """Files of a folder or a pattern, in order."""
-    if path == STANDARD or os.path.isfile(path):
-        return (path,)
-    if os.path.isdir(path):
-        return tuple(map(str, find(path).parts))
-    if not has_magic(path):
-        return (path,)  # a missing file, or a table of a database: opening it says which
-    found = sorted(name for name in glob(os.path.expanduser(path), recursive=True) if os.path.isfile(name))
-    if not found:
-        raise FileReadError(f"No file matches {path}. The current folder is {Path.cwd()}.")
-    return tuple(found)
 
 
 def _is_plain_parquet(table: TableFile) -> bool:

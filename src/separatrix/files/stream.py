@@ -48,6 +48,11 @@ class SpooledRows(ArrowRows):
         self._copy, self._copied, self.reads_ahead = path, wanted, True
         weakref.finalize(self, _remove, path)
 
+    def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
+        """One part for workers, which read the copy: they must see the folder for temporary files."""
+        SpooledRows.prepare(self, columns)
+        return (self,)
+
     def __getstate__(self) -> dict[str, Any]:
         if self._copy is None:
             raise DataError(

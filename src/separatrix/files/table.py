@@ -113,6 +113,21 @@ class TableFile(ABC):
         self.types = pa.schema([(name, kind.type) for name, kind in kinds.items()])
 
 
+class Sink(ABC):
+    """Writes batches of one schema to a file in one format."""
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write a batch."""
+
+    def close(self) -> None:  # noqa: B027  # the caller closes streams
+        """Complete the file."""
+
+    def drop(self) -> None:
+        """Close an incomplete file."""
+        self.close()
+
+
 def rebatch(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
     """Regroup rows into batches of ``rows``; fewer if the batch would exceed `MAX_BATCH_BYTES`."""
     kept: list[pa.RecordBatch] = []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.files.dialect import SAMPLE_ROWS, find_head, name_columns, title_note
 from separatrix.files.location import FileReadError, FileWriteError, Location, unpacked
-from separatrix.files.table import TableFile, choose_table
+from separatrix.files.table import Sink, TableFile, choose_table
 from separatrix.table import Kind, kind_of_values, values_to_arrow
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _column(rows: list[list[Any]], place: int) -> list[Any]:
     return [row[place] if place < len(row) else None for row in rows]
 
 
-class ExcelSink:
+class ExcelSink(Sink):
     """Writes a sheet, row by row."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:

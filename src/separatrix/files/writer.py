@@ -18,9 +18,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from separatrix.files.location import READ_BYTES, STANDARD, FileWriteError, Location, open_output
+from separatrix.files.table import Sink
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,14 +30,6 @@ STREAMED = ("csv", "tsv", "jsonl")  # formats that are compressed while they are
 NESTED = ("jsonl", "parquet", "arrow", "duckdb")  # formats that can hold nested columns
 DISK_FULL = ("no space left", "disk is full", "disk full")  # messages of Arrow, DuckDB and SQLite
 PARQUET_GROUP_ROWS = 65_536
-
-
-class Sink(Protocol):
-    """Writes batches of one schema; ``drop`` closes an incomplete file."""
-
-    def write(self, batch: pa.RecordBatch) -> None: ...  # noqa: D102
-    def close(self) -> None: ...  # noqa: D102
-    def drop(self) -> None: ...  # noqa: D102
 
 
 class TableWriter(ABC):
@@ -212,7 +205,7 @@ def refuse_nested(schema: pa.Schema, where: Location) -> None:
             )
 
 
-class CsvSink:
+class CsvSink(Sink):
     """CSV and TSV: quotes only if needed, nothing for a missing value, dates in ISO 8601."""
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location) -> None:
@@ -244,11 +237,6 @@ class CsvSink:
             lines = pc.if_else(pc.equal(lines, ""), '""', lines)
         self.stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
-    def close(self) -> None:
-        """Nothing to do: the caller closes the stream."""
-
-    drop = close
-
 
 def _as_text(values: pa.Array) -> pa.Array:
     """Format values as text; fractions of a second are no finer than needed, NaN is missing."""
@@ -270,7 +258,7 @@ def _as_text(values: pa.Array) -> pa.Array:
     return values.cast(pa.string())
 
 
-class JsonSink:
+class JsonSink(Sink):
     """One JSON record per line; dates in ISO 8601, NaN as null."""
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location) -> None:
@@ -287,13 +275,8 @@ class JsonSink:
             lines.append(json.dumps(plain, ensure_ascii=False, default=str) + "\n")
         self.stream.write("".join(lines).encode())
 
-    def close(self) -> None:
-        """Nothing to do: the caller closes the stream."""
 
-    drop = close
-
-
-class ParquetSink:
+class ParquetSink(Sink):
     """Parquet, compressed with zstd."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
@@ -325,7 +308,7 @@ class ParquetSink:
         self.writer.close()
 
 
-class ArrowSink:
+class ArrowSink(Sink):
     """Arrow: a stream for .arrows, a file for all other suffixes. Categories are written as text.
 
     A file has one dictionary per column, but batches may have different ones.
@@ -348,5 +331,3 @@ class ArrowSink:
         """Write the footer."""
         self.writer.close()
         self.file.close()
-
-    drop = close

@@ -168,16 +168,11 @@ def parse_dates(cells: list[str], order: str) -> Float | None:
     written = list(filter(None, cells))
     if order == YEAR_FIRST and all(map(NUMPY_DATE.fullmatch, written)):
         try:
-            microseconds: Array | None = np.array(written, dtype="datetime64[us]").astype(np.int64)
+            return _with_missing(np.array(written, dtype="datetime64[us]").astype(np.int64) / US_PER_DAY, cells)
         except ValueError:  # not in the calendar, such as February 30
             return None
-    else:
-        microseconds = _parse_dates_by_pattern(written, order) if written else np.empty(0)
-    return None if microseconds is None else _with_missing(microseconds / US_PER_DAY, cells)
-
-
-def _parse_dates_by_pattern(written: list[str], order: str) -> Array | None:
-    """Microseconds since 1970, or None if any text does not match or is not in the calendar."""
+    if not written:
+        return np.full(len(cells), np.nan)
     pattern, _, (year, month, day) = ORDERS[order]
     rows = []
     for cell in written:
@@ -198,8 +193,7 @@ def _parse_dates_by_pattern(written: list[str], order: str) -> Array | None:
         return None
     hour = np.where(half == "0", hour, hour % 12 + 12 * np.isin(half, ["p", "P"]))
     of_day = ((hour * 60 + minute) * 60 + second) * 1_000_000 + microsecond
-    microseconds: Array = (start + d - 1) * US_PER_DAY + of_day
-    return microseconds
+    return _with_missing(((start + d - 1) * US_PER_DAY + of_day) / US_PER_DAY, cells)
 
 
 def _integers(texts: Sequence[str]) -> Codes:
