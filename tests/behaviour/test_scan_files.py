@@ -372,6 +372,13 @@ def test_other_processes_read_the_rows_and_the_client_reads_none(folder, monkeyp
         np.testing.assert_allclose(sx.LinearDiscriminantAnalysis().fit(shared).coef_, expected, rtol=1e-10)
 
 
+def test_workers_read_a_copy_of_a_table_in_memory(rng):
+    X = rng.normal(size=(500, 3))
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": X[:, 0] + rng.logistic(size=500) > 0})
+    here, workers = (sx.LogisticRegression().fit(scan(table, target="y", **more)) for more in ({}, {"client": True}))
+    assert_allclose(workers.coef_, here.coef_, rtol=1e-8)
+
+
 def test_progress_of_workers_counts_every_part(folder):
     told = []
     with watched(lambda *call: told.append(call)):
