@@ -376,7 +376,7 @@ def test_workers_read_a_copy_of_a_table_in_memory(rng):
     X = rng.normal(size=(500, 3))
     table = pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": X[:, 0] + rng.logistic(size=500) > 0})
     here, workers = (sx.LogisticRegression().fit(scan(table, target="y", **more)) for more in ({}, {"client": True}))
-    assert_allclose(workers.coef_, here.coef_, rtol=1e-8)
+    np.testing.assert_allclose(workers.coef_, here.coef_, rtol=1e-8)
 
 
 def test_progress_of_workers_counts_every_part(folder):
