@@ -165,8 +165,12 @@ class Graph:
             is_number = kind in ("float", "double")
             attributes = {"to": kind} if is_number else {}
             self._nodes.append(_Node("Cast" if is_number else "Identity", (value.name,), (label,), attributes, ""))
+        nodes = []
+        for node in self._nodes:
+            attributes = {key: _element(value) if key == "to" else value for key, value in node.attributes.items()}
+            nodes.append(helper.make_node(node.kind, node.inputs, node.outputs, domain=node.domain, **attributes))
         graph = helper.make_graph(
-            [_node_proto(node) for node in self._nodes],
+            nodes,
             name,
             [helper.make_tensor_value_info(label, _element(kind), shape) for label, kind, shape in self.inputs],
             [
@@ -180,13 +184,6 @@ class Graph:
         )
         domains = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML_DOMAIN, ML_OPSET)]
         return helper.make_model(graph, opset_imports=domains, ir_version=IR_VERSION)
-
-
-def _node_proto(node: _Node) -> Any:
-    from onnx import helper
-
-    attributes = {key: _element(value) if key == "to" else value for key, value in node.attributes.items()}
-    return helper.make_node(node.kind, node.inputs, node.outputs, domain=node.domain, **attributes)
 
 
 def _element(kind: str) -> int:

@@ -57,18 +57,14 @@ def mixture() -> Mixture:
     a = np.linspace(0.0, MAX_ACTIVATION, 2001)
     tau = np.geomspace(MIN_TAU, MAX_TAU, N_TERMS)
     softplus = np.log1p(np.exp(-a))  # e(a) - a/2
-    beyond = _even(a[:, None], tau) - 0.5 * a[:, None]
+    z = a[:, None] / tau
+    even = a[:, None] * (special.ndtr(z) - 0.5) + tau * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)  # H_τ(a)
+    beyond = even - 0.5 * a[:, None]
     return Mixture(
         tau,
         _fitted(special.ndtr(-a[:, None] / tau), special.expit(-a), total=1.0),
         _fitted(beyond, softplus * (a + softplus), total=0.0),
     )
-
-
-def _even(a: Float, tau: Float) -> Float:
-    """H_τ(a)."""
-    z = a / tau
-    return np.asarray(a * (special.ndtr(z) - 0.5) + tau * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
 
 
 def _fitted(A: Float, b: Float, total: float) -> Float:

@@ -54,7 +54,6 @@ from separatrix.likelihoods import (
     SoftmaxLabelNoise,
 )
 from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron
-from separatrix.stats import Design
 from separatrix.study import PriorOnly, RampFunctions
 
 FAR_IN_WIDTHS = 1e4  # distance between centres beyond which |x|² + |c|² - 2 x'c has too few digits
@@ -328,7 +327,9 @@ class Activations(NamedTuple):
 
 @predictions.register
 def _(model: BayesianLogisticRegression, X: Value) -> Predictions:
-    Phi = _regressors(features(model, X), model.posterior_.design)
+    design = model.posterior_.design
+    Z = features(model, X) - design.origin
+    Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
     a, K = activations(model.posterior_.approximation, Phi), len(model.classes_)
     rule = model._rule or model.predictive
     if model.draws_ is not None and model.predictive != "map":
@@ -348,12 +349,6 @@ def _(model: BayesianLogisticRegression, X: Value) -> Predictions:
     if K > 2:
         return found
     return replace(found, centre=a.mean, spread=a.cov.sqrt(), link=partial(probability, model.likelihood_))
-
-
-def _regressors(Phi: Value, design: Design) -> Value:
-    """φ̃ = (x - c, 1)."""
-    Z = Phi - design.origin
-    return Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z
 
 
 def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:

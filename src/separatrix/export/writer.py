@@ -60,7 +60,12 @@ class Writer:
             return {"is": "function", "name": value.__name__}
         if type(value).__name__ in TRANSFORMERS and type(value).__module__.startswith("sklearn.preprocessing."):
             return self._transformer(value, where)
-        return {"is": "record", "class": _name(type(value), where), "fields": self._items(_state(value), where)}
+        if dataclasses.is_dataclass(value):
+            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        else:
+            state = value.__getstate__() if isinstance(value, BaseEstimator) else vars(value)
+            fields = {name: item for name, item in state.items() if name != "_sklearn_version"}
+        return {"is": "record", "class": _name(type(value), where), "fields": self._items(fields, where)}
 
     def _numbers(self, value: Any, where: str) -> Any:
         if isinstance(value, np.generic):
@@ -114,11 +119,3 @@ def _name(kind: type, where: str) -> str:
         )
     folder = kind.__module__.split(".")[1]
     return f"{PACKAGE}.{folder}:{kind.__qualname__}"
-
-
-def _state(value: Any) -> dict[str, Any]:
-    """Fields of a record, or the pickled state of an estimator."""
-    if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    state = value.__getstate__() if isinstance(value, BaseEstimator) else vars(value)
-    return {name: item for name, item in state.items() if name != "_sklearn_version"}

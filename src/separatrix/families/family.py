@@ -149,10 +149,10 @@ class Family(Density, Generic[F]):
         return np.asarray(weighed + log_h.sum(axis=1, keepdims=True) - seen)
 
 
-D = TypeVar("D", bound=Density)
+Dist = TypeVar("Dist", bound=Density)
 
 
-class Prior(Record, ABC, Generic[D, F]):
+class Prior(Record, ABC, Generic[Dist, F]):
     """A conjugate prior, or the posterior that it becomes. ``of`` is the family it belongs to."""
 
     def __init_subclass__(cls, of: type[Family[Any]] | None = None) -> None:
@@ -174,7 +174,7 @@ class Prior(Record, ABC, Generic[D, F]):
 
     @property
     @abstractmethod
-    def mode(self) -> D:
+    def mode(self) -> Dist:
         """The distribution at the mode over η, the solution of E[u] = χ."""
 
     @classmethod

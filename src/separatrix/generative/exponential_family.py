@@ -20,7 +20,7 @@ from separatrix.generative.family_classifier import FamilyClassifier, Layout
 from separatrix.rows import Source
 from separatrix.stats import Group
 
-SHARED_SCALE = ("gamma", "multivariate_normal")  # besides normal, which becomes normal_known_variance
+SHARED_SCALE = ("gamma", "multivariate_normal")  # and normal, which becomes normal_known_variance
 
 
 class ExponentialFamilyClassifier(FamilyClassifier):

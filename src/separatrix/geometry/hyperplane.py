@@ -150,7 +150,7 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
 def nearest_rows(plane: Hyperplane, X: Any, y: Any) -> Codes:
     """Positions of the rows at the margin: the support vectors, if the margin is the widest one.
 
-    The parameters are those of `margin`.
+    Parameters as in `margin`.
 
     Examples
     --------

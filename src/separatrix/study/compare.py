@@ -81,7 +81,7 @@ def compare_models(
     encoder = TableEncoder(types=inputs)
     of_train, of_test = (table_statistics(fold.X, unread=encoder.unread()) for fold in (train, test))
     encoder.fit_statistics(of_train, train.X)
-    # The types are those of the training rows; the descriptions of the columns count the rows of both folds.
+    # The types come from the training rows; the descriptions of the columns count the rows of both folds.
     whole: dict[str, Any] = {plan.column: plan for plan in infer_types(of_train + of_test, inputs).plans}
     plans: list[Any] = list(encoder.schema_.plans)
     for i, plan in enumerate(plans):
