@@ -102,7 +102,7 @@ def test_arguments_are_checked_and_cloned(table):
         fitted.get_feature_names_out(["a", "b", "c"])
 
 
-DATA = Path(__file__).parents[5] / "shared" / "data"
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
 REAL = [
     pytest.mark.data,
     pytest.mark.skipif(not DATA.exists(), reason="the data sets are kept beside the project, and are not here"),
