@@ -167,8 +167,8 @@ class Graph:
             self._nodes.append(_Node("Cast" if is_number else "Identity", (value.name,), (label,), attributes, ""))
         nodes = []
         for node in self._nodes:
-            attributes = {key: _element(value) if key == "to" else value for key, value in node.attributes.items()}
-            nodes.append(helper.make_node(node.kind, node.inputs, node.outputs, domain=node.domain, **attributes))
+            settings = {key: _element(value) if key == "to" else value for key, value in node.attributes.items()}
+            nodes.append(helper.make_node(node.kind, node.inputs, node.outputs, domain=node.domain, **settings))
         graph = helper.make_graph(
             nodes,
             name,
