@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from separatrix._array import Array, Float, to_dense
 from separatrix._linalg import SingularError, cholesky_of_correlation
@@ -54,7 +54,8 @@ def dual(objective: Posterior) -> Dual:
     offset, spread = (units.mean**2 / precision).sum(), (units.spread**2 / precision).sum()
     is_moved = bias and bool(offset > MAX_SQUARED_OFFSET * spread)
     X, left = replace(objective.design, subtract=is_moved).shifted(rows.X.astype(np.float64, copy=False))
-    scaled = X @ sparse.diags_array(1.0 / precision)  # X Λ⁻¹
+    is_isotropic = bool((precision == precision[0]).all())  # a scalar is faster, and keeps the format of sparse rows
+    scaled = X * (1.0 / precision[0]) if is_isotropic else X / precision  # X Λ⁻¹
     with single_thread_blas():
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
     source = as_source(L).with_numbers(rows.t, rows.weight, rows.offset)
