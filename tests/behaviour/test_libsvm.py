@@ -345,3 +345,18 @@ def test_rows_to_predict_need_the_number_of_features_of_the_model(rng, write):
     full = X.toarray()
     full[:, D - 2 :] = 0
     np.testing.assert_array_equal(model.predict(LibsvmFile(file.path, n_features=D)), model.predict(full))
+
+
+def test_a_name_with_brackets_is_not_a_pattern(tmp_path):
+    (tmp_path / "a[1].svm").write_text("1 1:1\n0 1:2\n")
+    assert scan(tmp_path / "a[1].svm").n_rows == 2
+
+
+def test_labels_that_are_not_classes_are_an_error(rng, write):
+    X, y = problem(rng)
+    with pytest.raises(DataError, match=r"label -0.5 .*fit\(file, y\)"):
+        sx.LogisticRegression().fit(write(X, y / 2))
+    with pytest.raises(DataError, match="one class.* 3"):
+        sx.LogisticRegression().fit(write(X, np.full(N, 3)))
+    with pytest.raises(DataError, match="class -1 has weight 0"):
+        sx.LogisticRegression().fit(write(X, y), sample_weight=(y > 0).astype(float))

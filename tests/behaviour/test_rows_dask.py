@@ -322,3 +322,10 @@ def test_other_models_take_lazy_rows():
     rest = sx.OneVsRest(sx.LinearDiscriminantAnalysis()).fit(rows, y)
     expected = sx.OneVsRest(sx.LinearDiscriminantAnalysis()).fit(X, y).decision_function(X)
     np.testing.assert_allclose(rest.decision_function(rows), expected, rtol=1e-9)
+
+
+def test_a_model_that_rejects_zeros_predicts_lazily(rng):
+    rows = rng.gamma(2.0, size=(60, 2)) + 0.1
+    gamma = sx.NaiveBayes("gamma").fit(rows, (rows[:, 0] > rows[:, 1]).astype(int))
+    found = gamma.predict_proba(da.from_array(rows, chunks=((0, 40, 20), 2)))
+    np.testing.assert_allclose(found.compute(), gamma.predict_proba(rows), rtol=1e-13)

@@ -299,3 +299,22 @@ def test_more_sparse_columns_than_rows_with_one_of_them_far_from_zero(offset):
     far = LogisticRegression().fit(sparse.csr_array(X), t)
     assert far.solution_.is_converged
     np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-5)
+
+
+class WrongInverse:
+    """An inverse Hessian with the wrong sign, or without finite values."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def solve(self, grad):
+        return self.factor * grad
+
+
+@pytest.mark.parametrize("factor", [-1.0, np.nan, np.inf])
+def test_a_direction_that_does_not_descend_is_not_convergence(factor):
+    objective = Problem(*overlapping()).posterior()
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = LBFGS().minimise(objective, np.zeros(objective.shape), inverse=WrongInverse(factor))
+    assert found.status is Status.STALLED
+    np.testing.assert_array_equal(found.value, 0.0)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from separatrix._threads import map_in_order, scratch, single_thread_blas
+from separatrix._threads import map_in_order, n_threads, scratch, single_thread_blas
 
 
 def blas_threads():
@@ -67,3 +67,11 @@ def test_a_thread_works_in_memory_that_it_keeps_and_no_other_has():
     assert not np.shares_memory(first, other)
     longer = scratch((1000,), np.float64)
     assert np.shares_memory(longer, scratch((3, 4), np.float64))
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", 1), ("1000000", None), ("", None), ("two", None), ("0", 1)])
+def test_omp_num_threads_limits_the_number_of_threads(monkeypatch, value, expected):
+    monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", "")
+    cores = n_threads()
+    monkeypatch.setattr("separatrix._threads.THREAD_LIMIT", value)
+    assert n_threads() == (expected or cores)
