@@ -61,11 +61,6 @@ def test_one_class_only(model):
         model.fit(X, ["a"] * 60)
 
 
-def test_three_classes_where_two_are_meant():
-    with pytest.raises(DataError, match=r"targets='fisher'.*two classes, but y has 3: 0, 1, 2"):
-        sx.LeastSquaresClassifier(targets="fisher").fit(*blobs(60, n_classes=3))
-
-
 @every_model
 def test_lengths_that_do_not_pair_up(model):
     with pytest.raises(ValueError, match="X has 60 rows but y has 59 labels"):
