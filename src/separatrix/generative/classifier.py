@@ -65,10 +65,6 @@ class GenerativeClassifier(Classifier):
     def _require_mergeable(self) -> None:
         """Raise if the model needs more than statistics that add."""
 
-    def _settled(self, facts: Any) -> Any:
-        """The statistics in the representation that suits the number of rows."""
-        return facts
-
     # -- fitting ---------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -165,7 +161,7 @@ class GenerativeClassifier(Classifier):
 
     def _learn(self, solution: Solution[Any], classes: Array, passes: int) -> None:
         """Store the statistics, and compute all fitted attributes from them."""
-        self.classes_, self.facts_ = classes, self._settled(solution.value)
+        self.classes_, self.facts_ = classes, solution.value
         self._not_yet = None
         self.class_count_ = self.facts_.count
         self.priors_ = class_priors(self.priors, classes, self.class_count_)

@@ -26,7 +26,7 @@ Rows with missing values (NaN) and unlabelled rows are fitted by EM (`em`).
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -41,15 +41,17 @@ from separatrix.exceptions import CollinearError, DataError
 from separatrix.families import Moments
 from separatrix.generative.classifier import GenerativeClassifier, class_priors, log_probability
 from separatrix.generative.covariance import Covariance, DenseCovariance, FactoredCovariance, NormalClasses
-from separatrix.generative.em import (
-    available_moments,
-    expected_moments,
-    maximise_expectation,
-    uncorrelated,
-)
+from separatrix.generative.em import available_moments, expected_moments, maximise_expectation, uncorrelated
 from separatrix.rows import Block, Source
 from separatrix.solvers import Solution, Status
-from separatrix.stats import ClassMoments, FactoredScatter, class_moments, require_finite, require_squares
+from separatrix.stats import (
+    ClassMoments,
+    FactoredScatter,
+    PooledScatter,
+    class_moments,
+    require_finite,
+    require_squares,
+)
 
 
 class GaussianClassifier(GenerativeClassifier):
@@ -79,13 +81,6 @@ class GaussianClassifier(GenerativeClassifier):
             check_number(name, "shrinkage", self.shrinkage, low=0.0, high=1.0)
         check_option(name, "estimate", self.estimate, ("ml", "map", "predictive"))
 
-    def _settled(self, facts: ClassMoments[Any]) -> ClassMoments[Any]:
-        """Replace statistics stored as rows by matrices once there are at least as many rows as columns."""
-        scatter = facts.scatter
-        if not isinstance(scatter, FactoredScatter) or len(scatter.owner) < facts.mean.shape[1]:
-            return facts
-        return ClassMoments(facts.count, facts.mean, scatter.dense(self._scatter, len(facts.count)))
-
     def _require_mergeable(self) -> None:
         if self.shrinkage == "ledoit-wolf":
             raise DataError(
@@ -105,8 +100,7 @@ class GaussianClassifier(GenerativeClassifier):
                 moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
             if np.isfinite(moments.mean).all() and moments.scatter.is_finite():
                 if ledoit_wolf:  # needs |z|⁴ of rows standardised by the moments of the first pass
-                    scale = np.sqrt(pooled_variance(moments))
-                    scale = np.where(scale > 0, scale, 1.0)
+                    scale = np.sqrt(within_variance(moments, self._columns))
                     self._fourth = source.reduce(partial(fourth_moment, mean=moments.mean, scale=scale))
                 return Solution(moments, Status.SOLVED, 1, 2 if ledoit_wolf else 1)
         require_finite(source, allow_nan=self.basis_ is None)
@@ -143,13 +137,24 @@ class GaussianClassifier(GenerativeClassifier):
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
         """The class densities, from the statistics and the shrinkage of each class."""
 
-    @abstractmethod
-    def _chosen_shrinkage(self, facts: ClassMoments[Any]) -> Float:
-        """λ for each class, (K,)."""
-
     def _estimate(self, facts: ClassMoments[Any]) -> None:
+        scatter = facts.scatter
+        if isinstance(scatter, FactoredScatter) and len(scatter.owner) >= facts.mean.shape[1]:
+            # As many rows as columns: matrices are smaller than the rows.
+            dense = scatter.dense(self._scatter, len(facts.count))
+            facts = self.facts_ = ClassMoments(facts.count, facts.mean, dense)
         self.means_ = facts.mean  # (4.75)
-        self.shrinkage_ = self._chosen_shrinkage(facts)
+        K = len(facts.count)
+        self.shrinkage_ = np.ones(K) if isinstance(self.shrinkage, str) else np.full(K, float(self.shrinkage))
+        if isinstance(self.shrinkage, str):  # one λ for all classes if they share Σ, else one for each class
+            for pool in np.ones((1, K)) if self._scatter is PooledScatter else np.eye(K):
+                N = float(pool @ facts.count)
+                n = N - np.count_nonzero(pool * facts.count)
+                if n > 0:  # otherwise nothing is known of Σ, and λ = 1
+                    e = spectrum(facts, pool, self._columns)
+                    evidence = self.shrinkage == "evidence"
+                    chosen = maximum_evidence(e, n) if evidence else ledoit_wolf(e, N, pool @ self._fourth)
+                    self.shrinkage_[pool > 0] = chosen
         self._densities = self._classes(facts, self.shrinkage_, self.estimate)
 
     def _log_likelihood(self, X: Rows) -> Float:
@@ -159,42 +164,35 @@ class GaussianClassifier(GenerativeClassifier):
         return self._densities.draw(k, size, rng)
 
 
-def pooled_variance(moments: ClassMoments[Any]) -> Float:
-    """D: the within-class variance of each column, over all classes; exactly 0 for a constant."""
-    scatter, share = moments.scatter, np.full(len(moments.count), 1 / moments.total)
-    S = scatter.combined(share)
-    D = np.einsum("rm,rm->m", S, S) if isinstance(scatter, FactoredScatter) else np.diag(S)
-    return np.where(moments.is_constant(D), 0.0, D)
-
-
-def varying(facts: ClassMoments[Any], columns: tuple[str, ...]) -> Float:
-    """D as in `pooled_variance`; raises `CollinearError` if a column is constant within every class."""
-    D = pooled_variance(facts)
-    constant = np.flatnonzero(D == 0)
+def within_variance(moments: ClassMoments[Any], columns: tuple[str, ...]) -> Float:
+    """D: the variance of each column within classes; raises `CollinearError` if a column has none."""
+    S = moments.scatter.combined(np.full(len(moments.count), 1 / moments.total))
+    D = np.einsum("rm,rm->m", S, S) if isinstance(moments.scatter, FactoredScatter) else np.diag(S)
+    constant = np.flatnonzero(moments.is_constant(D) | (D == 0))
     if len(constant):
         named = ", ".join(repr(columns[m]) for m in constant[:8]) + (", ..." if len(constant) > 8 else "")
         raise CollinearError(
             f"Constant within every class: column {named}. A normal density needs a positive variance: drop the "
             "column, or model it as a category with NaiveBayes."
         )
-    return D
+    return np.asarray(D)
 
 
 def regularised(
-    facts: ClassMoments[Any], classes: Float, how: Weighting, columns: tuple[str, ...], *, name: str
+    facts: ClassMoments[Any], factor: Float, diagonal: float, columns: tuple[str, ...], *, name: str
 ) -> Covariance:
-    """share · Σ_k classes_k S_k + diagonal · D, dense or factored; raises `CollinearError` if it is singular."""
-    D = varying(facts, columns)
-    S = facts.scatter.combined(how.share * classes)
+    """Σ_k factor_k S_k + diagonal · D, dense or factored; raises `CollinearError` if it is singular."""
+    D = within_variance(facts, columns)
+    S = facts.scatter.combined(factor)
     if isinstance(facts.scatter, FactoredScatter):
-        if how.diagonal == 0:
+        if diagonal == 0:
             raise CollinearError(
                 f"{facts.total:g} rows cannot determine the covariance of {len(columns)} columns. "
                 "Set shrinkage (for example 0.1, or 'evidence'), or use fewer columns."
             )
-        covariance: Covariance = FactoredCovariance(S, how.diagonal * D)
+        covariance: Covariance = FactoredCovariance(S, diagonal * D)
     else:
-        S[np.diag_indices_from(S)] += how.diagonal * D
+        S[np.diag_indices_from(S)] += diagonal * D
         covariance = DenseCovariance(S)
     try:
         _ = covariance.log_det
@@ -206,24 +204,18 @@ def regularised(
     return covariance
 
 
-@dataclass(frozen=True)
-class Weighting:
-    """Weights that turn a scatter S with N rows and n degrees of freedom into a covariance share · S + diagonal · D."""
+def covariance_weights(estimate: str, N: float, n: float, shrinkage: float) -> tuple[float, float, float]:
+    """Factors f and g of the covariance f S + g D for a scatter S of N rows with n degrees of freedom, and ν.
 
-    share: float
-    diagonal: float
-    freedom: float
-
-    @classmethod
-    def of(cls, estimate: str, N: float, n: float, shrinkage: float) -> Weighting:
-        """The weights of the table in the docstring of this module."""
-        if estimate == "ml":
-            return cls((1 - shrinkage) / N, shrinkage, np.inf)  # (4.78) for λ = 0
-        worth = max(1.0, n * shrinkage / max(1 - shrinkage, 1e-12))
-        if estimate == "map":
-            return cls(1 / (worth + N), worth / (worth + N), np.inf)
-        freedom = worth + 2 + n
-        return cls(1 / freedom, worth / freedom, freedom)
+    ν is infinite for a normal density; see the docstring of this module.
+    """
+    if estimate == "ml":
+        return (1 - shrinkage) / N, shrinkage, np.inf  # (4.78) for λ = 0
+    worth = max(1.0, n * shrinkage / max(1 - shrinkage, 1e-12))
+    if estimate == "map":
+        return 1 / (worth + N), worth / (worth + N), np.inf
+    freedom = worth + 2 + n
+    return 1 / freedom, worth / freedom, freedom
 
 
 # -- shrinkage -------------------------------------------------------------------------------------------------------
@@ -239,7 +231,7 @@ def fourth_moment(block: Block, mean: Float, scale: Float) -> Float:
 
 def spectrum(facts: ClassMoments[Any], classes: Float, columns: tuple[str, ...]) -> Float:
     """Eigenvalues (M,) of D^-½ (Σ_k classes_k S_k) D^-½."""
-    D = varying(facts, columns)
+    D = within_variance(facts, columns)
     S, root = facts.scatter.combined(classes), np.sqrt(D)
     if not isinstance(facts.scatter, FactoredScatter):
         return np.asarray(linalg.eigvalsh(S / np.outer(root, root)))
@@ -268,8 +260,6 @@ def maximum_evidence(e: Float, n: float) -> float:
     """
     from scipy.optimize import brentq
 
-    if n <= 0:  # without data the prior remains
-        return 1.0
     M, e = len(e), np.maximum(e, 0.0)
     half = np.arange(M) / 2
 

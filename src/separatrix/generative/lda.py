@@ -17,14 +17,7 @@ import numpy as np
 from separatrix._array import Float, Rows
 from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import NormalClasses
-from separatrix.generative.gaussian import (
-    GaussianClassifier,
-    Weighting,
-    ledoit_wolf,
-    maximum_evidence,
-    regularised,
-    spectrum,
-)
+from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, regularised
 from separatrix.stats import ClassMoments, PooledScatter, linear_scores
 
 
@@ -73,23 +66,15 @@ class LinearDiscriminantAnalysis(GaussianClassifier):
 
     _scatter = PooledScatter
 
-    def _chosen_shrinkage(self, facts: ClassMoments[Any]) -> Float:
-        if not isinstance(self.shrinkage, str):
-            return np.full(len(facts.count), float(self.shrinkage))
-        N, n = facts.total, facts.total - np.count_nonzero(facts.count)
-        e = spectrum(facts, np.ones(len(facts.count)), self._columns)
-        chosen = maximum_evidence(e, n) if self.shrinkage == "evidence" else ledoit_wolf(e, N, self._fourth.sum())
-        return np.full(len(facts.count), chosen)
-
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
         K = len(facts.count)
         N, n = facts.total, facts.total - np.count_nonzero(facts.count)
-        how = Weighting.of(estimate, N, n, float(shrinkage[0]))
-        Sigma = regularised(facts, np.ones(K), how, self._columns, name="the classes")
+        factor, diagonal, freedom = covariance_weights(estimate, N, n, float(shrinkage[0]))
+        Sigma = regularised(facts, np.full(K, factor), diagonal, self._columns, name="the classes")
         widening = np.ones(K)
         if estimate == "predictive":
             widening += 1 / np.where(facts.count > 0, facts.count, 1.0)
-        return NormalClasses(facts.mean, (Sigma,), np.full(K, how.freedom), widening)
+        return NormalClasses(facts.mean, (Sigma,), np.full(K, freedom), widening)
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:
         super()._estimate(facts)

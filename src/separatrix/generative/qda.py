@@ -22,14 +22,7 @@ from separatrix._array import Float, Rows, to_dense
 from separatrix.exceptions import CollinearError
 from separatrix.generative.classifier import log_probability
 from separatrix.generative.covariance import Covariance, DenseCovariance, NormalClasses
-from separatrix.generative.gaussian import (
-    GaussianClassifier,
-    Weighting,
-    ledoit_wolf,
-    maximum_evidence,
-    regularised,
-    spectrum,
-)
+from separatrix.generative.gaussian import GaussianClassifier, covariance_weights, regularised
 from separatrix.stats import ClassMoments, ClassScatter
 
 
@@ -81,18 +74,6 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
     _scatter = ClassScatter
 
-    def _chosen_shrinkage(self, facts: ClassMoments[Any]) -> Float:
-        K = len(facts.count)
-        if not isinstance(self.shrinkage, str):
-            return np.full(K, float(self.shrinkage))
-        chosen = np.ones(K)
-        for k in np.flatnonzero(facts.count > 1):
-            N = float(facts.count[k])
-            e = spectrum(facts, np.eye(K)[k], self._columns)
-            evidence = self.shrinkage == "evidence"
-            chosen[k] = maximum_evidence(e, N - 1) if evidence else ledoit_wolf(e, N, self._fourth[k])
-        return chosen
-
     def _classes(self, facts: ClassMoments[Any], shrinkage: Float, estimate: str) -> NormalClasses:
         K, M = facts.mean.shape
         covariances: list[Covariance] = []
@@ -101,15 +82,14 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
             if N == 0:  # a class without rows has probability zero, whatever its density
                 covariances.append(DenseCovariance(np.eye(M)))
                 continue
-            how = Weighting.of(estimate, N, max(N - 1, 0.0), float(shrinkage[k]))
+            factor, diagonal, freedom[k] = covariance_weights(estimate, N, max(N - 1, 0.0), float(shrinkage[k]))
             try:
                 name = f"class {self.classes_.tolist()[k]!r}"
-                covariances.append(regularised(facts, np.eye(K)[k], how, self._columns, name=name))
+                covariances.append(regularised(facts, factor * np.eye(K)[k], diagonal, self._columns, name=name))
             except CollinearError as error:
                 few = f" The class has {N:g} rows for {M} columns." if N <= M else ""
                 raise CollinearError(f"{error}{few}") from None
-            freedom[k] = how.freedom
-            widening[k] = 1.0 if np.isinf(how.freedom) else 1 + 1 / N
+            widening[k] = 1.0 if np.isinf(freedom[k]) else 1 + 1 / N
         return NormalClasses(facts.mean, tuple(covariances), freedom, widening)
 
     def _estimate(self, facts: ClassMoments[Any]) -> None:

@@ -162,7 +162,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
     coef_, intercept_ : the linear rule; for two classes ``coef_`` is S_W⁻¹ (m_1 - m_0)
     scalings_ : ndarray of shape (M, Q), the directions
     ratio_ : ndarray of shape (Q,), J of each direction
-    means_, priors_ : class means (K, M) and class shares (K,)
+    means_, priors_ : class means (K, M) and class proportions (K,)
     n_passes_ : int, always 1
 
     Examples
@@ -193,7 +193,11 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
         """Fit in one pass over the rows."""
-        self._check_arguments()
+        check_option("FisherDiscriminant", "scatter", self.scatter, ("pooled", "mean"))
+        check_option("FisherDiscriminant", "threshold", self.threshold, ("mean", "normal"))
+        check_number("FisherDiscriminant", "shrinkage", self.shrinkage, low=0.0, high=1.0)
+        if self.n_components is not None:
+            check_count("FisherDiscriminant", "n_components", self.n_components)
         with unchanged_on_error(self):
             source = self._open_training(X, y, sample_weight)
             classes = source.classes
@@ -217,10 +221,3 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
     @property
     def _n_features_out(self) -> int:
         return int(self.scalings_.shape[1])
-
-    def _check_arguments(self) -> None:
-        check_option("FisherDiscriminant", "scatter", self.scatter, ("pooled", "mean"))
-        check_option("FisherDiscriminant", "threshold", self.threshold, ("mean", "normal"))
-        check_number("FisherDiscriminant", "shrinkage", self.shrinkage, low=0.0, high=1.0)
-        if self.n_components is not None:
-            check_count("FisherDiscriminant", "n_components", self.n_components)

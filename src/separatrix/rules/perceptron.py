@@ -23,18 +23,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix._arguments import check_count, check_option, check_positive, generator
-from separatrix._array import Codes, Float, Rows
+from separatrix._array import Float
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import NotSeparableWarning
 from separatrix.rows import Block, Source
 from separatrix.separation import separability
 from separatrix.solvers import Solution, Status
-from separatrix.stats import confusion, extent, require_finite
+from separatrix.stats import Tally, confusion, extent, require_finite
 
 MAX_CENTRE_IN_RANGES = 5  # if a column's centre is farther from zero, its offset dominates the radius R
 MAX_CELLS_FOR_PROOF = 100_000  # rows x columns up to which a linear program decides separability
@@ -81,80 +82,58 @@ def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -
     from separatrix.rules._online import start
 
     state = start(1 if n_classes == 2 else n_classes, len(source.columns))
-    run = _Run(source, n_classes, options)
     per_epoch: list[int] = []
-    pocket: tuple[float, Weights] | None = None
-    while len(per_epoch) < options.max_epochs:
-        per_epoch.append(run.epoch(state, len(per_epoch)))
-        if per_epoch[-1] == 0:
-            break
-        if options.keep == "pocket":
-            pocket = run.better(pocket, Weights(state.pocket.copy(), state.pocket0.copy()))
+    updates: list[Update] = []
+    passes, fewest, pocket = 0, np.inf, None
+
+    def step(mistakes: int, block: Block) -> int:
+        if not options.trace:
+            return mistakes + process_rows(block, source, state, options)
+        for n in range(len(block)):  # one row at a time, recording the weights after each mistake
+            one = block.take(np.array([n]))
+            if process_rows(one, source, state, options):
+                mistakes += 1
+                updates.append(Update(len(per_epoch), int(one.row[0]), state.w.copy(), state.w0.copy()))
+        return mistakes
+
+    while len(per_epoch) < options.max_epochs and per_epoch[-1:] != [0]:
+        per_epoch.append(source.fold(step, 0, options.rng))
+        passes += 1
+        if options.keep == "pocket" and per_epoch[-1] > 0:
+            candidate = Weights(state.pocket.copy(), state.pocket0.copy())
+            if pocket is None or not all(map(np.array_equal, pocket, candidate)):
+                matrix = source.reduce(partial(confusion_of, weights=candidate, n_classes=n_classes)).count
+                passes += 1
+                if matrix.sum() - np.trace(matrix) < fewest:  # on all rows
+                    fewest, pocket = matrix.sum() - np.trace(matrix), candidate
     separated = per_epoch[-1] == 0
-    weights = run.kept(state, separated, pocket)
+    weights = Weights(state.w, state.w0)
+    if options.keep == "average":
+        weights = Weights(state.w - state.late / state.clock[0], state.w0 - state.late0 / state.clock[0])
+    elif pocket is not None and not separated:
+        weights = pocket
     status = Status.SEPARATED if separated else Status.MAX_STEPS
-    return Solution(Mistakes(weights, tuple(per_epoch)), status, len(per_epoch), run.passes, tuple(run.updates))
+    return Solution(Mistakes(weights, tuple(per_epoch)), status, len(per_epoch), passes, tuple(updates))
 
 
-class _Run:
-    """A fit in progress: its source, number of passes and trace."""
+def process_rows(block: Block, source: Source, state: Any, options: PerceptronOptions) -> int:
+    """Process each row of a block once, updating the state; return the number of mistakes."""
+    from separatrix.rules._online import perceptron_rows, storage
 
-    def __init__(self, source: Source, n_classes: int, options: PerceptronOptions) -> None:
-        self.source, self.n_classes, self.options = source, n_classes, options
-        self.passes = 0
-        self.updates: list[Update] = []
-
-    def epoch(self, state: Any, number: int) -> int:
-        """Process every row once; return the number of mistakes."""
-        self.passes += 1
-
-        def step(mistakes: int, block: Block) -> int:
-            if not self.options.trace:
-                return mistakes + self._show(block, state)
-            for n in range(len(block)):  # one row at a time, recording the weights after each mistake
-                weight = None if block.weight is None else block.weight[n : n + 1]
-                one = Block(block.X[n : n + 1], block.codes[n : n + 1], weight, block.row[n : n + 1])
-                if self._show(one, state):
-                    mistakes += 1
-                    self.updates.append(Update(number, int(one.row[0]), state.w.copy(), state.w0.copy()))
-            return mistakes
-
-        return self.source.fold(step, 0, self.options.rng)
-
-    def better(self, pocket: tuple[float, Weights] | None, candidate: Weights) -> tuple[float, Weights]:
-        """The ratchet: a candidate replaces the pocket only if it makes fewer mistakes on all rows."""
-        if pocket is not None and all(map(np.array_equal, pocket[1], candidate)):
-            return pocket
-        self.passes += 1
-        K = self.n_classes
-        count = self.source.reduce(lambda block: confusion(block, predicted(block.X, candidate), K)).count
-        errors = float(count.sum() - np.trace(count))
-        return (errors, candidate) if pocket is None or errors < pocket[0] else pocket
-
-    def kept(self, state: Any, separated: bool, pocket: tuple[float, Weights] | None) -> Weights:
-        """The requested weights; if the rows are separated, the pocket is the last weights."""
-        if self.options.keep == "average":
-            return Weights(state.w - state.late / state.clock[0], state.w0 - state.late0 / state.clock[0])
-        if self.options.keep == "pocket" and not separated and pocket is not None:
-            return pocket[1]
-        return Weights(state.w, state.w0)
-
-    def _show(self, block: Block, state: Any) -> int:
-        from separatrix.rules._online import perceptron_rows, storage
-
-        step = np.ones(len(block)) if block.weight is None else block.weight
-        bias = 1.0 if self.options.fit_intercept else 0.0
-        mistakes = perceptron_rows(storage(block.X), block.codes, self.options.learning_rate * step, bias, state)
-        if mistakes < 0:
-            require_finite(self.source)
-            raise OverflowError("The weights overflowed. Decrease learning_rate, or standardise the columns.")
-        return int(mistakes)
+    step = np.ones(len(block)) if block.weight is None else block.weight
+    bias = 1.0 if options.fit_intercept else 0.0
+    mistakes = perceptron_rows(storage(block.X), block.codes, options.learning_rate * step, bias, state)
+    if mistakes < 0:
+        require_finite(source)
+        raise OverflowError("The weights overflowed. Decrease learning_rate, or standardise the columns.")
+    return int(mistakes)
 
 
-def predicted(X: Rows, weights: Weights) -> Codes:
-    """Predicted class codes."""
-    a = X @ weights.W.T + weights.w0
-    return np.asarray(a[:, 0] > 0 if a.shape[1] == 1 else a.argmax(axis=1), dtype=np.intp)
+def confusion_of(block: Block, weights: Weights, n_classes: int) -> Tally:
+    """Confusion matrix of the rule with these weights."""
+    a = block.X @ weights.W.T + weights.w0
+    predicted = a[:, 0] > 0 if a.shape[1] == 1 else a.argmax(axis=1)
+    return confusion(block, np.asarray(predicted, dtype=np.intp), n_classes)
 
 
 class Perceptron(LinearClassifier):
@@ -235,19 +214,19 @@ class Perceptron(LinearClassifier):
         with unchanged_on_error(self):
             source = self._open_training(X, y, sample_weight)
             classes = source.classes
-            solution = fit_perceptron(source, len(classes), self._options())
+            rng = generator(self.rng) if self.shuffle else None
+            options = PerceptronOptions(
+                self.learning_rate, self.fit_intercept, self.max_epochs, self.weights, rng, self.trace
+            )
+            solution = fit_perceptron(source, len(classes), options)
             self.coef_, self.intercept_ = solution.value.weights
             self.mistakes_per_epoch_ = solution.value.per_epoch
             self.n_mistakes_ = sum(self.mistakes_per_epoch_)
             if solution.status is Status.MAX_STEPS:
-                message = _not_separated(solution, source, len(classes), self._options())
+                message = _not_separated(solution, source, len(classes), options)
                 warnings.warn(message, NotSeparableWarning, stacklevel=2)
             self._keep(solution, source.passes)
         return self
-
-    def _options(self) -> PerceptronOptions:
-        rng = generator(self.rng) if self.shuffle else None
-        return PerceptronOptions(self.learning_rate, self.fit_intercept, self.max_epochs, self.weights, rng, self.trace)
 
 
 def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int, options: PerceptronOptions) -> str:
