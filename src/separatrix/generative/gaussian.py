@@ -153,7 +153,7 @@ class GaussianClassifier(GenerativeClassifier):
                 if n > 0:  # otherwise nothing is known of Σ, and λ = 1
                     e = spectrum(facts, pool, self._columns)
                     evidence = self.shrinkage == "evidence"
-                    chosen = maximum_evidence(e, n) if evidence else ledoit_wolf(e, N, pool @ self._fourth)
+                    chosen = maximum_evidence(e, n) if evidence else ledoit_wolf(e, N, float(pool @ self._fourth))
                     self.shrinkage_[pool > 0] = chosen
         self._densities = self._classes(facts, self.shrinkage_, self.estimate)
 
