@@ -211,7 +211,8 @@ def test_the_answer_names_accuracy_rows_and_the_most_influential_columns(study_o
     assert percent(perf.accuracy.value).replace(SPACE, " ") in text
     assert percent(perf.r2).replace(SPACE, " ") in text
     assert all(name in text for name, _ in ranked_columns(study_of_two)[:3])
-    assert f"{study_of_two.n_test} held-out rows, a copy fitted on the other {study_of_two.n_train} rows" in text
+    n = len(study_of_two.held_out.P)
+    assert f"{n} held-out rows, a copy fitted on the other {study_of_two.n_train} rows" in text
     assert "fitted on 600 rows" in text
     assert "each of the 5 classes" in answer(study_of_five)
 
@@ -222,7 +223,7 @@ def test_rows_that_may_have_been_used_for_fitting_are_not_called_held_out(study_
 
 
 def test_a_model_without_skill_is_not_praised(study_of_two):
-    study = with_predictions(study_of_two, np.tile([0.9, 0.1], (study_of_two.n_test, 1)))
+    study = with_predictions(study_of_two, np.tile([0.9, 0.1], (len(study_of_two.held_out.P), 1)))
     assert "do not act on them" in answer(study)
     assert "no better than the class proportions" in main_caveat(warnings_on(study, performance_of(study)))
 
@@ -576,7 +577,7 @@ def test_hostile_names_are_text(hostile_study):
     assert document.count("</style>") == 1
     assert "49" not in re.findall(r"quoted&#39; (\S+)", document)
     text = "".join(Outline(document).text)
-    assert hostile_study.name in text
+    assert hostile_study.question.name in text
     assert "<b>target</b>" in text
 
 

@@ -40,7 +40,7 @@ from separatrix.study import (
     study_of,
 )
 from separatrix.study.compare import choose, held_out_rows, open_table, sample_of
-from separatrix.study.notes import notes_on_model, notes_on_separation, notes_on_table, separation_of
+from separatrix.study.notes import notes_on_model, notes_on_table, separation_of
 from separatrix.table import TableEncoder
 
 X, Y = make_mixed_types(600, as_frame=True, rng=0)
@@ -135,7 +135,7 @@ def test_a_numeric_target_is_accepted_as_categorical():
     with pytest.raises(DataError, match="looks continuous"):
         compare_models(table, "rating", models=["prior only"])
     found = compare_models(table, "rating", types={"rating": "categorical"}, models=["prior only"])
-    assert found.classes.tolist() == ["1", "1.5", "2", "4.5"]
+    assert found.table.classes.tolist() == ["1", "1.5", "2", "4.5"]
     table["minute"] = np.arange(600) % 60
     topics = [note.topic for note in compare_models(table, "minute", models=["prior only"]).notes]
     assert topics.count("many classes") == 1
@@ -145,7 +145,7 @@ def test_a_numeric_target_is_accepted_as_categorical():
 
 def test_classes_with_a_single_row_are_left_out_with_a_note():
     found = compare_models(TABLE.assign(customer=["once", *Y[1:]]), "customer", models=["prior only"])
-    assert found.classes.tolist() == ["leaves", "stays"]
+    assert found.table.classes.tolist() == ["leaves", "stays"]
     assert found.table.rows.tolist() == list(range(1, 600))
     assert next(note.text for note in found.notes if note.topic == "rare class").startswith("Class 'once'")
 
@@ -249,7 +249,7 @@ def test_a_clear_winner_on_held_out_rows_is_chosen_whatever_the_evidence():
     assert name == "naive Bayes"
     assert "the next is logistic (Bayesian), 0.1000" in text
     assert "The evidence alone would favour logistic (Bayesian)" in text
-    assert "gains 0.3000 nats per row over the class proportions" in text
+    assert "Compared with the class proportions, naive Bayes gains 0.3000 nats per row" in text
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_among_models_that_rows_do_not_distinguish_evidence_then_simplicity_deci
 def test_models_without_evidence_are_chosen_only_if_none_near_has_one():
     name, text = chosen(trial("naive Bayes", -0.300, None, 2), trial(LOGISTIC, -0.301, -500.0, 3))
     assert name == LOGISTIC
-    assert "naive Bayes reports no comparable evidence" in text
+    assert "naive Bayes reports neither a comparable evidence" in text
     name, text = chosen(trial("naive Bayes", -0.300, None, 2), trial("linear discriminant", -0.301, None, 3))
     assert name == "naive Bayes"
     assert "None of these reports the evidence" in text
@@ -370,10 +370,9 @@ def separation(labels, table=AGES, curved=False, estimator=None):
     [(AGES["age"] > 0, "complete", "age"), (QUASI, "quasi-complete", "kind=c"), (NOISY, "overlapping", "")],
 )
 def test_separation_is_that_of_the_linear_program_and_names_the_columns(labels, status, column):
-    found = separation(labels)
+    found, notes = separation(labels)
     features = TableEncoder().fit(AGES).transform(AGES)
-    assert found.status == sx.is_separable(features, labels).status == status
-    notes = list(notes_on_separation(found, 200))
+    assert found == sx.is_separable(features, labels).status == status
     assert [note.topic for note in notes] == ["separation"] * (status != "overlapping")
     assert all(column in note.text for note in notes)
     if status == "quasi-complete":
@@ -382,14 +381,13 @@ def test_separation_is_that_of_the_linear_program_and_names_the_columns(labels, 
 
 def test_curves_three_classes_and_generative_models():
     inside = np.abs(AGES["age"]) < 0.5
-    assert separation(inside).status == "overlapping"
-    curved = separation(inside, curved=True)
-    assert curved.status != "overlapping"
-    assert any(name.startswith("age from") for name in curved.columns)
+    assert separation(inside)[0] == "overlapping"
+    status, (note,) = separation(inside, curved=True)
+    assert status != "overlapping"
+    assert "age from" in note.text
     three = np.select([AGES["age"] < -0.5, AGES["age"] < 0.5], ["low", "middle"], "high")
-    assert separation(three).status == "complete"
-    assert separation(inside, estimator=sx.LinearDiscriminantAnalysis(shrinkage=0.1)) is None
-    assert not list(notes_on_separation(None, 200))
+    assert separation(three)[0] == "complete"
+    assert separation(inside, estimator=sx.LinearDiscriminantAnalysis(shrinkage=0.1)) == ("unknown", ())
 
 
 @pytest.mark.parametrize("status", ["overlapping", "quasi-complete"])
@@ -400,9 +398,10 @@ def test_separation_by_one_of_five_hundred_weights(status):
     labels = wide[:, 0] + rng.logistic(size=1600) > 0
     labels[:8] = True if status == "quasi-complete" else np.arange(8) % 2 == 0
     table = pd.DataFrame(wide, columns=[f"c{d}" for d in range(500)])
-    found = separation(labels, table, estimator=sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="diagonal"))
-    assert found.status == status
-    assert found.columns == (("c499",) if status == "quasi-complete" else ())
+    estimator = sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="diagonal")
+    found, notes = separation(labels, table, estimator=estimator)
+    assert found == status
+    assert ["without error along c499:" in note.text for note in notes] == [True] * (status == "quasi-complete")
 
 
 @pytest.mark.parametrize(("noise", "status"), [(0.0, "complete"), (1.0, "unknown")])
@@ -415,9 +414,8 @@ def test_beyond_a_thousand_weights_only_the_fitted_weights_are_checked(noise, st
     table = pd.DataFrame(wide, columns=[f"c{d}" for d in range(1010)])
     prior = sx.Gaussian(np.r_[50.0, np.full(1009, 1e-3)])
     estimator = sx.BayesianLogisticRegression(prior, structure="diagonal", approximation="laplace")
-    found = separation(labels, table, estimator=estimator)
-    assert found.status == status
-    (note,) = notes_on_separation(found, 2500)
+    found, (note,) = separation(labels, table, estimator=estimator)
+    assert found == status
     assert note.topic == ("separation" if status == "complete" else "separation not checked")
 
 
@@ -440,10 +438,11 @@ def test_known_structure_is_found(study):
 
 
 def test_the_fields_of_a_study(study):
-    assert (study.name, study.target, study.n_rows, study.positive) == ("customers", "customer", 600, "leaves")
+    assert (study.question.name, study.question.target) == ("customers", "customer")
+    assert (study.n_rows, study.positive) == (600, "leaves")
     assert study.classes.tolist() == ["leaves", "stays"]
     assert study.counts.sum() == 600
-    assert (study.n_train, study.n_test, study.is_held_out, study.model.n_rows_) == (480, 120, True, 600)
+    assert (study.n_train, len(study.held_out.P), study.is_held_out, study.model.n_rows_) == (480, 120, True, 600)
     assert study.separation == "overlapping"
     rows, (codes, P) = study.comparison.test_rows, (study.held_out.codes, study.held_out.P)
     assert_array_equal(study.classes[codes], Y.to_numpy()[rows])
@@ -458,7 +457,7 @@ def test_a_saved_model_is_examined_on_other_rows(study, tmp_path):
     stages = []
     found = examine(sx.load(path), other.assign(customer=labels), "customer", progress=stages.append)
     assert found.comparison is found.choice is found.compared is None
-    assert (found.n_train, found.n_test, found.is_held_out, found.separation) == (600, 200, None, "unknown")
+    assert (found.n_train, len(found.held_out.P), found.is_held_out, found.separation) == (600, 200, None, "unknown")
     assert_array_equal(found.held_out.P, study.model.predict_proba(other))
     assert_array_equal(found.classes[found.held_out.codes], labels)
     assert [c.weight for c in found.coefficients] == [c.weight for c in study.coefficients]

@@ -118,7 +118,7 @@ def demo(
         if is_new:
             shutil.rmtree(home, ignore_errors=True)
         raise
-    print_study(study, table, data, files, printer)
+    print_study(compared, study, table, data, files, printer)
     printer.text("", f"Open {report} in a browser to read the report.")
 
 

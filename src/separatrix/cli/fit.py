@@ -96,7 +96,7 @@ def fit(
         compared, table = compare_file(data, target, split_types(types), drop or (), **options)
         study = fit_chosen(compared, table, data, level=level, positive=positive, progress=progress)
         write_study(study, files)
-    print_study(study, table, data, files, Printer(as_json=as_json))
+    print_study(compared, study, table, data, files, Printer(as_json=as_json))
 
 
 @command(
@@ -117,7 +117,7 @@ def compare(
     options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
     with stages("Reading", hidden=as_json) as progress:
         compared, table = compare_file(data, target, split_types(types), drop or (), progress=progress, **options)
-    print_study(compared, table, data, {}, Printer(as_json=as_json))
+    print_study(compared, None, table, data, {}, Printer(as_json=as_json))
 
 
 @command(
@@ -223,12 +223,12 @@ def fit_chosen(
     """Fit the chosen model to all rows of the file, in memory or as they are read, and explain it."""
     from separatrix.study import study_of
 
-    label = None if positive is None else class_label(compared.classes.tolist(), positive)
+    label = None if positive is None else class_label(compared.table.classes.tolist(), positive)
     everything: Any = None
     if is_large(table):
         from separatrix.files import scan
 
-        target, types = compared.target, compared.question.types or {}
+        target, types = compared.question.target, compared.question.types or {}
         kept = [name for name in table.columns if name != target and types.get(name) != "drop"]
         everything = scan(data, target=target, columns=kept, where=f'"{target}" IS NOT NULL')
     with about(table.path):
@@ -259,32 +259,33 @@ def write_study(study: Study, files: Mapping[str, str]) -> None:
     write_together(contents)
 
 
-def print_study(study: Study | Compared, table: TableFile, data: str, files: dict[str, str], printer: Printer) -> None:
+def print_study(
+    compared: Compared, study: Study | None, table: TableFile, data: str, files: dict[str, str], printer: Printer
+) -> None:
     """Print the table, the choice, the comparison, the columns, the notes and the files."""
     from separatrix.comparison import notes_on
 
-    assert study.choice is not None
-    assert study.comparison is not None
-    schema, positive = study.schema, getattr(study, "positive", None)
-    printer.text(f"{data}: {study.n_rows:,} rows, {len(schema.plans) + 1} columns.")
-    printer.text(f"Target {study.target}: {output.class_proportions(study)}.")
-    if positive is not None:
+    comparison, choice, schema = compared.comparison, compared.choice, compared.encoder.schema_
+    n_rows, notes = (compared.table.n_rows, compared.notes) if study is None else (study.n_rows, study.notes)
+    printer.text(f"{data}: {n_rows:,} rows, {len(schema.plans) + 1} columns.")
+    printer.text(f"Target {compared.question.target}: {output.class_proportions(compared.table)}.")
+    if study is not None and study.positive is not None:
         against = " against all other classes" if len(study.classes) > 2 else ""
-        printer.text(f"Odds, effects and decisions refer to {positive}{against}; use --positive to switch.")
-    printer.heading(f"Chosen: {study.choice.name}")
-    printer.text(" ".join(study.choice.reasons))
-    printer.heading(f"Models compared on {len(study.comparison.test_rows):,} held-out rows")
-    printer.text(output.comparison_table(study.comparison), "", *notes_on(study.comparison))
+        printer.text(f"Odds, effects and decisions refer to {study.positive}{against}; use --positive to switch.")
+    printer.heading(f"Chosen: {choice.name}")
+    printer.text(" ".join(choice.reasons))
+    printer.heading(f"Models compared on {len(comparison.test_rows):,} held-out rows")
+    printer.text(output.comparison_table(comparison), "", *notes_on(comparison))
     printer.heading("Columns")
     printer.text(output.column_table(schema))
     more = len(schema.plans) - len(output.listed_plans(schema))
     if more:
         printer.text(f"{more:,} more columns are in the report and in --json.")
-    printer.notes([*table.notes, *output.listed_notes(study.notes)])
+    printer.notes([*table.notes, *output.listed_notes(notes)])
     if files:
         printer.heading("Written")
         printer.text(output.file_table(files))
         printer.heading("Next")
         printer.text(f"separatrix predict {files['model']} NEW_DATA -o predictions.csv")
         printer.text(f"separatrix explain {files['model']}")
-    printer.document(output.study_document(study, [*table.notes, *map(str, study.notes)], files))
+    printer.document(output.study_document(study or compared, [*table.notes, *map(str, notes)], files))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from math import exp, floor, inf, isnan, log10, nan
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from separatrix.comparison import Comparison
-    from separatrix.study import Coefficient, Compared, Study
+    from separatrix.study import Coefficient, Compared, LabelledTable, Study
     from separatrix.table import Plan, Schema
 
 MAX_LISTED_COLUMNS = 40  # of a table
@@ -92,9 +93,9 @@ def comparison_table(comparison: Comparison) -> Table:
     return table
 
 
-def class_proportions(study: Study | Compared) -> str:
+def class_proportions(table: LabelledTable) -> str:
     """Classes with their proportions, the most frequent first."""
-    pairs = sorted(zip(study.counts.tolist(), map(str, study.classes.tolist()), strict=True), reverse=True)
+    pairs = sorted(zip(table.counts.tolist(), map(str, table.classes.tolist()), strict=True), reverse=True)
     total = sum(count for count, _ in pairs)
     shown = ", ".join(f"{label} {100 * count / total:.3g} %" for count, label in pairs[:MAX_LISTED_CLASSES])
     more = len(pairs) - MAX_LISTED_CLASSES
@@ -146,35 +147,36 @@ def listed_notes(notes: Iterable[Any]) -> list[str]:
 # -- documents ---------------------------------------------------------------------------------------------------------
 
 
-def study_document(study: Study | Compared, notes: list[str], files: dict[str, str]) -> dict[str, Any]:
+def study_document(found: Study | Compared, notes: list[str], files: dict[str, str]) -> dict[str, Any]:
     """Document of `fit`, `compare`, `report` and `demo`; parts that a command does not compute are empty."""
     from separatrix.study import Study
 
-    whole = study if isinstance(study, Study) else None
-    comparison, choice = study.comparison, study.choice
-    trials = {} if comparison is None else {name: values.tolist() for name, values in comparison.to_dict().items()}
+    study, compared = (found, found.compared) if isinstance(found, Study) else (None, found)
+    trials: dict[str, Any] = {}
+    if compared is not None:
+        trials = {key: values.tolist() for key, values in compared.comparison.to_dict().items()}
+        trials = {"name": compared.comparison.names} | trials
+    table = found if isinstance(found, Study) else found.table
+    schema = found.schema if isinstance(found, Study) else found.encoder.schema_
     return {
-        "name": study.name,
-        "rows": study.n_rows,
-        "target": study.target,
-        "positive": None if whole is None else whole.positive,
+        "name": found.question.name,
+        "rows": table.n_rows,
+        "target": found.question.target,
+        "positive": None if study is None else study.positive,
         "classes": [
             {"label": label, "rows": count}
-            for label, count in zip(study.classes.tolist(), study.counts.tolist(), strict=True)
+            for label, count in zip(table.classes.tolist(), table.counts.tolist(), strict=True)
         ],
-        "columns": column_list(study.schema),
-        "models": [
-            {"name": name} | {key: values[i] for key, values in trials.items()}
-            for i, name in enumerate(() if comparison is None else comparison.names)
-        ],
-        "chosen": None if choice is None else {"name": choice.name, "reasons": list(choice.reasons)},
-        "figures": {} if whole is None else {name: list(pair) for name, pair in figures_of(whole).items()},
-        "coefficients": [] if whole is None else coefficient_list(whole.coefficients),
-        "effects": [] if whole is None else [{"column": e.column, "importance": e.importance} for e in whole.effects],
-        "level": None if whole is None else whole.level,
+        "columns": column_list(schema),
+        "models": [dict(zip(trials, values, strict=True)) for values in zip(*trials.values(), strict=True)],
+        "chosen": None if compared is None else asdict(compared.choice),
+        "figures": {} if study is None else figures_of(study),
+        "coefficients": [] if study is None else coefficient_list(study.coefficients),
+        "effects": [] if study is None else [{"column": e.column, "importance": e.importance} for e in study.effects],
+        "level": None if study is None else study.level,
         "notes": notes,
         "files": files,
-        "seconds": study.seconds,
+        "seconds": found.seconds,
     }
 
 

@@ -334,7 +334,7 @@ def _fraction(part: Any, whole: Any) -> str:
 
 def usage_section(study: Study, model_path: str) -> dict[str, str]:
     """Snippets that load and apply this model."""
-    ending = PurePath(study.name).suffix.lower()
+    ending = PurePath(study.question.name).suffix.lower()
     ending = ending if ending in READERS else ".csv"
     classes = study.model.classes_  # in the model's order, whichever class the report is about
     labels = [shortened(label, 20) for label in classes[:4]]
@@ -362,8 +362,8 @@ def usage_section(study: Study, model_path: str) -> dict[str, str]:
 
 def provenance(study: Study, perf: Performance, written: datetime) -> Iterator[tuple[str, str]]:
     """Names and values needed to reproduce the study."""
-    yield "Table", study.name
-    yield "Target", study.target
+    yield "Table", study.question.name
+    yield "Target", study.question.target
     rows = counted(study.n_rows, "row")
     if perf.is_held_out:
         fraction = (

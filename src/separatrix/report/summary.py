@@ -39,7 +39,7 @@ def answer_sentences(study: Study, perf: Performance) -> list[str]:
 
 
 def _question(study: Study, perf: Performance) -> str:
-    target, columns = shortened(study.target), counted(len(study.schema.inputs), "column")
+    target, columns = shortened(study.question.target), counted(len(study.schema.inputs), "column")
     names = [shortened(label, 28) for label in perf.labels]
     if perf.is_one_of_many or len(names) > MAX_NAMED_CLASSES:
         predicted = f"the probability of each of the {counted(perf.n_classes, 'class')} of {target}"

@@ -26,7 +26,7 @@ from separatrix.comparison import Comparison, Fold, Trial, run_trial
 from separatrix.exceptions import DataError
 from separatrix.meta import enumerated, listed
 from separatrix.reductions import take_rows
-from separatrix.rows import NamedRows, as_table, encode_labels
+from separatrix.rows import NamedRows, as_table, encode_labels, watched
 from separatrix.study.candidates import MODELS, PRIOR, PriorOnly, candidates, selected
 from separatrix.study.classifier import TableClassifier, continuous_columns
 from separatrix.study.notes import captured, notes_on_table
@@ -63,7 +63,7 @@ def compare_models(
     >>> from separatrix.study import compare_models
     >>> table, y = make_mixed_types(400, as_frame=True, rng=0)
     >>> found = compare_models(table.assign(customer=y), "customer", models=["prior only", "linear discriminant"])
-    >>> found.choice.name, found.n_train, found.n_test
+    >>> found.choice.name, found.train.n_rows, found.test.n_rows
     ('linear discriminant', 320, 80)
     """
     start = perf_counter()
@@ -127,7 +127,7 @@ def _run_trials(
         PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
     for name, model in models.items():
         stages(f"{name}, {len(train.codes):,} rows")
-        with captured() as warnings[name], stages.watching():
+        with captured() as warnings[name], watched(stages.rows):
             try:
                 estimator, _ = model.configured(schema, train.X.array)
             except Exception as error:  # one model that cannot be fitted never ends a study
@@ -249,81 +249,39 @@ def choose(comparison: Comparison) -> Choice:
     with_evidence = [trial for trial in near if trial.evidence.of_labels]
     best_evidence = max((trial.evidence.log_evidence for trial in with_evidence), default=-np.inf)
     tied = [trial for trial in with_evidence if best_evidence - trial.evidence.log_evidence < MIN_LEAD_NATS]
-    chosen = min(tied, key=_richness) if tied else scored[0]
-    reasons = (
-        *_on_held_out_rows(comparison, scored, near),
-        *_by_evidence(near, tied, chosen),
-        *_trade_offs(comparison, scored, near, chosen),
-    )
-    return Choice(chosen.name, reasons)
+    order = [*MODELS, *comparison.names]  # from simple to rich; unknown models come last
+    tied.sort(key=lambda trial: order.index(trial.name))
+    return Choice((tied or scored)[0].name, tuple(_reasons(comparison, scored, near, tied)))
 
 
-def _richness(trial: Trial) -> int:
-    """Position in the order from simple to rich; unknown models come last."""
-    return MODELS.index(trial.name) if trial.name in MODELS else len(MODELS)
-
-
-def _on_held_out_rows(comparison: Comparison, scored: list[Trial], near: list[Trial]) -> Iterator[str]:
-    best, gaps = scored[0], comparison.differences()
+def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tied: list[Trial]) -> Iterator[str]:
+    """Held-out rows, then evidence, then the cost of the choice and its gain over the class proportions."""
+    best, chosen, gaps = scored[0], (tied or scored)[0], comparison.differences()
+    behind = {name: f"{-gap.value:.4f} ± {gap.standard_error:.4f}" for name, gap in gaps.items()}
     loss = best.test.log_likelihood
     yield (
         f"On {len(comparison.test_rows):,} held-out rows, {best.name} is best, with a log-loss of {-loss.value:.4f} "
         f"± {loss.standard_error:.4f} nats per row."
     )
-    behind = {t.name: f"{-gaps[t.name].value:.4f} ± {gaps[t.name].standard_error:.4f} behind" for t in scored}
     if len(near) > 1:
-        others = [f"{trial.name} ({behind[trial.name]})" for trial in near[1:]]
-        yield f"Within two standard errors of it, so not distinguishable on these rows: {enumerated(others)}."
+        others = enumerated([f"{trial.name} ({behind[trial.name]})" for trial in near[1:]])
+        yield f"Less than two standard errors behind it, which may be due to chance: {others}."
+        yield from _evidence_reasons(near, tied, chosen)
     elif len(scored) == 1:
         yield "It is the only model to choose from."
-    elif not np.isfinite(gaps[scored[1].name].value):
-        yield "No other model is within two standard errors of it."
     else:
         second = scored[1].name
-        yield f"No other model is within two standard errors of it: the next is {second}, {behind[second]}."
-
-
-def _by_evidence(near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterator[str]:
-    if len(near) == 1:
-        return
-    if not tied:
-        yield f"None of these reports the evidence p(t | x) of the labels, so the best, {chosen.name}, is chosen."
-        return
-    if len(tied) > 1:
-        values = [trial.evidence.log_evidence for trial in tied]
-        names = enumerated([trial.name for trial in sorted(tied, key=_richness)])
-        yield (
-            f"The log evidences of {names} differ by {max(values) - min(values):.1f} nats, less than odds of 20 to 1; "
-            f"{chosen.name} is the simplest of them."
-        )
-    else:
-        others = [t for t in near if t.evidence.of_labels and t is not chosen]
-        leads = [f"{chosen.evidence.log_evidence - t.evidence.log_evidence:.1f} nats over {t.name}" for t in others]
-        ahead = f", a lead of {enumerated(leads)}" if leads else ""
-        yield f"Of these, {chosen.name} has the largest evidence, ln p = {chosen.evidence.log_evidence:.1f}{ahead}."
-    without = [trial.name for trial in near if not trial.evidence.of_labels]
-    if without:
-        verb = "reports" if len(without) == 1 else "report"
-        yield f"{enumerated(without)} {verb} no comparable evidence, and no intervals for probabilities."
-
-
-def _trade_offs(comparison: Comparison, scored: list[Trial], near: list[Trial], chosen: Trial) -> Iterator[str]:
-    """Where the evidence disagrees, what the choice costs, and what it gains over the class proportions."""
-    gaps = comparison.differences()
+        follows = f": the next is {second}, {behind[second]} behind" if np.isfinite(gaps[second].value) else ""
+        yield f"No other model is within two standard errors of it{follows}."
     with_evidence = [trial for trial in comparison if trial.evidence.of_labels]
-    favourite = max(with_evidence, key=lambda trial: trial.evidence.log_evidence, default=None)
-    if favourite is not None and favourite not in near:
-        gap = gaps[favourite.name]
+    favourite = max(with_evidence, key=lambda trial: trial.evidence.log_evidence, default=chosen)
+    if favourite is not chosen and favourite not in near:
         yield (
-            f"The evidence alone would favour {favourite.name}, which is {-gap.value:.4f} ± {gap.standard_error:.4f} "
-            "behind on the held-out rows; held-out rows take precedence."
+            f"The evidence alone would favour {favourite.name}, which is {behind[favourite.name]} behind on the "
+            "held-out rows; held-out rows take precedence."
         )
-    gap = gaps[chosen.name]
-    if chosen is not scored[0] and -gap.value > MIN_SHOWN_NATS:
-        yield (
-            f"Choosing {chosen.name} instead of {scored[0].name} costs {-gap.value:.4f} ± {gap.standard_error:.4f} "
-            "nats per row, which may be due to chance."
-        )
+    if -gaps[chosen.name].value > MIN_SHOWN_NATS:
+        yield f"Choosing {chosen.name} instead of {best.name} costs {behind[chosen.name]} nats per row."
     base = next((trial for trial in scored if trial.name == PRIOR), None)
     if chosen is base:
         yield (
@@ -332,5 +290,27 @@ def _trade_offs(comparison: Comparison, scored: list[Trial], near: list[Trial], 
         )
     elif base is not None:
         gain = chosen.test.log_likelihood.value - base.test.log_likelihood.value
-        seen = f"{gain:.4f} nats per row" if abs(gain) > MIN_SHOWN_NATS else "nothing measurable"
-        yield f"{chosen.name} gains {seen} over the class proportions."
+        yield f"Compared with the class proportions, {chosen.name} gains {gain:z.4f} nats per row."
+
+
+def _evidence_reasons(near: list[Trial], tied: list[Trial], chosen: Trial) -> Iterator[str]:
+    """How evidence and simplicity decide among models that the held-out rows do not distinguish."""
+    if not tied:
+        yield f"None of these reports the evidence p(t | x) of the labels, so the best, {chosen.name}, is chosen."
+        return
+    if len(tied) > 1:
+        values = [trial.evidence.log_evidence for trial in tied]
+        yield (
+            f"The log evidences of {enumerated([trial.name for trial in tied])} differ by "
+            f"{max(values) - min(values):.1f} nats, less than {MIN_LEAD_NATS:.1f} nats (odds of 20 to 1), so the "
+            f"simplest of these models is chosen: {chosen.name}."
+        )
+    else:
+        others = [t for t in near if t.evidence.of_labels and t is not chosen]
+        leads = [f"{chosen.evidence.log_evidence - t.evidence.log_evidence:.1f} nats over {t.name}" for t in others]
+        ahead = f", a lead of {enumerated(leads)}" if leads else ""
+        yield f"Of these, {chosen.name} has the largest evidence, ln p = {chosen.evidence.log_evidence:.1f}{ahead}."
+    without = [trial.name for trial in near if not trial.evidence.of_labels]
+    if without:
+        subject = "reports" if len(without) == 1 else "report"
+        yield f"{enumerated(without)} {subject} neither a comparable evidence nor intervals of probabilities."

@@ -15,8 +15,9 @@ from separatrix._array import Array, Codes
 from separatrix.bayesian import BayesianLogisticRegression, Limit
 from separatrix.exceptions import ApproximationWarning, CollinearWarning, ConvergenceWarning, SeparationWarning
 from separatrix.rows import NamedRows, open_rows
-from separatrix.separation import Separability, SeparationStatus, separability
+from separatrix.separation import SeparationStatus, separability
 from separatrix.study.classifier import TableClassifier, functions_of
+from separatrix.study.effects import MAX_EFFECT_COLUMNS
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
 
@@ -70,11 +71,10 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
             missing[plan.column] = marks / n_rows
     worst = sorted((column for column in missing if missing[column] > 0), key=lambda column: -missing[column])
     if worst:
-        shown = ", ".join(f"{column} ({100 * missing[column]:.2g} %)" for column in worst[:MAX_LISTED_COLUMNS])
-        more = f" and {len(worst) - MAX_LISTED_COLUMNS} more" if len(worst) > MAX_LISTED_COLUMNS else ""
+        shown = _first_few([f"{column} ({100 * missing[column]:.2g} %)" for column in worst])
         yield Note(
             "missing",
-            f"Missing values in {shown}{more}. Missing numbers are set to the mean and flagged; missing categories get "
+            f"Missing values in {shown}. Missing numbers are set to the mean and flagged; missing categories get "
             "their own level.",
         )
     N, least = int(counts.sum()), int(counts.argmin())
@@ -89,7 +89,7 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
 
 
 def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[Note]:
-    """Warnings of the fit and notes of the model itself; a sentence once, with one topic."""
+    """Warnings of the fit, notes of the model itself, and columns not shown; a sentence once, with one topic."""
     estimator = model.estimator_
     report = getattr(estimator, "tuning_", None)
     limits: tuple[Any, ...] = () if report is None else report.boundary
@@ -97,6 +97,8 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
     topics |= {text: "approximation" for text in getattr(estimator, "notes_", ()) if text not in topics}
     topics |= {at.describe(): "separation" if at.limit is Limit.SEPARATED else "tuning" for at in limits}
     yield from (Note(topic, text) for text, topic in topics.items())
+    if len(model.encoder_.schema_.inputs) > MAX_EFFECT_COLUMNS:
+        yield Note("effects", f"Effects are shown for the {MAX_EFFECT_COLUMNS} columns with the largest weights.")
 
 
 # -- separation --------------------------------------------------------------------------------------------------------
@@ -104,53 +106,50 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
 # model with a prior does not fail then, so separation has to be checked.
 
 
-def separation_of(model: TableClassifier, features: Any, codes: Codes) -> Separability | None:
-    """Separability by the functions of a logistic model; None for other models, whose estimates exist anyway.
+def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[SeparationStatus, tuple[Note, ...]]:
+    """Separability by the functions of a logistic model, and a note on its consequences for the weights.
 
-    The status is "unknown" if there are too many weights, or columns are so nearly collinear that rounding hides the
-    answer, unless the fitted weights separate all rows.
+    Other models are not checked, because their estimates exist anyway. The status is also "unknown" if there are too
+    many weights, or columns are so nearly collinear that rounding hides the answer, unless the fitted weights separate
+    all rows.
     """
-    estimator = model.estimator_
+    estimator, n_rows = model.estimator_, len(codes)
     if not isinstance(estimator, BayesianLogisticRegression):
-        return None
+        return "unknown", ()
     source = open_rows(NamedRows(features, model.encoder_.schema_.columns)).with_numbers(codes)
     source = source.mapped(estimator.basis_)
-    K = len(model.classes_)
+    K, along, n_apart = len(model.classes_), "", n_rows
+    status: SeparationStatus = "unknown"
     if (K - 1) * (len(source.columns) + 1) <= MAX_SEPARATION_UNKNOWNS:
         found = separability(source, K, fit_intercept=estimator.fit_intercept)
-        if found.status != "unknown":
-            return found
-    status: SeparationStatus = "complete"
-    for at in gen_batches(len(codes), BATCH_ROWS):
-        A = functions_of(model, features[at]) @ estimator.coef_.T + estimator.intercept_
-        if not np.array_equal(A[:, 0] > 0 if A.shape[1] == 1 else A.argmax(axis=1), codes[at]):
-            status = "unknown"
-            break
-    return Separability(status, estimator.coef_, estimator.intercept_, (), 0, 0, 1)
-
-
-def notes_on_separation(found: Separability | None, n_rows: int) -> Iterator[Note]:
-    """Consequences of separation for a reader of the weights."""
-    if found is None or found.status == "overlapping":
-        return
-    if found.status == "unknown":
-        yield Note(
-            "separation not checked",
+        status, n_apart = found.status, n_rows - found.n_on_plane
+        along = f" along {_first_few(found.columns)}" if found.columns else ""
+    if status == "unknown":
+        batches = gen_batches(n_rows, BATCH_ROWS)
+        A = np.concatenate([functions_of(model, features[at]) @ estimator.coef_.T for at in batches])
+        A += estimator.intercept_
+        if np.array_equal(A[:, 0] > 0 if A.shape[1] == 1 else A.argmax(axis=1), codes):
+            status, along = "complete", ""
+    if status == "overlapping":
+        return status, ()
+    if status == "unknown":
+        text = (
             "It is not known whether some columns separate a class from the others: there are too many weights to "
-            "check, or columns are nearly collinear. If some do, probabilities near 0 and 1 depend on the prior.",
+            "check, or columns are nearly collinear. If some do, probabilities near 0 and 1 depend on the prior."
         )
-        return
-    more = len(found.columns) - MAX_LISTED_COLUMNS
-    listed = ", ".join(found.columns[:MAX_LISTED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
-    along = f" along {listed}" if listed else ""
-    if found.status == "complete":
+        return status, (Note("separation not checked", text),)
+    if status == "complete":
         text = f"A hyperplane separates the classes without error{along}."
     else:
-        n = n_rows - found.n_on_plane
-        text = f"{n} of {n_rows} rows can be separated from the others without error{along}: on that side, all rows "
-        text += "have the same class."
-    yield Note(
-        "separation",
-        f"{text} The data determine the direction of these weights but not their size, which only the prior limits. "
-        "Probabilities near 0 and 1 therefore depend on the prior; be careful with rows unlike the training rows.",
+        text = f"{n_apart} of {n_rows} rows can be separated from the others without error{along}: on that side, all "
+        text += "rows have the same class."
+    text += (
+        " The data determine the direction of these weights but not their size, which only the prior limits. "
+        "Probabilities near 0 and 1 therefore depend on the prior; be careful with rows unlike the training rows."
     )
+    return status, (Note("separation", text),)
+
+
+def _first_few(names: Sequence[str]) -> str:
+    more = len(names) - MAX_LISTED_COLUMNS
+    return ", ".join(names[:MAX_LISTED_COLUMNS]) + (f" and {more} more" if more > 0 else "")

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
-
-from separatrix.rows import watched
 
 REPORT_SECONDS = 0.1  # between two reports on the same stage
 
@@ -52,22 +49,14 @@ class Stages:
         self.done += 1
         self._report("", seconds)
 
-    def steps(self, done: int, total: int) -> None:
+    def columns(self, done: int, total: int) -> None:
         """Report how many columns of the stage are done."""
         now = perf_counter()
         if now - self._reported > REPORT_SECONDS or done == total:
             self._report(f": column {done:,} of {total:,}", (now - self._start) * (total - done) / max(done, 1))
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Report passes over rows inside the block."""
-        if self.progress is None:
-            yield
-            return
-        with watched(self._row):
-            yield
-
-    def _row(self, read: int, n_rows: int | None, number: int) -> None:
+    def rows(self, read: int, n_rows: int | None, number: int) -> None:
+        """Report passes over rows; a callback for `separatrix.rows.watched`."""
         now = perf_counter()
         if now - self._reported > REPORT_SECONDS:
             of = "" if n_rows is None else f" of {n_rows:,}"

@@ -184,46 +184,6 @@ class Compared:
     seconds: float = float("nan")
 
     @property
-    def name(self) -> str:
-        """Name of the table."""
-        return self.question.name
-
-    @property
-    def target(self) -> str:
-        """Name of the column of labels."""
-        return self.question.target
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows with a label."""
-        return self.table.n_rows
-
-    @property
-    def classes(self) -> Array:
-        """The labels, (K,)."""
-        return self.table.classes
-
-    @property
-    def counts(self) -> Codes:
-        """Number of rows of each class, (K,)."""
-        return self.table.counts
-
-    @property
-    def schema(self) -> Schema:
-        """How each column was encoded, and why."""
-        return self.encoder.schema_
-
-    @property
-    def n_train(self) -> int:
-        """Number of training rows."""
-        return self.train.n_rows
-
-    @property
-    def n_test(self) -> int:
-        """Number of test rows."""
-        return self.test.n_rows
-
-    @property
     def notes(self) -> tuple[Note, ...]:
         """Notes on the table, on the chosen model, and on the others."""
         return (*self.table_notes, *self.warnings[self.choice.name], *self.notes_on_others)
@@ -285,16 +245,6 @@ class Study:
     positive: Any = None
 
     @property
-    def name(self) -> str:
-        """Name of the table."""
-        return self.question.name
-
-    @property
-    def target(self) -> str:
-        """Name of the column of labels."""
-        return self.question.target
-
-    @property
     def schema(self) -> Schema:
         """How each column was encoded, and why."""
         return self.model.encoder_.schema_
@@ -312,12 +262,7 @@ class Study:
     @property
     def n_train(self) -> int | None:
         """Number of training rows of the model that was scored; None if unknown (an old file)."""
-        return getattr(self.model, "n_rows_", None) if self.compared is None else self.compared.n_train
-
-    @property
-    def n_test(self) -> int:
-        """Number of rows that were scored."""
-        return len(self.held_out.codes)
+        return getattr(self.model, "n_rows_", None) if self.compared is None else self.compared.train.n_rows
 
     @property
     def is_held_out(self) -> bool | None:
@@ -328,7 +273,7 @@ class Study:
     def about(self) -> dict[str, str | None]:
         """Names to save along with the model: ``sx.save(study.model, path, about=study.about)``."""
         return {
-            "target": self.target,
+            "target": self.question.target,
             "model": None if self.choice is None else self.choice.name,
             "positive": None if self.positive is None else str(self.positive),
         }

@@ -22,12 +22,13 @@ from separatrix.bayesian import interval_tails
 from separatrix.exceptions import DataError
 from separatrix.files import Scan
 from separatrix.meta import listed
+from separatrix.rows import watched
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.compare import compare_models, open_table, sample_of
-from separatrix.study.effects import MAX_EFFECT_COLUMNS, partial_effects
-from separatrix.study.notes import captured, notes_on_model, notes_on_separation, notes_on_table, separation_of
+from separatrix.study.effects import partial_effects
+from separatrix.study.notes import captured, notes_on_model, notes_on_table, separation_of
 from separatrix.study.progress import Progress, Stages
 from separatrix.study.records import Compared, HeldOut, Note, Question, Study
 from separatrix.study.weights import explain
@@ -125,33 +126,28 @@ def study_of(
         All rows, with the target, if they do not fit into memory and the comparison used some of them.
     """
     start, before = perf_counter(), len(compared.models) + 1
-    positive = _positive_class(compared.classes, compared.counts, positive)
+    table = compared.table
+    positive = _positive_class(table.classes, table.counts, positive)
     stages = Stages(progress, before + N_LATER_STAGES, done=before)
     model, features, codes, fit_notes = fit_chosen(compared, everything, stages)
     stages("whether a hyperplane separates the classes")
-    separation = None if codes is None else separation_of(model, features, codes)
+    separation, separation_notes = ("unknown", ()) if codes is None else separation_of(model, features, codes)
     stages("effects of the columns")
     P = compared.comparison[compared.choice.name].P
     assert P is not None, "a chosen model has probabilities"
-    notes = (
-        *compared.table_notes,
-        *fit_notes,
-        *(() if codes is None else notes_on_separation(separation, len(codes))),
-        *_notes_on_effects(model),
-        *compared.notes_on_others,
-    )
+    notes = (*compared.table_notes, *fit_notes, *separation_notes, *compared.notes_on_others)
     return Study(
         question=compared.question,
         compared=compared,
         model=model,
-        n_rows=compared.n_rows if everything is None else everything.n_rows,
-        classes=compared.classes,
-        counts=compared.counts,
-        held_out=HeldOut(compared.test.codes, P, compared.classes),
+        n_rows=table.n_rows if everything is None else everything.n_rows,
+        classes=table.classes,
+        counts=table.counts,
+        held_out=HeldOut(compared.test.codes, P, table.classes),
         coefficients=explain(model, level),
-        effects=partial_effects(model, features, level, compared.question.seed, progress=stages.steps),
+        effects=partial_effects(model, features, level, compared.question.seed, progress=stages.columns),
         notes=tuple(dict.fromkeys(notes)),
-        separation="unknown" if separation is None else separation.status,
+        separation=separation,
         level=level,
         seconds=compared.seconds + perf_counter() - start,
         positive=positive,
@@ -174,28 +170,29 @@ def fit_chosen(
     name, trial = compared.choice.name, compared.comparison[compared.choice.name]
     model = clone(compared.models[name])
     if everything is None:
-        most = max_fit_rows(model, len(compared.schema.columns), np.size(getattr(trial.model, "coef_", ())))
+        most = max_fit_rows(model, len(compared.encoder.schema_.columns), np.size(getattr(trial.model, "coef_", ())))
         # Its own random stream: the same rows are drawn if this step is run separately.
         rng = np.random.default_rng([compared.question.seed or 0, 1])
         rows = sample_of(compared.table, most, rng, "The model was fitted to")
-        stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / compared.n_train)
+        stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / compared.train.n_rows)
         features = compared.encoder.transform(rows.X)
-        with captured() as warned, stages.watching():
+        with captured() as warned, watched(stages.rows):
             model.fit_encoded(compared.encoder, features, rows.labels)
         return model, features, rows.codes, (*rows.notes, *notes_on_model(model, warned))
     stages(f"fitting {name} to all rows")
-    with captured() as warned, stages.watching():
+    with captured() as warned, watched(stages.rows):
         model.fit(everything)
-    if model.classes_.tolist() != compared.classes.tolist():
+    seen, classes = compared.table.classes.tolist(), model.classes_.tolist()
+    if seen != classes:
         raise DataError(
-            f"The rows that models were compared on have the classes {listed(compared.classes.tolist())}, but all rows "
-            f"have {listed(model.classes_.tolist())}: some classes are too rare to be scored. Remove their rows, or "
-            "merge them with another class."
+            f"The rows that models were compared on have the classes {listed(seen)}, but all rows have "
+            f"{listed(classes)}: some classes are too rare to be scored. Remove their rows, or merge them with another "
+            "class."
         )
     text = (
-        f"The table is larger than a quarter of the memory. Models were compared on {compared.n_rows} of its rows, "
-        f"evenly spread, and {name} was fitted to all {everything.n_rows} rows as they were read. Class proportions "
-        "and effects of columns refer to the rows compared on."
+        f"The table is larger than a quarter of the memory. Models were compared on {compared.table.n_rows} of its "
+        f"rows, evenly spread, and {name} was fitted to all {everything.n_rows} rows as they were read. Class "
+        "proportions and effects of columns refer to the rows compared on."
     )
     features = model.encoder_.transform(compared.table.X)
     return model, features, None, (Note("sampled", text), *notes_on_model(model, warned))
@@ -243,7 +240,7 @@ def examine(
     positive = _positive_class(rows.classes, rows.counts, positive)
     stages(f"predicting {rows.n_rows:,} rows")
     features = model.encoder_.transform(rows.X)
-    with captured() as warned, stages.watching():
+    with captured() as warned, watched(stages.rows):
         P: Float = np.asarray(model.predict_proba(rows.X), dtype=np.float64)
     stages("effects of the columns")
     new_values = [
@@ -258,7 +255,6 @@ def examine(
         *rows.notes,
         *notes_on_table(model.encoder_.schema_, [features], rows.classes, rows.counts),
         *notes_on_model(model, warned),
-        *_notes_on_effects(model),
         *new_values,
     )
     return Study(
@@ -270,7 +266,7 @@ def examine(
         counts=rows.counts,
         held_out=HeldOut(rows.codes, P, rows.classes),
         coefficients=explain(model, level),
-        effects=partial_effects(model, features, level, progress=stages.steps),
+        effects=partial_effects(model, features, level, progress=stages.columns),
         notes=tuple(dict.fromkeys(notes)),
         level=level,
         seconds=perf_counter() - start,
@@ -297,9 +293,3 @@ def _positive_class(classes: Array, counts: Codes, label: Any) -> Any:
     if label not in classes.tolist():
         raise ValueError(f"positive={label!r} is not a class. The classes are {listed(classes.tolist())}.")
     return label
-
-
-def _notes_on_effects(model: TableClassifier) -> list[Note]:
-    if len(model.encoder_.schema_.inputs) <= MAX_EFFECT_COLUMNS:
-        return []
-    return [Note("effects", f"Effects are shown for the {MAX_EFFECT_COLUMNS} columns with the largest weights.")]
