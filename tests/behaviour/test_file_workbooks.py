@@ -1,15 +1,13 @@
-"""Excel: names are found under titles, in margins and in two rows; cells keep their types."""
+"""Excel: names are found under titles and beside margins; cells keep their types."""
 
-import csv
 import datetime as dt
-import io
 
 import pyarrow as pa
 import pytest
 from openpyxl import Workbook, load_workbook
 
 from separatrix.files import FileReadError, FileWriteError, open_table, open_writer
-from separatrix.files.dialect import find_head, sniff
+from separatrix.files.dialect import n_title_rows
 
 
 def make(path, **sheets):
@@ -60,12 +58,6 @@ def test_several_sheets_need_a_name(tmp_path):
         open_table(f"{path}::Blank")
 
 
-def test_a_file_that_is_not_a_workbook_is_an_error(tmp_path):
-    (tmp_path / "t.xlsx").write_bytes(b"a,b\n1,2\n")
-    with pytest.raises(FileReadError, match=r"t.xlsx is damaged or not an .xlsx workbook"):
-        open_table(tmp_path / "t.xlsx")
-
-
 def write(path, columns):
     with open_writer(path) as writer:
         writer.write(pa.table(columns))
@@ -85,83 +77,56 @@ def test_values_that_a_workbook_cannot_hold_are_an_error(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_titles_margins_and_merged_names_of_a_real_workbook(tmp_path):
+def test_titles_margins_and_merged_cells_of_a_real_workbook(tmp_path):
     book = Workbook()
     sheet = book.active
     sheet["A1"] = "Harvest of the north, 2024"
-    for place, name in {"B4": "field", "C4": "size", "E4": "sown"}.items():
+    for place, name in {"B4": "field", "C4": "size", "D4": "sown"}.items():
         sheet[place] = name
-    sheet["C5"], sheet["D5"] = "long", "wide"
-    for area in ("A1:E1", "B4:B5", "C4:D4", "E4:E5"):
-        sheet.merge_cells(area)
-    for row, cells in enumerate(
-        [("ash", 3, 1.5, dt.datetime(2024, 5, 1)), ("elm", 4, None, dt.datetime(2024, 5, 2))], 6
-    ):
+    sheet.merge_cells("A1:D1")
+    days = [dt.datetime(2024, 5, 1), dt.datetime(2024, 5, 2)]
+    for row, cells in enumerate([("ash", 1.5, days[0]), ("elm", None, days[1])], 5):
         for column, value in enumerate(cells, 2):
             sheet.cell(row, column, value)
     book.save(tmp_path / "t.xlsx")
     table = open_table(tmp_path / "t.xlsx")
     assert table.read().to_pydict() == {
         "field": ["ash", "elm"],
-        "size long": [3, 4],
-        "size wide": [1.5, None],
-        "sown": [dt.date(2024, 5, 1), dt.date(2024, 5, 2)],
+        "size": [1.5, None],
+        "sown": [day.date() for day in days],
     }
     assert table.n_rows == 2
-    title, double = table.notes
-    assert "skipped as a title: 'Harvest of the north, 2024'" in title
-    assert "joined from two rows: 'field', 'size long', 'size wide'" in double
+    assert "skipped as a title: 'Harvest of the north, 2024'" in table.notes[0]
 
 
-ROWS = [["ann", 3, 1.5], ["bob", 4, 2.5], ["eve", 5, 3.5]]
-NAMES = ["who", "size", "weight"]
+ROWS = [["who", "size", "weight"], ["ann", 3, 1.5], ["bob", 4, 2.5], ["eve", 5, 3.5]]
 
 
 @pytest.mark.parametrize(
-    "above",
+    ("above", "n"),
     [
-        [["Harvest 2024"]],
-        [["Harvest 2024"], []],
-        [["Harvest"], ["of the north"], [], ["kg"]],
-        [["one"], ["two"], ["three"], ["four"], ["five"]],
-        [["Harvest"], *[[]] * 5],  # too many
-        [["Harvest", "2024"]],  # two cells
-        [[2024]],
+        ([["Harvest 2024"]], 1),
+        ([["Harvest 2024"], []], 2),
+        ([["Harvest"], ["of the north"], [], ["kg"]], 4),
+        ([["one"], ["two"], ["three"], ["four"], ["five"]], 5),
+        ([["Harvest"], *[[]] * 5], 0),  # too many
+        ([["Harvest", "2024"]], 0),  # two cells
+        ([[2024]], 1),
     ],
 )
-def test_titles_of_sheets_follow_the_rules_of_csv(above):
-    rows = [*above, NAMES, *ROWS]
-    text = io.StringIO()
-    csv.writer(text).writerows([[*row, *[""] * (3 - len(row))] for row in rows])
-    expected = sniff(text.getvalue(), "t.csv")
-    head = find_head(rows)
-    assert head.title == expected.title
-    assert (head.names[:1] == ("who",)) == (expected.header[0] == "who")
+def test_a_title_has_up_to_five_rows_with_one_cell(above, n):
+    assert n_title_rows([*above, *ROWS]) == n
 
 
 def test_a_title_needs_numbers_below_the_names():
     rows = [["a remark"], ["x", "y"], ["one", "two"], ["three", "four"]]
-    assert find_head(rows).names == ("a remark",)
-    assert find_head([*rows[:2], ["one", "12 %"], ["three", "€ 4,50"]]).names == ("x", "y")
-    assert find_head([*rows[:2], ["one", dt.date(2024, 1, 1)], ["three", None]]).title == "a remark"
+    assert n_title_rows(rows) == 0
+    assert n_title_rows([*rows[:2], ["one", "12 %"], ["three", "€ 4,50"]]) == 1
+    assert n_title_rows([*rows[:2], ["one", dt.date(2024, 1, 1)], ["three", None]]) == 1
 
 
-def test_a_margin_is_not_a_column():
-    rows = [[None, *row] for row in [NAMES, *ROWS]]
-    assert find_head(rows)[:3] == (tuple(NAMES), 1, 1)
-    assert find_head([["Harvest"], *rows])[:4] == (tuple(NAMES), 1, 2, "Harvest")
-    numbered = [[None, *NAMES], *[[i, *row] for i, row in enumerate(ROWS)]]  # a column without a name
-    assert find_head(numbered).margin == 0
-
-
-def test_a_row_of_data_is_not_a_second_row_of_names():
-    for first in (["ann", "red", 3], ["ann", None, 3], [None, "red", 3]):
-        assert not find_head([["who", None, "size"], first, ["bob", "blue", 4], ["eve", "blue", 5]]).is_double
-    words = [["who", None], ["ann", "red"], ["bob", "blue"], ["eve", "green"]]
-    assert not find_head(words).is_double
-
-
-@pytest.mark.parametrize("gap", ["n/a", "NA ", "?", "unknown"])
-def test_a_first_row_of_missing_values_is_data(gap):
-    rows = [[None, "first", "second"], ["ann", gap, gap], ["bob", 3, 4], ["eve", 5, 6]]
-    assert find_head(rows) == ((None, "first", "second"), 0, 1, "", False)
+def test_a_margin_is_not_a_column(tmp_path):
+    margin = make(tmp_path / "t.xlsx", Sheet=[[None, *row] for row in ROWS])
+    assert open_table(margin).columns == ("who", "size", "weight")
+    numbered = [[None, *ROWS[0]], *[[i, *row] for i, row in enumerate(ROWS[1:])]]  # a column without a name
+    assert open_table(make(tmp_path / "n.xlsx", Sheet=numbered)).columns == ("column 1", "who", "size", "weight")

@@ -168,35 +168,11 @@ def test_the_remedy_for_labels_that_are_nan_works(tmp_path):
 # -- arguments and errors
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"target": "kinds"}, "has no column 'kinds'. Did you mean 'kind'"),
-        ({"columns": ["x9"]}, "has no column 'x9'. There are 'x0'"),
-        ({"target": "x0", "columns": ["x0", "x1"]}, "would see the answer"),
-        ({"columns": []}, "Choose columns="),
-        ({"columns": ["x0", "x1", "x0"]}, "'x0' 2 times"),
-        ({"target": "is_oak", "weight": "is_oak"}, "'is_oak' is both the target and the weight"),
-    ],
-    ids=str,
-)
-def test_wrong_columns_are_reported_before_rows_are_read(arguments, said, parquet):
-    with pytest.raises(DataError, match=said):
-        scan(str(parquet), **arguments)
-
-
-def test_invalid_arguments_of_a_scan_are_named(parquet, tmp_path):
-    with pytest.raises(DataError, match="types= is for CSV files"):
-        scan(TABLE, types={"x0": "number"})
-    with pytest.raises(DataError, match="With connection= the source is a query"):
-        scan(parquet, connection=duckdb.connect())
+def test_models_that_need_numbers_or_all_rows_refuse_a_scan(parquet):
     with pytest.raises(DataError, match=r"not numbers: 'kind' \(string\).*TableClassifier"):
         sx.LogisticRegression().fit(scan(parquet, target="is_oak"))
     with pytest.raises(DataError, match="Use OneVsRest"):
         sx.OneVsOne(sx.LogisticRegression()).fit(scan(parquet, target="kind", columns=FEATURES))
-    for missing, said in (([], "empty"), (tmp_path / "*.csv", "No file matches"), (tmp_path / "a.csv", "no file")):
-        with pytest.raises(FileReadError, match=said):
-            scan(missing)
 
 
 def test_a_scan_describes_itself(parquet):

@@ -150,14 +150,6 @@ def test_columns_of_the_same_name_are_refused(shop):
         list(scan("SELECT a, b, a FROM t", connection=shop).batches())
 
 
-@pytest.mark.parametrize(
-    ("given", "said"), [("mysql://host/name", "not a supported address"), (3, "is a builtins.int.*DuckDB")]
-)
-def test_other_connections_are_refused(given, said):
-    with pytest.raises(DataError, match=said):
-        scan("SELECT 1", connection=given)
-
-
 def test_postgresql_gives_the_fit_of_memory_and_numbers_for_numeric(postgres):
     from adbc_driver_postgresql import dbapi
 
@@ -170,11 +162,6 @@ def test_postgresql_gives_the_fit_of_memory_and_numbers_for_numeric(postgres):
             np.testing.assert_allclose(fit(rows).coef_, EXPECTED, rtol=1e-8)
     query = "SELECT 1.25::numeric(9, 2) AS m, 2::int AS k UNION ALL SELECT NULL, 3"
     np.testing.assert_array_equal(scan(query, connection=postgres).column("m"), [1.25, np.nan])
-
-
-def test_a_server_that_cannot_be_reached_is_a_query_error():
-    with pytest.raises(QueryError, match="PostgreSQL did not answer"):
-        scan("SELECT 1", connection="postgresql://postgres@/postgres?host=/nowhere")
 
 
 def test_a_query_that_fails_in_mid_stream_is_an_error_and_leaves_no_copy(monkeypatch, tmp_path):
@@ -282,11 +269,6 @@ def test_progress_has_no_total_before_the_rows_are_counted():
     assert calls == [(N, None, 1), (N, N, 2)]
 
 
-def test_other_objects_are_refused():
-    with pytest.raises(DataError, match="A dict cannot be scanned"):
-        scan({"a": [1]})
-
-
 # -- conditions
 
 
@@ -324,27 +306,6 @@ def test_rows_that_meet_a_condition_stay_in_order(cells, where, kept):
     assert rows.n_rows == len(kept)
 
 
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [
-        ("aa > 1", "no column 'aa'. Did you mean 'a'"),
-        ("a >", "is not understood"),
-        ("sum(a) > 2", "is not understood.*aggregates"),
-        ("row_number() OVER () = 1", "is not understood.*window"),
-        ("a = 'word'", "is not understood"),
-        ("abs(a) > 1 AND random() < 0.5", r"random\(\).*hash\(id\)"),
-        (3, "give a condition in SQL"),
-        ("a", "neither true nor false"),
-        (pc.field("b c") > 1, "is not understood"),
-        (pc.field(1) == "x", "by its number.*Name it"),
-    ],
-    ids=str,
-)
-def test_conditions_that_are_not_understood_are_refused_with_their_text(cells, where, said):
-    with pytest.raises(DataError, match=f"(?s)where=.*{said}"):
-        scan(cells, where=where, columns=["d"]).column("d")
-
-
 @pytest.mark.parametrize("where", ["x < -3", "x > 3", "x BETWEEN -2 AND 0", "NOT (x > -1)", "x <> 0", "x = 'NaN'"])
 def test_row_groups_with_nan_lose_no_row(tmp_path, where):
     n = 500
@@ -368,6 +329,4 @@ def test_row_groups_that_a_condition_rules_out_are_not_read(tmp_path):
 
 def test_columns_that_differ_in_case_alone_need_an_arrow_expression():
     table = pa.table({"a": [1, 2, 3], "A": [9, 1, 9]})
-    with pytest.raises(DataError, match=r"differ in case alone \(a, A\).*Arrow expression"):
-        scan(table, where="a > 1 AND A > 5")
     assert scan(table, where=(pc.field("a") > 1) & (pc.field("A") > 5)).column("a").tolist() == [3]

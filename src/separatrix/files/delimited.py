@@ -40,9 +40,8 @@ class DelimitedFile(TableFile):
 
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
-        self._encoding = find_encoding(where)
-        if self._encoding.note:
-            self._notes.append(self._encoding.note)
+        self._encoding, notes = find_encoding(where)
+        self._notes += notes
         sample = self._sample()
         self._block_bytes = max(BLOCK_BYTES, MIN_BLOCK_LINES * max(map(len, sample.encode().splitlines()), default=0))
         self._dialect = sniff(sample, where.path, prefer="\t" if where.format == "tsv" else ",")

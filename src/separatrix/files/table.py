@@ -106,10 +106,10 @@ class TableFile(ABC):
         return chosen
 
     def _set_kinds(self, kinds: dict[str, Kind]) -> None:
-        """Set ``types`` for a format whose cells have no Arrow types."""
+        """Set ``columns`` and ``types`` for a format whose cells have no Arrow types."""
         import pyarrow as pa
 
-        self.kinds = kinds
+        self.columns, self.kinds = tuple(kinds), kinds
         self.types = pa.schema([(name, kind.type) for name, kind in kinds.items()])
 
 

@@ -10,7 +10,15 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.files.dialect import SAMPLE_ROWS, find_head, name_columns, title_note
+from separatrix.files.dialect import (
+    SAMPLE_ROWS,
+    filled_span,
+    join_title,
+    n_filled,
+    n_title_rows,
+    name_columns,
+    title_note,
+)
 from separatrix.files.location import FileReadError, FileWriteError, Location, unpacked
 from separatrix.files.table import Sink, TableFile, choose_table
 from separatrix.table import Kind, kind_of_values, values_to_arrow
@@ -37,8 +45,11 @@ class ExcelSheet(TableFile):
             first = list(islice(_rows(sheet), SAMPLE_ROWS))
             if not first:
                 raise FileReadError(f"{self.path}, sheet {self._sheet!r} is empty: it has no row of column names.")
-            self._head = find_head(first)
-            kinds = [Kind.NOTHING] * len(self._head.names)
+            n_above = n_title_rows(first)
+            self._first_row = n_above + 1
+            self._margin = min((filled_span(row)[0] for row in first[n_above:] if n_filled(row)), default=0)
+            names = first[n_above][self._margin : filled_span(first[n_above])[1]]
+            kinds = [Kind.NOTHING] * len(names)
             self.n_rows = 0
             for rows in self._chunks(sheet):
                 # Columns without a name count if they have a value.
@@ -46,15 +57,12 @@ class ExcelSheet(TableFile):
                 kinds += [Kind.NOTHING] * (widest - len(kinds))
                 kinds = [kind_of_values(_column(rows, i), kind) for i, kind in enumerate(kinds)]
                 self.n_rows += len(rows)
-        header = [*self._head.names, *[None] * (len(kinds) - len(self._head.names))]
-        self.columns, notes = name_columns(header, f"{self.path}, sheet {self._sheet!r}")
+        header = [*names, *[None] * (len(kinds) - len(names))]
+        columns, notes = name_columns(header, f"{self.path}, sheet {self._sheet!r}")
+        self._set_kinds(dict(zip(columns, kinds, strict=True)))
         self._notes += notes
-        self._set_kinds(dict(zip(self.columns, kinds, strict=True)))
-        if self._head.title:
-            self._notes.append(title_note(self._head.title))
-        if self._head.is_double:
-            shown = ", ".join(map(repr, self.columns[:3])) + (", ..." if len(self.columns) > 3 else "")
-            self._notes.append(f"The column names were joined from two rows: {shown}.")
+        if n_above:
+            self._notes.append(title_note(join_title(first[:n_above])))
 
     @contextmanager
     def _workbook(self) -> Iterator[Any]:
@@ -70,7 +78,7 @@ class ExcelSheet(TableFile):
             ) from error
 
     def _chunks(self, sheet: Any) -> Iterator[list[list[Any]]]:
-        rows = (row[self._head.margin :] for row in islice(_rows(sheet), self._head.rows, None))
+        rows = (row[self._margin :] for row in islice(_rows(sheet), self._first_row, None))
         while chunk := list(islice(rows, CHUNK_ROWS)):
             yield chunk
 
