@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 if "PYTEST_XDIST_WORKER" in os.environ:  # a process for each core: threads of BLAS would wait for one another
@@ -51,3 +52,10 @@ def _floating_point_errors_are_errors():
 @pytest.fixture
 def rng():
     return np.random.default_rng(20061)
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

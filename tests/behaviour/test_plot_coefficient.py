@@ -1,4 +1,3 @@
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,15 +7,8 @@ from sklearn.linear_model import LogisticRegression
 import separatrix as sx
 from problems import blobs
 from separatrix.datasets import make_mixed_types
-from separatrix.exceptions import DataError
 
 Display = sx.plots.CoefficientDisplay
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +43,7 @@ def test_weights_per_standard_deviation_do_not_depend_on_units(two_classes):
     assert "per unit" in per_unit.ax_.get_xlabel()
 
 
-def test_all_classes_have_a_line_of_weights():
+def test_each_class_has_a_line_of_weights():
     X, y = blobs(150, n_features=4, n_classes=3, distance=1.0)
     model = sx.BayesianLogisticRegression().fit(X, y)
     display = Display.from_estimator(model)
@@ -64,7 +56,7 @@ def test_all_classes_have_a_line_of_weights():
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["0", "1", "2"]
 
 
-def test_models_without_a_posterior_have_dots_alone(two_classes):
+def test_models_without_a_posterior_have_no_intervals(two_classes):
     X, y = two_classes
     for model in (LogisticRegression(max_iter=1000), sx.LinearDiscriminantAnalysis(), sx.LogisticRegression()):
         display = Display.from_estimator(model.fit(X, y))
@@ -85,7 +77,7 @@ def test_a_regression_has_the_intervals_of_its_summary(rng):
     np.testing.assert_allclose(display.upper[0], summary.upper[where])
 
 
-def test_a_summary_can_be_drawn_and_its_biases_are_left_out(two_classes):
+def test_a_summary_is_drawn_without_its_intercepts(two_classes):
     X, y = two_classes
     model = sx.BayesianLogisticRegression().fit(X, y)
     one, two = Display.from_summary(model.summary()), Display.from_estimator(model)
@@ -116,26 +108,26 @@ def test_a_table_of_mixed_types_is_encoded_first():
     np.testing.assert_allclose(display.weight[0, 0], weight * np.std(numbers[:, j]), rtol=1e-9)
 
 
-def test_a_table_and_what_a_study_says_of_it_agree():
+def test_weights_of_a_table_equal_those_of_the_study():
     from separatrix.study import explain
 
     table, y = make_mixed_types(300, as_frame=True, rng=0)
     model = sx.TableClassifier().fit(table, y)
     display = Display.from_estimator(model, level=0.8)
-    told = {c.name: (c.weight, c.lower, c.upper) for c in explain(model, 0.8)}
+    expected = {c.name: (c.weight, c.lower, c.upper) for c in explain(model, 0.8)}
     for j, name in enumerate(display.names):
         found = [display.weight[0, j], display.lower[0, j], display.upper[0, j]]
-        np.testing.assert_allclose(found, told[name], rtol=1e-12)
+        np.testing.assert_allclose(found, expected[name], rtol=1e-12)
 
 
-def test_weak_weights_are_left_out_and_counted():
+def test_the_smallest_weights_are_left_out_and_counted():
     display = Display.from_values([f"c{j}" for j in range(6)], [0.1, -5.0, 2.0, 0.0, -3.0, 1.0], most=4)
     assert display.names == ("c1", "c4", "c2", "c5")
     assert display.n_left_out == 2
     assert "2 smaller weights are not shown" in display.ax_.get_xlabel()
 
 
-def test_dots_are_hollow_where_the_sign_is_not_known():
+def test_dots_are_hollow_if_the_interval_contains_zero():
     display = Display.from_values(["sure", "unsure"], [2.0, 1.0], [1.0, -1.0], [3.0, 3.0])
     filled, hollow = (line for line in display.ax_.get_lines() if line.get_marker() == "o")
     assert filled.get_xdata().tolist() == [2.0]
@@ -153,16 +145,6 @@ def test_dots_are_hollow_where_the_sign_is_not_known():
         (sx.FisherDiscriminant(), "activation"),
     ],
 )
-def test_the_axis_says_what_a_weight_adds_to(model, quantity, two_classes):
+def test_the_axis_names_the_quantity_of_the_weights(model, quantity, two_classes):
     X, y = two_classes
     assert Display.from_estimator(model.fit(X, y)).ax_.get_xlabel().startswith(f"{quantity} of yes per unit")
-
-
-def test_what_cannot_be_drawn():
-    X, y = blobs(60, n_features=2, n_classes=2)
-    with pytest.raises(DataError, match="NaiveBayes has no weights"):
-        Display.from_estimator(sx.NaiveBayes("normal").fit(X, y))
-    with pytest.raises(DataError, match=r"shape \(1, 2\) do not fit 1 labels, 3 names"):
-        Display.from_values(["a", "b", "c"], [1.0, 2.0])
-    with pytest.raises(ValueError, match="9 classes, but only 8"):
-        Display.from_values(["a"], np.ones((9, 1)), labels=range(9))

@@ -11,12 +11,6 @@ Display = sx.plots.ComparisonDisplay
 X, Y = blobs(n=300, n_classes=2, distance=0.8)
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def comparison():
     models = {
@@ -31,7 +25,7 @@ def comparison():
     return sx.compare(models, X, Y)
 
 
-def test_plot_of_a_comparison_is_its_display(comparison):
+def test_a_comparison_is_plotted_by_its_display(comparison):
     display = comparison.plot(title="Blobs")
     assert isinstance(display, Display)
     assert display.names == comparison.names
@@ -42,12 +36,12 @@ def test_plot_of_a_comparison_is_its_display(comparison):
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == list(comparison.names)
 
 
-def test_dots_are_filled_where_the_paired_difference_is_within_its_noise(comparison):
+def test_dots_are_filled_if_the_paired_difference_is_within_two_standard_errors(comparison):
     display = Display.from_comparison(comparison)
     close = dict(zip(display.names, display.close, strict=True))
-    for name, gap in comparison.differences().items():
-        if np.isfinite(gap.value):
-            assert close[name] == (abs(gap.value) <= 2 * gap.standard_error)
+    for name, difference in comparison.differences().items():
+        if np.isfinite(difference.value):
+            assert close[name] == (abs(difference.value) <= 2 * difference.standard_error)
     assert close[comparison.best()]
     assert not close["blind"]
     dots = {bars.get_label(): bars[0].get_ydata().tolist() for bars in display.ax_.containers}
@@ -66,17 +60,17 @@ def test_whiskers_reach_one_standard_error(comparison):
             np.testing.assert_allclose(segment[:, 0], reach)
 
 
-def test_models_that_cannot_be_drawn_say_why(comparison):
+def test_models_without_a_log_likelihood_are_annotated_with_the_reason(comparison):
     display = Display.from_comparison(comparison)
-    said = {display.names[int(note.xy[1])]: note.get_text() for note in display.ax_.texts}
-    assert said == {
+    reasons = {display.names[int(note.xy[1])]: note.get_text() for note in display.ax_.texts}
+    assert reasons == {
         "neighbours": "← −∞: probability zero for an observed class",
         "rule": "no probabilities",
         "broken": "failed",
     }
 
 
-def test_evidences_stand_beside_with_probabilities(comparison):
+def test_the_second_panel_shows_evidences_and_probabilities(comparison):
     display = Display.from_comparison(comparison)
     right = display.axes_[1]
     (dots,) = right.get_lines()

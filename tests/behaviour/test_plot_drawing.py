@@ -1,4 +1,4 @@
-import builtins
+import sys
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -7,9 +7,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from separatrix.plots.drawing import (
-    COLOURS,
     LOOK,
-    MARKERS,
     MAX_DRAWN_CLASSES,
     MUTED,
     class_style,
@@ -21,39 +19,29 @@ from separatrix.plots.drawing import (
 )
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def luminance(colour):
     """Relative luminance, as the guidelines for accessible web content define it."""
     c = np.array(to_rgb(colour))
     return float(np.where(c <= 0.03928, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722])
 
 
-def test_every_colour_has_its_marker():
-    assert len(set(COLOURS)) == len(COLOURS) == len(set(MARKERS)) == len(MARKERS)
-
-
-def test_no_two_classes_are_drawn_alike():
+def test_the_styles_of_all_classes_differ():
     styles = [class_style(k) for k in range(MAX_DRAWN_CLASSES)]
     assert len({(style.colour, style.marker) for style in styles}) == MAX_DRAWN_CLASSES
     assert len({(style.colour, style.hatch) for style in styles}) == MAX_DRAWN_CLASSES
     assert len({(style.colour, style.line) for style in styles}) == MAX_DRAWN_CLASSES
 
 
-def test_what_is_said_beside_can_be_read_on_white():
+def test_annotations_have_enough_contrast_on_white():
     assert 1.05 / (luminance(MUTED) + 0.05) >= 4.5
 
 
-def test_letters_are_large_and_lines_are_wide_enough_for_a_projector():
+def test_fonts_and_lines_are_large_enough_for_a_projector():
     assert min(size for name, size in LOOK.items() if name.endswith("size") and "marker" not in name) >= 10
     assert LOOK["lines.linewidth"] >= 2
 
 
-def test_the_look_ends_with_the_display():
+def test_the_style_of_other_figures_is_not_changed():
     before = mpl.rcParams["axes.labelsize"], mpl.rcParams["lines.linewidth"]
     with look():
         assert mpl.rcParams["lines.linewidth"] == LOOK["lines.linewidth"]
@@ -64,7 +52,7 @@ def test_the_look_ends_with_the_display():
 
 
 @pytest.mark.parametrize("across", [False, True])
-def test_axes_of_a_grid_give_their_place_to_the_panels(across):
+def test_panels_replace_the_axes_of_a_subplot(across):
     figure, (left, right) = new_figure(1, 2)
     panels = split_axes(right, [3.0, 1.0], across=across)
     figure.canvas.draw()
@@ -78,37 +66,23 @@ def test_axes_of_a_grid_give_their_place_to_the_panels(across):
     assert panels[1].get_ylim() == (5, 6) if across else panels[1].get_xlim() == (3, 4)
 
 
-def test_one_panel_alone_is_a_tuple_too():
-    assert len(split_axes(None, [1.0])) == 1
-
-
-def test_axes_for_each_panel_are_taken_as_they_are():
+def test_one_axes_per_panel_may_be_given():
     _, axes = new_figure(2)
     assert split_axes(axes, [1, 1]) == tuple(axes)
     assert split_axes(list(axes), [1, 1]) == tuple(axes)
     with pytest.raises(ValueError, match="has 3 panels, but 2 axes were given"):
         split_axes(axes, [1, 1, 1])
-
-
-def test_axes_that_stand_nowhere_in_a_grid_cannot_be_divided():
     with pytest.raises(ValueError, match="not a subplot.*Pass 2 axes"):
         split_axes(plt.figure().add_axes([0.1, 0.1, 0.8, 0.8]), [1, 1])
 
 
-def test_units_are_read_from_the_name_of_a_column():
+def test_the_unit_is_read_from_the_name_of_the_column():
     assert per_unit("size (mm)") == "per mm"
     assert per_unit("petal length (cm) ") == "per cm"
     assert per_unit("f(x) of age") == "per unit of f(x) of age"
 
 
-def test_a_missing_matplotlib_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name.startswith("matplotlib"):
-            raise ModuleNotFoundError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+def test_without_matplotlib_the_package_to_install_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'separatrix\[plots\]'"):
         new_axes(None)

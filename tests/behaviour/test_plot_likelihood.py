@@ -1,20 +1,18 @@
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import separatrix as sx
 from problems import separable
 from separatrix.datasets import make_overlapping
-from separatrix.exceptions import DataError, SeparationWarning
-from separatrix.plots.likelihood import LikelihoodSurfaceDisplay
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+from separatrix.exceptions import SeparationWarning
+from separatrix.likelihoods import Logit
+from separatrix.plots.likelihood import MAX_TYPICAL_ACTIVATION, LikelihoodSurfaceDisplay, take_slice
+from separatrix.priors import Flat
+from separatrix.rows import as_source
+from separatrix.solvers import pose
 
 
 def surface(model, X, y, **options):
@@ -29,7 +27,7 @@ def value_at(display, i, j, X, y):
     return np.logaddexp(0, np.where(y == 1, -a, a)).sum(), w
 
 
-def test_the_surface_is_what_its_axes_say():
+def test_the_surface_is_the_negative_log_likelihood():
     X, y = make_overlapping(50, 2)
     model = sx.LogisticRegression(alpha=0).fit(X, y)
     display = surface(model, X, y)
@@ -38,9 +36,10 @@ def test_the_surface_is_what_its_axes_say():
     assert model.decision_function(display.centre[None]) == pytest.approx(0, abs=1e-9)
 
 
-def test_its_minimum_is_the_maximum_likelihood_fit():
+@pytest.mark.parametrize("kind", [sx.LogisticRegression, sx.ProbitRegression])
+def test_the_minimum_is_the_maximum_likelihood_fit(kind):
     X, y = make_overlapping(50, 2)
-    model = sx.LogisticRegression(alpha=0).fit(X, y)
+    model = kind(alpha=0).fit(X, y)
     display = surface(model, X, y)
     (w,) = model.coef_
     assert display.minimum.length == pytest.approx(np.linalg.norm(w))
@@ -50,7 +49,7 @@ def test_its_minimum_is_the_maximum_likelihood_fit():
     assert display.values.min() >= display.floor
 
 
-def test_the_prior_is_added_where_it_is_asked_for():
+def test_the_prior_is_added_on_request():
     X, y = make_overlapping(50, 2)
     model = sx.LogisticRegression(alpha=3.0).fit(X, y)
     display = surface(model, X, y, of="posterior")
@@ -60,7 +59,7 @@ def test_the_prior_is_added_where_it_is_asked_for():
     assert surface(model, X, y).minimum.length > display.minimum.length
 
 
-def test_separable_rows_have_no_minimum_and_with_a_prior_they_do():
+def test_separable_rows_have_a_minimum_only_with_a_prior():
     X, y = separable(18, n_features=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)
@@ -74,18 +73,18 @@ def test_separable_rows_have_no_minimum_and_with_a_prior_they_do():
     assert surface(sx.LogisticRegression().fit(X, y), X, y, of="posterior").minimum is not None
 
 
-def test_a_thousand_rows_are_nearly_a_parabola_and_eighteen_are_not():
-    gaps = []
+def test_the_surface_of_a_thousand_rows_is_nearly_quadratic_and_of_eighteen_is_not():
+    errors = []
     for n, rng in ((18, 5), (1000, 2)):
         X, y = make_overlapping(n, rng=rng)
         display = surface(sx.LogisticRegression(alpha=0).fit(X, y), X, y, resolution=41)
         near = display.values - display.floor <= 2
-        gaps.append(np.abs(display.values - display.quadratic)[near].max())
-    assert gaps[1] < 0.2
-    assert gaps[0] > 1
+        errors.append(np.abs(display.values - display.quadratic)[near].max())
+    assert errors[1] < 0.2
+    assert errors[0] > 1
 
 
-def test_a_model_without_bias_turns_about_the_origin():
+def test_a_model_without_intercept_is_centred_at_the_origin():
     X, y = make_overlapping(50, 2)
     model = sx.LogisticRegression(alpha=0, fit_intercept=False).fit(X, y)
     display = surface(model, X, y)
@@ -93,7 +92,7 @@ def test_a_model_without_bias_turns_about_the_origin():
     assert display.minimum.length == pytest.approx(np.linalg.norm(model.coef_))
 
 
-def test_a_plane_of_more_columns_is_spanned_by_two_directions():
+def test_two_directions_span_the_plane_of_more_columns():
     X, y = make_overlapping(80, 4)
     model = sx.LogisticRegression(alpha=0).fit(X, y)
     (w,) = model.coef_
@@ -104,14 +103,7 @@ def test_a_plane_of_more_columns_is_spanned_by_two_directions():
     assert display.values[2, 3] == pytest.approx(value_at(display, 2, 3, X, y)[0])
 
 
-def test_probit_has_a_surface_of_its_own():
-    X, y = make_overlapping(50, 2)
-    model = sx.ProbitRegression(alpha=0).fit(X, y)
-    display = surface(model, X, y)
-    assert display.minimum.length == pytest.approx(np.linalg.norm(model.coef_))
-
-
-def test_angles_and_lengths_can_be_named():
+def test_angles_and_lengths_can_be_given():
     X, y = make_overlapping(50, 2)
     display = surface(sx.LogisticRegression().fit(X, y), X, y, angles=(-90, 90), lengths=(0, 2))
     assert display.angle[[0, -1]].tolist() == [-90, 90]
@@ -120,34 +112,73 @@ def test_angles_and_lengths_can_be_named():
     assert display.ax_.get_xlabel() == "direction of w (degrees from x0 towards x1)"
 
 
-def test_planes_that_are_none():
-    X, y = make_overlapping(50, 3)
-    model = sx.LogisticRegression().fit(X, y)
-    with pytest.raises(DataError, match="X has 3 columns.*directions="):
-        surface(model, X, y)
-    with pytest.raises(DataError, match=r"shape \(2, 2\), but must be"):
-        surface(model, X, y, directions=np.eye(2))
-    with pytest.raises(DataError, match=r"directions\[1\] is zero or parallel"):
-        surface(model, X, y, directions=[[1.0, 2.0, 0.0], [-2.0, -4.0, 0.0]])
-    ridge = sx.LogisticRegression(prior=sx.Gaussian([1.0, 2.0, 3.0])).fit(X, y)
-    with pytest.raises(DataError, match="Use alpha"):
-        surface(ridge, X, y, of="posterior", directions=np.eye(3)[:2])
-    bayesian = sx.BayesianLogisticRegression().fit(X[:, :2], y)
-    with pytest.raises(DataError, match="BayesianLogisticRegression has no alpha"):
-        surface(bayesian, X[:, :2], y, of="posterior")
-    with pytest.raises(ValueError, match="of='evidence'"):
-        surface(model, X, y, of="evidence")
+# The objective of two weights
 
 
-@pytest.mark.parametrize(
-    ("model", "n_classes", "reason"),
-    [
-        (sx.LinearDiscriminantAnalysis(), 2, "does not maximise a likelihood"),
-        (sx.LogisticRegression(basis=sx.basis.RBF(n_centres=3, centres="grid")), 2, "curved"),
-        (sx.LogisticRegression(), 3, "3 classes"),
-    ],
-)
-def test_a_model_without_a_likelihood_surface_is_refused(model, n_classes, reason):
-    X, y = make_overlapping(60, n_classes=n_classes, rng=3)
-    with pytest.raises(DataError, match=reason):
-        surface(model.fit(X, y), X, y)
+def cut_of(Z, t):
+    return take_slice(pose(as_source(Z, np.asarray(t)), Logit(), Flat(), fit_intercept=False), Flat())
+
+
+def nll(s, Z, t):
+    a = Z @ s
+    return float(np.logaddexp(0, np.where(t == 1, -a, a)).sum())
+
+
+def overlapping():
+    X, y = make_overlapping(60, 2)
+    return X - X.mean(axis=0), y
+
+
+def test_the_minimum_agrees_with_bfgs():
+    Z, t = overlapping()
+    cut = cut_of(Z, t)
+    other = minimize(nll, np.zeros(2), args=(Z, t), method="BFGS", options={"gtol": 1e-8})
+    np.testing.assert_allclose(cut.point, other.x, atol=1e-5)
+    assert cut.floor == pytest.approx(other.fun)
+    np.testing.assert_allclose(cut.direction, cut.point / np.linalg.norm(cut.point))
+
+
+def test_the_parabola_is_exact_to_second_order():
+    Z, t = overlapping()
+    cut = cut_of(Z, t)
+    for step in ([1.0, 0.0], [0.6, -0.8]):
+        errors = []
+        for size in (0.1, 0.05):
+            at = cut.point + size * np.array(step)
+            errors.append(abs(cut.parabola(at) - nll(at, Z, t)))
+        assert errors[1] < errors[0] / 6  # a cubic, to be divided by eight
+
+
+def test_separable_rows_have_a_direction_of_descent_and_no_minimum():
+    Z, t = separable(30, n_features=2, gap=0.1)
+    cut = cut_of(Z, t)
+    assert cut.point is None
+    assert cut.parabola(np.zeros((1, 2))) is None
+    assert ((2 * t - 1) * (Z @ cut.direction) > 0).all()
+    values = cut.evaluate(np.outer([1.0, 10.0, 100.0], cut.direction))
+    assert (np.diff(values) < 0).all()
+    assert 0 <= cut.floor < 1e-15  # ln p = 0 for every row
+    (low, high), (shortest, longest) = cut.window()
+    assert high - low == 360
+    assert shortest == 0
+    assert longest * np.median(np.abs(Z @ cut.direction)) == pytest.approx(MAX_TYPICAL_ACTIVATION)
+
+
+def test_the_window_has_five_standard_deviations_on_each_side():
+    Z, t = overlapping()
+    cut = cut_of(np.tile(Z, (50, 1)), np.tile(t, 50))
+    (low, high), (shortest, longest) = cut.window()
+    covariance = np.linalg.inv(cut.hess)
+    assert (longest - shortest) / 10 == pytest.approx(np.sqrt(cut.direction @ covariance @ cut.direction))
+    across = np.array([-cut.direction[1], cut.direction[0]])
+    turn = np.degrees(np.sqrt(across @ covariance @ across) / np.linalg.norm(cut.point))
+    assert (high - low) / 10 == pytest.approx(turn)
+
+
+def test_all_angles_are_shown_if_the_minimum_is_at_zero():
+    Z, t = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]] * 2), np.repeat([0, 1], 4)
+    cut = cut_of(Z, t)
+    np.testing.assert_allclose(cut.point, 0, atol=1e-12)
+    (low, high), (shortest, _) = cut.window()
+    assert high - low == 360
+    assert shortest == 0

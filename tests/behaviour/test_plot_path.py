@@ -1,17 +1,17 @@
+import re
+import warnings
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.special import ndtri
 
 import separatrix as sx
 from problems import blobs, separable
-from separatrix.plots.path import FitPathDisplay
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+from separatrix.datasets import make_overlapping
+from separatrix.plots.path import SIGNS, FitPathDisplay, contours_of
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def newton():
     return FitPathDisplay.of_fit(sx.LogisticRegression(solver="newton"), X, np.array(["no", "yes"])[y])
 
 
-def test_numbers_first_then_a_panel_for_each_frame_and_one_for_the_objective():
+def test_there_is_a_panel_for_each_frame_and_one_for_the_objective():
     X, y = blobs(80, n_features=2, n_classes=2)
     display = FitPathDisplay.from_estimator(sx.LogisticRegression(solver="newton"), X, y, frames=3)
     assert len(display.axes_) == 4
@@ -42,7 +42,7 @@ def drawn_lines(ax, colour):
     return [c.get_paths()[0].vertices for c in sets if np.allclose(c.get_edgecolor()[0][:3], colour)]
 
 
-def test_the_boundary_drawn_is_where_the_activation_is_zero(newton):
+def test_the_drawn_lines_are_contours_of_the_activation(newton):
     newton.plot(frames=[2])
     frame = newton.frames[2]
     newton.figure_.canvas.draw()
@@ -62,7 +62,7 @@ def test_the_dashed_line_is_the_boundary_after_the_update(perceptron):
     np.testing.assert_allclose(ends @ after.w + after.w0, 0, atol=1e-9)
 
 
-def test_frames_are_chosen_from_the_first_to_the_last_and_denser_at_the_start(newton):
+def test_early_frames_are_chosen_more_densely_than_late_ones(newton):
     last = len(newton.frames) - 1
     for count in range(1, last + 2):
         chosen = newton.chosen(count)
@@ -77,7 +77,7 @@ def test_frames_are_chosen_from_the_first_to_the_last_and_denser_at_the_start(ne
     assert (np.diff(gaps) > 0).all()
 
 
-def test_frames_and_axes_that_are_not_there(newton):
+def test_wrong_frames_and_axes_are_refused(newton):
     with pytest.raises(ValueError, match=r"frames=\[0, 99\].*no frame 99, only 0 to"):
         newton.plot(frames=[0, 99])
     with pytest.raises(ValueError, match="2 frames and their objective need 3 axes, not 2"):
@@ -86,22 +86,7 @@ def test_frames_and_axes_that_are_not_there(newton):
         newton.plot(frames=0)
 
 
-def test_a_gif_has_a_picture_for_each_frame(perceptron, tmp_path):
-    perceptron.animate(tmp_path / "path.gif", fps=5, frames=3)
-    with Image.open(tmp_path / "path.gif") as moving:
-        assert moving.n_frames == 3
-        assert moving.info["duration"] == 200  # ms
-    assert perceptron.axes_[0].get_title() == f"update {len(perceptron.frames) - 1}: 0 rows misclassified"
-
-
-def test_a_page_is_written_where_the_name_says_so(newton, tmp_path):
-    newton.animate(str(tmp_path / "path.html"), frames=2)
-    page = (tmp_path / "path.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64") == 2
-    assert "<title>The path of LogisticRegression</title>" in page
-
-
-def test_animations_of_other_kinds_are_refused_before_any_work(newton, tmp_path):
+def test_other_animation_formats_are_refused_before_any_work(newton, tmp_path):
     with pytest.raises(ValueError, match=r"path.mp4.*must end in .gif or .html"):
         newton.animate(tmp_path / "path.mp4")
     with pytest.raises(ValueError, match="fps must be an integer"):
@@ -109,9 +94,93 @@ def test_animations_of_other_kinds_are_refused_before_any_work(newton, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_row_at_the_origin_moves_the_bias_alone():
+def test_a_row_at_the_origin_changes_only_the_bias():
     X, y = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]), [0, 1, 1, 1]
     display = FitPathDisplay.from_estimator(sx.Perceptron(), X, y, frames=1)
     assert display.frames[0].row == 0
     assert not display.frames[1].w.any()
     assert display.frames[1].w0 == -1
+
+
+def test_a_gif_has_a_picture_for_each_frame_and_the_requested_speed(perceptron, tmp_path):
+    perceptron.animate(tmp_path / "path.gif", fps=5, frames=3)
+    with Image.open(tmp_path / "path.gif") as moving:
+        assert moving.n_frames == 3
+        assert moving.info["duration"] == 200  # ms
+    assert perceptron.axes_[0].get_title() == f"update {len(perceptron.frames) - 1}: 0 rows misclassified"
+
+
+def test_a_page_works_offline_and_shows_every_button(newton, tmp_path):
+    newton.animate(str(tmp_path / "path.html"), frames=2)
+    page = (tmp_path / "path.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64") == 2
+    assert "<title>The path of LogisticRegression</title>" in page
+    assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", page)
+    used = set(re.findall(r'class="fa fa-([a-z-]+)', page)) | {"flip-horizontal"}
+    assert used == set(SIGNS)
+    assert page.index(".fa-play::before") < page.index(".fa-flip-horizontal::before")  # the later rule wins
+
+
+# Steps of a fit
+
+
+def test_every_update_of_a_perceptron_adds_a_misclassified_row():
+    X, y = separable(60, n_features=2, gap=0.05)
+    display = FitPathDisplay.of_fit(sx.Perceptron(learning_rate=0.5), X, y)
+    path, fitted = display.frames, sx.Perceptron(learning_rate=0.5).fit(X, y)
+    assert display.is_perceptron
+    assert len(path) == fitted.n_mistakes_ + 1
+    for here, there in pairwise(path):
+        t = 2 * y[here.row] - 1
+        assert t * (here.w @ X[here.row] + here.w0) <= 0
+        np.testing.assert_allclose(there.w, here.w + 0.5 * t * X[here.row])  # PRML (4.55)
+        assert there.w0 == here.w0 + 0.5 * t
+    assert path[-1].row is None
+    assert path[-1].objective == 0
+    assert path[0].objective == 60  # w = 0 has every row on the boundary
+    np.testing.assert_array_equal(path[-1].w, fitted.coef_[0])
+
+
+@pytest.mark.parametrize("solver", ["newton", "gradient", "lbfgs", "auto"])
+def test_frames_are_the_steps_of_the_solver_with_their_objectives(solver):
+    X, y = make_overlapping(80, 2)
+    model = sx.LogisticRegression(alpha=0.5, solver=solver)
+    display = FitPathDisplay.of_fit(model, X, y)
+    path, fitted = display.frames, model.fit(X, y)
+    assert len(path) == fitted.n_steps_ + 1
+    np.testing.assert_allclose(path[-1].w, fitted.coef_[0])
+    for frame in (path[0], path[len(path) // 2], path[-1]):
+        a = X @ frame.w + frame.w0
+        nll = np.logaddexp(0, np.where(y == 1, -a, a)).sum()
+        assert frame.objective == pytest.approx(nll + 0.25 * frame.w @ frame.w)
+    assert not display.is_perceptron
+
+
+def test_newton_steps_are_those_of_reweighted_least_squares():
+    X, y = make_overlapping(80, 2)
+    path = FitPathDisplay.of_fit(sx.LogisticRegression(alpha=0, solver="newton"), X, y).frames
+    Phi = np.column_stack([X, np.ones(80)])
+    for here, there in pairwise(path[:5]):
+        w = np.append(here.w, here.w0)
+        p = 1 / (1 + np.exp(-Phi @ w))
+        R = p * (1 - p)
+        z = Phi @ w - (p - y) / R  # PRML (4.100)
+        expected = np.linalg.solve(Phi.T @ (R[:, None] * Phi), Phi.T @ (R * z))  # (4.99)
+        np.testing.assert_allclose(np.append(there.w, there.w0), expected, rtol=1e-7)
+
+
+def test_the_given_model_is_not_changed():
+    X, y = make_overlapping(80, 2)
+    model = sx.LogisticRegression()
+    FitPathDisplay.of_fit(model, X, y)
+    assert "coef_" not in vars(model)
+    assert model.trace is False
+
+
+def test_contours_are_at_probabilities_of_one_and_nine_tenths():
+    X, y = make_overlapping(80, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = [kind().fit(X, y) for kind in (sx.LogisticRegression, sx.ProbitRegression)]
+    np.testing.assert_allclose(contours_of(models[0].likelihood_), [-np.log(9), np.log(9)])
+    np.testing.assert_allclose(contours_of(models[1].likelihood_), ndtri([0.1, 0.9]))

@@ -12,12 +12,6 @@ from separatrix.exceptions import DataError
 Display = sx.plots.ReliabilityDisplay
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def calibrated(rng, n=2000, sharpen=1.0):
     """Labels drawn from logits; probabilities that exaggerate these logits by a factor."""
     logits = rng.normal(0, 1.5, n)
@@ -26,7 +20,7 @@ def calibrated(rng, n=2000, sharpen=1.0):
     return np.column_stack([1 - p, p]), t
 
 
-def test_the_curve_is_that_of_scikit_learn(rng):
+def test_the_curve_agrees_with_scikit_learn(rng):
     P, t = calibrated(rng)
     display = Display.from_predictions(P, t)
     observed, predicted = calibration_curve(t, P[:, 1], n_bins=10, strategy="quantile")
@@ -36,7 +30,7 @@ def test_the_curve_is_that_of_scikit_learn(rng):
     assert display.ece_if_calibrated == metrics.ece_if_calibrated(P, t)
 
 
-def test_the_band_holds_its_share_of_the_dots_of_a_calibrated_model(rng):
+def test_the_band_contains_most_bins_of_a_calibrated_model(rng):
     inside = [
         1 - Display.from_predictions(*calibrated(rng, 400), ax=plt.subplots(2)[1]).outside.mean() for _ in range(8)
     ]
@@ -54,7 +48,7 @@ def test_the_band_is_the_binomial_interval_of_each_bin(rng):
         assert round(display.band_upper[b] * n, 9) == np.searchsorted(mass, 0.9)
 
 
-def test_exaggerated_probabilities_stand_out(rng):
+def test_overconfident_probabilities_are_highlighted(rng):
     display = Display.from_predictions(*calibrated(rng, sharpen=3.0))
     assert display.outside.sum() >= 6
     assert display.ece.value > 3 * display.ece_if_calibrated
@@ -72,7 +66,7 @@ def test_the_histogram_counts_every_row_once(rng):
     assert np.array_equal(display.hits + display.misses, expected)
 
 
-def test_a_weight_of_two_is_the_row_twice(rng):
+def test_a_weight_of_two_equals_the_row_twice(rng):
     P, t = calibrated(rng, 200)
     twice = rng.random(200) < 0.5
     one = Display.from_predictions(P, t, sample_weight=1.0 + twice)
@@ -82,7 +76,7 @@ def test_a_weight_of_two_is_the_row_twice(rng):
     np.testing.assert_allclose(one.ece, two.ece)
 
 
-def test_the_event_of_many_classes_is_that_the_most_probable_one_comes_true():
+def test_the_event_of_many_classes_is_the_most_probable_class():
     X, y = blobs(200, n_features=2, n_classes=3, distance=1.0)
     model = sx.LinearDiscriminantAnalysis().fit(X[::2], y[::2])
     display = Display.from_estimator(model, X[1::2], y[1::2])
@@ -101,9 +95,7 @@ def test_the_event_of_two_classes_is_named():
     assert display.ax_.get_title() == "Patients"
 
 
-def test_what_does_not_fit_is_named(rng):
+def test_probabilities_must_sum_to_one(rng):
     P, t = calibrated(rng, 50)
-    with pytest.raises(DataError, match="P has 2 columns but there are 3 classes"):
-        Display.from_predictions(P, t, classes=["a", "b", "c"])
     with pytest.raises(DataError, match="probabilities that sum to one"):
         Display.from_predictions(2 * P, t)

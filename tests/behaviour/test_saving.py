@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import separatrix as sx
@@ -128,40 +127,24 @@ def test_the_file_is_a_zip_of_json_and_arrays(saved):
     assert manifest["model"] == "LogisticRegression"
 
 
-def test_an_existing_file_is_replaced_only_by_force(saved):
-    before = saved.read_bytes()
-    other = sx.LogisticRegression(alpha=3.0).fit(X, LABELS)
-    with pytest.raises(FileError, match=r"exists. Choose another name, or pass force=True"):
-        save(other, saved)
-    assert saved.read_bytes() == before
-    save(other, saved, force=True)
-    assert load(saved).alpha == 3.0
-    assert [path.name for path in saved.parent.iterdir()] == ["model.sx"]
-
-
-def test_objects_of_other_packages_are_refused_and_leave_no_file(tmp_path):
-    with pytest.raises(FileError, match="not a model of this package"):
-        save(LogisticRegression().fit(X, Y), tmp_path / "a.sx")
-    with pytest.raises(FileError, match=r"model.estimator is a sklearn.*not part of this package"):
-        save(sx.OneVsRest(LogisticRegression()).fit(X, Y), tmp_path / "b.sx")
-    with pytest.raises(NotFittedError):
-        save(sx.LogisticRegression(), tmp_path / "c.sx")
-    with pytest.raises(FileError, match="No such file or directory"):
-        save(sx.LogisticRegression().fit(X, Y), tmp_path / "nowhere" / "model.sx")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_full_disk_changes_nothing(saved, monkeypatch):
+def test_a_failed_save_leaves_the_file_and_the_folder_as_they_were(saved, monkeypatch):
     before = saved.read_bytes()
 
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(FileError, match=r"cannot be written \(No space left on device\). Nothing was changed"):
-        save(sx.LogisticRegression(alpha=3.0).fit(X, LABELS), saved, force=True)
+    with pytest.raises(FileError, match="not part of this package"):
+        save(sx.OneVsRest(LogisticRegression()).fit(X, Y), saved, force=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(FileError, match=r"No space left on device\). Nothing was changed"):
+            save(sx.LogisticRegression(alpha=3.0).fit(X, LABELS), saved, force=True)
+    with pytest.raises(FileError, match="exists"):
+        save(sx.LogisticRegression(alpha=3.0).fit(X, LABELS), saved)
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == ["model.sx"]
+    save(sx.LogisticRegression(alpha=3.0).fit(X, LABELS), saved, force=True)
+    assert load(saved).alpha == 3.0
 
 
 # Damaged and hostile archives
@@ -231,30 +214,6 @@ def test_a_bomb_is_not_opened(tmp_path):
         for i in range(12):
             file.writestr(f"arrays/{i}.npy", bytes(2**23))
     with pytest.raises(FileError, match=r"100663298, more than any model of that size"):
-        read_archive(path)
-
-
-def test_a_tree_with_too_many_objects_is_not_opened(tmp_path):
-    """Python objects take many times the memory of their text."""
-    path = tmp_path / "tree.sx"
-    path.write_bytes(write_archive({"model.json": b"[" + b"{}," * 3_000_000 + b"1]"}, {}))
-    assert path.stat().st_size < 50_000
-    with pytest.raises(FileError, match="more than any model of that size"):
-        read_archive(path)
-
-
-def test_a_member_that_occurs_twice_is_refused(archive):
-    with zipfile.ZipFile(archive, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
-        file.writestr("model.json", b"[]")
-    with pytest.raises(FileError, match=r"model.json more than once"):
-        read_archive(archive)
-
-
-def test_other_compressions_are_refused(tmp_path):
-    path = tmp_path / "lzma.sx"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as file:
-        file.writestr("manifest.json", "{}")
-    with pytest.raises(FileError, match="compression that saved models do not use"):
         read_archive(path)
 
 
@@ -394,16 +353,16 @@ def test_classes_that_are_not_part_of_models_are_refused(name, why):
 def test_a_record_has_the_fields_of_its_class():
     whole = {"value": 1, "status": None, "steps": 1, "passes": 1}
     assert isinstance(read(record(SOLUTION, **whole)), sx.solvers.Solution)  # other fields by default
-    with pytest.raises(FileError, match="Solution lacks its field 'status'"):
+    with pytest.raises(FileError, match="Solution lacks its field or argument 'status'"):
         read(record(SOLUTION, value=1))
-    with pytest.raises(FileError, match="Solution has no field 'colour'"):
+    with pytest.raises(FileError, match="Solution has no field or argument 'colour'"):
         read(record(SOLUTION, **whole, colour=1))
 
 
 def test_new_arguments_get_their_defaults():
     again = read(record(LOGISTIC, alpha=2.0))
     assert (again.alpha, again.solver) == (2.0, "auto")
-    with pytest.raises(FileError, match="OneVsRest lacks its argument 'estimator'"):
+    with pytest.raises(FileError, match="OneVsRest lacks its field or argument 'estimator'"):
         read(record("separatrix.reductions:OneVsRest", ambiguous="resolve"))
 
 
@@ -494,8 +453,8 @@ def test_an_array_is_used_once():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("junk", "no argument 'junk'"),
-        ("predict", "no argument 'predict'"),
+        ("junk", "argument 'junk'"),
+        ("predict", "argument 'predict'"),
         ("_activation", "defines '_activation' itself"),
         ("__class__", "defines '__class__' itself"),
         ("__sklearn_tags__", "defines '__sklearn_tags__' itself"),

@@ -13,13 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
 from problems import blobs
-from separatrix.exceptions import DataError
+from separatrix.exceptions import DataError, ExportError, FileError
 from separatrix.files import FileReadError, FileWriteError, QueryError, open_table, open_writer, scan
 
 X, Y = blobs(60, n_classes=2, distance=4.0)
@@ -176,8 +181,144 @@ TABLES: list[Mistake] = []
 # Comparisons, studies, command line, report
 STUDIES: list[Mistake] = []
 
-# Saved models, ONNX, plots, datasets
-EXPORT: list[Mistake] = []
+# Saved models, ONNX, geometry, plots, datasets
+PLANE, PLANE_Y = blobs(60, n_features=2, n_classes=2)
+FISHER, LOGISTIC = sx.FisherDiscriminant().fit(PLANE, PLANE_Y), sx.LogisticRegression().fit(PLANE, PLANE_Y)
+POSTERIOR = sx.BayesianLogisticRegression().fit(PLANE, PLANE_Y)
+ZIP_CODES = pd.DataFrame({"zip": (np.arange(800) % 200).astype(str)})
+OF_THREE = sx.LogisticRegression().fit(X, THREE)
+RBF = sx.basis.RBF(n_centres=3, centres="grid")
+REGIONS = sx.geometry.LinearRegions([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])
+boundary, weights = sx.plots.DecisionBoundaryDisplay.from_estimator, sx.plots.CoefficientDisplay
+surface, path_of = sx.plots.LikelihoodSurfaceDisplay.from_estimator, sx.plots.FitPathDisplay.of_fit
+
+
+def in_use(folder: Path) -> Path:
+    (folder / "model").touch()
+    return folder / "model"
+
+
+def not_exported(what: str, fit: Callable[[], Any], *words: str, **options: Any) -> Mistake:
+    """ONNX graph of a model that has none."""
+    return Mistake(f"ONNX of {what}", lambda _: sx.to_onnx(fit(), **options), ExportError, words)
+
+
+def drawn(what: str, call: Callable[[], Any], *words: str, error: type[Exception] = DataError) -> Mistake:
+    return Mistake(f"drawing {what}", lambda _: call(), error, words)
+
+
+def argument(name: str, call: Callable[[], Any], *words: str) -> Mistake:
+    return Mistake(name, lambda _: call(), ValueError, words)
+
+
+EXPORT = [
+    Mistake(
+        "saving over a file", lambda path: sx.save(LOGISTIC, in_use(path)), FileError, ("exists", "name", "force=True")
+    ),
+    Mistake("saving into no folder", lambda path: sx.save(LOGISTIC, path / "a" / "b"), FileError, ("No such file",)),
+    Mistake("saving before fitting", lambda path: sx.save(sx.Perceptron(), path / "a"), NotFittedError, ("fit",)),
+    Mistake(
+        "saving a model of scikit-learn", lambda path: sx.save(GaussianNB().fit(X, Y), path / "a"), FileError,
+        ("GaussianNB", "not a model of this package"),
+    ),
+    Mistake(
+        "saving a model around one of scikit-learn",
+        lambda path: sx.save(sx.OneVsRest(GaussianNB()).fit(X, Y), path / "a"), FileError,
+        ("model.estimator is a sklearn", "save other parts"),
+    ),
+    Mistake(
+        "exporting over a file", lambda path: sx.to_onnx(LOGISTIC, in_use(path)), ExportError, ("exists", "force=True")
+    ),
+    Mistake("exporting before fitting", lambda _: sx.to_onnx(sx.LogisticRegression()), NotFittedError, ("fit",)),
+    argument("exporting float16", lambda: sx.to_onnx(LOGISTIC, dtype="float16"), "dtype='float16'", "'float32'"),
+    argument("an interval of level 1", lambda: sx.to_onnx(POSTERIOR, intervals=True, level=1.0), "level=1.0", "0.95"),
+    not_exported("counts", lambda: sx.NaiveBayes("poisson").fit(abs(X).round(), Y), "Poisson columns", "sx.save"),
+    not_exported("one-vs-rest", lambda: sx.OneVsRest(sx.LogisticRegression()).fit(X, THREE), "OneVsRest", "one by one"),
+    not_exported("a rule", lambda: sx.DecisionRule(sx.LogisticRegression(), reject=0.6).fit(X, Y), "DecisionRule"),
+    not_exported("a model average", lambda: sx.ModelAverage({"a": POSTERIOR}).fit(X, Y), "ModelAverage"),
+    not_exported("splines", lambda: sx.LogisticRegression(basis=sx.basis.Spline()).fit(X, Y), "BSplines", "RBF"),
+    not_exported("a transformer", lambda: sx.LogisticRegression(basis=StandardScaler()).fit(X, Y), "Wrapped", "RBF"),
+    not_exported("scikit-learn", lambda: GaussianNB().fit(X, Y), "GaussianNB", "skl2onnx"),
+    not_exported(
+        "quasi-Monte Carlo", lambda: sx.BayesianLogisticRegression(predictive="qmc").fit(X, THREE), "predictive='exact'"
+    ),
+    not_exported(
+        "intervals of three classes", lambda: sx.BayesianLogisticRegression().fit(X, THREE), "3 classes",
+        "predict_interval", intervals=True,
+    ),
+    not_exported(
+        "hashed levels",
+        lambda: sx.TableClassifier(sx.LogisticRegression(), types={"zip": "categorical"}, hashing=16).fit(
+            ZIP_CODES, np.arange(800) % 3),
+        "'zip'", "hashing=None",
+    ),
+    drawn("unknown labels", lambda: boundary(FISHER, PLANE[:3], [0, 7, 5]), "7, 5", "classes are 0, 1"),
+    drawn("too few labels", lambda: boundary(FISHER, PLANE[:4], [0, 1]), "4 rows", "(2,)"),
+    drawn("probabilities of a rule", lambda: boundary(FISHER, PLANE, response="probability"), "predict_proba"),
+    drawn("the uncertainty of a point estimate", lambda: boundary(LOGISTIC, PLANE, response="uncertainty"),
+          "predict_interval", "BayesianLogisticRegression"),
+    drawn("the posterior of a rule", lambda: sx.plots.DecisionBoundaryDisplay.map_and_posterior(FISHER, PLANE),
+          "FisherDiscriminant has no posterior", "BayesianLogisticRegression"),
+    drawn("33 classes", lambda: boundary(sx.LeastSquaresClassifier().fit(PLANE, np.arange(60) % 33), PLANE),
+          "32 classes", "there are 33", "one against the rest", error=ValueError),
+    drawn("four columns on a plane", lambda: boundary(sx.FisherDiscriminant().fit(X, Y), X), "two columns", "4"),
+    drawn("rows that are not finite", lambda: boundary(FISHER, np.vstack([PLANE, [np.inf, 0.0]])), "'x0'", "1 of 61"),
+    drawn("weights of naive Bayes", lambda: weights.from_estimator(sx.NaiveBayes("normal").fit(X, Y)), "coef_"),
+    drawn("weights without names", lambda: weights.from_values(["a", "b", "c"], [1.0, 2.0]), "(1, 2)", "3 names"),
+    drawn("weights of nine classes", lambda: weights.from_values(["a"], np.ones((9, 1)), labels=range(9)),
+          "9 classes", "8 colours", error=ValueError),
+    drawn("the density of two columns",
+          lambda: sx.plots.ClassDensityDisplay.from_estimator(FISHER, PLANE), "one column", "2: x0, x1"),
+    drawn("the evidence of a model without basis",
+          lambda: sx.plots.EvidenceSurfaceDisplay.from_estimator(POSTERIOR, PLANE, PLANE_Y), "RBF()"),
+    drawn("the evidence of a prior per column",
+          lambda: sx.plots.EvidenceSurfaceDisplay.from_estimator(
+              sx.LogisticRegression(prior=sx.Gaussian(np.arange(1.0, 10.0)), basis=RBF).fit(PLANE, Y), PLANE, Y),
+          "no common scale", "prior="),
+    drawn("steps of a closed form", lambda: path_of(sx.FisherDiscriminant(), PLANE, PLANE_Y), "FisherDiscriminant"),
+    drawn("steps of three classes", lambda: path_of(sx.LogisticRegression(), PLANE, THREE), "y has 3", "y == label"),
+    drawn("steps of four columns", lambda: path_of(sx.LogisticRegression(), X, Y), "4 columns"),
+    drawn("steps with a basis", lambda: path_of(sx.LogisticRegression(basis=RBF), PLANE, PLANE_Y), "and a basis"),
+    drawn("the likelihood of a density",
+          lambda: surface(sx.LinearDiscriminantAnalysis().fit(PLANE, PLANE_Y), PLANE, PLANE_Y), "logistic"),
+    drawn("the likelihood over a basis",
+          lambda: surface(sx.LogisticRegression(basis=RBF).fit(PLANE, PLANE_Y), PLANE, PLANE_Y), "without a basis"),
+    drawn("the likelihood of three classes", lambda: surface(OF_THREE, X, THREE), "3 classes", "two classes"),
+    drawn("the likelihood of four weights",
+          lambda: surface(sx.LogisticRegression().fit(X, Y), X, Y), "4 columns", "directions="),
+    drawn("directions of other columns", lambda: surface(LOGISTIC, PLANE, PLANE_Y, directions=np.eye(3)), "(2, 2)"),
+    drawn("parallel directions",
+          lambda: surface(LOGISTIC, PLANE, PLANE_Y, directions=[[1, 2], [-2, -4]]), "directions[1]", "parallel"),
+    drawn("directions and a prior per column",
+          lambda: surface(sx.LogisticRegression(prior=sx.Gaussian([1.0, 2.0])).fit(PLANE, PLANE_Y), PLANE, PLANE_Y,
+                          of="posterior", directions=np.eye(2)), "Use alpha"),
+    drawn("the posterior of a model without alpha",
+          lambda: surface(POSTERIOR, PLANE, PLANE_Y, of="posterior"), "no alpha", "of='likelihood'"),
+    drawn("discriminants of logistic regression",
+          lambda: sx.plots.ProjectionDisplay.from_estimator(OF_THREE, X, THREE), "3 classes", "FisherDiscriminant"),
+    drawn("the reliability of other classes",
+          lambda: sx.plots.ReliabilityDisplay.from_predictions(np.full((4, 2), 0.5), [0, 1, 0, 1], classes="abc"),
+          "2 columns", "3 classes"),
+    argument("a response that does not exist", lambda: boundary(FISHER, PLANE, response="contours"), "'regions'"),
+    argument("a surface that does not exist", lambda: surface(LOGISTIC, PLANE, PLANE_Y, of="evidence"), "'evidence'"),
+    argument("one bin", lambda: sx.plots.ProjectionDisplay.from_estimator(FISHER, PLANE, PLANE_Y, n_bins=1), "n_bins"),
+    argument("a grid of one point", lambda: sx.geometry.grid_predictions(FISHER, PLANE, resolution=1), "at least 2"),
+    argument("a negative margin", lambda: sx.geometry.grid_predictions(FISHER, PLANE, margin=-1), "margin=-1"),
+    argument("regions of two sizes", lambda: sx.geometry.LinearRegions(np.ones((3, 2)), [0.0, 1.0]), "(3, 2)", "(2,)"),
+    argument("regions that are not finite", lambda: sx.geometry.LinearRegions([[1.0], [np.nan]], [0, 1]), "finite"),
+    argument("a region that does not exist", lambda: REGIONS.half_spaces(2), "no class 2", "0 to 1"),
+    drawn("regions of other columns", lambda: REGIONS.contains(0, np.ones((4, 3))), "X has 3 columns", "have 2"),
+    drawn("regions of missing values", lambda: REGIONS.contains(0, [[1.0, np.nan]]), "'x1'"),
+    drawn("regions with a basis", lambda: sx.geometry.LinearRegions.of(sx.FisherDiscriminant(basis=RBF).fit(PLANE, Y)),
+          "without a basis"),
+    argument("no margin", lambda: sx.datasets.make_separable(margin=0.0), "margin=0.0", "greater than 0"),
+    argument("a single row", lambda: sx.datasets.make_separable(1), "make_separable(n=1)", "at least 2"),
+    argument("a circle of one column", lambda: sx.datasets.make_overlapping(n_features=1, n_classes=3), "=1"),
+    argument("more noise than labels", lambda: sx.datasets.make_label_noise(noise=0.7), "noise=0.7", "0 and 0.5"),
+    argument("fewer rows than cells", lambda: sx.datasets.make_gaussian_grid(10), "n=10", "at least 25"),
+    argument("an unknown pattern", lambda: sx.datasets.make_gaussian_grid(pattern="spiral"), "'spiral'", "'random'"),
+    argument("negative test rows", lambda: sx.datasets.make_rbf_experiment(n_test=-1), "n_test=-1"),
+]  # fmt: skip
 
 MISTAKES = RULES + GENERATIVE + DISCRIMINATIVE + BAYESIAN + ROWS + FILES + TABLES + STUDIES + EXPORT
 

@@ -43,28 +43,17 @@ ERFCX_DEGREE = 22
 MAX_SCALED_MEAN = 24.0  # κ |mu| beyond which the variance of ln(1 + e^a) is negligible
 
 
-class Mixture(NamedTuple):
-    """Numbers τ, c and d (14,)."""
-
-    widths: Float
-    sigmoid: Float
-    square: Float
-
-
 @cache
-def mixture() -> Mixture:
-    """The mixture, from two least-squares fits."""
+def mixture() -> tuple[Float, Float, Float]:
+    """Numbers τ, c and d (14,), from two least-squares fits."""
     a = np.linspace(0.0, MAX_ACTIVATION, 2001)
     tau = np.geomspace(MIN_TAU, MAX_TAU, N_TERMS)
     softplus = np.log1p(np.exp(-a))  # e(a) - a/2
     z = a[:, None] / tau
     even = a[:, None] * (special.ndtr(z) - 0.5) + tau * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)  # H_τ(a)
     beyond = even - 0.5 * a[:, None]
-    return Mixture(
-        tau,
-        _fitted(special.ndtr(-a[:, None] / tau), special.expit(-a), total=1.0),
-        _fitted(beyond, softplus * (a + softplus), total=0.0),
-    )
+    c = _fitted(special.ndtr(-a[:, None] / tau), special.expit(-a), total=1.0)
+    return tau, c, _fitted(beyond, softplus * (a + softplus), total=0.0)
 
 
 def _fitted(A: Float, b: Float, total: float) -> Float:
@@ -106,16 +95,8 @@ def logistic_mean(mu: Value, var: Value) -> Value:
     return (normal_cdf(mu.expand(-1) / t) * c).sum(-1)
 
 
-class Softplus(NamedTuple):
-    """E[σ(d)], E[ln(1 + e^d)] and V[ln(1 + e^d)]."""
-
-    probability: Value
-    mean: Value
-    variance: Value
-
-
-def softplus_normal(mu: Value, var: Value) -> Softplus:
-    """Moments of ln(1 + e^d) for d ~ N(mu, var), mu <= 0."""
+def softplus_normal(mu: Value, var: Value) -> tuple[Value, Value, Value]:
+    """E[σ(a)], E[ln(1 + e^a)] and V[ln(1 + e^a)] for a ~ N(mu, var), mu <= 0."""
     tau, c, d = mixture()
     t = (var.expand(-1) + tau**2).sqrt()
     z = mu.expand(-1) / t
@@ -125,8 +106,7 @@ def softplus_normal(mu: Value, var: Value) -> Softplus:
     spread = 0.25 * (mu.square() + var) + (even * d).sum(-1) - mean_even.square()
     variance = (var * (probability - 0.25) + spread).at_least(0.0)
     shrunk = mu / (1.0 + np.pi / 8 * var).sqrt()
-    zero = 0.0 * var
-    return Softplus(probability, 0.5 * mu + mean_even, variance.where(shrunk > -MAX_SCALED_MEAN, zero))
+    return probability, 0.5 * mu + mean_even, variance.where(shrunk > -MAX_SCALED_MEAN, 0.0 * var)
 
 
 class _SoftMaxima(NamedTuple):

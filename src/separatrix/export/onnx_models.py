@@ -9,8 +9,9 @@ while the model itself would marginalise. A graph does not check that values are
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial, singledispatch
-from typing import Any, NamedTuple
+from functools import partial, reduce, singledispatch
+from operator import add
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -231,7 +232,7 @@ def _(model: FamilyClassifier, X: Value) -> Predictions:
     model._require_parameters()
     density = model._density_of_rows
     pairs = zip(density.groups, density.densities, strict=True)
-    total = _total([log_density(each, X.columns(group.columns)) for group, each in pairs])
+    total = reduce(add, [log_density(each, X.columns(group.columns)) for group, each in pairs])
     if model.temperature_ == 0.0:  # impossible rows stay impossible
         total = (0.0 * total.is_nan().as_double()).where(total > -np.inf, total)
     else:
@@ -290,14 +291,7 @@ def _(density: ValuedCategorical, x: Value) -> Value:
         hit = column.equals(np.asarray(values, dtype=np.float64)).as_double()  # (N, L)
         miss = (1.0 - hit.sum(1, keep=True)) * (1.0 - column.is_nan().as_double())
         parts.append(_weighted_sum(hit, log_p) + _weighted_sum(miss, unseen[:, None]))
-    return _total(parts)
-
-
-def _total(parts: list[Value]) -> Value:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    return reduce(add, parts)
 
 
 def _observed(terms: Value, x: Value) -> Value:
@@ -318,37 +312,30 @@ def _weighted_sum(U: Value, c: Float) -> Value:
 # Bayesian logistic regression: the activation is Gaussian, mean m'φ̃ and variance φ̃'A⁻¹φ̃, and is integrated out
 
 
-class Activations(NamedTuple):
-    """Mean and covariance of each row's activation: (N,) and (N,) for one output, (N, K) and (N, K, K) for more."""
-
-    mean: Value
-    cov: Value
-
-
 @predictions.register
 def _(model: BayesianLogisticRegression, X: Value) -> Predictions:
     design = model.posterior_.design
     Z = features(model, X) - design.origin
     Phi = Z.graph.join([Z, 0.0 * Z.columns([0]) + 1.0]) if design.bias else Z  # φ̃ = (x - c, 1)
-    a, K = activations(model.posterior_.approximation, Phi), len(model.classes_)
+    (mean, cov), K = activations(model.posterior_.approximation, Phi), len(model.classes_)
     rule = model._rule or model.predictive
     if model.draws_ is not None and model.predictive != "map":
         P = _of_draws(model, Phi)
     elif K == 2:
-        P = Phi.graph.stack([_of_two(model.likelihood_, sign * a.mean, a.cov, rule) for sign in (-1.0, 1.0)])
+        P = Phi.graph.stack([_of_two(model.likelihood_, sign * mean, cov, rule) for sign in (-1.0, 1.0)])
     elif rule == "map":
-        P = probability(model.likelihood_, a.mean)
+        P = probability(model.likelihood_, mean)
     elif rule == "qmc":
         raise ExportError(
             "to_onnx: predictive='qmc' needs the eigenvectors of a matrix for every row, which ONNX cannot compute. "
             "Use model.set_params(predictive='exact') first."
         )
     else:
-        P = (softmax_probit_rule if rule == "probit" else softmax_normal)(a.mean, a.cov, K)
+        P = (softmax_probit_rule if rule == "probit" else softmax_normal)(mean, cov, K)
     found = Predictions(model.classes_, P.argmax(), activation(model, X), P)
     if K > 2:
         return found
-    return replace(found, centre=a.mean, spread=a.cov.sqrt(), link=partial(probability, model.likelihood_))
+    return replace(found, centre=mean, spread=cov.sqrt(), link=partial(probability, model.likelihood_))
 
 
 def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:
@@ -374,47 +361,50 @@ def _of_draws(model: BayesianLogisticRegression, Phi: Value) -> Value:
 
 
 @singledispatch
-def activations(approximation: Any, Phi: Value) -> Activations:
-    """Activations of regressors φ̃ (N, P) under a Gaussian over the weights."""
+def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:
+    """Mean and covariance of the activations of regressors φ̃ (N, P) under a Gaussian over the weights.
+
+    They are (N,) and (N,) for one output, (N, K) and (N, K, K) for more.
+    """
     raise ExportError(f"to_onnx: a posterior of type {type(approximation).__name__} cannot be exported to ONNX.")
 
 
 @activations.register
-def _(approximation: Approximation, Phi: Value) -> Activations:
+def _(approximation: Approximation, Phi: Value) -> tuple[Value, Value]:
     root, (C, P) = approximation.factor.root, approximation.mean.shape
     if C == 1:
-        return Activations(Phi @ approximation.mean[0], (Phi @ root).square().sum(1))
+        return Phi @ approximation.mean[0], (Phi @ root).square().sum(1)
     spread = Phi.graph.stack([Phi @ root[k * P : (k + 1) * P] for k in range(C)])
-    return Activations(Phi @ approximation.mean.T, spread @ spread.transposed(0, 2, 1))
+    return Phi @ approximation.mean.T, spread @ spread.transposed(0, 2, 1)
 
 
 @activations.register
-def _(approximation: ByClassApproximation, Phi: Value) -> Activations:
+def _(approximation: ByClassApproximation, Phi: Value) -> tuple[Value, Value]:
     axes = approximation.axes
     var = Phi.graph.stack([(Phi @ factor.root).square().sum(1) for factor in approximation.factors])
-    return Activations(Phi @ approximation.mean.T, (var.expand(1) * axes) @ axes.T)
+    return Phi @ approximation.mean.T, (var.expand(1) * axes) @ axes.T
 
 
 @activations.register
-def _(approximation: DiagonalApproximation, Phi: Value) -> Activations:
+def _(approximation: DiagonalApproximation, Phi: Value) -> tuple[Value, Value]:
     mean, var = Phi @ approximation.mean.T, Phi.square() @ (1 / approximation.precision).T
     if len(approximation.mean) == 1:
-        return Activations(mean.column(0), var.column(0))
-    return Activations(mean, var.expand(2) * np.eye(len(approximation.mean)))
+        return mean.column(0), var.column(0)
+    return mean, var.expand(2) * np.eye(len(approximation.mean))
 
 
 @activations.register
-def _(approximation: DualApproximation, Phi: Value) -> Activations:
+def _(approximation: DualApproximation, Phi: Value) -> tuple[Value, Value]:
     """The variance within the span of the training rows, and the prior variance of the rest."""
     M, P = len(approximation.precision), approximation.mean.shape[1]
     Z = Phi.columns(range(M))
     L = Z @ approximation.basis
     thin = L if P == M else Phi.graph.join([L, Phi.columns(range(M, P))])
-    within = activations(approximation.thin, thin)
+    mean, within = activations(approximation.thin, thin)
     outside = (Z.square() @ (1 / approximation.precision) - L.square().sum(1)).at_least(0.0)
     if len(approximation.mean) == 1:
-        return Activations(within.mean, within.cov + outside)
-    return Activations(within.mean, within.cov + outside.expand(1).expand(2) * np.eye(len(approximation.mean)))
+        return mean, within + outside
+    return mean, within + outside.expand(1).expand(2) * np.eye(len(approximation.mean))
 
 
 # Bases

@@ -15,7 +15,7 @@ import numpy as np
 from separatrix.exceptions import ExportError
 from separatrix.export.graph import Graph, Value
 from separatrix.generative import FamilyClassifier
-from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, HashPlan, NumberPlan, Schema
+from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan, Schema
 
 
 def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
@@ -26,7 +26,8 @@ def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
 @singledispatch
 def _encoded(plan: Any, graph: Graph, dtype: str) -> Value:
     raise ExportError(
-        f"to_onnx: column {plan.column!r} is encoded by a {type(plan).__name__}, which cannot be exported."
+        f"to_onnx: column {plan.column!r} is encoded by a {type(plan).__name__}, for which ONNX has no operator. Fit "
+        "with hashing=None, or save the model with sx.save."
     )
 
 
@@ -38,9 +39,9 @@ def _(plan: NumberPlan, graph: Graph, dtype: str) -> Value:
         x = (0.0 * codes + np.nan).where(codes < 0.0, codes)
     else:
         x = graph.input(plan.column, dtype, ["N", 1]).as_double()
-    gap = x.is_nan()
-    filled = (graph.constant(plan.mean)).where(gap, x)
-    return graph.join([*[filled] * (not plan.constant), *[gap.as_double()] * plan.indicator])
+    missing = x.is_nan()
+    filled = (graph.constant(plan.mean)).where(missing, x)
+    return graph.join([*[filled] * (not plan.constant), *[missing.as_double()] * plan.indicator])
 
 
 @_encoded.register
@@ -51,43 +52,31 @@ def _(plan: CategoryPlan, graph: Graph, dtype: str) -> Value:
     other, missing = (place.get(word, nowhere) for word in (OTHER, MISSING))
     codes = {level: place.get(level, nowhere) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
     text = graph.input(plan.column, "string", ["N", 1])
-    found = graph.codes_of(text, codes | {"": missing}, other if OTHER in place else nowhere)
+    found = graph.codes_of(text, codes | {"": missing}, other)
     return found.equals(np.arange(nowhere)).as_double()
-
-
-@_encoded.register
-def _(plan: HashPlan, graph: Graph, dtype: str) -> Value:
-    raise ExportError(
-        f"to_onnx: the levels of column {plan.column!r} are hashed into {plan.n_columns} columns, and ONNX has no "
-        "operator for the hash. Fit with hashing=None, or save the model with sx.save."
-    )
 
 
 @_encoded.register
 def _(plan: DatePlan, graph: Graph, dtype: str) -> Value:
     days = graph.input(plan.column, "double", ["N", 1])
-    gap = days.is_nan()
-    parts = [] if plan.constant else [graph.constant(plan.mean).where(gap, days) - plan.origin]
+    missing = days.is_nan()
+    parts = [] if plan.constant else [graph.constant(plan.mean).where(missing, days) - plan.origin]
     for cycle in plan.cycles:
         angle = _step(days, cycle) * (2 * np.pi / CYCLES[cycle])
         for wave in ("Cos", "Sin"):
-            parts.append(graph.constant(0.0).where(gap, graph.op(wave, angle)))
-    return graph.join([*parts, *[gap.as_double()] * plan.indicator])
+            parts.append(graph.constant(0.0).where(missing, graph.op(wave, angle)))
+    return graph.join([*parts, *[missing.as_double()] * plan.indicator])
 
 
 def _step(days: Value, cycle: str) -> Value:
-    """Month, weekday (Monday 0) or hour from days since 1970-01-01, a Thursday."""
+    """Month from 0, weekday (Monday 0) or hour from days since 1970-01-01, a Thursday."""
     whole = days.floor()
     if cycle == "hour":
         return (days - whole) * 24.0
     if cycle == "weekday":
         return (whole + 3.0) - 7.0 * ((whole + 3.0) / 7.0).floor()
-    return _month(whole)
-
-
-def _month(day: Value) -> Value:
-    """Month from 0, in the 400-year calendar that begins in March, so that leap days come last."""
-    since = day + 719468.0
+    # A calendar of 400 years that begin in March, so that leap days come last.
+    since = whole + 719468.0
     of_era = since - 146097.0 * (since / 146097.0).floor()
     leap = (of_era / 1460.0).floor() - (of_era / 36524.0).floor() + (of_era / 146096.0).floor()
     year = ((of_era - leap) / 365.0).floor()
@@ -98,15 +87,15 @@ def _month(day: Value) -> Value:
 
 def text_columns(model: FamilyClassifier, graph: Graph, dtype: str) -> Value:
     """Columns (N, D) of a model fitted to a table with text; text becomes the position of its category."""
-    names = [str(name) for name in model.feature_names_in_]
-    texts = model.facts_.categories
-    return graph.join([_column(name, texts.get(d), graph, dtype) for d, name in enumerate(names)])
-
-
-def _column(name: str, categories: Any, graph: Graph, dtype: str) -> Value:
-    if categories is None or categories.dtype.kind != "U":
-        return graph.input(name, dtype, ["N", 1]).as_double()
-    codes = {text: code for code, text in enumerate(categories.tolist())}
-    gap = len(codes) + 1
-    found = graph.codes_of(graph.input(name, "string", ["N", 1]), codes | {"": gap}, len(codes)).as_double()
-    return (0.0 * found + np.nan).where(found.equals(float(gap)), found)
+    columns = []
+    for d, name in enumerate(map(str, model.feature_names_in_)):
+        categories = model.facts_.categories.get(d)
+        if categories is None or categories.dtype.kind != "U":
+            columns.append(graph.input(name, dtype, ["N", 1]).as_double())
+            continue
+        codes = {text: code for code, text in enumerate(categories.tolist())}
+        missing = len(codes) + 1
+        text = graph.input(name, "string", ["N", 1])
+        found = graph.codes_of(text, codes | {"": missing}, len(codes)).as_double()
+        columns.append((0.0 * found + np.nan).where(found.equals(float(missing)), found))
+    return graph.join(columns)

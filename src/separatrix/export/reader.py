@@ -33,27 +33,10 @@ from separatrix.export.writer import FUNCTIONS, TRANSFORMERS
 
 #: Folders that define classes of models. A file cannot import any other part, such as the command line.
 FOLDERS = (
-    "_linalg",
-    "basis",
-    "bayesian",
-    "comparison",
-    "files",
-    "rows",
+    "_linalg", "basis", "bayesian", "comparison", "decisions", "discriminative", "exceptions", "families", "files",
+    "generative", "likelihoods", "priors", "reductions", "rows", "rules", "separation", "solvers", "stats", "study",
     "table",
-    "decisions",
-    "discriminative",
-    "exceptions",
-    "families",
-    "generative",
-    "likelihoods",
-    "priors",
-    "reductions",
-    "rules",
-    "separation",
-    "solvers",
-    "stats",
-    "study",
-)
+)  # fmt: skip
 #: Folders whose classes moved: folder in files of earlier versions -> folders to search.
 MOVED = {
     "data": ("rows", "files", "table"),
@@ -65,7 +48,8 @@ MOVED = {
 #: Classes that were renamed: (folder, old name) -> new name.
 RENAMED: dict[tuple[str, str], str] = {}
 PLAIN_KINDS = "biufcUSmM"  # kinds of dtype without Python objects
-MAX_BASIS_FUNCTIONS = 10**6
+MAX_BASIS_FUNCTIONS, MAX_DEGREE = 10**6, 100
+COLLECTIONS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
 class Reader:
@@ -82,14 +66,8 @@ class Reader:
                 raise FileError("a list in place of a value")
             return node
         match node["is"]:
-            case "list":
-                return self._items(node)
-            case "tuple":
-                return tuple(self._items(node))
-            case "set":
-                return set(self._items(node))
-            case "frozenset":
-                return frozenset(self._items(node))
+            case "list" | "tuple" | "set" | "frozenset" as name:
+                return COLLECTIONS[name](map(self.value, node["items"]))
             case "dict":
                 return {self.value(key): self.value(item) for key, item in node["items"]}
             case "range":
@@ -106,7 +84,7 @@ class Reader:
                 return self._array(node["array"])[()]
             case "objects":
                 values = np.empty(len(node["items"]), dtype=object)
-                values[:] = self._items(node)
+                values[:] = [self.value(item) for item in node["items"]]
                 return values.reshape([_integer(n) for n in node["shape"]])
             case "csr":
                 parts = tuple(self._array(part) for part in node["parts"])
@@ -131,9 +109,6 @@ class Reader:
             case other:
                 raise FileError(f"unknown kind of value {other!r}")
 
-    def _items(self, node: Any) -> list[Any]:
-        return [self.value(item) for item in node["items"]]
-
     def _transformer(self, node: Any) -> Any:
         """A transformer of a basis, fitted to the same number of columns; its number of functions is limited."""
         from sklearn import preprocessing
@@ -141,14 +116,13 @@ class Reader:
         if node["class"] not in TRANSFORMERS:
             raise FileError(f"{node['class']} is not a transformer of a basis")
         arguments = {name: self.value(item) for name, item in node["arguments"].items()}
-        columns, knots, degree = _integer(node["columns"]), arguments.get("n_knots", 0), arguments.get("degree", 0)
-        highest = max(map(_integer, degree)) if isinstance(degree, tuple) else _integer(degree)
-        few, size = min(columns, highest), f"a basis of {columns} columns, {knots} knots and degree {highest}"
-        if min(few, _integer(knots)) < 0 or max(columns, highest, knots) > MAX_BASIS_FUNCTIONS:
-            raise FileError(f"{size} is not possible")
-        outputs = columns * (knots + highest) if knots else math.comb(columns + highest, few) if few < 64 else math.inf
-        if outputs > MAX_BASIS_FUNCTIONS:
-            raise FileError(f"{size} is too large")
+        columns, knots, degree = node["columns"], arguments.get("n_knots", 0), arguments.get("degree", 0)
+        highest = max(degree) if isinstance(degree, tuple) else degree
+        possible = min(map(_integer, (columns, knots, highest))) >= 0 and highest <= MAX_DEGREE
+        possible = possible and max(columns, knots) <= MAX_BASIS_FUNCTIONS
+        outputs = possible and (columns * (knots + highest) if knots else math.comb(columns + highest, highest))
+        if not possible or outputs > MAX_BASIS_FUNCTIONS:
+            raise FileError(f"a basis of {columns} columns, {knots} knots and degree {highest} is not possible")
         transformer = getattr(preprocessing, node["class"])(**arguments)
         given = arguments.get("knots")
         return transformer.fit(given if isinstance(given, np.ndarray) else np.zeros((1, columns)))
@@ -156,53 +130,28 @@ class Reader:
     def _record(self, node: Any) -> Any:
         """An object of this package, created without calling any of its methods."""
         kind: Any = _class(node["class"])
-        fields = {name: self.value(item) for name, item in node["fields"].items()}
         if issubclass(kind, Enum):
             raise FileError(f"{node['class']} is an enumeration, not a record")
+        defaults, is_record = _parameters(kind), issubclass(kind, tuple) or dataclasses.is_dataclass(kind)
+        fields = dict(defaults)
+        for name, item in node["fields"].items():
+            # An estimator also has fitted attributes, with an underscore at either end.
+            if name in defaults or (not is_record and "_" in (name[:1], name[-1:])):
+                fields[name] = self.value(item)
+            elif not self.newer:
+                raise FileError(f"{kind.__qualname__} has no field or argument {name!r}")
+        missing = [name for name, item in fields.items() if item is inspect.Parameter.empty]
+        if missing:
+            raise FileError(f"{kind.__qualname__} lacks its field or argument {missing[0]!r}")
         if issubclass(kind, tuple):
-            return tuple.__new__(kind, self._completed(kind, fields, kind._fields, kind._field_defaults).values())
-        if dataclasses.is_dataclass(kind):
-            defaults: dict[str, Any] = {}
-            for each in dataclasses.fields(kind):
-                if each.default is not dataclasses.MISSING:
-                    defaults[each.name] = each.default
-                elif each.default_factory is not dataclasses.MISSING:
-                    defaults[each.name] = each.default_factory()
-            fields = self._completed(kind, fields, [each.name for each in dataclasses.fields(kind)], defaults)
-        elif issubclass(kind, BaseEstimator):
-            fields = self._attributes(kind, fields)
+            return tuple.__new__(kind, fields.values())
         made = object.__new__(kind)
         for name, item in fields.items():
-            object.__setattr__(made, name, item)
-        return made
-
-    def _attributes(self, kind: Any, fields: dict[str, Any]) -> dict[str, Any]:
-        """Arguments and fitted attributes (names with an underscore at either end) of an estimator; no methods."""
-        parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
-        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        arguments = {each.name: each.default for each in parameters if each.kind not in variadic}
-        plain = [name for name in fields if name not in arguments and not (name[:1] == "_" or name[-1:] == "_")]
-        if plain and not self.newer:
-            raise FileError(f"{kind.__qualname__} has no argument {plain[0]!r}")
-        kept = {name: item for name, item in fields.items() if name not in plain}
-        for name in kept:
-            found = inspect.getattr_static(kind, name, None)
+            found = None if is_record else inspect.getattr_static(kind, name, None)
             if name.startswith("__") or inspect.isroutine(found) or inspect.isdatadescriptor(found):
                 raise FileError(f"{kind.__qualname__} defines {name!r} itself")
-        for name, default in arguments.items():
-            if name not in kept and default is inspect.Parameter.empty:
-                raise FileError(f"{kind.__qualname__} lacks its argument {name!r}")
-        return arguments | kept
-
-    def _completed(self, kind: Any, fields: dict[str, Any], names: Any, defaults: dict[str, Any]) -> dict[str, Any]:
-        """A value for each field name, in order."""
-        unknown = [name for name in fields if name not in names]
-        if unknown and not self.newer:
-            raise FileError(f"{kind.__qualname__} has no field {unknown[0]!r}")
-        missing = [name for name in names if name not in fields and name not in defaults]
-        if missing:
-            raise FileError(f"{kind.__qualname__} lacks its field {missing[0]!r}")
-        return {name: fields[name] if name in fields else defaults[name] for name in names}
+            object.__setattr__(made, name, item)
+        return made
 
     def _array(self, number: Any) -> Array:
         """Array of a member, after checking that its header matches its size; each array may be used once."""
@@ -220,6 +169,19 @@ class Reader:
             raise FileError(f"array {number} claims to be {dtype} {shape}, and has {len(data) - start} bytes")
         flat = np.frombuffer(data, dtype=dtype, offset=start)
         return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+
+
+def _parameters(kind: Any) -> dict[str, Any]:
+    """Fields of a record or arguments of an estimator, with their defaults; `inspect.Parameter.empty` if required."""
+    if not dataclasses.is_dataclass(kind):
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        parameters = inspect.signature(kind).parameters.values()
+        return {each.name: each.default for each in parameters if each.kind not in variadic}
+    defaults: dict[str, Any] = {}
+    for each in dataclasses.fields(kind):
+        default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
+        defaults[each.name] = inspect.Parameter.empty if default is dataclasses.MISSING else default
+    return defaults
 
 
 def _integer(value: Any) -> int:

@@ -28,12 +28,8 @@ from separatrix.export.reader import Reader
 from separatrix.export.writer import Writer, is_ours
 from separatrix.generative import FamilyClassifier
 from separatrix.study import TableClassifier
-from separatrix.table import Batch, CategoryPlan, DatePlan, HashPlan, NumberPlan, Plan
 
 STRICT_FORMAT = 2  # first format whose tree is standard JSON, without NaN
-
-#: A value in the support of each family; normal columns accept any number, Dirichlet columns 1/D.
-SUPPORTED = {"bernoulli": 1.0, "poisson": 1.0, "multinomial": 1.0, "exponential": 1.0, "gamma": 1.0, "beta": 0.5}
 
 
 def save(
@@ -137,12 +133,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _require_prediction(model: Any) -> None:
-    """Predict one row; errors are raised unchanged."""
-    row = _table_row(model) if isinstance(model, TableClassifier) else _row(model)
-    if isinstance(model, TableClassifier):
-        row, model = model._encoded(row), model.estimator_
-        if isinstance(model, FamilyClassifier):  # encoded values may be outside the support: the mean of 0 and 1
-            row = _row(model)
+    """Predict one row, of encoded columns for a table; errors are raised unchanged."""
+    model = model.estimator_ if isinstance(model, TableClassifier) else model
+    row = _valid_row(model)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the row has no column names
         if isinstance(model, BayesianLogisticRegression):  # the posterior, without the tables of the integral
@@ -153,31 +146,13 @@ def _require_prediction(model: Any) -> None:
         raise ValueError(f"{len(found)} predictions for one row")
 
 
-def _row(model: Any) -> Array:
-    """One valid row of numbers; of text for columns that were text."""
+def _valid_row(model: Any) -> Array:
+    """One row in the support of all families; with text for columns that were text."""
     D = int(model.n_features_in_)
     if not isinstance(model, FamilyClassifier):
         return np.full((1, D), 0.5)
-    row = np.array([[SUPPORTED.get(family, 1.0 / D) for family in model.families_]], dtype=object)
+    fractions = {"beta": 0.5, "dirichlet": 1.0 / D}
+    row = np.array([[fractions.get(family, 1.0) for family in model.families_]], dtype=object)
     for d, values in model.facts_.categories.items():
         row[0, d] = values[0].item() if len(values) else None
     return row if model._texts else row.astype(np.float64)
-
-
-def _table_row(model: TableClassifier) -> Batch:
-    """One valid row of a table."""
-
-    def cell(plan: Plan) -> Array:
-        match plan:
-            case NumberPlan():
-                return np.array([next(iter(plan.words), plan.mean)])
-            case CategoryPlan():
-                return np.array([next(iter(plan.levels), None)], dtype=object)
-            case HashPlan():
-                return np.array(["any"], dtype=object)
-            case DatePlan():
-                return np.array([int(plan.mean)]).astype("datetime64[D]")
-        raise TypeError(f"{type(plan).__name__} is unknown")
-
-    plans = model.encoder_.schema_.plans
-    return Batch({plan.column: cell(plan) for plan in plans if plan.names}, 1)
