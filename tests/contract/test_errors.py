@@ -57,7 +57,29 @@ GENERATIVE: list[Mistake] = []
 DISCRIMINATIVE: list[Mistake] = []
 
 # Distributions over models
-BAYESIAN: list[Mistake] = []
+def tune(**arguments: Any) -> Any:
+    return sx.bayesian.tune_model(lambda noise: sx.BayesianLogisticRegression(noise=noise), X, Y, **arguments)
+
+
+BAYESIAN = [
+    Mistake("neither bounds nor values to tune over", lambda _: tune(), ValueError, ("either bounds=", "values=")),
+    Mistake(
+        "both bounds and values to tune over",
+        lambda _: tune(bounds=(0.1, 0.2), values=[0.1]),
+        ValueError,
+        ("either bounds=", "not both"),
+    ),
+    Mistake("no value to tune over", lambda _: tune(values=[]), ValueError, ("values=[]", "at least one")),
+    Mistake("one bound to tune between", lambda _: tune(bounds=0.5), ValueError, ("bounds=0.5", "two numbers")),
+    Mistake("bounds in the wrong order", lambda _: tune(bounds=(2.0, 1.0)), ValueError, ("(2.0, 1.0)", "low < high")),
+    Mistake("a bound of 0 on a logarithmic scale", lambda _: tune(bounds=(0.0, 0.4)), ValueError, ("(0.0,", "log=")),
+    Mistake(
+        "tuning a model without evidence",
+        lambda _: sx.bayesian.tune_model(sx.LogisticRegression, X, Y, values=[1.0]),
+        TypeError,
+        ("LogisticRegression(", "BayesianLogisticRegression"),
+    ),
+]
 
 # Basis functions, sufficient statistics, rows in memory, on Dask and on a device
 ROWS: list[Mistake] = []

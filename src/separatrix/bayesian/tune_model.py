@@ -18,34 +18,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._arguments import check_count
 from separatrix.bayesian.evidence import FitLaplace
 from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.bayesian.tuning import profile_scale
 
 GAIN_TOL = 0.1  # nats that are not worth another x
+N_COARSE, MAX_FITS = 4, 20  # points of the coarse grid, and all fits
 SCALE_TOL = 0.03  # nats, of the scale at each x: enough to compare two of them
 MIN_SIDE = 0.1  # of a bracket's side: distance from a known point that is too short
 CLOSED_BRACKET = 1e-3  # of the range
 GOLDEN_SECTION, MAX_ASYMMETRY = 0.38, 4.0  # of a bracket
 N_CUBIC_POINTS = 65  # at which a cubic is evaluated
-MIN_REFINEMENTS = 1  # fits after the coarse grid, before a parabola may end the search
-
-
-class WithEvidence(Protocol):
-    """A fit with a log evidence."""
-
-    @property
-    def log_evidence(self) -> float:
-        """ln p(D | x, η*(x))."""
-
-
-Result = TypeVar("Result", bound=WithEvidence)
-Known = tuple[float, float]  # u and the log evidence there
 
 
 class Trial(NamedTuple):
@@ -53,16 +40,6 @@ class Trial(NamedTuple):
 
     value: Any
     log_evidence: float
-
-
-@dataclass(frozen=True, eq=False)
-class OuterTuned(Generic[Result]):
-    """The best value, its fit, all trials in order, and whether the best is at an end of the range."""
-
-    value: Any
-    result: Result
-    tried: tuple[Trial, ...]
-    at_boundary: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +104,7 @@ def tune_model(
     TypeError
         If ``make_model`` does not return a `BayesianLogisticRegression`.
     ValueError
-        Unless exactly one of ``bounds`` and ``values`` is given.
+        Unless exactly one of ``bounds`` and ``values`` is given, and is valid.
 
     Examples
     --------
@@ -144,7 +121,7 @@ def tune_model(
     if (bounds is None) == (values is None):
         raise ValueError("tune_model needs either bounds=(low, high) or values=[...], and not both.")
 
-    def evaluate(value: Any, _: WithEvidence | None) -> WithEvidence:
+    def log_evidence(value: Any) -> float:
         model = make_model(value)
         if not isinstance(model, BayesianLogisticRegression):
             raise TypeError(
@@ -153,90 +130,57 @@ def tune_model(
         model._check_arguments()
         objective = model._pose(model._open_training(X, y, sample_weight, soft=True), model._prior())
         if model.tune is None:
-            return FitLaplace(model.tol).fit(objective, None)
-        return profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL)
+            return FitLaplace(model.tol).fit(objective, None).log_evidence
+        return profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL).log_evidence
 
     if values is not None:
-        found = tune_choice(evaluate, values)
+        tried = [Trial(value, log_evidence(value)) for value in values]
+        if not tried:
+            raise ValueError("tune_model(values=[]): give at least one value.")
     else:
         try:
             low, high = map(float, bounds)  # type: ignore[arg-type]  # checked by the attempt
         except (TypeError, ValueError):
             raise ValueError(f"tune_model(bounds={bounds!r}) must be two numbers (low, high).") from None
-        found = tune_outer(evaluate, low, high, log=log, tol=GAIN_TOL)
-    model = make_model(found.value).fit(X, y, sample_weight)
-    return TunedModel(model, found.value, found.tried, found.at_boundary)
+        tried = maximise_profile(log_evidence, low, high, log=log, tol=GAIN_TOL)
+    best = max(tried, key=lambda trial: trial.log_evidence)
+    at_boundary = best.value in (low, high) if values is None else best is tried[-1] and len(tried) > 1
+    return TunedModel(make_model(best.value).fit(X, y, sample_weight), best.value, tuple(tried), at_boundary)
 
 
-def tune_choice(fit: Callable[[Any, Result | None], Result], values: Iterable[Any]) -> OuterTuned[Result]:
-    """Return the value of highest evidence; each is fitted.
-
-    ``fit`` gets a value and the fit of the previous value. The last value counts as a boundary: more might be better.
-    """
-    fits: list[tuple[Any, Result]] = []
-    for value in values:
-        fits.append((value, fit(value, fits[-1][1] if fits else None)))
-    if not fits:
-        raise ValueError("tune_choice(values=[]): give at least one value.")
-    best = max(range(len(fits)), key=lambda i: fits[i][1].log_evidence)
-    tried = tuple(Trial(value, result.log_evidence) for value, result in fits)
-    return OuterTuned(*fits[best], tried, best == len(fits) - 1 > 0)
-
-
-def tune_outer(
-    fit: Callable[[float, Result | None], Result],
+def maximise_profile(
+    log_evidence: Callable[[float], float],
     low: float,
     high: float,
     *,
     log: bool = True,
-    coarse: int = 4,
     tol: float = 0.01,
-    max_fits: int = 20,
-) -> OuterTuned[Result]:
-    """Maximise the evidence over one number between bounds.
+    max_fits: int = MAX_FITS,
+) -> list[Trial]:
+    """Maximise a log evidence over one number between bounds, and return all trials in order.
 
-    Parameters
-    ----------
-    fit : callable
-        Returns a fit, anything with ``log_evidence``, for x and the fit at the nearest x so far (None at first).
-    low, high, log : float, float and bool
-        Bounds of x, and whether to search in ln x.
-    coarse, max_fits : int
-        Points of the coarse grid, at least 3, and the largest number of fits.
-    tol : float
-        Gain in nats that is not worth a fit.
+    ``log`` is whether to search in ln x, and ``tol`` the gain in nats that is not worth another evaluation.
 
-    Examples
-    --------
-    >>> from collections import namedtuple
-    >>> Fit = namedtuple("Fit", "log_evidence")
-    >>> best = tune_outer(lambda x, near: Fit(-(x - 2.0) ** 2), 0.1, 100.0, tol=1e-4)
-    >>> round(best.value, 1), best.at_boundary
-    (2.0, False)
+    >>> tried = maximise_profile(lambda x: -((x - 2.0) ** 2), 0.1, 100.0, tol=1e-4)
+    >>> round(max(tried, key=lambda trial: trial.log_evidence).value, 1)
+    2.0
     """
-    check_count("tune_outer", "coarse", coarse, least=3)
     if not low < high or (log and not low > 0):
-        raise ValueError(f"tune_outer(low={low!r}, high={high!r}): need low < high, and 0 < low with log=True.")
+        raise ValueError(f"bounds=({low!r}, {high!r}): need low < high, and 0 < low with log=True.")
     there, back = (np.log, np.exp) if log else (float, float)
-    fits: dict[float, Result] = {}
-
-    def visit(u: float) -> None:
-        near = min(fits, key=lambda v: abs(v - u), default=None)
-        fits[u] = fit(float(back(u)), None if near is None else fits[near])
-
     ends = float(there(low)), float(there(high))
-    step = (ends[1] - ends[0]) / coarse
-    for i in range(coarse):
-        visit(ends[0] + (i + 0.5) * step)
-    while len(fits) < max_fits:
-        known = {v: result.log_evidence for v, result in fits.items()}
-        u = _next_point(known, ends, tol if len(fits) >= coarse + MIN_REFINEMENTS else 0.0)
+    step = (ends[1] - ends[0]) / N_COARSE
+    known: dict[float, float] = {}
+    tried: list[Trial] = []
+    while len(tried) < max_fits:
+        n = len(tried)
+        u = ends[0] + (n + 0.5) * step if n < N_COARSE else _next_point(known, ends, tol if n > N_COARSE else 0.0)
         if u is None:
             break
-        visit(u)
-    best = max(fits, key=lambda v: fits[v].log_evidence)
-    tried = tuple(Trial(float(back(v)), result.log_evidence) for v, result in fits.items())
-    return OuterTuned(float(back(best)), fits[best], tried, best in ends)
+        x = {ends[0]: low, ends[1]: high}.get(u, float(back(u)))
+        known[u] = log_evidence(x)
+        tried.append(Trial(x, known[u]))
+    return tried
 
 
 def _next_point(known: dict[float, float], ends: tuple[float, float], tol: float) -> float | None:
@@ -255,8 +199,11 @@ def _next_point(known: dict[float, float], ends: tuple[float, float], tol: float
     return None if abs(neighbour - end) < closed else 0.5 * (end + neighbour)
 
 
-def _refine(a: Known, b: Known, c: Known, witness: Known | None, *, tol: float, closed: float) -> float | None:
-    """The top of the parabola through three points, b the highest; a point in the longer side if it is much longer.
+Point = tuple[float, float]  # u and the log evidence there
+
+
+def _refine(a: Point, b: Point, c: Point, witness: Point | None, *, tol: float, closed: float) -> float | None:
+    """The top of the parabola through three points, b the highest; if one side is much longer, a point in that side.
 
     A profile that is steep on one side only may put the top of the parabola on b by chance. So before the search ends,
     the cubic through a fourth point, the ``witness``, must promise nothing either.
