@@ -11,13 +11,12 @@ import separatrix as sx
 from posteriors import PROBLEMS, overlapping
 from problems import blobs
 from separatrix.bayesian.posterior import (
-    STRUCTURES,
+    LAPLACE,
     choose_structure,
     laplace,
     laplace_by_class,
     laplace_diagonal,
     laplace_dual,
-    laplace_of,
 )
 from separatrix.bayesian.weights import summarise
 from separatrix.exceptions import DataError
@@ -353,9 +352,9 @@ def test_every_structure_has_the_mean_and_a_lower_evidence(sizes, rng):
     mode = Auto().minimise(objective, np.zeros(objective.shape)).value
     full = laplace(objective, mode)
     X = rng.normal(size=(5, objective.shape[1] - 1))
-    possible = [s for s in STRUCTURES if (s != "by class" or len(mode) > 1) and (s != "dual" or "n" in sizes)]
+    possible = [s for s in LAPLACE if (s != "by class" or len(mode) > 1) and (s != "dual" or "n" in sizes)]
     for name in possible:
-        made = laplace_of(name, objective, mode, steps=3)
+        made = LAPLACE[name](objective, mode, steps=3)
         assert (made.structure, made.name, made.steps) == (name, "laplace", 3)
         assert np.allclose(made.mean, mode, atol=1e-6)
         assert made.std.shape == mode.shape

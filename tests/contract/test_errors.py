@@ -56,6 +56,7 @@ GENERATIVE: list[Mistake] = []
 # Discriminative models, likelihoods, priors, solvers, separation
 DISCRIMINATIVE: list[Mistake] = []
 
+
 # Distributions over models
 def tune(**arguments: Any) -> Any:
     return sx.bayesian.tune_model(lambda noise: sx.BayesianLogisticRegression(noise=noise), X, Y, **arguments)

@@ -68,9 +68,8 @@ def test_3_4_the_evidence_finds_the_degree_of_a_polynomial():
     rng = np.random.default_rng(5)
     x = rng.uniform(-2, 2, size=(600, 1))
     t = (3 * (x[:, 0] ** 2 - 1.5) + rng.logistic(size=600) > 0).astype(np.intp)
-    evidence = [
-        tune_scales(posed(x, t, Polynomial(degree), standardize=True)).log_evidence for degree in range(1, 6)
-    ]
+    tuned = [tune_scales(posed(x, t, Polynomial(degree), standardize=True)) for degree in range(1, 6)]
+    evidence = [each.approximation.log_evidence for each in tuned]
     assert evidence[1] > evidence[0] + 50  # too simple: cannot fit
     assert max(evidence[2:]) < evidence[1]  # too rich: Occam's razor
 
@@ -82,7 +81,7 @@ def test_4_117_the_evidence_finds_the_share_of_wrong_labels():
     flipped = np.where(rng.random(2000) < 0.1, 1 - t, t)
 
     def log_evidence(eps):
-        return profile_scale(posed(X, flipped, likelihood=LabelNoise(eps))).log_evidence
+        return profile_scale(posed(X, flipped, likelihood=LabelNoise(eps))).approximation.log_evidence
 
     best = max(maximise_profile(log_evidence, 0.005, 0.4), key=lambda trial: trial.log_evidence)
     assert abs(best.value - 0.1) < 0.03
@@ -121,7 +120,7 @@ def test_climbing_finds_more_evidence_than_a_grid(radial):
     X, t, _, _, surface = radial
 
     def log_evidence(width):
-        return profile_scale(posed(X, t, RBF(width=width))).log_evidence
+        return profile_scale(posed(X, t, RBF(width=width))).approximation.log_evidence
 
     tried = maximise_profile(log_evidence, surface.widths[0], surface.widths[-1])
     best = max(tried, key=lambda trial: trial.log_evidence)

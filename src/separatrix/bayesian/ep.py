@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +49,7 @@ from separatrix.bayesian.predictive import hermite_nodes
 from separatrix.likelihoods import LabelNoise, Likelihood, Logit, Probit
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
+from separatrix.stats import ValueGradHess
 
 # The fixed point
 N_MIXED = 5  # results that are combined
@@ -121,7 +122,7 @@ def expectation_propagation(
         q = posterior_of(sites, objective)
     if q is None:
         raise ValueError("expectation_propagation: there is no proper Gaussian to start from; fit the mode first.")
-    here = Iterate(sites, q, sweep(objective, sites, q))
+    here = Iterate.of(objective, sites, q)
     past, fraction, sweeps = [here], FIRST_STEP, 1
     while here.distance > (0.0 if here.result.skipped else tol) and sweeps < max_sweeps:
         near = here.distance < NEAR_IN_STD
@@ -133,7 +134,7 @@ def expectation_propagation(
             q = posterior_of(sites, objective)
         if q is None:
             break
-        there, sweeps = Iterate(sites, q, sweep(objective, sites, q)), sweeps + 1
+        there, sweeps = Iterate.of(objective, sites, q), sweeps + 1
         growth = there.distance / here.distance
         if near and growth > MAX_GROWTH and fraction > MIN_STEP:  # undone
             past, fraction = [here], fraction * STEP_SHRINK
@@ -153,24 +154,27 @@ def expectation_propagation(
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """Sites, their posterior q, and the result of a sweep from them."""
+    """Sites, their posterior q, the result of a sweep from them, and the sites after it.
+
+    ``distance`` is the size of the update in units of q: of the mean in standard deviations, of the precision
+    relatively.
+    """
 
     sites: Sites
     q: Normal
     result: Sweep
+    update: Sites
+    distance: float
 
-    @cached_property
-    def update(self) -> Sites:
-        """Sites after the sweep."""
-        return self.result.sites
-
-    @cached_property
-    def distance(self) -> float:
-        """Size of the update in units of q: of the mean in standard deviations, of the precision relatively."""
-        root = self.q.factor.root
-        change = self.update.precision - self.sites.precision
-        pull = self.update.shift - self.sites.shift - change @ self.q.mean
-        return float(max(np.linalg.norm(root.T @ pull), np.linalg.norm(root.T @ change @ root)))
+    @classmethod
+    def of(cls, objective: Posterior, sites: Sites, q: Normal) -> Iterate:
+        """Update every site, with the others fixed: one pass."""
+        result = objective.source.reduce(partial(swept_sites, sites=sites, q=q, objective=objective))
+        update, root = result.sites, q.factor.root
+        change = update.precision - sites.precision
+        pull = update.shift - sites.shift - change @ q.mean
+        distance = float(max(np.linalg.norm(root.T @ pull), np.linalg.norm(root.T @ change @ root)))
+        return cls(sites, q, result, update, distance)
 
     def damped(self, fraction: float) -> Sites:
         """Sites a fraction of the way to their update."""
@@ -289,7 +293,7 @@ class Cavities(NamedTuple):
 
 def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cavities:
     """Return the cavity of every row of a block."""
-    tau, nu = sites.tau[_span(block)], sites.nu[_span(block)]
+    tau, nu = sites.tau[np.asarray(block.row)], sites.nu[np.asarray(block.row)]
     mu = objective.design.activate(block, q.mean[None, :])
     var = objective.design.row_variance(block.X, q.factor.root)
     power = np.ones(len(block)) if block.weight is None else np.where(block.weight > 0, np.minimum(block.weight, 1), 1)
@@ -300,21 +304,16 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
     return Cavities(mu, var, mu_out, var / left, left, power, is_density)
 
 
-def sweep(objective: Posterior, sites: Sites, q: Normal) -> Sweep:
-    """Update every site, with the others fixed: one pass."""
-    return objective.source.reduce(partial(swept_sites, sites=sites, q=q, objective=objective))
-
-
 def swept_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
     """New sites of the rows of a block, and the quality of q there."""
-    out = cavities(block, sites, q, objective)
+    row, out = np.asarray(block.row), cavities(block, sites, q, objective)
     found = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power)
     left = 1.0 - out.var_out * found.curvature  # variance of the tilted density relative to the cavity
     is_valid = out.is_density & (left > 0)
     left = np.where(is_valid, left, 1.0)
-    tau = np.where(is_valid, found.curvature / left / out.power, sites.tau[_span(block)])
+    tau = np.where(is_valid, found.curvature / left / out.power, sites.tau[row])
     slope = found.slope + found.curvature * out.mu_out
-    nu = np.where(is_valid, slope / left / out.power, sites.nu[_span(block)])
+    nu = np.where(is_valid, slope / left / out.power, sites.nu[row])
     log_p = objective.likelihood.derivatives(out.mu, block.codes).log_p
     # ln s_n(mu) + (ln Z_n - ln ∫ cavity s_n)/power, in which s_n(mu) cancels: cavity s_n is q times that integral.
     moved = (out.mu - out.mu_out) ** 2
@@ -343,11 +342,6 @@ def _with_sums(block: Block, tau: Float, nu: Float, objective: Posterior) -> Swe
     precision = objective.design.gram(block, weight * tau)
     shift = objective.design.collect(block, weight * pull)[0]
     return Sweep(np.asarray(block.row), tau, nu, weight, precision, shift)
-
-
-def _span(block: Block) -> slice | Codes:
-    """Index of the rows of a block in an array of all rows."""
-    return slice(block.row.start, block.row.stop) if isinstance(block.row, range) else block.row
 
 
 # -- the tilted density of one row -------------------------------------------------------------------------------
@@ -417,28 +411,27 @@ def _closed_form(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Til
         log_z, slope, curvature = likelihood.derivatives(mu / unit, t)
         return Tilted(log_z, slope / unit, curvature / unit**2, likelihood.skew(mu / unit, t) / unit**3)
     sign = np.where(t > 0.5, 1.0, -1.0)
-    m = sign * mu  # the margin
+    floor, contrast, other = np.zeros_like(mu), 1.0, np.zeros_like(mu)
     if isinstance(likelihood, LabelNoise):
         eps0, eps1 = likelihood.rates
-        log_z, slope, curvature, skew = _noisy_sigmoid(m, var, np.where(t > 0.5, eps0, eps1), 1.0 - eps0 - eps1)
+        floor, contrast = np.where(t > 0.5, eps0, eps1), 1.0 - eps0 - eps1
     else:
         other = np.where(t > 0.5, 1.0 - t, t * 1.0)  # the part of a soft target on the other side
-        log_z, slope, curvature, skew = _noisy_sigmoid(m - other * var, var, np.zeros_like(m), 1.0)
-        log_z, slope = log_z + other * (0.5 * other * var - m), slope - other
-    return Tilted(log_z, sign * slope, curvature, sign * skew)
-
-
-def _noisy_sigmoid(m: Float, var: Float, floor: Float, contrast: float) -> Tilted:
-    """ln E[floor + contrast σ(a)] over a ~ N(m, var)."""
+    margin = sign * mu
+    m = margin - other * var  # Z = E[floor + contrast σ(a)] over a ~ N(m, var)
     log_q, log_c, c1, c2 = sigmoid_derivatives(np.abs(m), np.sqrt(var))
     with np.errstate(divide="ignore"):  # without noise, ln 0 adds nothing
         low = np.logaddexp(np.log(floor), np.log(contrast) + log_q)
     top = floor + contrast
-    high = np.log(top) + np.log1p(-contrast / top * np.exp(log_q))
-    log_z = np.where(m < 0, low, high)
+    log_z = np.where(m < 0, low, np.log(top) + np.log1p(-contrast / top * np.exp(log_q)))
     first = contrast * np.exp(log_c - log_z)  # E[σ'] / Z
     second, third = np.where(m < 0, c1, -c1) * first, c2 * first
-    return Tilted(log_z, first, first**2 - second, 3 * first * second - third - 2 * first**3)
+    return Tilted(
+        log_z + other * (0.5 * other * var - margin),
+        sign * (first - other),
+        first**2 - second,
+        sign * (3 * first * second - third - 2 * first**3),
+    )
 
 
 def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, power: Float | float) -> Tilted:
@@ -463,20 +456,6 @@ def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, powe
 # -- the correction for third cumulants of pairs of rows ---------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PairSums:
-    """Σ_{n,m} u_n u_m (ψ_n'ψ_m)³, and Σ_{n,m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m' (P, P), over pairs or single rows."""
-
-    cubes: float
-    squares: Float
-
-    def __add__(self, other: PairSums) -> PairSums:
-        return PairSums(self.cubes + other.cubes, self.squares + other.squares)
-
-    def __sub__(self, other: PairSums) -> PairSums:
-        return PairSums(self.cubes - other.cubes, self.squares - other.squares)
-
-
 def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) -> Approximation:
     """Return an approximation with variances and evidence corrected for third cumulants, if that is affordable.
 
@@ -488,8 +467,8 @@ def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) ->
     A single He_3 has no mean, variance or normaliser under q, which is why expectation propagation is accurate. A
     product of two has. With u_n = κ_n/var_n³ and the tensor T = Σ_n u_n ψ_n ⊗ ψ_n ⊗ ψ_n, to second order,
 
-        ln p(D)      rises by     1/12 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)³          = 1/12 (|T|² - Σ_n u_n² var_n³)
         Cov[z] - I   is           1/2 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m'  = 1/2 (T:T - Σ_n u_n² var_n² ψ_n ψ_n')
+        ln p(D)      rises by     1/12 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)³          = 1/6 of its trace
 
     The evidence follows Opper, Paquet & Winther (2013). The Gaussian that predicts is not changed: the added
     variance lies in the long tail of the skewed posterior, where probabilities are near 0 or 1, and a symmetric
@@ -500,13 +479,13 @@ def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) ->
         return ep
     pairs = pair_sums(objective, sites, q, method)
     with single_thread_blas():
-        values, vectors = linalg.eigh(0.5 * pairs.squares)
+        values, vectors = linalg.eigh(0.5 * pairs)
     if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
         return ep
     # A = (DL)(DL)' and R = (DL)^-T, so that the precision of θ is (DL) Cov[z]⁻¹ (DL)'.
     outer = (q.factor.scale[:, None] * np.tril(q.factor.L)) @ vectors
     factor = factorise((outer / (1.0 + values)) @ outer.T, 1, objective.prior.free)
-    return replace(ep, moments=factor, log_evidence=ep.log_evidence + pairs.cubes / 12)
+    return replace(ep, moments=factor, log_evidence=ep.log_evidence + float(np.trace(pairs)) / 12)
 
 
 def pair_method(N: int, P: int) -> str | None:
@@ -519,81 +498,55 @@ def pair_method(N: int, P: int) -> str | None:
     return "rows" if by_rows else None
 
 
-def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> PairSums:
-    """Return the sums over pairs of rows: one pass."""
+def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Float:
+    """Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m', (P, P): one pass."""
     if method == "tensor":
-        return objective.source.reduce(partial(cumulant_tensor, sites=sites, q=q, objective=objective)).pairs()
-    return objective.source.reduce(partial(gathered_rows, sites=sites, q=q, objective=objective)).pairs()
-
-
-def _skewness(block: Block, sites: Sites, q: Normal, objective: Posterior) -> tuple[Float, Float, Float, PairSums]:
-    """ψ (n, P), u (n,), the number of sites of each row, and the terms n = m of the sums, which are not pairs."""
-    out = cavities(block, sites, q, objective)
-    third = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power).skew
-    u = -third / out.left**3
-    count = np.ones(len(u)) if block.weight is None else block.weight / out.power
-    psi = objective.design.regressors(block.X) @ q.factor.root
-    var = np.einsum("np,np->n", psi, psi)
-    own = count * u**2 * var**2
-    return psi, u, count, PairSums(float(own @ var), (psi * own[:, None]).T @ psi)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Tensor:
-    """T_ijk for j, k ≥ i; zero elsewhere."""
-
-    T: Float
-    own: PairSums
-
-    def __add__(self, other: _Tensor) -> _Tensor:
-        return _Tensor(self.T + other.T, self.own + other.own)
-
-    def pairs(self) -> PairSums:
-        T = self.T.copy()
+        found = objective.source.reduce(partial(cumulant_tensor, sites=sites, q=q, objective=objective))
+        T = found.grad
         for i in range(len(T)):
             T[i:, i, i:] = T[i:, i:, i] = T[i, i:, i:]
         flat = T.reshape(len(T), -1)
-        square = flat @ flat.T
-        return PairSums(float(np.trace(square)), square) - self.own
+        return np.asarray(flat @ flat.T - found.hess)
+    gathered = objective.source.reduce(partial(gathered_rows, sites=sites, q=q, objective=objective))
+    psi, weight, total = gathered.psi, gathered.weight, -gathered.own
+    step = max(1, int(MAX_CUMULANT_NUMBERS / 4) // len(psi))
+    for start in range(0, len(psi), step):
+        rows = slice(start, start + step)
+        S2 = (psi[rows] @ psi.T) ** 2 * np.outer(weight[rows], weight)
+        total += psi[rows].T @ (S2 @ psi)
+    return total
 
 
-def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Tensor:
-    """T and the terms n = m of the rows of a block."""
-    psi, u, count, own = _skewness(block, sites, q, objective)
-    P = psi.shape[1]
+def gathered_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> SkewedRows:
+    """ψ, u and the terms n = m of the rows of a block."""
+    out = cavities(block, sites, q, objective)
+    third = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power).skew
+    u = -third / out.left**3
+    count = np.ones(len(u)) if block.weight is None else block.weight / out.power  # sites of each row
+    psi = objective.design.regressors(block.X) @ q.factor.root
+    own = count * u**2 * np.einsum("np,np->n", psi, psi) ** 2
+    return SkewedRows(psi, count * u, (psi * own[:, None]).T @ psi)
+
+
+def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> ValueGradHess:
+    """T_ijk of the rows of a block for j, k ≥ i, zero elsewhere, and the terms n = m."""
+    rows = gathered_rows(block, sites, q, objective)
+    P = rows.psi.shape[1]
     T = np.zeros((P, P, P))
     for i in range(P):
-        rest = psi[:, i:]
-        T[i, i:, i:] = (rest * (count * u * psi[:, i])[:, None]).T @ rest
-    return _Tensor(T, own)
+        rest = rows.psi[:, i:]
+        T[i, i:, i:] = (rest * (rows.weight * rows.psi[:, i])[:, None]).T @ rest
+    return ValueGradHess(0.0, T, rows.own)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Gathered:
-    """ψ and count · u of every row."""
+class SkewedRows:
+    """ψ (N, P), u times the number of sites of each row, and the sum of the terms n = m, which are not pairs."""
 
     psi: Float
     weight: Float
-    own: PairSums
+    own: Float
 
-    def __add__(self, other: _Gathered) -> _Gathered:
-        return _Gathered(
-            np.concatenate([self.psi, other.psi]), np.concatenate([self.weight, other.weight]), self.own + other.own
-        )
-
-    def pairs(self) -> PairSums:
-        N, P = self.psi.shape
-        total = PairSums(0.0, np.zeros((P, P)))
-        step = max(1, int(MAX_CUMULANT_NUMBERS / 4) // N)
-        for start in range(0, N, step):
-            rows = slice(start, start + step)
-            S = self.psi[rows] @ self.psi.T
-            S2 = S**2 * np.outer(self.weight[rows], self.weight)
-            total += PairSums(float(np.vdot(S2, S)), self.psi[rows].T @ (S2 @ self.psi))
-        return total - self.own
-
-
-def gathered_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> _Gathered:
-    """ψ, count · u and the terms n = m of the rows of a block."""
-    psi, u, count, own = _skewness(block, sites, q, objective)
-    return _Gathered(psi, count * u, own)
+    def __add__(self, other: SkewedRows) -> SkewedRows:
+        psi, weight = np.concatenate([self.psi, other.psi]), np.concatenate([self.weight, other.weight])
+        return SkewedRows(psi, weight, self.own + other.own)

@@ -2,8 +2,8 @@
 """The log evidence as a function of the prior's scales, ln p(data | η), and its gradient.           PRML §3.5, §4.4.1
 
     `PriorScales`       η: the factor by which each group of columns widens its scales
-    `laplace_slope`     ∂ ln p(data)/∂Λ, and the number of weights that the data determine, (3.91)
-    `Fitter`            a method that approximates posteriors: a fit, and the gradient of its evidence
+    `evidence_slope`    ∂ ln p(data)/∂Λ, and the number of weights that the data determine, (3.91)
+    `Fitter`            a method that approximates the posterior under one prior
     `rotate`            coordinates in which one decomposition serves every scale
 
 `tuning` searches for the maximum.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,11 +21,11 @@ from scipy import linalg
 from separatrix._array import Codes, Float, bincount
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.posterior import Approximation, laplace, row_squares, weight_names
+from separatrix.bayesian.posterior import AnyApproximation, Approximation, laplace, row_squares, weight_names
 from separatrix.exceptions import DataError
 from separatrix.priors import Gaussian, Penalty
 from separatrix.rows import as_source
-from separatrix.solvers import LBFGS, Auto, Factor, Inverse, Posterior, Units, has_cheap_hessian
+from separatrix.solvers import LBFGS, Auto, Factor, Posterior, Units, has_cheap_hessian
 from separatrix.stats import Design, collect_sample, log_det_slope
 
 # Scales
@@ -66,8 +65,8 @@ class PriorScales:
     is at least `MIN_SCALE_IN_STD` of the narrowest posterior that this number of rows can give, which removes the
     column.
 
-    ``groups`` (P,) is the group of each weight (-1: not tuned); ``fixed`` and ``tuned`` are the two parts of the
-    precision at η = 0.
+    ``groups`` (P,) is the group of each weight (-1: not tuned), ``labels`` are the names of the G groups; ``fixed`` and
+    ``tuned`` are the two parts of the precision at η = 0.
     """
 
     groups: Codes
@@ -75,15 +74,6 @@ class PriorScales:
     mean: Float
     fixed: Float
     tuned: Float
-
-    @property
-    def size(self) -> int:
-        """Number of groups G."""
-        return len(self.labels)
-
-    def per_weight(self, eta: Float) -> Float:
-        """η of each weight's group, (P,); zero for weights that are not tuned."""
-        return np.asarray(np.append(eta, 0.0)[self.groups])
 
     def prior(self, eta: Float) -> Penalty:
         """The prior at η."""
@@ -103,7 +93,7 @@ class PriorScales:
     def sums(self, each: Float) -> Float:
         """Sums over the weights of each group, (G,)."""
         live = self.groups != FIXED_GROUP
-        return bincount(self.groups[live], each[live], self.size)
+        return bincount(self.groups[live], each[live], len(self.labels))
 
     def bounds(self, objective: Posterior) -> tuple[Float, Float]:
         """The smallest and the largest η of each group."""
@@ -115,12 +105,8 @@ class PriorScales:
         narrowest = MIN_SCALE_IN_STD * 2 / np.sqrt(objective.units.total)  # curvatures are at most a quarter per row
         return np.log(narrowest / typical), np.log(MAX_SCALE / typical)
 
-    def columns(self, group: int, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of the columns of a group."""
-        return tuple(name for name, g in zip(names, self.groups, strict=False) if g == group)
-
     def _tuned_at(self, eta: Float) -> Float:
-        widen = np.exp(-2 * self.per_weight(eta))
+        widen = np.exp(-2 * np.append(eta, 0.0)[self.groups])  # FIXED_GROUP selects the zero
         return np.asarray(self.tuned * (widen if self.tuned.ndim == 1 else widen[:, None]))
 
 
@@ -216,45 +202,38 @@ def well_determined(approximation: Approximation, prior: Penalty) -> Float:
     return np.asarray(C - np.einsum("ij,ij->i", prior.matrix(), approximation.covariance).reshape(C, P).sum(axis=0))
 
 
-def effective_parameters(approximation: Approximation, prior: Penalty) -> float:
-    """γ = CP - tr(Λ A⁻¹), the number of directions that the data determine.                    PRML (3.91)"""
-    return float(well_determined(approximation, prior).sum())  # Σ λ_i/(λ_i + α) if Λ = α I
+def effective_parameters(approximation: AnyApproximation, prior: Penalty) -> float:
+    """γ = CP - tr(Λ A⁻¹), the number of directions of the weights that the data determine.     PRML (3.91)"""
+    if isinstance(approximation, Approximation):
+        return float(well_determined(approximation, prior).sum())  # Σ λ_i/(λ_i + α) if Λ = α I
+    return float(approximation.mean.size - (prior.diagonal * approximation.std**2).sum())
 
 
-def laplace_slope(objective: Posterior, approximation: Approximation, *, sampled: bool = False) -> Float:
-    """Return ∂ ln p(D)/∂Λ of Laplace's approximation, including the shift of the mode: one pass.
+def evidence_slope(objective: Posterior, approximation: Approximation, *, sampled: bool = False) -> Float:
+    """Return ∂ ln p(D)/∂Λ of an approximate posterior: the diagonal (P,) if Λ is diagonal, else (P, P).
 
     For θ ~ N(m0, Λ⁻¹), the same Λ (P, P) for each of C outputs, and an approximate posterior N(m, S) with S = A⁻¹,
 
         ∂ ln p(D)/∂Λ = ½ [C Λ⁻¹ - Σ_c S_cc - Σ_c d_c d_c'],        d = m - m0
 
-    if ln p(D) is stationary in the parameters of the Gaussian (`stationary_slope`). Laplace's Gaussian is at the mode,
-    and ln |A| changes as the mode moves: with v = ∂ ln |A|/∂θ and u = S v there is one more term,
+    if ln p(D) is stationary in the parameters of the Gaussian: so are expectation propagation, whose sites may be held
+    fixed, and a variational bound. Laplace's Gaussian is at the mode, and ln |A| changes as the mode moves: with
+    v = ∂ ln |A|/∂θ and u = S v there is one more term,
 
         ½ Σ_c ½ (u_c d_c' + d_c u_c')
 
-    v is a sum over rows (`log_det_slope`); with ``sampled``, over a sample of the rows if there is one. The term is
-    about P/N of the whole, and the sample is used for nothing else.
+    v is a sum over rows (`log_det_slope`): one pass; with ``sampled``, over a sample of the rows if there is one. The
+    term is about P/N of the whole, and the sample is used for nothing else.
     """
-    source = objective.sample if sampled and objective.sample is not None else objective.source
-    statistic = partial(
-        log_det_slope,
-        theta=approximation.mean,
-        root=approximation.factor.root,
-        likelihood=objective.likelihood,
-        design=objective.design,
-    )
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        v = source.reduce(statistic).grad
+    if approximation.name != "laplace":
+        return stationary_slope(objective.prior, approximation)
+    posed = objective.of_sample() if sampled and objective.sample is not None else objective
+    v = posed.reduce(log_det_slope, theta=approximation.mean, root=approximation.factor.root).grad
     return stationary_slope(objective.prior, approximation, approximation.factor.solve(v))
 
 
 def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | None = None) -> Float:
-    """Return ∂ ln p(D)/∂Λ of an approximation that is stationary in its own parameters: no pass.
-
-    So is expectation propagation, whose sites may be held fixed, and a variational bound. ``u`` adds the shift of the
-    mode (`laplace_slope`). The result is the diagonal (P,) if Λ is diagonal, and (P, P) otherwise.
-    """
+    """Return ∂ ln p(D)/∂Λ with the Gaussian held fixed, and with u the term of a moving mode: no pass."""
     d = approximation.mean - prior.mean
     C, P = d.shape
     e = d if u is None else d - u
@@ -271,29 +250,11 @@ def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | No
 # -- fits --------------------------------------------------------------------------------------------------------
 
 
-class Guess(NamedTuple):
-    """A predicted posterior: its mean (C, P), and g -> A⁻¹ g for its precision A if that is known."""
-
-    mean: Float
-    inverse: Inverse | None
-
-    @classmethod
-    def of(cls, approximation: Approximation) -> Guess | None:
-        """Return an approximation as a guess, or None if its precision is not positive definite."""
-        return None if approximation.factor.singular else cls(approximation.mean, approximation.factor)
-
-
 class Fitter(Protocol):
     """A method that approximates a posterior."""
 
-    def fit(self, objective: Posterior, guess: Guess | None) -> Approximation:
-        """Return the approximation, starting from a guess if there is one."""
-
-    def slope(self, objective: Posterior, approximation: Approximation, *, sampled: bool) -> Float:
-        """Return ∂ ln p(D)/∂Λ, (P,) if Λ is diagonal, else (P, P).
-
-        With ``sampled``, small corrections may come from a sample of rows.
-        """
+    def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
+        """Return the approximation, from a predicted mean (C, P) and precision if they are known."""
 
 
 @dataclass(frozen=True)
@@ -302,58 +263,44 @@ class FitLaplace:
 
     tol: float = 1e-8
 
-    def fit(self, objective: Posterior, guess: Guess | None) -> Approximation:
-        """Minimise with `Auto`, or from a guess with L-BFGS if Hessians are expensive and it converges.
+    def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
+        """Minimise with `Auto`, or with L-BFGS if Hessians are expensive, one is predicted, and it converges.
 
         If Hessians are cheap, Newton's steps do not depend on how earlier sums were rounded; L-BFGS, with a wide prior
         that leaves a direction almost free, would turn that rounding into 1e-6 nats.
         """
-        start, steps = np.zeros(objective.shape) if guess is None else guess.mean, 0
-        if guess is not None and guess.inverse is not None and not has_cheap_hessian(objective):
-            near = LBFGS(self.tol, MAX_GUESS_STEPS).minimise(objective, start, inverse=guess.inverse)
+        mode, steps = np.zeros(objective.shape) if start is None else start, 0
+        if inverse is not None and inverse.singular is None and not has_cheap_hessian(objective):
+            near = LBFGS(self.tol, MAX_GUESS_STEPS).minimise(objective, mode, inverse=inverse)
             if near.is_converged:
                 return laplace(objective, near.value, steps=near.steps)
-            start, steps = near.value, near.steps
-        solution = Auto(self.tol).minimise(objective, start)
+            mode, steps = near.value, near.steps
+        solution = Auto(self.tol).minimise(objective, mode)
         return laplace(objective, solution.value, steps=steps + solution.steps)
-
-    def slope(self, objective: Posterior, approximation: Approximation, *, sampled: bool) -> Float:
-        """Include the shift of the mode."""
-        return laplace_slope(objective, approximation, sampled=sampled)
 
 
 @dataclass(frozen=True)
 class FitEP:
-    """Expectation propagation, from Laplace's mode. Its evidence is stationary in the sites: no pass for the slope."""
+    """Expectation propagation, from Laplace's mode or from a predicted fixed point."""
 
     tol: float = 1e-8
 
-    def fit(self, objective: Posterior, guess: Guess | None) -> Approximation:
-        """Return the fixed point, or Laplace's Gaussian if the iteration does not converge.
-
-        From a fixed point of another prior the mode is not needed.
-        """
-        if guess is not None and isinstance(guess.inverse, Factor):
-            near = Approximation(guess.mean, guess.inverse, np.nan, np.nan, "guess")
+    def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
+        """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
+        if start is not None and inverse is not None and inverse.singular is None:  # the mode is not needed
+            near = Approximation(start, inverse, np.nan, np.nan, "guess")
             found = expectation_propagation(objective, near, tol=EP_TOL_IN_STD, corrected=False)
             if found.is_converged:
                 return found
-        first = FitLaplace(self.tol).fit(objective, guess)
+        first = FitLaplace(self.tol).fit(objective, start, inverse)
         found = expectation_propagation(objective, first, tol=EP_TOL_IN_STD, corrected=False)
         return found if found.is_converged else first
-
-    def slope(self, objective: Posterior, approximation: Approximation, *, sampled: bool) -> Float:
-        """Hold the sites fixed."""
-        if approximation.name != "ep":
-            return laplace_slope(objective, approximation, sampled=sampled)
-        return stationary_slope(objective.prior, approximation)
 
 
 # -- coordinates for one scale -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Rotated:
+class Rotated(NamedTuple):
     """The same posterior in r coordinates, under a prior of unit precision, and the map back to θ (C, P)."""
 
     objective: Posterior
@@ -363,7 +310,7 @@ class Rotated:
 def is_rotatable(objective: Posterior, scales: PriorScales) -> bool:
     """Whether one scale of an uncorrelated prior with mean 0 is tuned, with few enough rows and enough columns."""
     N, M = objective.source.n_rows, len(objective.design.origin)
-    is_simple = scales.size == 1 and scales.tuned.ndim == 1 and not scales.mean.any()
+    is_simple = len(scales.labels) == 1 and scales.tuned.ndim == 1 and not scales.mean.any()
     few_rows = N * M <= MAX_ROTATED_NUMBERS and N <= MAX_ROWS_PER_COLUMN * M
     return is_simple and M >= MIN_ROTATED_COLUMNS and few_rows and min(N, M) <= MAX_DECOMPOSED
 

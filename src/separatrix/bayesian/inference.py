@@ -37,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,8 +44,15 @@ import numpy as np
 from separatrix._arguments import check_count, generator
 from separatrix._array import Float
 from separatrix.bayesian.ep import expectation_propagation
-from separatrix.bayesian.evidence import FitEP, FitLaplace, effective_parameters, prior_scales
-from separatrix.bayesian.posterior import AnyApproximation, Approximation, choose_structure, laplace_of, weight_names
+from separatrix.bayesian.evidence import FitEP, FitLaplace, Fitter, prior_scales
+from separatrix.bayesian.posterior import (
+    LAPLACE,
+    AnyApproximation,
+    Approximation,
+    choose_structure,
+    laplace,
+    weight_names,
+)
 from separatrix.bayesian.sampling import USABLE_K, Draws, Proposal, evaluations, importance, weighted_draws
 from separatrix.bayesian.tuning import Limit, TuningReport, TuningStatus, profile_scale, tune_scales
 from separatrix.bayesian.variational import estimated_seconds, variational, variational_softmax
@@ -98,14 +104,8 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
         sd = np.sqrt(np.einsum("cpi,cpi->cp", root, root))
         if (radius * information * sd**3).max() <= RARE_VALUE_BOUND:
             posed = objective.of_sample()
-    statistic = partial(
-        log_det_slope,
-        theta=approximation.mean,
-        root=approximation.factor.root,
-        likelihood=objective.likelihood,
-        design=objective.design,
-    )
-    shift = -0.5 * approximation.factor.solve(posed.source.reduce(statistic).grad)
+    slope = posed.reduce(log_det_slope, theta=approximation.mean, root=approximation.factor.root).grad
+    shift = -0.5 * approximation.factor.solve(slope)
     sizes = np.abs(shift / approximation.std).max(axis=0)
     worst = int(sizes.argmax())
     return Skewness(shift, float(sizes[worst]), weight_names(objective)[worst])
@@ -133,7 +133,7 @@ def pareto_k(
     It compares the whole density with its approximation, and takes n evaluations of all rows.
     """
     check_count("pareto_k", "n", n, least=32)
-    proposal = Proposal(approximation.mean, approximation.reported_factor, None)
+    proposal = Proposal(approximation.mean, approximation.moments or approximation.factor, None)
     return weighted_draws(objective, proposal, n, generator(rng)).smoothed.k
 
 
@@ -179,7 +179,7 @@ class Inference:
     """Result of an inference. ``objective`` has the tuned prior, whose scales grew by ``factors`` (M,).
 
     ``rule`` is the rule for probabilities if the requested one would mislead. ``warnings`` are reasons to distrust the
-    result; ``notes`` are those, and every limit that tuning reached.
+    result.
     """
 
     objective: Posterior
@@ -197,20 +197,6 @@ class Inference:
         """The approximation, which has the full covariance."""
         assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
         return self.approximation
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for the user."""
-        limits = () if self.tuning is None else self.tuning.boundary
-        return tuple(dict.fromkeys([*self.warnings, *(limit.describe() for limit in limits)]))
-
-    @property
-    def effective_parameters(self) -> float:
-        """γ = CP - tr(Λ A⁻¹): the number of directions of the weights that the data determine.  PRML (3.91)"""
-        approximation, prior = self.approximation, self.objective.prior
-        if isinstance(approximation, Approximation):
-            return effective_parameters(approximation, prior)
-        return float(approximation.mean.size - (prior.diagonal * approximation.std**2).sum())
 
     def accept(self, better: Approximation) -> Inference:
         """Return the inference with a better approximation, or with a warning if that did not converge."""
@@ -235,14 +221,13 @@ def infer(objective: Posterior, options: Options) -> Inference:
         if options.tune:
             if options.groups is not None:
                 raise DataError(f"A posterior with structure {structure!r} has one scale to tune; leave groups=None.")
-            factor = profile_scale(objective).factor
-            factors *= factor
-            objective = replace(objective, prior=prior_scales(objective).prior(np.log([factor])))
+            eta = profile_scale(objective).eta
+            factors *= np.exp(eta)
+            objective = replace(objective, prior=prior_scales(objective).prior(eta))
         solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
-        return Inference(objective, laplace_of(structure, objective, solution.value), solution, factors)
+        return Inference(objective, LAPLACE[structure](objective, solution.value), solution, factors)
     solution = Auto(options.tol).minimise(objective, np.zeros(objective.shape))
-    first = laplace_of(structure, objective, solution.value, steps=solution.steps)
-    found = Inference(objective, first, solution, factors)
+    found = Inference(objective, laplace(objective, solution.value, steps=solution.steps), solution, factors)
     if options.tune:
         found = _tuned(found, options, FitLaplace(options.tol))
     found = _automatic(found, options) if options.method == "auto" else _by_method(found, options.method, options)
@@ -261,10 +246,9 @@ def infer(objective: Posterior, options: Options) -> Inference:
     return replace(found, warnings=(*found.warnings, warning))
 
 
-def _tuned(found: Inference, options: Options, fitter: FitLaplace | FitEP) -> Inference:
+def _tuned(found: Inference, options: Options, fitter: Fitter) -> Inference:
     """The inference with the scales of highest evidence, according to ``fitter``."""
-    tuned = tune_scales(found.objective, options.groups, fitter=fitter, start=found.full)
-    report = tuned.report()
+    objective, approximation, report = tune_scales(found.objective, options.groups, fitter=fitter, start=found.full)
     # To switch off some of many columns is the purpose of groups, and no reason for a warning.
     warnings = [limit.describe() for limit in report.boundary if limit.limit is not Limit.NARROW]
     if len(report.boundary) == len(report.labels) and not warnings:
@@ -273,9 +257,9 @@ def _tuned(found: Inference, options: Options, fitter: FitLaplace | FitEP) -> In
         warnings.append(f"Tuning of the prior {report.status.value} ({len(report.trace) - 1}).")
     return replace(
         found,
-        objective=tuned.objective,
-        approximation=tuned.approximation,
-        factors=found.factors * tuned.column_factors,
+        objective=objective,
+        approximation=approximation,
+        factors=found.factors * report.column_factors,
         tuning=report,
         warnings=tuple(warnings),
     )

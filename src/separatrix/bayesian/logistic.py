@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._arguments import check_number, check_option, check_positive, generator
 from separatrix._array import Array, Float, Rows
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.evidence import rescaled
+from separatrix.bayesian.evidence import effective_parameters, rescaled
 from separatrix.bayesian.inference import METHODS, Options, infer
 from separatrix.bayesian.posterior import STRUCTURES, Activations, weight_names
 from separatrix.bayesian.predictive import (
@@ -208,10 +208,12 @@ class BayesianLogisticRegression(LinearClassifier):
         self.coef_, self.intercept_ = design.in_user_units(approximation.mean)
         self.log_likelihood_, self.log_evidence_ = approximation.log_likelihood, approximation.log_evidence
         self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
-        self.effective_parameters_ = found.effective_parameters
+        self.effective_parameters_ = effective_parameters(approximation, objective.prior)
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
         self._rule = found.rule  # None unless averages would mislead
-        self.tuning_, self.notes_ = found.tuning, found.notes
+        limits = () if found.tuning is None else found.tuning.boundary
+        self.tuning_ = found.tuning
+        self.notes_ = tuple(dict.fromkeys([*found.warnings, *(limit.describe() for limit in limits)]))
         if isinstance(prior, Gaussian):  # later batches keep the prior of the first
             self.prior_ = rescaled(prior, found.factors)
         n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant

@@ -4,7 +4,7 @@
     mu_a = mean φ̃,    var_a = φ̃' A⁻¹ φ̃                                                            (4.149), (4.150)
 
 θ (C, P) has the coordinates of the fit: one row of weights per output, the bias last, about the origin of the design.
-`laplace_of` puts the Gaussian at the mode, with the Hessian there as the precision A. Four structures:
+`laplace` puts the Gaussian at the mode, with the Hessian there as the precision A. Four structures:
 
     full        one Cholesky factor of A (CP, CP)                            `Approximation`
     dual        exact too, for fewer rows than columns                       `DualApproximation`
@@ -18,9 +18,8 @@ All four have a mean, standard deviations, draws, activations of rows and a log 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -35,7 +34,6 @@ from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise, is_wide
 from separatrix.stats import Design, Grad, ValueGrad
 
-STRUCTURES = ("full", "dual", "by class", "diagonal")
 MAX_FULL_WEIGHTS = 5000  # rows of a matrix that is factorised unless another structure is requested
 MATRIX_COPIES = 4  # held at one time: Hessian, correlations, factor, its inverse
 MAX_MEMORY_FRACTION = 0.7  # of the machine's memory, for one posterior: the rows need memory too
@@ -88,14 +86,9 @@ class Approximation:
     moments: Factor | None = None
 
     @property
-    def reported_factor(self) -> Factor:
-        """Factor of the inverse covariance of θ."""
-        return self.factor if self.moments is None else self.moments
-
-    @property
     def root(self) -> Float:
         """R with R R' = the covariance of θ, (CP, CP)."""
-        return self.reported_factor.root
+        return (self.moments or self.factor).root
 
     @property
     def covariance(self) -> Float:
@@ -232,15 +225,14 @@ def laplace_by_class(
 
     ``axes`` (C, C) has orthonormal columns; the default are the contrasts.
     """
-    source, prior, (C, P) = objective.source, objective.prior, objective.shape
-    model: dict[str, Any] = {"theta": mode, "likelihood": objective.likelihood, "design": objective.design}
+    prior, (C, P) = objective.prior, objective.shape
     precision = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
     at_once, factors = max(1, MAX_PASS_BYTES // (8 * P * P)), []
     with np.errstate(under="ignore"):
-        here = source.reduce(partial(total_curvature, **model))
+        here = objective.reduce(total_curvature, theta=mode)
         axes = _contrasts(here.grad) if axes is None else axes
         parts = [axes[:, i : i + at_once] for i in range(0, C, at_once)]
-        grams = np.concatenate([source.reduce(partial(grams_along, axes=part, **model)).grad for part in parts])
+        grams = np.concatenate([objective.reduce(grams_along, theta=mode, axes=part).grad for part in parts])
         loose = prior.free * np.einsum("ipp->p", grams) / C**2  # for a constant added to every class
         for B, q in zip(grams, axes.T, strict=True):
             # A prior that is the same for every class is the same along every axis.
@@ -481,9 +473,7 @@ class DiagonalApproximation:
 
 def laplace_diagonal(objective: Posterior, mode: Float, *, steps: int = 0) -> DiagonalApproximation:
     """Return the Gaussian at the mode, from one pass."""
-    statistic = partial(hessian_diagonal, theta=mode, likelihood=objective.likelihood, design=objective.design)
-    with np.errstate(under="ignore"):
-        here = objective.source.reduce(statistic)
+    here = objective.reduce(hessian_diagonal, theta=mode)
     precision = here.grad + objective.prior.diagonal
     flat = np.argwhere(~(precision > 0))
     if len(flat):
@@ -510,20 +500,37 @@ def hessian_diagonal(block: Block, theta: Float, likelihood: Likelihood, design:
 # -- the choice of a structure -----------------------------------------------------------------------------------
 
 AnyApproximation = Approximation | ByClassApproximation | DualApproximation | DiagonalApproximation
+LAPLACE: dict[str, Callable[..., AnyApproximation]] = {
+    "full": laplace,
+    "dual": laplace_dual,
+    "by class": laplace_by_class,
+    "diagonal": laplace_diagonal,
+}
+STRUCTURES = tuple(LAPLACE)
 
 
 def choose_structure(objective: Posterior, requested: str | None = None) -> str:
     """Return the requested structure if it is possible, or by default the most exact one of moderate cost.
+
+    The default is full up to a few thousand weights, then the most exact structure that fits into memory.
 
     Raises
     ------
     DataError
         If the requested structure needs more memory than the machine has, or does not suit the problem.
     """
-    if requested is None:
-        return _most_exact(objective)
-    check_option("choose_structure", "structure", requested, STRUCTURES, otherwise=", or None")
     C, P = objective.shape
+    if requested is None and C * P <= MAX_FULL_WEIGHTS:
+        return "full"
+    if requested is None:
+        available = MAX_MEMORY_FRACTION * machine_memory()
+        fits = {structure: memory_needed(objective, structure) <= available for structure in STRUCTURES}
+        if is_wide(objective) and fits["dual"]:
+            return "dual"
+        if C == 1 and P <= 2 * MAX_FULL_WEIGHTS and not objective.units.is_sparse and fits["full"]:
+            return "full"  # the only alternative is diagonal
+        return "by class" if C > 1 and P <= MAX_FULL_WEIGHTS and fits["by class"] else "diagonal"
+    check_option("choose_structure", "structure", requested, STRUCTURES, otherwise=", or None")
     if requested == "dual" and not is_wide(objective):
         raise DataError(
             f"structure='dual' needs fewer rows than columns and a prior with mean 0 and a finite scale for each "
@@ -535,7 +542,7 @@ def choose_structure(objective: Posterior, requested: str | None = None) -> str:
     _require_memory(
         f"structure={requested!r} for {C} x {P} weights",
         memory_needed(objective, requested),
-        f"{_most_exact(objective)!r} fits; fewer columns or basis functions would help too.",
+        f"{choose_structure(objective)!r} fits; fewer columns or basis functions would help too.",
     )
     return requested
 
@@ -552,31 +559,6 @@ def memory_needed(objective: Posterior, structure: str) -> float:
         thin = (C * N) ** 2 if C * N <= MAX_FULL_WEIGHTS else C * N**2
         return 8.0 * (2 * N * P + MATRIX_COPIES * thin)
     return 8.0 * MATRIX_COPIES * C * P
-
-
-def laplace_of(structure: str, objective: Posterior, mode: Float, *, steps: int = 0) -> AnyApproximation:
-    """Return Laplace's approximation at the mode, in a structure that `choose_structure` returned."""
-    if structure == "dual":
-        return laplace_dual(objective, mode, steps=steps)
-    if structure == "by class":
-        return laplace_by_class(objective, mode, steps=steps)
-    return (laplace if structure == "full" else laplace_diagonal)(objective, mode, steps=steps)
-
-
-def _most_exact(objective: Posterior) -> str:
-    """Full up to a few thousand weights, then the most exact structure that fits."""
-    C, P = objective.shape
-
-    def fits(structure: str) -> bool:
-        return memory_needed(objective, structure) <= MAX_MEMORY_FRACTION * machine_memory()
-
-    if C * P <= MAX_FULL_WEIGHTS:
-        return "full"
-    if is_wide(objective) and fits("dual"):
-        return "dual"
-    if C == 1 and P <= 2 * MAX_FULL_WEIGHTS and not objective.units.is_sparse and fits("full"):
-        return "full"  # the only alternative is diagonal
-    return "by class" if C > 1 and P <= MAX_FULL_WEIGHTS and fits("by class") else "diagonal"
 
 
 def machine_memory() -> float:

@@ -16,7 +16,6 @@ that was drawn from: see `inference`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from math import ceil, inf, isqrt, log, sqrt
 from typing import NamedTuple
 
@@ -124,7 +123,9 @@ def importance(
             "that many rows the posterior is nearly Gaussian."
         )
     source = generator(rng)
-    best = found = weighted_draws(objective, Proposal(proposal.mean, proposal.reported_factor, None), n, source)
+    best = found = weighted_draws(
+        objective, Proposal(proposal.mean, proposal.moments or proposal.factor, None), n, source
+    )
     for _ in range(max_rounds - 1):
         if best.smoothed.k < GOOD_K:
             break
@@ -271,8 +272,7 @@ class Draws:
 
 def log_likelihoods(objective: Posterior, theta: Float) -> Float:
     """Return ln p(D | θ_s) = Σ_n weight_n ln p(t_n | θ_s φ̃_n) of draws θ (S, C, P), (S,): one pass."""
-    at = partial(log_likelihood_sums, theta=theta, likelihood=objective.likelihood, design=objective.design)
-    return objective.source.reduce(at).grad
+    return np.asarray(objective.reduce(log_likelihood_sums, theta=theta).grad)
 
 
 def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
@@ -427,17 +427,12 @@ def fit_generalized_pareto(excess: Float) -> tuple[float, float]:
     j = np.arange(1, n_grid + 1)
     b = 1.0 / excess[-1] + (1.0 - np.sqrt(n_grid / (j - 0.5))) / (3.0 * quartile)
     k = np.log1p(-b[:, None] * excess).mean(axis=1)
-    profile = n * (np.log(_inverse_scale(b, k, excess)) - k - 1.0)
-    b_mean = np.array([special.softmax(profile) @ b])
-    k_mean = np.log1p(-b_mean * excess).mean(keepdims=True)
-    scale = 1.0 / float(_inverse_scale(b_mean, k_mean, excess)[0])
-    return (n * float(k_mean[0]) + PRIOR_EXCESSES * PRIOR_SHAPE) / (n + PRIOR_EXCESSES), scale
-
-
-def _inverse_scale(b: Float, k: Float, excess: Float) -> Float:
-    """1/σ = -b/k, which tends to 1/mean as both tend to zero and the law to an exponential."""
-    zero = k == 0.0
-    return np.where(zero, 1.0 / excess.mean(), -b / np.where(zero, 1.0, k))
+    exponential = np.full_like(b, 1.0 / excess.mean())  # 1/σ = -b/k, or 1/mean if both are zero
+    profile = n * (np.log(np.divide(-b, k, out=exponential, where=k != 0)) - k - 1.0)
+    b_mean = float(special.softmax(profile) @ b)
+    k_mean = float(np.log1p(-b_mean * excess).mean())
+    scale = -k_mean / b_mean if b_mean != 0 else float(excess.mean())
+    return (n * k_mean + PRIOR_EXCESSES * PRIOR_SHAPE) / (n + PRIOR_EXCESSES), scale
 
 
 def _normalised(relative: Float, *, k: float, top: float) -> Smoothed:

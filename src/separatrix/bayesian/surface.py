@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from separatrix._array import Float
 from separatrix._threads import map_in_order, single_thread_blas
 from separatrix.basis import fit_basis
-from separatrix.bayesian.evidence import FitLaplace, Guess, prior_scales, rotate
+from separatrix.bayesian.evidence import FitLaplace, prior_scales, rotate
 from separatrix.bayesian.tuning import Parabola
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Likelihood, Logit, Softmax
@@ -122,14 +122,12 @@ def evidence_along_scales(objective: Posterior, factors: Float) -> tuple[Float, 
     """Return ln p(D) with the scale of the prior multiplied by each factor, and the number of dimensions."""
     small = rotate(objective, prior_scales(objective), widest=float(factors.max())).objective
     scales, fitter = prior_scales(small), FitLaplace(MODE_TOL)
-    log_evidence, guess, order = np.empty(len(factors)), None, np.argsort(factors)
-    for place, i in enumerate(order):
+    log_evidence, parabola = np.empty(len(factors)), None
+    for i in np.argsort(factors):
         here = replace(small, prior=scales.prior(np.log(factors[[i]])))
-        found = fitter.fit(here, guess)
-        log_evidence[i] = found.log_evidence
-        if place + 1 < len(order):
-            ahead = scales.prior(np.log(factors[[order[place + 1]]]))
-            guess = Guess.of(Parabola.of(found, here.prior).under(ahead))
+        ahead = None if parabola is None else parabola.under(here.prior)
+        found = fitter.fit(here) if ahead is None else fitter.fit(here, ahead.mean, ahead.factor)
+        log_evidence[i], parabola = found.log_evidence, Parabola(found, here.prior)
     return log_evidence, len(small.design.origin)
 
 

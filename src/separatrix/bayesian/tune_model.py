@@ -130,8 +130,8 @@ def tune_model(
         model._check_arguments()
         objective = model._pose(model._open_training(X, y, sample_weight, soft=True), model._prior())
         if model.tune is None:
-            return FitLaplace(model.tol).fit(objective, None).log_evidence
-        return profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL).log_evidence
+            return FitLaplace(model.tol).fit(objective).log_evidence
+        return profile_scale(objective, fitter=FitLaplace(model.tol), tol=SCALE_TOL).approximation.log_evidence
 
     if values is not None:
         tried = [Trial(value, log_evidence(value)) for value in values]

@@ -16,9 +16,8 @@ the columns are irrelevant, or the prior is not needed, or the classes are separ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +29,8 @@ from separatrix.bayesian.evidence import (
     MAX_SCALE,
     FitLaplace,
     Fitter,
-    Guess,
     PriorScales,
+    evidence_slope,
     is_rotatable,
     prior_scales,
     rotate,
@@ -140,29 +139,12 @@ class TuningReport:
     fits: int
 
 
-@dataclass(frozen=True, eq=False)
-class Tuned(TuningReport):
-    """A report with the objective under the tuned prior, and the approximation of its posterior."""
+class Tuned(NamedTuple):
+    """The objective under the tuned prior, the approximation of its posterior, and how they were found."""
 
     objective: Posterior
     approximation: Approximation
-
-    @property
-    def log_evidence(self) -> float:
-        """ln p(D) at the tuned scales."""
-        return self.approximation.log_evidence
-
-    def report(self) -> TuningReport:
-        """Return the report alone, without the rows of the objective."""
-        return TuningReport(**{field.name: getattr(self, field.name) for field in fields(TuningReport)})
-
-
-class Profile(NamedTuple):
-    """The factor of all scales with the highest evidence, and the log evidence there."""
-
-    factor: float
-    log_evidence: float
-    status: TuningStatus
+    report: TuningReport
 
 
 # -- tuning ------------------------------------------------------------------------------------------------------
@@ -213,8 +195,8 @@ def tune_scales(
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
     >>> t = (X[:, 0] + np.random.default_rng(1).logistic(size=400) > 0).astype(int)
     >>> objective = pose(as_source(X, t), Logit(), Gaussian(1.0, intercept_scale=10.0), fit_intercept=True)
-    >>> tuned = tune_scales(objective, "columns")
-    >>> tuned.status.name, [group.columns for group in tuned.boundary]
+    >>> report = tune_scales(objective, "columns").report
+    >>> report.status.name, [group.columns for group in report.boundary]
     ('CONVERGED', [('x1',)])
     """
     fitter = FitLaplace() if fitter is None else fitter
@@ -223,43 +205,34 @@ def tune_scales(
         found, back = _maximise(objective, scales, fitter, start, tol, max_steps)
         tuned = replace(objective, prior=scales.prior(found.eta))
         if back is not None:
-            whole = fitter.fit(tuned, Guess(back(found.approximation.mean), None))
+            whole = fitter.fit(tuned, back(found.approximation.mean))
             found = found._replace(approximation=whole, fits=found.fits + 1)
         low, high = scales.bounds(objective)
         sharp, separated = MAX_SCALE * np.exp(found.eta - high) > SHARP_SCALE, False
         if sharp.any():  # check whether the own label of every row is more probable than the others
-            mean, likelihood = found.approximation.mean, tuned.likelihood
-            statistic = partial(largest_loss, theta=mean, likelihood=likelihood, design=tuned.design)
-            separated = bool(tuned.source.reduce(statistic).value < np.log(2))
+            separated = bool(tuned.reduce(largest_loss, theta=found.approximation.mean).value < np.log(2))
         boundary = []
         for g, label in enumerate(scales.labels):
             is_wide = found.eta[g] >= high[g] - BOUND_TOL
             limit = Limit.SEPARATED if sharp[g] and separated else Limit.WIDE if is_wide else None
             limit = Limit.NARROW if found.eta[g] <= low[g] + BOUND_TOL else limit
             if limit is not None:
-                boundary.append(Boundary(label, scales.columns(g, tuned.source.columns), limit))
-    return Tuned(
-        scales.labels,
-        np.exp(found.eta),
-        np.exp(scales.per_weight(found.eta))[: len(objective.design.origin)],
-        found.gradient,
-        found.status,
-        tuple(boundary),
-        found.trace,
-        found.fits,
-        tuned,
-        found.approximation,
-    )
+                columns = tuple(tuned.source.columns[m] for m in np.flatnonzero(scales.groups == g))
+                boundary.append(Boundary(label, columns, limit))
+    factors = np.exp(found.eta)
+    of_columns = factors[scales.groups[: len(objective.design.origin)]]
+    limits, search = tuple(boundary), (found.trace, found.fits)
+    report = TuningReport(scales.labels, factors, of_columns, found.gradient, found.status, limits, *search)
+    return Tuned(tuned, found.approximation, report)
 
 
 def profile_scale(
     objective: Posterior, *, fitter: Fitter | None = None, tol: float = 1e-3, max_steps: int = 50
-) -> Profile:
+) -> Found:
     """Tune one factor without the posterior in all coordinates, to compare bases and likelihoods."""
     with single_thread_blas():
         scales = prior_scales(objective)
-        found, _ = _maximise(objective, scales, FitLaplace() if fitter is None else fitter, None, tol, max_steps)
-    return Profile(float(np.exp(found.eta[0])), found.approximation.log_evidence, found.status)
+        return _maximise(objective, scales, FitLaplace() if fitter is None else fitter, None, tol, max_steps)[0]
 
 
 def _maximise(
@@ -322,24 +295,20 @@ class Search:
 
     def run(self, start: Approximation | None, max_steps: int) -> Found:
         """Search; ``start`` is the fit at η = 0 if it is known."""
-        eta = np.clip(np.zeros(self.scales.size), self.low, self.high)
+        eta = np.clip(np.zeros(len(self.scales.labels)), self.low, self.high)
         if start is None or eta.any():
-            start = self._fit(eta, None if start is None else Guess.of(start))
-        here, status = self._climb(self._accept(eta, start), max_steps)
-        return Found(*here, status, tuple(self.trace), self.fits)
-
-    def _climb(self, here: FitAt, max_steps: int) -> tuple[FitAt, TuningStatus]:
-        radius = MAX_RADIUS
+            start = self._fit(eta, start)
+        here, radius = self._accept(eta, start), MAX_RADIUS
         for _ in range(max_steps):
             best = self._predict(here, radius)
             removes = bool(((best.eta == self.low) & (here.eta > self.low)).any())  # a group that is switched off now
             if best.gain < self.tol and not removes:
-                return here, self._verdict(here, radius)
+                break
             level = here.approximation.log_evidence
             loss = max(EVIDENCE_ROUNDING * abs(level), self.tol if removes else 0.0)
             gain = -np.inf
             try:
-                there = self._fit(best.eta, Guess.of(best.prediction))
+                there = self._fit(best.eta, best.prediction)
                 gain = there.log_evidence - level
             except DataError:  # without log-concavity the posterior may have no mode there
                 if self.objective.likelihood.is_log_concave:
@@ -352,47 +321,45 @@ class Search:
                 elif gain > GOOD_RATIO * best.gain:
                     radius = min(2 * radius, MAX_RADIUS)
             if radius < MIN_RADIUS:
-                return here, self._verdict(here, radius)
-        return here, TuningStatus.MAX_STEPS
+                break
+        else:
+            return Found(*here, TuningStatus.MAX_STEPS, tuple(self.trace), self.fits)
+        outwards = ((here.eta <= self.low) & (here.gradient < 0)) | ((here.eta >= self.high) & (here.gradient > 0))
+        flat = np.abs(np.where(outwards, 0.0, here.gradient)).max() < FLAT_GRADIENT
+        converged = flat or radius >= MAX_RADIUS or self._predict(here, MAX_RADIUS).gain < self.tol
+        status = TuningStatus.CONVERGED if converged else TuningStatus.STALLED  # stalled: a gain is predicted far away
+        return Found(*here, status, tuple(self.trace), self.fits)
 
     def _predict(self, here: FitAt, radius: float) -> Best:
         """The maximum of the surrogate within ``radius``."""
         earlier = [(step.eta, step.gradient) for step in self.trace[-1 - N_EARLIER_GRADIENTS : -1]]
         surrogate = Surrogate(self.scales, *here, earlier)
         low, high = np.maximum(self.low, here.eta - radius), np.minimum(self.high, here.eta + radius)
-        if self.scales.size == 1:  # never past a point whose gradient points back
+        if len(low) == 1:  # never past a point whose gradient points back
             low = max([low, *(eta for eta, slope in earlier if slope > 0 and low < eta < here.eta)])
             high = min([high, *(eta for eta, slope in earlier if slope < 0 and here.eta < eta < high)])
         return surrogate.maximise(low, high, floor=self.low, slack=self.tol)
 
-    def _verdict(self, here: FitAt, radius: float) -> TuningStatus:
-        """Converged, or stalled if a gain is predicted further away."""
-        outwards = ((here.eta <= self.low) & (here.gradient < 0)) | ((here.eta >= self.high) & (here.gradient > 0))
-        flat = np.abs(np.where(outwards, 0.0, here.gradient)).max() < FLAT_GRADIENT
-        if flat or radius >= MAX_RADIUS or self._predict(here, MAX_RADIUS).gain < self.tol:
-            return TuningStatus.CONVERGED
-        return TuningStatus.STALLED
-
-    def _fit(self, eta: Float, guess: Guess | None) -> Approximation:
+    def _fit(self, eta: Float, near: Approximation | None) -> Approximation:
+        """The posterior at η, from a prediction of it."""
         self.fits += 1
-        return self.fitter.fit(self._at(eta), guess)
+        here = replace(self.objective, prior=self.scales.prior(eta))
+        return self.fitter.fit(here) if near is None else self.fitter.fit(here, near.mean, near.factor)
 
     def _accept(self, eta: Float, approximation: Approximation) -> FitAt:
-        sampled = self.scales.size <= MAX_SAMPLED_GROUPS
-        gradient = self.scales.gradient(eta, self.fitter.slope(self._at(eta), approximation, sampled=sampled))
+        """Record a fit and the gradient of its evidence."""
+        here = replace(self.objective, prior=self.scales.prior(eta))
+        slope = evidence_slope(here, approximation, sampled=len(eta) <= MAX_SAMPLED_GROUPS)
+        gradient = self.scales.gradient(eta, slope)
         self.trace.append(TuningStep(eta, approximation.log_evidence, gradient))
         return FitAt(eta, approximation, gradient)
-
-    def _at(self, eta: Float) -> Posterior:
-        return replace(self.objective, prior=self.scales.prior(eta))
 
 
 # -- the surrogate -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class Parabola:
-    """The log likelihood around m as a parabola with curvature H (CP, CP), and the prior and value at the fit.
+    """The log likelihood around the mean m of a fit as a parabola with curvature H (CP, CP).
 
     An approximate posterior N(m, A⁻¹) under a prior N(m0, Λ0⁻¹) implies
 
@@ -403,16 +370,9 @@ class Parabola:
     rows. With many rows it is nearly exact; in any case it predicts mode and curvature well enough to start a fit.
     """
 
-    mean: Float
-    curvature: Float
-    prior: Penalty
-    log_likelihood: float
-
-    @classmethod
-    def of(cls, approximation: Approximation, prior: Penalty) -> Parabola:
-        """The parabola that an approximation implies."""
-        H = approximation.factor.matrix - prior.matrix()
-        return cls(approximation.mean, H, prior, approximation.log_likelihood)
+    def __init__(self, approximation: Approximation, prior: Penalty) -> None:
+        self.mean, self.log_likelihood, self.prior = approximation.mean, approximation.log_likelihood, prior
+        self.curvature = approximation.factor.matrix - prior.matrix()
 
     def under(self, prior: Penalty) -> Approximation:
         """Posterior and evidence under another prior; minus infinity if there is no posterior."""
@@ -472,9 +432,9 @@ class Surrogate:
         earlier: Sequence[tuple[Float, Float]] = (),
     ) -> None:
         self.scales, self.eta = scales, eta
-        self.parabola = Parabola.of(approximation, scales.prior(eta))
-        here = self._evaluate(eta, approximation)
-        self._evaluated = {eta.tobytes(): here}
+        self.parabola = Parabola(approximation, scales.prior(eta))
+        self._evaluated: dict[bytes, Evaluated] = {}
+        here = self._at(eta, approximation)
         self.level = here.value
         self.line, self.bend = gradient - here.gradient, np.zeros((len(eta), len(eta)))
         for point, slope in earlier[-len(eta) :]:  # one number has one curvature
@@ -536,18 +496,17 @@ class Surrogate:
             value = self.value_gradient(edge)[0]
         return edge if value >= self.level else None
 
-    def _at(self, eta: Float) -> Evaluated:
-        """The parabola at η, cached."""
+    def _at(self, eta: Float, posterior: Approximation | None = None) -> Evaluated:
+        """The parabola at η, cached; its posterior there is computed unless it is known."""
         key = eta.tobytes()
         if key not in self._evaluated:
-            self._evaluated[key] = self._evaluate(eta, self.parabola.under(self.scales.prior(eta)))
+            prior = self.scales.prior(eta)
+            posterior = self.parabola.under(prior) if posterior is None else posterior
+            found = Evaluated(posterior, -np.inf, np.zeros_like(eta), np.ones_like(eta))
+            if np.isfinite(posterior.log_evidence):
+                gradient = self.scales.gradient(eta, stationary_slope(prior, posterior))
+                weights = self.scales.sums(np.full(len(self.scales.groups), float(len(posterior.mean))))
+                determined = self.scales.sums(well_determined(posterior, prior)) / weights
+                found = Evaluated(posterior, posterior.log_evidence, gradient, determined)
+            self._evaluated[key] = found
         return self._evaluated[key]
-
-    def _evaluate(self, eta: Float, posterior: Approximation) -> Evaluated:
-        if not np.isfinite(posterior.log_evidence):
-            return Evaluated(posterior, -np.inf, np.zeros_like(eta), np.ones_like(eta))
-        prior = self.scales.prior(eta)
-        gradient = self.scales.gradient(eta, stationary_slope(prior, posterior))
-        weights = self.scales.sums(np.full(len(self.scales.groups), float(len(posterior.mean))))
-        determined = self.scales.sums(well_determined(posterior, prior)) / weights
-        return Evaluated(posterior, posterior.log_evidence, gradient, determined)
