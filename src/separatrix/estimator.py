@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix._array import Array, Float, Rows, device_aware
+from separatrix._array import Array, Float, Rows
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError
 from separatrix.rows import (
@@ -140,7 +140,6 @@ class LinearClassifier(Classifier):
         codes = (a > 0).astype(np.intp) if a.ndim == 1 else a.argmax(axis=1)
         return labels_of(self.classes_, codes)
 
-    @device_aware
     def _activation(self, X: Rows) -> Array:
         """Activations in float64, as in the fit: far from zero, single precision leaves few digits."""
         W = self.coef_

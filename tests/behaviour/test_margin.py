@@ -84,9 +84,7 @@ def test_storage_does_not_matter_nor_do_rows_of_weight_zero():
     assert novikoff(source).radius == pytest.approx(np.hypot(np.linalg.norm(X[:60], axis=1).max(), 1))
 
 
-@pytest.mark.parametrize(
-    ("a", "b"), [(0.0, 1.0), (1e6, 1e6 + 1), (1e7, 1e7 + 1), (-1e7 - 1, 3.0), (1e-8, 2e-8), (-1e9, 1e9)]
-)
+@pytest.mark.parametrize(("a", "b"), [(0.0, 1.0), (1e3, 1e3 + 1), (-1e7 - 1, 3.0), (1e-8, 2e-8), (-1e9, 1e9)])
 def test_novikoff_of_two_numbers(a, b):
     """The shortest vector from the origin to the line through -(a, 1) and (b, 1) has a closed form."""
     found = novikoff(as_source(np.array([[a], [b]]), np.array([0, 1])))
@@ -97,7 +95,7 @@ def test_novikoff_of_two_numbers(a, b):
     assert found.margin == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("offset", [1e5, 1e6, 1e7])
+@pytest.mark.parametrize("offset", [1e5, 3e5])
 def test_novikoff_far_from_the_origin(offset):
     """As c grows along w, |w~| -> |w'c|, and a linear program has the answer: min |w'c| with t (w'z + v) >= 1."""
     X, y = blobs_apart()
@@ -112,7 +110,7 @@ def test_novikoff_far_from_the_origin(offset):
 
 def test_a_distant_column_serves_novikoff_as_a_free_bias():
     X, y = blobs_apart()
-    found = novikoff(as_source(X + np.array([1e7, 0.0, 0.0]), y))
+    found = novikoff(as_source(X + np.array([1e6, 0.0, 0.0]), y))
     assert found.margin == pytest.approx(widest_margin(as_source(X[:, 1:], y)).margin, rel=1e-5)
 
 
@@ -126,11 +124,13 @@ def test_units_change_neither_the_widest_margin_nor_novikoff_without_an_intercep
     assert np.isfinite(novikoff(as_source(scale * X, y)).bound)
 
 
-def test_classes_that_no_plane_separates():
+def test_a_margin_that_does_not_exist_or_is_hidden_by_rounding_is_an_error():
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
-    for ask in widest_margin, novikoff:
+    for compute in widest_margin, novikoff:
         with pytest.raises(ArithmeticError, match="no plane separates the classes"):
-            ask(as_source(X, y))
+            compute(as_source(X, y))
+    with pytest.raises(ArithmeticError, match="Subtract the mean"):
+        novikoff(as_source(np.array([[1e9], [1e9 + 1]]), np.array([0, 1])))
 
 
 def blobs_apart():

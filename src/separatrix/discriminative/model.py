@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from separatrix._arguments import check_count, check_number, check_option, check_positive, generator
-from separatrix._array import Array, Float, device_aware
+from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
 from separatrix.estimator import LinearClassifier, unchanged_on_error
 from separatrix.exceptions import ConvergenceWarning, warn
@@ -120,15 +121,13 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), shape (N, K); columns in the order of ``classes_``."""
-        P = device_aware(lambda Phi: self._of_classes(Phi, self.likelihood_.probability))
-        return self._map_rows(X, P, read_once=True)
+        return self._map_rows(X, partial(self._of_classes, self.likelihood_.probability), read_once=True)
 
     def predict_log_proba(self, X: Any) -> Array:
         """ln p(C_k | x), finite even if p underflows."""
-        log_P = device_aware(lambda Phi: self._of_classes(Phi, self.likelihood_.log_probability))
-        return self._map_rows(X, log_P, read_once=True)
+        return self._map_rows(X, partial(self._of_classes, self.likelihood_.log_probability), read_once=True)
 
-    def _of_classes(self, Phi: Any, probability: Callable[[Array], Array]) -> Array:
+    def _of_classes(self, probability: Callable[[Array], Array], Phi: Any) -> Array:
         """Probabilities of all classes; the first of two has the activation -a."""
         a = self._activation(Phi)
         P = probability(a)

@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Float, Rows, is_sparse
+from separatrix._array import Array, Float, Rows, device_aware, is_sparse
 from separatrix.rows.block import Block
 from separatrix.rows.labels import Labelled, LabelRules
 
@@ -270,14 +270,17 @@ class Source:
     def map(self, row_function: Callable[[Rows], Array], *, reads_once: bool = False) -> Array:
         """``row_function`` of every row, in the order of the rows; not counted as a pass.
 
-        A function that reads each number once (``reads_once``) gains nothing from blocks that fit the cache, and gets
-        taller ones.
+        A function that reads each number once (``reads_once``) only multiplies the rows by weights. It gains nothing
+        from blocks that fit the cache, and gets taller ones; rows on a device stay there.
         """
         views = self.views
-        work = (
-            (lambda X: row_function(_seen(Block(X, None, None, range(X.shape[0])), views).X)) if views else row_function
-        )
-        tall = reads_once and not self.views and not self.partitions[0].copies
+
+        def work(X: Rows) -> Array:
+            return row_function(_seen(Block(X, None, None, range(X.shape[0])), views).X if views else X)
+
+        if reads_once and not views:
+            device_aware(work)
+        tall = reads_once and not views and not self.partitions[0].copies
         # The result of a row is smaller than the statistic of a block, so blocks may be taller than in a pass.
         result: Array = self.runner.map(self, work, self.height * (8 if tall else 2))
         return result

@@ -3,9 +3,8 @@
 
 report       `is_separable`, for users
 certificate  the check after a fit: a proof of overlap, or a warning that names the columns
-program      linear programs with constraint generation: complete, quasi-complete or overlapping
-directions   the programs themselves, and Newton's method on a squared hinge for large or collinear ones
-rows         passes that return the rows with the smallest margins
+program      constraint generation: passes that find the rows with the smallest margins, and the status
+directions   the linear programs, and Newton's method on a squared hinge for large or collinear ones
 margin       the largest margin and Novikoff's bound for two separable classes
 """
 

@@ -108,15 +108,13 @@ def check_separation(
     """
     needs_maximum = has_free_weights(objective)
     (C, P), M = objective.shape, len(objective.design.origin)
-    if is_overlapping(objective, solution, support=support):
-        return Separability("overlapping", np.zeros((C, M)), np.zeros(C), (), 0, 0, 0)
-    if needs_maximum or (C * P <= MAX_CHEAP_WEIGHTS and objective.source.n_rows <= MAX_CHEAP_ROWS):
-        source = objective.source
-        if support is not None:
-            source = source.viewed(support.repeat)
-        found = separability(source, n_classes, fit_intercept=objective.design.bias)
+    overlaps = is_overlapping(objective, solution, support=support)
+    is_cheap = C * P <= MAX_CHEAP_WEIGHTS and objective.source.n_rows <= MAX_CHEAP_ROWS
+    if overlaps or not (needs_maximum or is_cheap):
+        found = Separability("overlapping" if overlaps else "unknown", np.zeros((C, M)), np.zeros(C), (), 0, 0, 0)
     else:
-        found = Separability("unknown", np.zeros((C, M)), np.zeros(C), (), 0, 0, 0)
+        source = objective.source if support is None else objective.source.viewed(support.repeat)
+        found = separability(source, n_classes, fit_intercept=objective.design.bias)
     if found.status == "unknown" and support is None and objective.separates(solution.value):
         coef, intercept = objective.design.in_user_units(solution.value)
         length = np.linalg.norm(coef)

@@ -34,9 +34,10 @@ time of this thread, so that the result does not depend on how busy the machine 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from time import thread_time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -64,7 +65,7 @@ RIDGES_PER_ROW = 10.0 ** np.array([-3, -5, -7, -9, -11, -13])  # μ / n
 RIDGES_PER_SQUARE = 10.0 ** np.arange(-3, -25, -2, dtype=float)  # μ / σ², in the coordinates of the SVD
 MAX_HINGE_STEPS, MAX_SVD_STEPS = 20, 100
 EXACT_PROOF = 1e-13  # residual of a proof that is rounding error
-TOLERANCES = 10  # a gap proven to be below this many tolerances counts as none, if none was found
+TOLERANCES = 10  # a gap proven to be narrower than this many tolerances counts as none, if none was found
 MAX_ACTIVE_SET_ENTRIES = 100_000  # entries of G up to which a proof is also sought by an active-set method
 COARSEST_PROOF = 1e-6  # relative residual |c + G'λ|/|c| above which a proof is not accepted
 
@@ -73,51 +74,43 @@ class UndecidedError(ArithmeticError):
     """Neither a direction nor a proof was found: rounding hides the result, or the limits on work were reached."""
 
 
-def some_gap(G: Any, is_weight: Array, least: float, *, until: float = np.inf) -> Float | None:
-    """Direction with |b_d| <= 1 and G b > 0; None if no direction has G b >= ``least``."""
-    if _is_small(G):
+def some_gap(G: Any, is_weight: Array, least: float, *, until: float) -> Float | None:
+    """Direction with |b_d| <= 1 and G b > 0; None if no direction has G b >= ``least``.
+
+    A small program maximises the gap; a large one returns the first direction found.
+    """
+    n, P = G.shape
+    if n * P < MAX_PROGRAM_ENTRIES:
+        length = np.append(np.tile(is_weight, 2), 0.0)  # Σ |b_d| of the unknowns b⁺, b⁻ and δ
+        A = sparse.vstack([sparse.hstack([-G, G, np.ones((n, 1))]), length[None]], format="csr")
         try:
-            return widest_gap(G, is_weight, least)
+            x = _linear_program(-np.eye(1, 2 * P + 1, 2 * P)[0], A, np.append(np.zeros(n), 1.0), (0.0, 1.0))
+            return np.asarray(x[:P] - x[P:-1]) if x[-1] >= least else None
         except UndecidedError:
             pass
     else:
-        b, r = squared_hinge(G, until=until)
+        b, r = squared_hinge(G, until)
         if np.abs(G.T @ r).sum() <= least * r.sum():
             return None
         if r.max() < 1:
             b = b / max(np.abs(b[is_weight]).sum(), np.abs(b).max())
             if (G @ b).min() >= least:
                 return np.asarray(b)
-    b, r = gap_or_proof(G.toarray(), least, until=until)
-    return np.asarray(b / np.linalg.norm(b)) if r.max() < 1 else None
+    return gap_or_proof(G.toarray(), least, until)
 
 
-def largest_sum(G: Any, c: Float, slack: float, least: float, *, until: float = np.inf) -> Float | None:
+def largest_sum(G: Any, c: Float, slack: float, least: float, *, until: float) -> Float | None:
     """Direction of max c'b with G b >= -slack and |b_d| <= 1; None if G b <= ``least`` for every b.
 
     If the linear program is too large, b is the direction nearest to c, whose sum need not be the largest.
     """
-    if _is_small(G):
+    if G.shape[0] * G.shape[1] < MAX_PROGRAM_ENTRIES:
         try:
             b = _linear_program(-c, -G, np.full(G.shape[0], slack), (-1.0, 1.0))
+            return b if (G @ b).max() > least else None
         except UndecidedError:
             pass
-        else:
-            return b if (G @ b).max() > least else None
-    return nearest_in_cone(G.toarray(), c, least, until=until)
-
-
-def _is_small(G: Any) -> bool:
-    return bool(G.shape[0] * G.shape[1] < MAX_PROGRAM_ENTRIES)
-
-
-def widest_gap(G: Any, is_weight: Array, least: float) -> Float | None:
-    """Direction of max δ with G b >= δ and Σ |b_d| <= 1 over the weights; None if δ < ``least``."""
-    n, P = G.shape
-    length = np.append(np.tile(is_weight, 2), 0.0)  # Σ |b_d| of the unknowns b⁺, b⁻ and δ
-    A = sparse.vstack([sparse.hstack([-G, G, np.ones((n, 1))]), length[None]], format="csr")
-    x = _linear_program(-np.eye(1, 2 * P + 1, 2 * P)[0], A, np.append(np.zeros(n), 1.0), (0.0, 1.0))
-    return np.asarray(x[:P] - x[P:-1]) if x[-1] >= least else None
+    return nearest_in_cone(G.toarray(), c, least, until)
 
 
 def fewest_columns(G: Any, h: Float, is_weight: Array, slack: float) -> Float | None:
@@ -148,48 +141,39 @@ def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:
     raise UndecidedError(f"HiGHS did not solve a linear program of shape {A.shape}: {result.message}")
 
 
-class Hinge(NamedTuple):
-    """b, and r = max(0, m - G b)."""
-
-    b: Float
-    r: Float
-
-
-def squared_hinge(G: Any, *, until: float = np.inf) -> Hinge:
-    """Minimum of the squared hinge by G'G: the first b with G b > 0 as μ decreases, or the last b."""
+def squared_hinge(G: Any, until: float) -> tuple[Float, Float]:
+    """Minimum b of the squared hinge, with r: the first b with G b > 0 as μ decreases, or the last b."""
     G = G.toarray() if is_sparse(G) and G.nnz > 0.1 * G.shape[0] * G.shape[1] else G
-    here = Hinge(np.zeros(G.shape[1]), np.ones(G.shape[0]))
+    b, r = np.zeros(G.shape[1]), np.ones(G.shape[0])
     for mu in G.shape[0] * RIDGES_PER_ROW:
-        here = _Problem(G, 1.0, np.zeros(G.shape[1]), mu, until).minimise(here.b, MAX_HINGE_STEPS)
-        if here.r.max() < 1:
+        b, r = _Problem(G, 1.0, np.zeros(G.shape[1]), mu, until).minimise(b, MAX_HINGE_STEPS)
+        if r.max() < 1:
             break
-    return here
+    return b, r
 
 
-def gap_or_proof(G: Float, least: float, *, until: float = np.inf) -> Hinge:
-    """b with G b >= ``least`` |b|, or the sharpest r with |G'r| <= 10 ``least`` Σ r: no gap is wider than that.
+def gap_or_proof(G: Float, least: float, until: float) -> Float | None:
+    """b of length 1 with G b >= ``least``; None if some r with |G'r| <= 10 ``least`` Σ r proves a narrower gap.
 
     Raises
     ------
     UndecidedError
         If neither is found.
     """
-    proof, sharpest = None, TOLERANCES * least
+    smallest = np.inf
     for _, b, r in _path(G, 1.0, np.zeros(G.shape[1]), until):
         if (G @ b).min() >= least * np.linalg.norm(b) > 0:
-            return Hinge(b, np.maximum(0.0, 1 - G @ b))
-        residual = float(np.linalg.norm(G.T @ r)) / r.sum()
-        if residual <= sharpest:
-            proof, sharpest = Hinge(b, r), residual
-        if sharpest <= EXACT_PROOF:
+            return np.asarray(b / np.linalg.norm(b))
+        smallest = min(smallest, float(np.linalg.norm(G.T @ r)) / r.sum())
+        if smallest <= EXACT_PROOF:
             break
-    if proof is None:
+    if smallest > TOLERANCES * least:
         raise UndecidedError(f"{G.shape[0]} rows have no gap of {least:.1e}, and no proof of that.")
-    return proof
+    return None
 
 
-def nearest_in_cone(G: Float, c: Float, least: float, *, until: float = np.inf) -> Float | None:
-    """Direction b of length 1 with G b >= 0 that moves rows; None if c'b < 1e-6 |c| is proven and none was found.
+def nearest_in_cone(G: Float, c: Float, least: float, until: float) -> Float | None:
+    """b of length 1 with G b >= 0 that moves rows; None if c'b < 1e-6 |c| is proven for every b and none was found.
 
     Margins above -10 ``least``, relative to the largest margin, count as zero.
 
@@ -211,11 +195,9 @@ def nearest_in_cone(G: Float, c: Float, least: float, *, until: float = np.inf) 
     if residual > COARSEST_PROOF and G.size <= MAX_ACTIVE_SET_ENTRIES:
         from scipy.optimize import nnls
 
-        try:  # λ one row at a time: slow, but without a μ; it decides radial functions of several widths
-            found = nnls(G.T, -c, maxiter=50 * len(G))[0]
-            residual = min(residual, float(np.linalg.norm(c + G.T @ found) / length))
-        except RuntimeError:  # too many steps
-            pass
+        with suppress(RuntimeError):  # too many steps
+            # λ one row at a time: slow, but without a μ; it decides radial functions of several widths
+            residual = nnls(G.T, -c, maxiter=50 * len(G))[1] / length
     if residual > COARSEST_PROOF:
         raise UndecidedError(f"{G.shape[0]} rows move together by {residual:.1e} or less, but no direction was found.")
     return None
@@ -245,34 +227,35 @@ class _Problem:
     ridge: Any
     until: float
 
-    def minimise(self, b: Float, max_steps: int) -> Hinge:
-        """Newton's method with an exact line search. A full step that changes no sign of r has reached the minimum."""
+    def minimise(self, b: Float, max_steps: int) -> tuple[Float, Float]:
+        """b and r at the minimum, by Newton's method with an exact line search.
+
+        A full step that changes no sign of r has reached the minimum.
+        """
         G, m = self.G, self.m
-        here = Hinge(b, np.maximum(0.0, m - G @ b))
+        r = np.maximum(0.0, m - G @ b)
         for _ in range(max_steps):
-            active = here.r > 0
+            active = r > 0
             if not active.any() and m > 0:
                 break
             if thread_time() > self.until:
-                raise UndecidedError(
-                    f"The time limit was reached with neither direction nor proof for {len(active)} rows."
-                )
-            A = G[active]  # b minimises the objective if exactly these rows have r > 0
+                raise UndecidedError(f"The time limit was reached, with neither direction nor proof for {len(r)} rows.")
+            A = G[active]  # ``full`` minimises the objective if exactly these rows have r > 0
             if np.ndim(self.ridge) == 0 and A.shape[0] < A.shape[1]:  # c = 0: through the smaller of A'A and A A'
-                b = A.T @ _solve(A @ A.T, self.ridge, np.full(A.shape[0], m))
+                full = A.T @ _solve(A @ A.T, self.ridge, np.full(A.shape[0], m))
             else:
-                b = _solve(A.T @ A, self.ridge, m * (A.T @ np.ones(A.shape[0])) + self.ridge * self.c)
-            step = b - here.b
-            a, change = G @ here.b, G @ step
-            r = np.maximum(0.0, m - a - change)
-            if np.array_equal(r > 0, active):
-                return Hinge(b, r)
-            slope, curvature = self.ridge * (here.b - self.c) @ step, (self.ridge * step) @ step
+                full = _solve(A.T @ A, self.ridge, m * (A.T @ np.ones(A.shape[0])) + self.ridge * self.c)
+            step = full - b
+            a, change = G @ b, G @ step
+            r_full = np.maximum(0.0, m - a - change)
+            if np.array_equal(r_full > 0, active):
+                return full, r_full
+            slope, curvature = self.ridge * (b - self.c) @ step, (self.ridge * step) @ step
             h = _lowest(m - a, change, float(slope), float(curvature))
             if h <= 0:
                 break
-            here = Hinge(here.b + h * step, np.maximum(0.0, m - a - h * change))
-        return here
+            b, r = b + h * step, np.maximum(0.0, m - a - h * change)
+        return b, r
 
 
 def _lowest(left: Float, change: Float, slope: float, curvature: float) -> float:

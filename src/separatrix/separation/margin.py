@@ -16,13 +16,6 @@ are added until the two sides of
     min_d p'd / |p|   <=   γ   <=   |p|                                                          (Wolfe 1976)
 
 agree: the left-hand side is the margin attained by p, the right-hand side a bound on every margin.
-
-**Offsets.** If rows x = c + z are far from the origin, |z| << |c|, the difference between the classes is in the last
-digits of φ~ = (x, 1). A rotation separates large from small coordinates before anything is rounded:
-
-    along (c, 1)        s + c'z/s        s² = |c|² + 1
-    along (c/|c|², -1)  c'z / (s |c|)
-    the others          z without its part along c
 """
 
 from __future__ import annotations
@@ -37,13 +30,12 @@ import numpy as np
 from separatrix._array import Float
 from separatrix._threads import single_thread_blas
 from separatrix.rows import Source
-from separatrix.separation.rows import Frame, WorstRows, survey_classes, worst_rows
+from separatrix.separation.program import Frame, WorstRows, survey_classes, worst_rows
 
 CLOSE_GAP = 1e-9  # relative difference of the two sides at which the search stops
 CERTIFIED_GAP = 1e-6  # relative difference up to which the margin counts as found
 MAX_ROWS_PER_CLASS = 64  # rows of each class that a pass adds
 MAX_PASSES = 1000
-MAX_COLUMN_LENGTH = 1e6  # in units of the result: longer columns are cut, at a relative error of about 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +64,12 @@ class Novikoff(NamedTuple):
 def widest_margin(source: Source) -> Margin:
     """Separating plane with the largest distance from the nearest row; classes 0 and 1 must be separable."""
     mean = source.reduce(partial(survey_classes, n_classes=2)).moments.mean
-    axes = _Axes(mean.mean(axis=0))
-    found = _shortest(source, axes, mean[1:] - mean[:1], _differences)
+    frame = Frame(mean.mean(axis=0), np.ones(mean.shape[1]), fit_intercept=False)
+    found = _shortest(source, frame, mean[1:] - mean[:1], _differences)
     if found.attained <= 0 or found.attained < (1 - CERTIFIED_GAP) * found.bound:
         raise _hidden(found.attained / 2, found.bound / 2)
     nearest = [found.worst.margin[found.worst.t == k].min() for k in (0, 1)]  # of each class, without the bias
-    w0 = (nearest[0] - nearest[1]) / 2 - found.w @ axes.frame.centre
+    w0 = (nearest[0] - nearest[1]) / 2 - found.w @ frame.centre
     return Margin(found.w, float(w0), found.attained / 2, found.bound / 2, 1 + found.n_passes)
 
 
@@ -85,60 +77,17 @@ def novikoff(source: Source, *, fit_intercept: bool = True) -> Novikoff:
     """Bound on the mistakes of a perceptron; classes 0 and 1 must be separable."""
     first = source.reduce(partial(survey_classes, n_classes=2))
     mean = first.moments.mean
-    axes = _Rotated(mean.mean(axis=0)) if fit_intercept else _Axes(np.zeros(mean.shape[1]))
-    start = axes.coordinates(axes.frame.rows(mean).toarray()) * np.array([[-1.0], [1.0]])
+    frame = Frame(np.zeros(mean.shape[1]), np.ones(mean.shape[1]), fit_intercept)
 
     def signed(Phi: Float, worst: WorstRows) -> tuple[Float, float]:
         """Corners t_n φ~_n, and the least p'd."""
         return Phi * np.where(worst.t == 1, 1.0, -1.0)[:, None], worst.least
 
-    found = _shortest(source, axes, start, signed)
+    found = _shortest(source, frame, frame.rows(mean).toarray() * np.array([[-1.0], [1.0]]), signed)
     if found.attained <= 0:
         raise _hidden(found.attained, found.bound)
     radius = float(np.hypot(first.extent.radius, float(fit_intercept)))
     return Novikoff(found.attained, radius, (radius / found.attained) ** 2, 1 + found.n_passes)
-
-
-class _Axes:
-    """φ = x - centre, without an intercept."""
-
-    fit_intercept = False
-
-    def __init__(self, centre: Float) -> None:
-        self.frame = Frame(centre, np.ones_like(centre), self.fit_intercept, rounding=0.0)
-
-    def coordinates(self, Z: Float) -> Float:
-        """φ (n, P) of rows Z of the frame."""
-        return Z
-
-    def weights(self, w: Float) -> Float:
-        """The b with b'z = w'φ for every row."""
-        return w
-
-
-class _Rotated(_Axes):
-    """φ~ = (x, 1) along the axes of the module docstring; unit = c/|c|, ``mirror`` reflects it to the first axis."""
-
-    fit_intercept = True
-
-    def __init__(self, centre: Float) -> None:
-        super().__init__(centre)
-        self.length = float(np.linalg.norm(centre))
-        self.s = float(np.hypot(self.length, 1.0))
-        self.unit = centre / self.length if self.length > 0 else np.eye(len(centre))[0]
-        mirror = self.unit.copy()
-        mirror[0] += np.copysign(1.0, mirror[0])
-        self.mirror = mirror / np.linalg.norm(mirror)
-
-    def coordinates(self, Z: Float) -> Float:
-        z, along = Z[:, :-1], Z[:, :-1] @ self.unit
-        others = z - 2 * np.outer(z @ self.mirror, self.mirror)
-        return np.column_stack([self.s + self.length / self.s * along, along / self.s, others[:, 1:]])
-
-    def weights(self, w: Float) -> Float:
-        others = np.append(0.0, w[2:])
-        others -= 2 * (others @ self.mirror) * self.mirror
-        return np.append((self.length * w[0] + w[1]) / self.s * self.unit + others, self.s * w[0])
 
 
 def _differences(Phi: Float, worst: WorstRows) -> tuple[Float, float]:
@@ -161,7 +110,7 @@ class _Found(NamedTuple):
 
 
 def _shortest(
-    source: Source, axes: _Axes, D: Float, corners: Callable[[Float, WorstRows], tuple[Float, float]]
+    source: Source, frame: Frame, D: Float, corners: Callable[[Float, WorstRows], tuple[Float, float]]
 ) -> _Found:
     """Shortest vector of a polytope, from some of its points D and passes that find its corners."""
     best: _Found | None = None
@@ -169,9 +118,9 @@ def _shortest(
     for n_passes in range(1, MAX_PASSES + 1):
         with single_thread_blas():
             w, bound, D = _shortest_of(D)
-        B = np.vstack([np.zeros(axes.frame.width), axes.weights(w)])
-        worst = source.reduce(partial(worst_rows, B=B, frame=axes.frame, below=np.inf, most=MAX_ROWS_PER_CLASS))
-        new, attained = corners(axes.coordinates(axes.frame.rows(worst.X).toarray()), worst)
+        B = np.vstack([np.zeros(frame.width), w])
+        worst = source.reduce(partial(worst_rows, B=B, frame=frame, below=np.inf, most=MAX_ROWS_PER_CLASS))
+        new, attained = corners(frame.rows(worst.X).toarray(), worst)
         if best is None or attained > best.attained:
             best = _Found(w, attained, bound, worst, n_passes)
         if best.attained >= (1 - CLOSE_GAP) * bound or not bound < previous:
@@ -185,28 +134,26 @@ def _shortest_of(D: Float) -> tuple[Float, float, Float]:
     """Direction w of the shortest p in the hull of the rows of D, its length, and the rows that p is a mixture of.
 
     Non-negative least squares is exact if D'u = 0 and 1'u = 1 are of similar size, so D is measured in units of the
-    result, which is found in a few rounds. Columns much longer than the result are cut: their part of p is zero either
-    way. And p = D'u cancels if the rows are long; the plane at equal distance from all of them does not.
+    result, which is found in a few rounds. p = D'u cancels if the rows are long; the plane at equal distance from all
+    of them does not.
     """
     from scipy.optimize import nnls
 
-    share, length, before = np.ones(D.shape[1]), float(np.linalg.norm(D, axis=1).min()), np.inf
+    length, before = float(np.linalg.norm(D, axis=1).min()), np.inf
     while 0 < length < 0.5 * before:
-        A = np.vstack([(D * (share / length)).T, np.ones(len(D))])
+        A = np.vstack([D.T / length, np.ones(len(D))])
         u, _ = nnls(A, np.append(np.zeros(D.shape[1]), 1.0), maxiter=30 * (len(D) + 10))
-        before, length = length, float(np.linalg.norm((u @ D) * share)) / float(u.sum())
-        longest = MAX_COLUMN_LENGTH * length
-        share = longest / np.maximum(np.abs(D[u > 0]).max(axis=0), longest or 1.0)
+        before, length = length, float(np.linalg.norm(u @ D)) / float(u.sum())
     if length == 0:  # the origin is in the hull
         return np.zeros(D.shape[1]), 0.0, D
     D = D[u > 0]
-    w = share * np.linalg.lstsq(D * (share / length), np.ones(len(D)))[0]
+    w = np.linalg.lstsq(D / length, np.ones(len(D)))[0]
     return w / np.linalg.norm(w), length, D
 
 
 def _hidden(attained: float, bound: float) -> ArithmeticError:
     return ArithmeticError(
         f"The largest margin lies between {attained:.8g} and {bound:.8g} and was not found more precisely: either no "
-        "plane separates the classes, or columns of very different units hide the gap in their rounding. Divide each "
-        "column by its standard deviation."
+        "plane separates the classes, or rounding hides the gap because columns are far from zero or have very "
+        "different units. Subtract the mean of each column and divide by its standard deviation."
     )

@@ -23,8 +23,9 @@ separate the rows that the largest sum separates clearly:
     fewest columns    min Σ |b_d|  subject to   G b' >= 0,  g'b' >= h if g'b >= h,  h = min(1, max G b)/e
 
 **Constraint generation.** G has N (K - 1) rows; a program contains only those that matter, beginning with the class
-means. One pass finds, for each pair of classes, the rows that the current b violates most. They are added until no row
-is violated (then b is the proof) or until the few rows alone admit no b (then they are the proof).
+means. The margin of a row x of class t over a rival j is a_t(x) - a_j(x). One pass finds the rows with the smallest
+margins under the current b, for each pair (t, j). They are added until no row is violated (then b is the proof) or
+until the few rows alone admit no b (then they are the proof). Rows of weight 0 are left out.
 
 **Tolerance.** Columns are scaled to [-1, 1], so units and origins do not matter. A gap below 1e-9 of a column's range
 does not count, and a row on the wrong side by less than ten times that lies on the plane. If the offset of a column is
@@ -46,15 +47,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Codes, Float
+from separatrix._array import Codes, Float, Rows, is_sparse
 from separatrix._threads import single_thread_blas
-from separatrix.rows import Source
+from separatrix.rows import Block, Source
 from separatrix.separation.directions import UndecidedError, fewest_columns, largest_sum, some_gap
-from separatrix.separation.rows import Demand, Frame, WorstRows, survey_classes, worst_rows
-from separatrix.stats import ClassMoments, require_finite
+from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moments, extent, require_finite
 
 SeparationStatus = Literal["complete", "quasi-complete", "overlapping", "unknown"]
 
+MIN_GAP_OF_RANGE = 1e-9  # narrowest gap that counts, as a fraction of the range of the columns
+MAX_ROUNDING_OF_RANGE = 1e-6  # upper limit of the tolerance for data that are rounded more coarsely
 MAX_VIOLATION_IN_TOLERANCES = 10  # violation of a row by the solution of a program that counts as rounding
 CLEAR_MARGIN = 1 / np.e  # fraction of a column's range, or of the largest margin; a ratio unlikely to occur in data
 MAX_SECONDS = 30.0  # processor time, without passes, after which the status is "unknown"
@@ -82,6 +84,156 @@ class Separability:
     def __bool__(self) -> bool:
         """Whether the classes are separable, completely or quasi-completely."""
         return self.status in ("complete", "quasi-complete")
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Class means and the extent of the rows."""
+
+    moments: ClassMoments[DiagonalScatter]
+    extent: Extent
+
+    def __add__(self, other: Survey) -> Survey:
+        return Survey(self.moments + other.moments, self.extent + other.extent)
+
+
+def survey_classes(block: Block, n_classes: int) -> Survey:
+    """Class means and extent of one block."""
+    kept, M = _with_weight(block), block.X.shape[1]
+    empty = Extent(np.full(M, np.inf), np.full(M, -np.inf), 0.0)
+    with np.errstate(invalid="ignore", over="ignore"):  # the caller checks the sums
+        return Survey(class_moments(block, n_classes, DiagonalScatter), extent(kept) if len(kept) else empty)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Coordinates z = (x - centre) / scale in [-1, 1], followed by a 1 if there is an intercept.
+
+    A column whose range contains zero is not moved, so sparse rows stay sparse. A column with a single value adds
+    nothing to an intercept: its scale is infinite and its coordinate 0. ``rounding`` bounds the effect of the rounding
+    of the data on an activation with weights in [-1, 1].
+    """
+
+    centre: Float
+    scale: Float
+    fit_intercept: bool
+    rounding: float = 0.0
+
+    @classmethod
+    def of(cls, rows: Extent, *, fit_intercept: bool) -> Frame:
+        """Frame filled by rows of this extent. Without an intercept the origin has a meaning and is kept."""
+        low, high = rows.low, rows.high
+        reach = np.maximum(np.abs(low), np.abs(high))
+        stays = ((low <= 0) & (high >= 0)) | (not fit_intercept)
+        centre = np.where(stays, 0.0, low / 2 + high / 2)
+        scale = np.where(stays, reach, high / 2 - low / 2)
+        scale[scale < np.finfo(np.float64).tiny] = np.inf
+        rounding = 4 * np.finfo(np.float64).eps * float((reach / scale).sum())
+        return cls(centre, scale, fit_intercept, min(rounding, MAX_ROUNDING_OF_RANGE))
+
+    @property
+    def width(self) -> int:
+        """Number P of coordinates."""
+        return len(self.scale) + self.fit_intercept
+
+    @property
+    def tolerance(self) -> float:
+        """Smallest margin that is more than rounding error."""
+        return MIN_GAP_OF_RANGE + self.rounding
+
+    def rows(self, X: Rows) -> Any:
+        """Z (n, P) of the rows X, as a CSR array."""
+        ones = sparse.csr_array(np.ones((X.shape[0], 1)))
+        moved = X - ones @ sparse.csr_array(self.centre[None]) if is_sparse(X) else X - self.centre
+        Z = sparse.csr_array(moved) @ sparse.diags_array(1 / self.scale)
+        return sparse.hstack([Z, ones], format="csr") if self.fit_intercept else Z
+
+    def in_user_units(self, B: Float, *, about_centre: bool = False) -> tuple[Float, Float]:
+        """Weights B (K, P) as coefficients (K, M) and intercepts (K,) of the columns, or of columns minus centre."""
+        M = len(self.scale)
+        W, w0 = B[:, :M] / self.scale, B[:, M] if self.fit_intercept else np.zeros(len(B))
+        return W, w0 if about_centre else w0 - W @ self.centre
+
+    def margins(self, X: Rows, t: Codes, B: Float) -> Float:
+        """a_t - a_j (n, K) of the rows X of the classes t under the weights B (K, P)."""
+        W, w0 = self.in_user_units(B, about_centre=not is_sparse(X))
+        a = np.asarray((X if is_sparse(X) else X - self.centre) @ W.T + w0)
+        return np.asarray(np.take_along_axis(a, t[:, None], axis=1) - a)
+
+
+class Demand(NamedTuple):
+    """A margin of ``least`` is demanded of every row that has it under the weights ``B`` (K, P), and none of others."""
+
+    B: Float
+    least: float
+
+    def of(self, margins: Float) -> Float:
+        """Demanded margins of rows that have these margins under ``B``."""
+        return np.where(margins >= self.least, self.least, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class WorstRows:
+    """Rows ``X`` with the smallest margins, at most ``most`` for each pair (class ``t``, ``rival``).
+
+    ``least`` and ``largest`` are over the margins of all rows (``largest`` ignores what is demanded); ``n_near`` counts
+    the rows within the frame's tolerance of a boundary or on its wrong side.
+    """
+
+    X: Rows
+    t: Codes
+    rival: Codes
+    row: Codes
+    margin: Float
+    most: int
+    least: float
+    largest: float
+    n_near: int
+
+    def __add__(self, other: WorstRows) -> WorstRows:
+        X = sparse.vstack([self.X, other.X], format="csr") if is_sparse(self.X) else np.vstack([self.X, other.X])
+        t, rival = np.append(self.t, other.t), np.append(self.rival, other.rival)
+        row, margin = np.append(self.row, other.row), np.append(self.margin, other.margin)
+        keep = _smallest(t, rival, margin, row, self.most)
+        least, largest = min(self.least, other.least), max(self.largest, other.largest)
+        n_near = self.n_near + other.n_near
+        return WorstRows(X[keep], t[keep], rival[keep], row[keep], margin[keep], self.most, least, largest, n_near)
+
+
+def worst_rows(
+    block: Block, B: Float, frame: Frame, *, below: float, most: int, demand: Demand | None = None
+) -> WorstRows:
+    """Rows of one block with the smallest margins, less the demanded ones, among margins under ``below``."""
+    block = _with_weight(block)
+    X, t = block.X.astype(np.float64, copy=False), block.codes
+    margins = frame.margins(X, t, B)
+    is_rival = np.arange(len(B)) != t[:, None]
+    near = margins.min(axis=1, initial=np.inf, where=is_rival) <= frame.tolerance
+    largest = float(margins.max(initial=-np.inf, where=is_rival))
+    if demand is not None:
+        margins -= demand.of(frame.margins(X, t, demand.B))
+    n, rival = np.nonzero((margins < below) & is_rival)
+    row, margin = np.asarray(block.row)[n], margins[n, rival]
+    keep = _smallest(t[n], rival, margin, row, most)
+    n, rival, row, margin = n[keep], rival[keep], row[keep], margin[keep]
+    least = float(margins.min(initial=np.inf, where=is_rival))
+    n_near = len(np.unique(np.asarray(block.row)[near]))  # a row with several labels occurs several times
+    return WorstRows(X[n], t[n], rival, row, margin, most, least, largest, n_near)
+
+
+def _smallest(t: Codes, rival: Codes, margin: Float, row: Codes, most: int) -> Codes:
+    """Positions of the smallest margins of each pair; of rows with equal margins, almost surely copies, one is kept."""
+    order = np.lexsort((row, margin, rival, t))
+    t, rival, margin = t[order], rival[order], margin[order]
+    next_pair = np.append(True, (np.diff(t) != 0) | (np.diff(rival) != 0))[: len(order)]
+    fresh = next_pair | np.append(True, np.diff(margin) != 0)[: len(order)]
+    pair = np.cumsum(next_pair)[fresh]
+    rank = np.arange(len(pair)) - np.searchsorted(pair, pair)
+    return np.asarray(order[fresh][rank < most])
+
+
+def _with_weight(block: Block) -> Block:
+    return block if block.weight is None or block.weight.all() else block.take(np.flatnonzero(block.weight > 0))
 
 
 def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) -> Separability:
