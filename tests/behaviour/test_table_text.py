@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from separatrix.table.statistics import ANY_DATE, ANY_NUMBER, NO_READING, date_readings, number_readings
 from separatrix.table.text import (
     DAY_FIRST,
-    MISSING_WORDS,
     MONTH_FIRST,
     ORDERS,
     PLAIN,
@@ -21,8 +20,9 @@ from separatrix.table.text import (
     YEAR_FIRST,
     days_since_1970,
     format_number,
-    read_dates,
+    parse_dates,
     read_numbers,
+    tidy,
 )
 
 MARKS = {
@@ -75,12 +75,10 @@ def test_a_number_formatted_by_python_is_read_back(number):
 
 @pytest.mark.parametrize(
     "text",
-    ["07030", "-01", "1_000", "inf", "abc", "0x1f", "2024-01-01", "1e400", "12 kg", "€", "03.01.2020", "1 %%", "."],
+    ["07030", "-01", "1_000", "inf", "abc", "0x1f", "2024-01-01", "1e400", "12 kg", "€", "03.01.2020", "1 %%"],
 )
 def test_codes_and_words_are_not_numbers(text):
-    assert [read_number(text, name, "€") for name in SPELLINGS if text not in MISSING_WORDS] == [None] * len(
-        SPELLINGS
-    ) * (text not in MISSING_WORDS)
+    assert [read_number(text, name, "€") for name in SPELLINGS] == [None] * len(SPELLINGS)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +112,7 @@ MOMENTS = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
 
 
 def read_date(text, order):
-    dates = read_dates([text], order)
+    dates = parse_dates([text], order)
     return None if dates is None else dates[0]
 
 
@@ -132,9 +130,7 @@ def test_a_formatted_date_is_read_back(moment, order, clock, data):
 @settings(max_examples=50)
 @given(MOMENTS, st.sampled_from(["", "Z", "+05:00", "-0330", "+02"]))
 def test_iso_times_are_local_whatever_the_offset(moment, offset):
-    assert read_date(
-        moment.isoformat() + (offset if moment.isoformat().count(":") else ""), YEAR_FIRST
-    ) == days_since_1970(moment)
+    assert read_date(moment.isoformat() + offset, YEAR_FIRST) == days_since_1970(moment)
 
 
 def test_columns_of_dates_agree_with_pandas():
@@ -143,7 +139,7 @@ def test_columns_of_dates_agree_with_pandas():
         for format in formats:
             texts = [*moments.dt.strftime(f"{format} %H:%M:%S"), "NA"]
             expected = [*(moments - pd.Timestamp(0)) / pd.Timedelta("1D"), np.nan]
-            np.testing.assert_allclose(read_dates(texts, order), expected, rtol=1e-15)
+            np.testing.assert_allclose(parse_dates(tidy(texts), order), expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -207,9 +203,8 @@ def test_the_column_decides_the_spelling_of_its_numbers(texts, expected, unit, h
 @pytest.mark.parametrize("texts", [["1.5", "1,5"], ["5 %", "5"], ["5 €", "5 $"], ["1.234,5", "1,234.5"], ["a", "1"]])
 def test_columns_in_several_spellings_are_not_numbers(texts):
     assert read_column(texts) == NO_READING
-    assert (
-        read_column(texts[:1]) + read_column(texts[1:]) == NO_READING == read_column(texts[1:]) + read_column(texts[:1])
-    )
+    first, rest = read_column(texts[:1]), read_column(texts[1:])
+    assert first + rest == NO_READING == rest + first
 
 
 @pytest.mark.parametrize(

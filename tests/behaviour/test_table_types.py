@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.exceptions import DataError
-from separatrix.table import TableStatistics, infer_types, table_statistics
+from separatrix.table import infer_types, table_statistics
 from separatrix.table.inference import reason_for_id
 
 N = 200
@@ -105,43 +104,8 @@ def test_overrides_replace_inferred_types():
     assert made.notes == ("note was dropped: as requested.",)
 
 
-@pytest.mark.parametrize(
-    ("overrides", "said"),
-    [
-        ({"agee": "number"}, "no column 'agee'. Did you mean 'age'?"),
-        ({"age": "categoric"}, "'age' cannot be 'categoric': unknown type. Did you mean 'categorical'?"),
-        ({"colour": "number"}, "'colour' cannot be 'number': it has text, such as 'red'"),
-        ({"colour": "date"}, "'colour' cannot be 'date'"),
-        ({"colour": "boolean"}, "'colour' cannot be 'boolean': .* 3 distinct values"),
-        ({"when": "categorical"}, "'when' cannot be 'categorical': it has dates"),
-        ({"when": "number"}, "'when' cannot be 'number': it has dates"),
-    ],
-)
-def test_impossible_overrides_are_errors(overrides, said):
-    table = {"age": [1, 2, 3], "colour": ["red", "blue", "green"], "when": pd.to_datetime(["2024-01-01"] * 3)}
-    with pytest.raises(DataError, match=said):
-        schema(table, overrides)
-
-
-def test_too_many_values_to_count_cannot_be_a_category():
-    statistics = table_statistics(pd.DataFrame({"c": [f"v{i}" for i in range(30)] * 9}), max_distinct=20)
-    (plan,) = infer_types(statistics).plans
-    assert plan.why == "too many distinct values (about 30 of 270)"
-    with pytest.raises(DataError, match="at most 20 are counted"):
-        infer_types(statistics, {"c": "categorical"})
-
-
-def test_the_target_is_left_out_and_must_exist():
+def test_the_target_is_left_out():
     assert schema({"a": [1, 2], "y": [0, 1]}, target="y").columns == ("a",)
-    with pytest.raises(DataError, match="no column 'Y'. Did you mean 'y'"):
-        schema({"a": [1, 2], "y": [0, 1]}, target="Y")
-
-
-def test_a_table_without_rows_is_an_error():
-    assert schema({"a": [1], "b": ["x"], "c": [None]}).columns == ()
-    for empty in (TableStatistics(), table_statistics(pd.DataFrame({"a": []}))):
-        with pytest.raises(DataError, match="no rows"):
-            infer_types(empty)
 
 
 def test_ambiguous_numbers_and_dates_have_a_note():
@@ -273,18 +237,10 @@ def test_times_measurements_and_few_rows_are_not_ids(values, name):
 @pytest.mark.parametrize(
     "name",
     [
-        "customer_id",
-        "userId",
-        "Kundennr",
-        "Kunden-Nr.",
-        "invoice no",
-        "OrderNumber",
-        "key",
-        "row index",
-        "id_7",
+        "customer_id", "userId", "Kundennr", "Kunden-Nr.", "invoice no", "OrderNumber", "key", "row index", "id_7",
         "Nummer",
     ],
-)
+)  # fmt: skip
 def test_the_name_of_an_id_decides_if_values_are_far_apart(name):
     assert "with the name of an id" in reason(17 * COUNTER + 5, name)
     assert "numbers the rows" in reason(1800 + COUNTER[:200], name)

@@ -6,26 +6,32 @@ never the whole sentence. Mistakes that every classifier must answer alike are i
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
 from problems import blobs
+from separatrix import table
 from separatrix.exceptions import DataError, ExportError, FileError
 from separatrix.files import FileReadError, FileWriteError, QueryError, open_table, open_writer, scan
+from separatrix.table.values import CellError
 
 X, Y = blobs(60, n_classes=2, distance=4.0)
 _, THREE = blobs(60, n_classes=3, distance=4.0)
@@ -199,7 +205,149 @@ FILES = [
 ]
 
 # Tables: columns, types, encoder
-TABLES: list[Mistake] = []
+AGES = pd.DataFrame({"Age": [1.5, 2.0, 3.0], "sex": ["m", "f", "m"]})
+MIXED = pd.DataFrame({"a": [1, 2], "notes": pd.Series([1, "x"], dtype=object)})
+TYPED = pd.DataFrame({"age": [1, 2, 3], "colour": ["red", "blue", "green"], "when": pd.to_datetime(["2024-01-01"] * 3)})
+
+
+def _zeros(*names: Any) -> pd.DataFrame:
+    return pd.DataFrame(np.zeros((2, len(names))), columns=list(names))
+
+
+def _read(*values: Any) -> Any:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return table.read_values(column, "c")
+
+
+def _inferred(frame: Any, types: dict[str, str] | None = None, **options: Any) -> table.Schema:
+    return table.infer_types(table.table_statistics(frame), types, **options)
+
+
+def _ages(first_row: int = 0, **columns: Any) -> Any:
+    return _inferred(AGES).encode(pd.DataFrame(columns), first_row=first_row)
+
+
+def _restored(damage: Callable[[str], str]) -> table.Schema:
+    return table.Schema.from_json(damage(_inferred(AGES).to_json()))
+
+
+def _target(column: Any, **options: Any) -> Any:
+    return table.encode_target(column, name="price", **options)
+
+
+def _added(*columns: dict[str, Any]) -> Any:
+    batches = [table.table_statistics(pd.DataFrame(each), name=f"{i}.csv") for i, each in enumerate(columns)]
+    return sum(batches, table.TableStatistics())
+
+
+TABLES = [
+    Mistake("numbers and text", lambda _: _read(1, "a"), DataError, ("'c'", "numbers (1)", "text ('a')")),
+    Mistake("text and booleans", lambda _: _read("a", None, True), DataError, ("'c'", "true and false (True)")),
+    Mistake("dates and numbers", lambda _: _read(dt.date(2024, 2, 29), 2.5),
+            DataError, ("'c'", "dates", "numbers (2.5)")),
+    Mistake("infinity", lambda _: _read(1.0, np.inf, -np.inf), CellError, ("'c'", "2 of 3 rows", "row 2 (")),
+    Mistake("infinite decimal", lambda _: _read(1, Decimal("Infinity")), CellError, ("'c'", "1 of 2 rows")),
+    Mistake("number of 401 digits", lambda _: _read(10**400), DataError, ("'c'", "401 digits", "text")),
+    Mistake(
+        "number in another spelling than in training",
+        lambda _: _read("7", "1.188,62 €").as_numbers("c", "1 234.5", "CHF"),
+        CellError,
+        ("'1.188,62 €' in row 2", "like 1 234.5 CHF", "blank"),
+    ),
+    Mistake(
+        "date in another order than in training",
+        lambda _: _read("25.12.2024").as_dates("c", "month first"),
+        CellError,
+        ("'25.12.2024'", "like 12/31/2024"),
+    ),
+    Mistake("dates instead of numbers", lambda _: _read(dt.date(2024, 1, 1)).as_numbers("c"),
+            DataError, ("'c' had numbers", "dates")),
+    Mistake("lists instead of numbers", lambda _: _read([1]).as_numbers("c"),
+            DataError, ("'c' had numbers", "neither")),
+    Mistake("numbers instead of dates", lambda _: _read(1).as_dates("c"), DataError, ("'c' had dates", "has numbers")),
+    Mistake("two pandas columns of one name", lambda _: table.open_batch(_zeros("a", "a")),
+            DataError, ("same name", "Rename")),
+    Mistake("columns '1' and 1", lambda _: table.open_batch(_zeros("1", 1)),
+            DataError, ("'1'", "Rename")),
+    Mistake("a series as table", lambda _: table.open_batch(pd.Series([1])), DataError, ("single column", "to_frame")),
+    Mistake("a lazy frame", lambda _: table.open_batch(pl.LazyFrame({"a": [1]})),
+            DataError, ("LazyFrame", "collect()")),
+    Mistake("an array of one dimension as table", lambda _: table.open_batch(np.zeros(3)),
+            ValueError, ("Reshape your data",)),
+    Mistake("a sparse matrix as table", lambda _: table.open_batch(sparse.csr_array(np.eye(2))), TypeError, ("parse",)),
+    Mistake("an Arrow type that text cannot have", lambda _: table.kind_of_type(pa.list_(pa.int8())),
+            TypeError, ("list",)),
+    Mistake("misspelled column", lambda _: _ages(age=[1], sex=["m"]),
+            DataError, ("no column 'Age'", "Did you mean 'age'")),
+    Mistake("text instead of a number", lambda _: _ages(1000, Age=["7", "old"], sex=["m", "m"]),
+            CellError, ("'Age' has 'old' in row 1,002", "blank")),
+    Mistake("infinity in a later batch", lambda _: _ages(1000, Age=[np.inf, 1], sex=["m", "m"]),
+            CellError, ("1 of 2 rows", "row 1,001")),
+    Mistake("dates instead of categories", lambda _: _ages(Age=[1], sex=pd.to_datetime(["2024-01-01"])),
+            DataError, ("'sex' had categories", "has dates")),
+    Mistake("JSON that ends early", lambda _: table.Schema.from_json("{"), DataError, ("not a saved table schema",)),
+    Mistake("JSON of 100 000 brackets", lambda _: table.Schema.from_json("[" * 100_000),
+            DataError, ("not a saved table schema",)),
+    Mistake("JSON of something else", lambda _: table.Schema.from_json("[]"), DataError, ("not a saved table schema",)),
+    Mistake("schema of a later version", lambda _: _restored(lambda s: s.replace('"version": 3', '"version": 4')),
+            DataError, ("version 4", "up to 3")),
+    Mistake("schema with an unknown type", lambda _: _restored(lambda s: s.replace('"number"', '"os.system"')),
+            DataError, ("damaged", "os.system")),
+    Mistake("schema that lacks a field", lambda _: _restored(lambda s: s.replace('"levels"', '"lvls"')),
+            DataError, ("damaged", "lvls")),
+    Mistake("numbers, then text", lambda _: _added({"n": [None]}, {"n": [1.0]}, {"n": ["many"]}),
+            DataError, ("'n' has numbers in 1.csv", "text in 2.csv")),
+    Mistake("a column in the first batch only", lambda _: _added({"n": [1], "m": [1]}, {"n": [1]}),
+            DataError, ("'m' is in 0.csv", "not in 1.csv")),
+    Mistake("a column in the last batch only", lambda _: _added({"n": [1]}, {"n": [1], "m": [1]}),
+            DataError, ("'m' is in 1.csv", "not in 0.csv")),
+    Mistake("unread column that is missing", lambda _: table.table_statistics(MIXED, unread=["note"]),
+            DataError, ("no column 'note'", "Did you mean 'notes'")),
+    Mistake("type of a missing column", lambda _: _inferred(TYPED, {"agee": "number"}),
+            DataError, ("'agee'", "Did you mean 'age'")),
+    Mistake("unknown type", lambda _: _inferred(TYPED, {"age": "categoric"}),
+            DataError, ("'age'", "Did you mean 'categorical'")),
+    Mistake("text as number", lambda _: _inferred(TYPED, {"colour": "number"}),
+            DataError, ("'colour' cannot be 'number'", "'red'")),
+    Mistake("text as date", lambda _: _inferred(TYPED, {"colour": "date"}), DataError, ("'colour' cannot be 'date'",)),
+    Mistake("three words as boolean", lambda _: _inferred(TYPED, {"colour": "boolean"}),
+            DataError, ("'colour'", "3 distinct values")),
+    Mistake("dates as category", lambda _: _inferred(TYPED, {"when": "categorical"}),
+            DataError, ("'when'", "it has dates")),
+    Mistake("dates as number", lambda _: _inferred(TYPED, {"when": "number"}), DataError, ("'when'", "it has dates")),
+    Mistake(
+        "category of too many values",
+        lambda _: table.infer_types(
+            table.table_statistics(pd.DataFrame({"c": [f"v{i}" for i in range(30)] * 9}), max_distinct=20),
+            {"c": "categorical"},
+        ),
+        DataError,
+        ("'c' cannot be 'categorical'", "at most 20 are counted"),
+    ),
+    Mistake("target that is missing", lambda _: _inferred(AGES, target="age"), DataError, ("no column 'age'", "'Age'")),
+    Mistake("table without rows", lambda _: _inferred(AGES[:0]), DataError, ("no rows",)),
+    Mistake("no batches", lambda _: table.TableEncoder().fit_batches([]), DataError, ("no rows",)),
+    Mistake("table of constants", lambda _: table.TableEncoder().fit(pd.DataFrame({"a": [1, 1]})),
+            DataError, ("No column is left", "a was dropped")),
+    Mistake("mixed column", lambda _: table.TableEncoder().fit(MIXED), DataError, ("'notes' mixes numbers",)),
+    Mistake("unknown value of sparse", lambda _: table.TableEncoder(sparse="yes").fit(AGES),
+            ValueError, ("sparse='yes'", "'auto'")),
+    Mistake("real numbers as target", lambda _: _target(np.array([0.5, 1.0, 0.5])),
+            DataError, ("'price' looks continuous", "types={'price': 'categorical'}", "categorical=True")),
+    Mistake("counts as target", lambda _: _target(np.arange(60)),
+            DataError, ("60 distinct values in 60 rows", "categorical=True")),
+    Mistake("ids as target", lambda _: _target([f"id{i}" for i in range(30)]),
+            DataError, ("'price' has 30 distinct values", "ids")),
+    Mistake("distinct numbers as classes", lambda _: _target(np.arange(60), categorical=True),
+            DataError, ("60 distinct values in 60 rows",)),
+    Mistake("target without labels", lambda _: _target(pd.Series([None, np.nan, " "], dtype=object)),
+            DataError, ("label of 'price' is missing", "3 rows")),
+    Mistake("dates as target", lambda _: _target(pd.Series(pd.to_datetime(["2024-01-01"]))),
+            DataError, ("'price' has dates",)),
+    Mistake("numbers and text as target", lambda _: _target([1, "a", None]), DataError, ("'price' mixes numbers",)),
+    Mistake("target of two dimensions", lambda _: _target([[1], [2]]), DataError, ("one column of labels",)),
+]  # fmt: skip
 
 # Comparisons, studies, command line, report
 STUDIES: list[Mistake] = []

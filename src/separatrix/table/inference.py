@@ -39,14 +39,24 @@ from separatrix.table.kinds import Kind
 from separatrix.table.plans import MISSING, OTHER, CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan
 from separatrix.table.schema import Schema
 from separatrix.table.statistics import ColumnStatistics, Level, NumberStatistics, TableStatistics
-from separatrix.table.text import FIRST_YEAR_OF_1900S, ORDERS, PLAIN, SHORT_YEARS, YEAR_FIRST, format_number, read_dates
+from separatrix.table.text import (
+    FIRST_YEAR_OF_1900S,
+    ORDERS,
+    PLAIN,
+    SHORT_YEARS,
+    YEAR_FIRST,
+    format_number,
+    parse_dates,
+    tidy,
+)
+from separatrix.table.values import as_text
 
 TYPES = ("number", "boolean", "categorical", "date", "drop")
 MAX_LEVELS = 100
 RARE_ROWS, RARE_FRACTION = 10, 0.02  # a level is rare below 10 rows, or below 2 % of the rows if that is fewer
 ALWAYS_CATEGORY_LEVELS = 10  # up to this number of distinct texts are a category, however small the table
 POOLED_LEVELS, POOLED_ROWS = 0.9, 0.2  # fractions of levels and rows above which a note reports pooled levels
-YES_NO = [("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off")]
+NO_YES = [("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")]
 
 MIN_ID_ROWS = 20
 ID_RANGE_FILLED = 0.5  # fraction of the range between the lowest and the highest value
@@ -154,11 +164,12 @@ def infer_types(
 
 
 def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # noqa: PLR0911  # one return per rule
-    if column.count == 0:
+    levels, n_values = column.levels, column.n_rows - column.n_missing
+    if not n_values:
         return DropPlan(name, "empty", "every value is missing")
     if column.kind is Kind.OTHER:
         return DropPlan(name, "other", f"its values are neither numbers, text nor dates, such as {column.example}")
-    if column.levels.n_distinct == 1 and not column.n_missing:
+    if levels.n_distinct == 1 and not column.n_missing:
         return DropPlan(name, "constant", f"every value is {_only_value(column)}")
     numbers, dates = column.as_numbers.best, column.as_dates.best
     if numbers and numbers.count and not column.declared:
@@ -170,13 +181,18 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
             return _date(name, column, options)
         # Years of two digits are too ambiguous to guess days and months as well.
         advice = "dates with years of two digits whose day and month cannot be distinguished: write them as YYYY-MM-DD"
-    plan = _text(name, column, options)
-    if isinstance(plan, DropPlan):
-        first = list(map(_as_text, islice(column.levels.counts, 100)))
-        if not advice and first and all(any(read_dates([t], order) is not None for order in ORDERS) for t in first):
-            advice = "dates in several formats: write them all as YYYY-MM-DD"
-        return replace(plan, why=f"{plan.why}; {advice}") if advice else plan
-    return plan
+    if _yes_no(levels.counts):
+        return _boolean(name, column, options)
+    if not column.declared and levels.n_distinct > max(ALWAYS_CATEGORY_LEVELS, n_values / 2):
+        why = f"{'nearly all' if levels.n_distinct >= 0.9 * n_values else 'most'} values are distinct"
+    elif levels.hashes and options.hashing is None:
+        why = "too many distinct values"
+    else:
+        return _category(name, column, options)
+    first = list(map(str, islice(levels.counts, 100)))
+    if not advice and first and all(any(parse_dates([t], order) is not None for order in ORDERS) for t in tidy(first)):
+        advice = "dates in several formats: write them all as YYYY-MM-DD"
+    return DropPlan(name, "id or text", f"{why} ({_n_distinct(column)}){advice and f'; {advice}'}")
 
 
 def reason_for_id(name: str, column: ColumnStatistics) -> str:
@@ -187,7 +203,7 @@ def reason_for_id(name: str, column: ColumnStatistics) -> str:
     words = NAME_WORD.findall(CAMEL_CASE.sub(" ", name).casefold())
     is_named = bool(words) and (words[-1] in ID_WORDS or words[-1].endswith(ID_ENDINGS))
     levels = column.levels
-    if levels.n_distinct < (ID_DISTINCT_IF_NAMED if levels.overflowed or is_named else ID_DISTINCT) * numbers.count:
+    if levels.n_distinct < (ID_DISTINCT_IF_NAMED if levels.hashes or is_named else ID_DISTINCT) * numbers.count:
         return ""
     extent = numbers.high - numbers.low + 1
     in_calendar = any(low <= numbers.low and numbers.high <= high for low, high in CALENDARS)
@@ -205,7 +221,7 @@ def _number(name: str, column: ColumnStatistics, options: Options) -> Plan:
     if numbers is None or not numbers.count:
         raise _cannot_be(name, column, "number")
     levels = column.levels.counts
-    if column.kind is Kind.BOOLEAN or (len(levels) == 2 and set(map(_as_text, levels)) == {"0", "1"}):
+    if column.kind is Kind.BOOLEAN or (len(levels) == 2 and set(map(as_text, levels)) == {"0", "1"}):
         return _boolean(name, column, options)
     what = "durations in days" if column.kind is Kind.DURATION else "whole numbers" if numbers.whole else "numbers"
     what = f"text that holds {what}" if column.kind is Kind.TEXT else what
@@ -244,24 +260,24 @@ def _number_plan(
 def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
     """Keep 0 and 1; of two other values, yes is 1, or else the second in sorted order."""
     levels, found = column.levels.counts, column.as_numbers.best
-    if found and (column.kind is Kind.BOOLEAN or set(map(_as_text, levels)) <= {"0", "1"}):
+    if found and (column.kind is Kind.BOOLEAN or set(map(as_text, levels)) <= {"0", "1"}):
         what = Kind.BOOLEAN.value if column.kind is Kind.BOOLEAN else "0 and 1"
         return _number_plan(name, "boolean", what, column, found)
     if len(levels) != 2:
         raise _cannot_be(name, column, "boolean")
     no, yes = _yes_no(levels) or sorted(levels)
     numbers = NumberStatistics.of(np.array([0.0, 1.0]), np.array([levels[no], levels[yes]]))
-    words = {_as_text(no): 0.0, _as_text(yes): 1.0}
-    return _number_plan(name, "boolean", f"{_as_text(no)!r} and {_as_text(yes)!r}", column, numbers, words)
+    words = {as_text(no): 0.0, as_text(yes): 1.0}
+    return _number_plan(name, "boolean", f"{as_text(no)!r} and {as_text(yes)!r}", column, numbers, words)
 
 
 def _yes_no(levels: Mapping[Level, int]) -> tuple[str, str] | None:
     """The words for no and for yes, if these are the levels."""
-    if len(levels) != 2:
-        return None
-    spelled = {str(level).strip().casefold(): str(level) for level in levels}
-    pair = next((pair for pair in YES_NO if set(pair) == set(spelled)), None)
-    return None if pair is None else (spelled[pair[1]], spelled[pair[0]])
+    spelled = {str(level).strip().casefold(): str(level) for level in levels} if len(levels) == 2 else {}
+    for no, yes in NO_YES:
+        if spelled.keys() == {no, yes}:
+            return spelled[no], spelled[yes]
+    return None
 
 
 def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
@@ -294,31 +310,19 @@ def _date(name: str, column: ColumnStatistics, options: Options) -> Plan:
     return DatePlan(name, "date", why, origin, dates.mean, cycles, bool(n_missing), span == 0, order, note)
 
 
-def _text(name: str, column: ColumnStatistics, options: Options) -> Plan:
-    distinct = column.levels.n_distinct
-    if _yes_no(column.levels.counts):
-        return _boolean(name, column, options)
-    if not column.declared and distinct > max(ALWAYS_CATEGORY_LEVELS, column.count / 2):
-        how = "nearly all" if distinct >= 0.9 * column.count else "most"
-        return DropPlan(name, "id or text", f"{how} values are distinct ({_n_distinct(column)})")
-    if column.levels.overflowed and options.hashing is None:
-        return DropPlan(name, "id or text", f"too many distinct values ({_n_distinct(column)})")
-    return _category(name, column, options)
-
-
 def _category(name: str, column: ColumnStatistics, options: Options) -> Plan:
     """Indicators of the frequent levels, or of hashes if there are many levels and ``hashing`` is set."""
     levels = column.levels
     what = "text" if column.kind is Kind.TEXT else "numbers used as names"
-    if options.hashing is not None and (levels.overflowed or levels.n_distinct > options.max_levels):
+    if options.hashing is not None and (levels.hashes or levels.n_distinct > options.max_levels):
         missing = f"; {_missing(column.n_missing, column.n_rows)}" if column.n_missing else ""
-        about = "about " if levels.overflowed else ""
+        about = "about " if levels.hashes else ""
         base = f"; compared with '{name}#0'" if options.drop == "first" else ""
         why = f"{what}, {about}{levels.n_distinct} levels, hashed{missing}{base}"
         return HashPlan(name, "categorical", why, options.hashing, bool(column.n_missing), options.drop == "first")
-    if levels.overflowed or not levels.counts:
+    if levels.hashes or not levels.counts:
         raise _cannot_be(name, column, "categorical")
-    counts = dict(zip(map(_as_text, levels.counts), levels.counts.values(), strict=True))
+    counts = dict(zip(map(as_text, levels.counts), levels.counts.values(), strict=True))
     n_missing = column.n_missing + counts.pop(MISSING, 0)
     ranked = sorted(sorted(counts), key=counts.__getitem__, reverse=True)  # by frequency, then by name
     kept = [level for level in ranked[: options.max_levels] if counts[level] >= options.min_count and level != OTHER]
@@ -361,26 +365,22 @@ _PLAN_OF_TYPE: dict[str, Callable[[str, ColumnStatistics, Options], Plan]] = {
 def _cannot_be(name: str, column: ColumnStatistics, kind: str) -> DataError:
     example = f", such as {column.example!r}" if column.example and column.kind is Kind.TEXT else ""
     reason = f"it has {column.kind.value}{example}, {column.levels.n_distinct} distinct values"
-    if kind == "categorical" and column.levels.overflowed:
+    if kind == "categorical" and column.levels.hashes:
         limit = column.levels.limit
         reason = f"{_n_distinct(column)} values are distinct, and at most {limit} are counted (max_distinct={limit})"
     return DataError(f"Column {name!r} cannot be {kind!r}: {reason}. Drop it, or convert it first.")
 
 
-def _as_text(level: Level) -> str:
-    return level if isinstance(level, str) else format_number(level)
-
-
 def _only_value(column: ColumnStatistics) -> str:
     level = next(iter(column.levels.counts))
-    if column.kind in (Kind.TEXT, Kind.BOOLEAN):
+    if isinstance(level, str) or column.kind is Kind.BOOLEAN:
         return repr(level if isinstance(level, str) else bool(level))
-    return _as_text(level)
+    return format_number(level)
 
 
 def _n_distinct(column: ColumnStatistics) -> str:
-    about = "about " if column.levels.overflowed else ""
-    return f"{about}{column.levels.n_distinct} of {column.count}"
+    about = "about " if column.levels.hashes else ""
+    return f"{about}{column.levels.n_distinct} of {column.n_rows - column.n_missing}"
 
 
 def _missing(n_missing: int, n_rows: int) -> str:

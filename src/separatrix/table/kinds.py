@@ -57,21 +57,17 @@ class Kind(Enum):
         """Arrow type of a column of this kind that was read from a file."""
         import pyarrow as pa
 
-        match self:
-            case Kind.INTEGER:
-                return pa.int64()
-            case Kind.NUMBER | Kind.COMMA:
-                return pa.float64()
-            case Kind.BOOLEAN:
-                return pa.bool_()
-            case Kind.DATE:
-                return pa.date32()
-            case Kind.TIME:
-                return pa.timestamp("us")
-            case _:
-                return pa.string()
+        return pa.type_for_alias(ARROW_TYPES.get(self.name, "string"))
 
 
+ARROW_TYPES = {
+    "BOOLEAN": "bool",
+    "INTEGER": "int64",
+    "NUMBER": "float64",
+    "COMMA": "float64",
+    "DATE": "date32",
+    "TIME": "timestamp[us]",
+}
 WIDER = {Kind.INTEGER: (Kind.NUMBER, Kind.COMMA), Kind.DATE: (Kind.TIME,)}
 TEXT_KINDS = (Kind.INTEGER, Kind.NUMBER, Kind.COMMA, Kind.BOOLEAN, Kind.DATE, Kind.TIME)
 
@@ -84,16 +80,9 @@ def join(a: Kind, b: Kind) -> Kind:
 
 
 def kind_of_texts(texts: pa.Array, before: Kind, *, comma: bool = False) -> Kind:
-    """Kind of a batch of texts, joined with the kind of the batches before.
+    """Kind of a batch of texts (null if blank), joined with the kind of the batches before.
 
-    Parameters
-    ----------
-    texts : Arrow array of strings
-        Blank texts are null.
-    before : Kind
-        Kind of the batches before, `Kind.NOTHING` for the first.
-    comma : bool
-        Whether a comma may be the decimal mark.
+    ``before`` is `Kind.NOTHING` for the first batch. ``comma`` declares that a comma may be the decimal mark.
     """
     if before is Kind.TEXT or texts.null_count == len(texts):
         return before
@@ -131,13 +120,7 @@ def is_castable(texts: pa.Array, kind: Kind) -> bool:
 
 
 def cast_texts(texts: pa.Array, kind: Kind, *, comma: bool = False) -> pa.Array:
-    """Convert texts to values of a kind.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        If a text is not of this kind.
-    """
+    """Convert texts to values of a kind; raises `pyarrow.ArrowInvalid` if a text is not of this kind."""
     import pyarrow as pa
 
     if kind in (Kind.TEXT, Kind.NOTHING):
@@ -199,16 +182,9 @@ def kind_of_class(cls: type) -> Kind:
 
 
 def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) -> Kind:
-    """Kind of a batch of cells from a file, joined with the kind of the batches before.
+    """Kind of a batch of cells from a file (None if missing), joined with the kind of the batches before.
 
-    Parameters
-    ----------
-    values : sequence
-        None if missing.
-    before : Kind
-        Kind of the batches before.
-    iso : bool
-        Whether text in ISO 8601 is a date, as in formats that have no dates of their own.
+    ``iso`` declares that text in ISO 8601 is a date, as in formats that have no dates of their own.
     """
     kind = before
     classes = set(map(type, values)) - {type(None)}
@@ -229,30 +205,20 @@ def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) ->
 
 
 def kind_of_type(wanted: Any) -> Kind:
-    """Kind that is read if a caller requests an Arrow type.
-
-    Raises
-    ------
-    TypeError
-        If text cannot be read as this type.
-    """
+    """Kind that is read if a caller requests an Arrow type; raises TypeError if text cannot be read as this type."""
     import pyarrow as pa
 
-    tests = [
-        (pa.types.is_integer, Kind.INTEGER),
-        (pa.types.is_floating, Kind.NUMBER),
-        (pa.types.is_decimal, Kind.NUMBER),
-        (pa.types.is_boolean, Kind.BOOLEAN),
-        (pa.types.is_date, Kind.DATE),
-        (pa.types.is_timestamp, Kind.TIME),
-        (pa.types.is_string, Kind.TEXT),
-        (pa.types.is_large_string, Kind.TEXT),
-        (pa.types.is_dictionary, Kind.TEXT),
-    ]
-    if isinstance(wanted, pa.DataType):
-        for is_type, kind in tests:
-            if is_type(wanted):
-                return kind
+    kinds = {
+        Kind.INTEGER: [pa.types.is_integer],
+        Kind.NUMBER: [pa.types.is_floating, pa.types.is_decimal],
+        Kind.BOOLEAN: [pa.types.is_boolean],
+        Kind.DATE: [pa.types.is_date],
+        Kind.TIME: [pa.types.is_timestamp],
+        Kind.TEXT: [pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary],
+    }
+    for kind, tests in kinds.items():
+        if isinstance(wanted, pa.DataType) and any(is_type(wanted) for is_type in tests):
+            return kind
     raise TypeError(f"no column of a text file can be read as {wanted!r}")
 
 
@@ -262,9 +228,8 @@ def values_to_arrow(values: Sequence[Any], kind: Kind) -> pa.Array:
 
     match kind:
         case Kind.NUMBER:
-            return pa.array(
-                [None if value is None or math.isnan(value) else float(value) for value in values], pa.float64()
-            )
+            numbers = [None if value is None else float(value) for value in values]
+            return pa.array(numbers, pa.float64(), from_pandas=True)  # NaN is missing
         case Kind.INTEGER | Kind.BOOLEAN:
             return pa.array(values, kind.type)
         case _:

@@ -11,25 +11,25 @@ sign, so each column can be read as an indicator.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from separatrix._array import Codes, Float
-from separatrix.exceptions import DataError
 from separatrix.table.kinds import Kind
 from separatrix.table.statistics import hash_levels
-from separatrix.table.text import ORDERS, PLAIN, SPELLINGS, YEAR_FIRST
+from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import Values
 
 Unseen = Counter[str]  # values that the training rows did not contain, with the number of rows
 
 OTHER, MISSING = "(other)", "(missing)"
 CYCLES = {"month": 12.0, "weekday": 7.0, "hour": 24.0}
+NO_ENTRIES = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
 
 
 class Entries(NamedTuple):
@@ -41,41 +41,40 @@ class Entries(NamedTuple):
     unseen: Unseen
 
 
-class Plan(Protocol):
-    """How one column of the table is encoded."""
+@dataclass(frozen=True, slots=True)
+class Plan(ABC):
+    """How one column of the table is encoded.
+
+    ``kind`` is the type of the column in one word, and ``why`` describes its values.
+    """
 
     type: ClassVar[str]
+    column: str
+    kind: str
+    why: str
 
     @property
-    def column(self) -> str:
-        """Name of the column in the table."""
-
-    @property
-    def kind(self) -> str:
-        """Type of the column in one word."""
-
-    @property
-    def why(self) -> str:
-        """Reason for the type: the values of the column in a few words."""
-
-    @property
-    def note(self) -> str:
-        """Sentence about an uncertain decision, or ""."""
-
-    @property
+    @abstractmethod
     def names(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
 
     @property
+    def note(self) -> str:
+        """Sentence about an uncertain decision, or ""."""
+        return ""
+
+    @property
     def fill(self) -> float:
         """Expected number of non-zero entries per row."""
+        return 1.0
 
+    @abstractmethod
     def entries(self, values: Values) -> Entries:
         """Encode some rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class NumberPlan:
+class NumberPlan(Plan):
     """A number, with the training mean for missing values, and an indicator of missing values if training had any.
 
     ``words`` maps the two words of a yes/no column to 0 and 1. If the column is ``constant`` apart from missing values,
@@ -84,9 +83,6 @@ class NumberPlan:
     """
 
     type: ClassVar[str] = "number"
-    column: str
-    kind: str
-    why: str
     mean: float
     indicator: bool
     constant: bool
@@ -95,10 +91,6 @@ class NumberPlan:
     unit: str = ""
     note: str = ""
 
-    def __post_init__(self) -> None:
-        if self.spelling not in SPELLINGS:
-            raise DataError(f"Column {self.column!r} has the unknown spelling {self.spelling!r}.")
-
     @property
     def names(self) -> tuple[str, ...]:
         """``age`` and ``age is missing``."""
@@ -106,11 +98,6 @@ class NumberPlan:
         for word, value in self.words.items():
             name = f"{self.column}={word}" if value else name
         return (name,) * (not self.constant) + (f"{self.column} is missing",) * self.indicator
-
-    @property
-    def fill(self) -> float:
-        """1, as if no number were zero."""
-        return float(not self.constant)
 
     def entries(self, values: Values) -> Entries:
         """Replace missing values by the mean. Unknown words are missing and unseen."""
@@ -126,17 +113,12 @@ class NumberPlan:
         missing = np.flatnonzero(np.isnan(numbers))
         if len(missing) > unseen.total() and not self.indicator:
             unseen[MISSING] += len(missing) - unseen.total()
-        flags = missing if self.indicator else missing[:0]
-        flag_entries = (flags, np.full(len(flags), int(not self.constant)), np.ones(len(flags)))
-        if self.constant:
-            return Entries(*flag_entries, unseen)
         filled = np.where(np.isnan(numbers), self.mean, numbers)
-        rows = np.arange(len(filled))
-        return _concatenated([(rows, np.zeros_like(rows), filled), flag_entries], unseen)
+        return _entries([] if self.constant else [(np.arange(len(filled)), filled)], missing, self.indicator, unseen)
 
 
 @dataclass(frozen=True, slots=True)
-class CategoryPlan:
+class CategoryPlan(Plan):
     """An indicator for each of ``levels``, then for ``(other)`` and ``(missing)`` if training had any.
 
     ``pooled`` are the rare levels that share ``(other)``. An unseen level counts as ``(other)``; if there is no such
@@ -144,10 +126,6 @@ class CategoryPlan:
     """
 
     type: ClassVar[str] = "categorical"
-    fill: ClassVar[float] = 1.0
-    column: str
-    kind: str
-    why: str
     levels: tuple[str, ...]
     pooled: tuple[str, ...]
     missing: bool
@@ -157,32 +135,24 @@ class CategoryPlan:
     @property
     def names(self) -> tuple[str, ...]:
         """``colour=red``, ``colour=(other)``, ``colour=(missing)``."""
-        return tuple(map(f"{self.column}=".__add__, self._indicators()))
-
-    def _indicators(self) -> list[str]:
-        every = [*self.levels, *[OTHER] * bool(self.pooled), *[MISSING] * self.missing]
-        if self.reference in every:
-            every.remove(self.reference)
-        return every
+        levels = [*self.levels, *[OTHER] * bool(self.pooled), *[MISSING] * self.missing]
+        if self.reference:
+            levels.remove(self.reference)
+        return tuple(map(f"{self.column}=".__add__, levels))
 
     def entries(self, values: Values) -> Entries:
         """A one in each row, unless it has the reference level or an unseen one."""
-        known = dict(zip(self._indicators(), count()))
+        prefix = len(self.column) + 1
+        known = {name[prefix:]: place for place, name in enumerate(self.names)}
         other, missing = known.pop(OTHER, -1), known.pop(MISSING, -1)
         known |= dict.fromkeys(self.pooled, other) | ({self.reference: -1} if self.reference else {})
         texts, codes = values.as_texts(self.column)
-        unseen = _count_unseen(texts, codes, known)
-        n_missing = int((codes < 0).sum())
-        if n_missing and not self.missing:
-            unseen[MISSING] += n_missing
-        columns = [known.get(text, other) for text in texts]
-        at = np.array([*columns, missing], dtype=np.intp)[codes]  # code -1, a missing value, is the last
-        rows = np.flatnonzero(at >= 0)
-        return Entries(rows, at[rows], np.ones(len(rows)), unseen)
+        places = np.array([*[known.get(text, other) for text in texts], missing])
+        return _indicators(places, codes, self.missing, _count_unseen(texts, codes, known))
 
 
 @dataclass(frozen=True, slots=True)
-class HashPlan:
+class HashPlan(Plan):
     """An indicator for each of ``n_columns`` hashes of a level, then for ``(missing)`` if training had any.
 
     The levels need not be known, so that no level is rare or unseen. Levels with equal hashes share a column. If
@@ -190,18 +160,9 @@ class HashPlan:
     """
 
     type: ClassVar[str] = "hashed"
-    fill: ClassVar[float] = 1.0
-    note: ClassVar[str] = ""
-    column: str
-    kind: str
-    why: str
     n_columns: int
     missing: bool
     dropped: bool
-
-    def __post_init__(self) -> None:
-        if self.n_columns < 2:
-            raise DataError(f"Column {self.column!r} is hashed into {self.n_columns} columns; at least 2 are needed.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -212,17 +173,13 @@ class HashPlan:
     def entries(self, values: Values) -> Entries:
         """A one in each row; each distinct level is hashed once."""
         texts, codes = values.as_texts(self.column)
-        n_missing = int((codes < 0).sum())
-        unseen = Counter({MISSING: n_missing} if n_missing and not self.missing else {})
-        place = (hash_levels(texts) % np.uint64(self.n_columns)).astype(np.intp)
-        of_missing = self.n_columns if self.missing else -1
-        at = np.append(place, of_missing)[codes] - int(self.dropped)  # code -1, a missing value, is the last
-        rows = np.flatnonzero(at >= 0)
-        return Entries(rows, at[rows], np.ones(len(rows)), unseen)
+        hashes = (hash_levels(texts) % np.uint64(self.n_columns)).astype(np.intp)
+        places = np.append(hashes, self.n_columns if self.missing else -1) - int(self.dropped)
+        return _indicators(places, codes, self.missing, Counter())
 
 
 @dataclass(frozen=True, slots=True)
-class DatePlan:
+class DatePlan(Plan):
     """Days since ``origin``, and the cycles that the range of dates covers.
 
     A cycle of n steps is a point on a circle, (cos, sin) 2π step / n, so that December is next to January. A missing
@@ -231,9 +188,6 @@ class DatePlan:
     """
 
     type: ClassVar[str] = "date"
-    column: str
-    kind: str
-    why: str
     origin: float
     mean: float
     cycles: tuple[str, ...]
@@ -241,12 +195,6 @@ class DatePlan:
     constant: bool
     order: str = YEAR_FIRST
     note: str = ""
-
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise DataError(f"Column {self.column!r} has the unknown order of dates {self.order!r}.")
-        if not set(self.cycles) <= set(CYCLES):
-            raise DataError(f"Column {self.column!r} has unknown cycles {self.cycles}; choose from {tuple(CYCLES)}.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -267,27 +215,19 @@ class DatePlan:
         missing, seen = np.flatnonzero(is_missing), np.flatnonzero(~is_missing)
         unseen = Counter({MISSING: len(missing)} if len(missing) and not self.indicator else {})
         since = np.where(is_missing, self.mean, days) - self.origin
-        rows = np.arange(len(days))
-        parts = [] if self.constant else [(rows, np.zeros_like(rows), since)]
+        columns = [] if self.constant else [(np.arange(len(days)), since)]
         for cycle in self.cycles:
             angle = 2 * np.pi * _step(days[seen], cycle) / CYCLES[cycle]
-            for coordinate in (np.cos(angle), np.sin(angle)):
-                parts.append((seen, np.full(len(seen), len(parts)), coordinate))
-        flags = missing if self.indicator else missing[:0]
-        parts.append((flags, np.full(len(flags), len(parts)), np.ones(len(flags))))
-        return _concatenated(parts, unseen)
+            columns += [(seen, np.cos(angle)), (seen, np.sin(angle))]
+        return _entries(columns, missing, self.indicator, unseen)
 
 
 @dataclass(frozen=True, slots=True)
-class DropPlan:
+class DropPlan(Plan):
     """No numeric column, for the reason ``why``."""
 
     type: ClassVar[str] = "dropped"
-    fill: ClassVar[float] = 0.0
     names: ClassVar[tuple[str, ...]] = ()
-    column: str
-    kind: str
-    why: str
 
     @property
     def note(self) -> str:
@@ -296,13 +236,25 @@ class DropPlan:
 
     def entries(self, values: Values) -> Entries:
         """No entries."""
-        empty = np.empty(0, dtype=np.intp)
-        return Entries(empty, empty, np.empty(0), Counter())
+        return Entries(*NO_ENTRIES, Counter())
 
 
-def _concatenated(parts: list[tuple[Codes, Codes, Float]], unseen: Unseen) -> Entries:
-    row, column, value = zip(*parts, strict=True)
-    return Entries(np.concatenate(row), np.concatenate(column), np.concatenate(value), unseen)
+def _entries(columns: list[tuple[Codes, Float]], missing: Codes, indicator: bool, unseen: Unseen) -> Entries:
+    """Join (rows, values) of each numeric column; the last one indicates the missing rows if there is an indicator."""
+    if indicator:
+        columns = [*columns, (missing, np.ones(len(missing)))]
+    row, value = map(np.concatenate, zip(*columns, strict=True))
+    return Entries(row, np.repeat(np.arange(len(columns)), [len(rows) for rows, _ in columns]), value, unseen)
+
+
+def _indicators(places: Codes, codes: Codes, missing: bool, unseen: Unseen) -> Entries:
+    """A one in the column ``places[code]`` of each row, none if negative; code -1, a missing value, is the last."""
+    n_missing = int((codes < 0).sum())
+    if n_missing and not missing:
+        unseen[MISSING] += n_missing
+    at = places[codes]
+    rows = np.flatnonzero(at >= 0)
+    return Entries(rows, at[rows], np.ones(len(rows)), unseen)
 
 
 def _count_unseen(texts: tuple[str, ...], codes: Codes, known: Mapping[str, Any]) -> Unseen:

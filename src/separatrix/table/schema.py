@@ -5,21 +5,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 
-from separatrix._array import Rows
+from separatrix._array import Codes, Float, Rows
 from separatrix.exceptions import DataError
-from separatrix.table.plans import CategoryPlan, DatePlan, DropPlan, Entries, HashPlan, NumberPlan, Plan, Unseen
+from separatrix.table.plans import NO_ENTRIES, CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan, Unseen
 from separatrix.table.text import PLAIN, YEAR_FIRST
 from separatrix.table.values import CellError, open_batch
 
 FORMAT = "separatrix.table"
+VERSION = 3  # 2 added hashes; 3 added spellings of numbers and orders of dates
 PLANS: dict[str, Any] = {plan.type: plan for plan in (NumberPlan, CategoryPlan, DatePlan, DropPlan, HashPlan)}
-VERSIONS = (1, 2, 3)  # version 2 added hashes; version 3 added spellings of numbers and orders of dates
 SPARSE_BELOW = 0.1  # fraction of non-zero entries below which rows are sparse
 MAX_LISTED_CHARACTERS = 60
 
@@ -71,16 +71,23 @@ class Schema:
 
         A postal code would be read as a number, and 1.188 as 1.188 even if it was 1188 in training.
         """
-        is_text = {plan.column: isinstance(plan, CategoryPlan | HashPlan) or _is_formatted(plan) for plan in self.plans}
-        return {name: "text" for name in self.inputs if is_text[name]}
+        types = {}
+        for plan in self.plans:
+            match plan:
+                case NumberPlan():
+                    is_text = plan.spelling != PLAIN or plan.unit != ""
+                case DatePlan():
+                    is_text = plan.order != YEAR_FIRST
+                case _:
+                    is_text = True
+            if is_text and plan.names:
+                types[plan.column] = "text"
+        return types
 
     @property
     def is_sparse(self) -> bool:
         """Whether `encode` returns a sparse matrix by default: if few entries of a row are not zero."""
-        fill = 0.0
-        for plan in self.plans:
-            fill += plan.fill
-        return fill < SPARSE_BELOW * len(self.columns)
+        return sum([plan.fill for plan in self.plans if plan.names]) < SPARSE_BELOW * len(self.columns)
 
     def encode(self, table: Any, *, sparse: bool | None = None, first_row: int = 0) -> Rows:
         """Encode a table or batch as float64 (n, M), dense or CSR; ``sparse=None`` chooses by `is_sparse`.
@@ -88,11 +95,8 @@ class Schema:
         Columns are found by name, in any order; additional columns are ignored. ``first_row`` is the number of rows in
         the batches before, so that messages contain the row of the whole table.
 
-        Raises
-        ------
-        DataError
-            If a column is missing or has another kind of values than in training, with its name; for a single wrong
-            value with its row, counted from 1.
+        Raises DataError with the name of the column if it is missing or has another kind of values than in training;
+        for a single wrong value with its row, counted from 1.
         """
         return self.encode_counted(table, sparse=sparse, first_row=first_row)[0]
 
@@ -101,11 +105,10 @@ class Schema:
     ) -> tuple[Rows, dict[str, Unseen]]:
         """As `encode`, and for each column the values that training did not contain, with their number of rows."""
         batch = open_batch(table)
-        places: list[tuple[Entries, int]] = []  # with the position of the first numeric column of each plan
+        parts: list[tuple[Codes, Codes, Float]] = []
         unseen, width = {}, 0
         for plan in self.plans:
-            names = plan.names
-            if not names:
+            if not (names := plan.names):
                 continue
             try:
                 entries = plan.entries(batch.read(plan.column))
@@ -113,17 +116,15 @@ class Schema:
                 raise error.moved(first_row) from None
             if entries.unseen:
                 unseen[plan.column] = entries.unseen
-            places.append((entries, width))
+            parts.append((entries.row, width + entries.column, entries.value))
             width += len(names)
         shape = (batch.n_rows, width)
         if not (self.is_sparse if sparse is None else sparse):
             X = np.zeros(shape)
-            for entries, start in places:
-                X[entries.row, start + entries.column] = entries.value
+            for row, column, value in parts:
+                X[row, column] = value
             return X, unseen
-        row = np.concatenate([np.empty(0, np.intp), *(entries.row for entries, _ in places)])
-        column = np.concatenate([np.empty(0, np.intp), *(start + entries.column for entries, start in places)])
-        value = np.concatenate([np.empty(0), *(entries.value for entries, _ in places)])
+        row, column, value = map(np.concatenate, zip(NO_ENTRIES, *parts, strict=True))
         csr = sp.coo_array((value, (row, column)), shape=shape).tocsr()
         csr.eliminate_zeros()
         csr.sort_indices()
@@ -137,69 +138,37 @@ class Schema:
         lines = ["  ".join([*map(str.ljust, row, widths), row[3]]).rstrip() for row in rows]
         n_dropped = len(self.plans) - len(self.inputs)
         dropped = f"; {n_dropped} dropped" if n_dropped else ""
-        total = (
-            f"{len(self.inputs)} columns of {self.n_rows} rows become {len(self.columns)} columns of numbers{dropped}"
-        )
-        return "\n".join([*lines, total])
+        shape = f"{len(self.inputs)} columns of {self.n_rows} rows become {len(self.columns)} columns of numbers"
+        return "\n".join([*lines, shape + dropped])
 
     def to_json(self) -> str:
         """JSON from which `from_json` restores an equal schema."""
-        plans = [{"type": plan.type} | asdict(plan) for plan in self.plans]  # type: ignore[call-overload]  # dataclasses
-        # The lowest version that can represent the plans, so that older libraries can read it.
-        versions = [3 if _is_formatted(plan) else 2 if isinstance(plan, HashPlan) else 1 for plan in self.plans]
-        return json.dumps(
-            {"format": FORMAT, "version": max(versions, default=1), "n_rows": self.n_rows, "columns": plans}
-        )
+        plans = [{"type": plan.type} | asdict(plan) for plan in self.plans]
+        return json.dumps({"format": FORMAT, "version": VERSION, "n_rows": self.n_rows, "columns": plans})
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
-        """Restore a schema.
-
-        Raises
-        ------
-        DataError
-            If the text is not a schema, or has a later version.
-        """
+        """Restore a schema; raises DataError if the text is not a schema, is damaged, or has a later version."""
         try:
             saved = json.loads(text)
         except (json.JSONDecodeError, RecursionError) as error:
             raise DataError(f"This is not a saved table schema: {error}.") from error
         if not isinstance(saved, dict) or saved.get("format") != FORMAT:
             raise DataError(f"This is not a saved table schema: it lacks {{'format': {FORMAT!r}}}.")
-        if saved.get("version") not in VERSIONS:
+        if saved.get("version") not in range(1, VERSION + 1):
             raise DataError(
-                f"The table schema has version {saved.get('version')!r}; this library reads up to {VERSIONS[-1]}. "
+                f"The table schema has version {saved.get('version')!r}; this library reads up to {VERSION}. "
                 "Install the library that wrote it, or a later one."
             )
-        plans, n_rows = saved.get("columns"), saved.get("n_rows")
-        if not isinstance(plans, list) or not isinstance(n_rows, int):
-            raise DataError("The saved table schema is damaged: it has no list of columns or no number of rows.")
-        restored = []
-        for plan in plans:
-            record = PLANS.get(str(plan.get("type"))) if isinstance(plan, dict) else None
-            if record is None:
-                raise DataError(f"The saved table schema is damaged: {str(plan)[:80]!r} is not a column.")
-            hints, values = get_type_hints(record), {}
-            for field in fields(record):
-                value = plan.get(field.name, None if field.default is MISSING else field.default)
-                if not _CHECKS[hints[field.name]](value):  # or else the model would fail later
-                    raise DataError(
-                        f"The saved table schema is damaged: {field.name!r} of column {plan.get('column')!r} is "
-                        f"{value!r}."
-                    )
-                values[field.name] = tuple(value) if isinstance(value, list) else value
-            restored.append(record(**values))
-        return cls(tuple(restored), n_rows)
-
-
-def _is_formatted(plan: Plan) -> bool:
-    """Whether numbers or dates were text in a format that is needed to read more of them."""
-    match plan:
-        case NumberPlan():
-            return plan.spelling != PLAIN or plan.unit != ""
-        case DatePlan():
-            return plan.order != YEAR_FIRST
-    return False
+        try:
+            plans = []
+            for fields in saved["columns"]:
+                record = PLANS[fields.pop("type")]
+                # JSON has no tuples.
+                plans.append(record(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}))
+            return cls(tuple(plans), int(saved["n_rows"]))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"The saved table schema is damaged: {type(error).__name__}: {error}.") from error
 
 
 def _listed(plan: Plan) -> str:
@@ -213,17 +182,3 @@ def _listed(plan: Plan) -> str:
     if len(whole) <= MAX_LISTED_CHARACTERS:
         return whole
     return whole[:MAX_LISTED_CHARACTERS].rpartition(", ")[0] + ", ..."
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-_CHECKS: dict[Any, Any] = {
-    str: lambda value: isinstance(value, str),
-    bool: lambda value: isinstance(value, bool),
-    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
-    float: _is_number,
-    tuple[str, ...]: lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
-    dict[str, float]: lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
-}

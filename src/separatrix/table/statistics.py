@@ -15,7 +15,6 @@ with a relative error of 1/√k. Both depend on the set of values only, not on b
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -49,13 +48,12 @@ FIRST_TEXTS = 16  # enough to see that a column of words has neither numbers nor
 
 @dataclass(frozen=True, slots=True)
 class NumberStatistics:
-    """Count, range, mean and squared deviations Σ (x - mean)² of numbers; ``whole`` if all are integers."""
+    """Count, range and mean of numbers; ``whole`` if all are integers."""
 
     count: int = 0
     low: float = np.inf
     high: float = -np.inf
     mean: float = 0.0
-    squares: float = 0.0
     whole: bool = True
 
     @classmethod
@@ -65,44 +63,27 @@ class NumberStatistics:
             return cls()
         low, high = float(numbers.min()), float(numbers.max())
         scale = max(abs(low), abs(high)) or 1.0  # no sum overflows, and the mean of equal numbers is exact
-        z = numbers / scale
-        mean = float(np.average(z, weights=counts))
-        squares = float(np.sum((z - mean) ** 2 * (1 if counts is None else counts)))
-        return cls(
-            count=len(numbers) if counts is None else int(counts.sum()),
-            low=low,
-            high=high,
-            mean=scale * mean,
-            squares=scale * scale * squares if squares else 0.0,
-            whole=bool((numbers == np.floor(numbers)).all()),
-        )
+        mean = scale * float(np.average(numbers / scale, weights=counts))
+        count = len(numbers) if counts is None else int(counts.sum())
+        return cls(count, low, high, mean, whole=bool((numbers == np.floor(numbers)).all()))
 
     def __add__(self, other: NumberStatistics) -> NumberStatistics:
-        """Pairwise merge of centred moments: Chan, Golub & LeVeque (1979)."""
         if not (self.count and other.count):
             return self if self.count else other
         count = self.count + other.count
         fraction = other.count / count
-        delta = other.mean - self.mean
-        mean = self.mean + fraction * delta
         return NumberStatistics(
             count=count,
             low=min(self.low, other.low),
             high=max(self.high, other.high),
-            mean=mean if math.isfinite(delta) else (1 - fraction) * self.mean + fraction * other.mean,
-            squares=self.squares + other.squares + delta * delta * self.count * fraction,
+            mean=self.mean + (fraction * other.mean - fraction * self.mean),  # exact if both means are equal
             whole=self.whole and other.whole,
         )
-
-    @property
-    def variance(self) -> float:
-        """Σ (x - mean)² / n; infinite if the squares overflow."""
-        return self.squares / self.count if self.count else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Count of each distinct value; if there are more than ``limit``, the smallest ``hashes`` instead."""
+    """Count of each distinct value. If there are more than ``limit``, ``counts`` is empty and ``hashes`` is not."""
 
     counts: Mapping[Level, int] = field(default_factory=dict)
     hashes: frozenset[int] = frozenset()
@@ -126,7 +107,7 @@ class Levels:
     def __add__(self, other: Levels) -> Levels:
         """Counts of both, or the smallest hashes of both."""
         limit = min(self.limit, other.limit)
-        if self.overflowed or other.overflowed:
+        if self.hashes or other.hashes:
             hashes = [part.hashes or _smallest(hash_levels(part.counts)) for part in (self, other)]
             return Levels({}, frozenset(sorted(hashes[0] | hashes[1])[:SKETCH_HASHES]), limit)
         counts = dict(self.counts)
@@ -135,13 +116,8 @@ class Levels:
         return Levels.of(counts, limit)
 
     @property
-    def overflowed(self) -> bool:
-        """Whether there are too many distinct values to count them."""
-        return bool(self.hashes)
-
-    @property
     def n_distinct(self) -> int:
-        """Number of distinct values, estimated if `overflowed`."""
+        """Number of distinct values, estimated if there are too many to count them."""
         if len(self.hashes) < SKETCH_HASHES:
             return len(self.counts) or len(self.hashes)
         return round((SKETCH_HASHES - 1) / (max(self.hashes) / 2**64))
@@ -296,19 +272,8 @@ class ColumnStatistics:
         levels = Levels.of_numbers(numbers, limit)
         return replace(column, as_numbers=Readings({PLAIN: found}, ""), as_dates=NO_READING, levels=levels)
 
-    @property
-    def count(self) -> int:
-        """Number of rows that have a value."""
-        return self.n_rows - self.n_missing
-
     def plus(self, other: ColumnStatistics, name: str) -> ColumnStatistics:
-        """Add the statistics of another batch of the column ``name``.
-
-        Raises
-        ------
-        DataError
-            If the kinds are incompatible, such as numbers and text, with the column and both batches.
-        """
+        """Add the statistics of another batch of the column ``name``; raises DataError for numbers and text."""
         kind = merge_kinds(self.kind, other.kind)
         if kind is None:
             raise DataError(
@@ -349,46 +314,30 @@ class TableStatistics:
         """Add the statistics of another batch with the same columns, in any order."""
         if not (self.columns and other.columns):
             return self if self.columns else other
-        for name in [*self.columns, *other.columns]:
-            if name not in self.columns or name not in other.columns:
-                have, lack = (self, other) if name in self.columns else (other, self)
-                raise DataError(
-                    f"Column {name!r} is in {_batch_of(have)} but not in {_batch_of(lack)}. "
-                    "Provide the same columns in every batch (a column may be all missing), or leave it out of all."
-                )
+        for name in sorted(self.columns.keys() ^ other.columns.keys()):
+            have, lack = (self, other) if name in self.columns else (other, self)
+            first, second = (next(iter(table.columns.values())).batch for table in (have, lack))
+            raise DataError(
+                f"Column {name!r} is in {first} but not in {second}. "
+                "Provide the same columns in every batch (a column may be all missing), or leave it out of all."
+            )
         columns = {name: column.plus(other.columns[name], name) for name, column in self.columns.items()}
         return TableStatistics(columns, self.n_rows + other.n_rows)
-
-
-def _batch_of(table: TableStatistics) -> str:
-    return next(iter(table.columns.values())).batch
 
 
 def table_statistics(
     table: Any, *, name: str = "the table", unread: Iterable[str] = (), max_distinct: int = MAX_DISTINCT
 ) -> TableStatistics:
-    """Compute the statistics of one table or batch of any data frame library.
+    """Compute the statistics of one table or batch of any data frame library, called ``name`` in messages.
 
-    Parameters
-    ----------
-    table : pandas, polars or pyarrow table, record batch, or two-dimensional array
-        The rows.
-    name : str
-        Name of this batch in messages.
-    unread : names of columns
-        Columns that are not read and count as all missing.
-    max_distinct : int
-        Maximal number of distinct values of a column that are counted; beyond it their number is estimated.
-
-    Raises
-    ------
-    DataError
-        If a column is missing or its name repeats, values are infinite, or a column mixes numbers with text.
+    Columns in ``unread`` are not read and count as all missing. Beyond ``max_distinct`` distinct values of a column,
+    their number is estimated. Raises DataError if a column is missing or its name repeats, values are infinite, or a
+    column mixes numbers with text.
     """
     batch = open_batch(table)
     columns = dict.fromkeys(batch.columns, ColumnStatistics(n_rows=batch.n_rows, n_missing=batch.n_rows, batch=name))
     skipped = set(unread)
-    if not skipped <= columns.keys():
+    if skipped:
         batch.require(skipped)
     for column in columns:
         if column not in skipped:

@@ -158,13 +158,8 @@ def parse_numbers(cells: list[str], spelling: Spelling) -> Float | None:
     return None if np.isinf(found).any() else _with_missing(found, cells)
 
 
-def read_dates(texts: Sequence[str], order: str = YEAR_FIRST) -> Float | None:
-    """Days since 1970 of the dates, NaN if missing. Returns None if any text is not a date in this order."""
-    return parse_dates(tidy(texts), order)
-
-
 def parse_dates(cells: list[str], order: str) -> Float | None:
-    """Days since 1970 of tidy cells, as `read_dates`."""
+    """Days since 1970 of tidy cells, NaN if empty. Returns None if any is not a date in this order."""
     written = list(filter(None, cells))
     if order == YEAR_FIRST and all(map(NUMPY_DATE.fullmatch, written)):
         try:
@@ -211,5 +206,5 @@ def _with_missing(found: Float, cells: list[str]) -> Float:
     if len(found) == len(cells):
         return found
     numbers: Float = np.full(len(cells), np.nan)
-    numbers[np.fromiter(map(bool, cells), bool, len(cells))] = found
+    numbers[[bool(cell) for cell in cells]] = found
     return numbers

@@ -32,10 +32,12 @@ from separatrix.table.text import (
     YEAR_FIRST,
     days_since_1970,
     format_number,
-    read_dates,
+    parse_dates,
     read_numbers,
+    tidy,
 )
 
+NUMPY_KINDS = dict(zip("biufMm", [Kind.BOOLEAN, *[Kind.NUMBER] * 3, Kind.DATE, Kind.DURATION], strict=True))
 IN_MEMORY = {Kind.INTEGER: Kind.NUMBER, Kind.TIME: Kind.DATE}  # in memory both are float64
 
 
@@ -81,13 +83,7 @@ class Values:
         return self.codes < 0 if self.kind is Kind.TEXT else np.isnan(self.numbers)
 
     def as_texts(self, column: str) -> tuple[tuple[str, ...], Codes]:
-        """Distinct texts, and the code of each row; numbers are formatted as text.
-
-        Raises
-        ------
-        DataError
-            If the column has dates, durations or other values.
-        """
+        """Distinct texts, and the code of each row; numbers are formatted, other values raise DataError."""
         if self.kind is Kind.TEXT:
             return self.texts, self.codes
         if self.kind in (Kind.DATE, Kind.DURATION, Kind.OTHER):
@@ -97,21 +93,9 @@ class Values:
         return tuple(map(format_number, distinct[~np.isnan(distinct)].tolist())), np.where(missing, -1, codes)
 
     def as_numbers(self, column: str, spelling: str = PLAIN, unit: str = "") -> Float:
-        """Numbers, parsed if the column is text.
+        """Numbers; text is parsed in a spelling of `SPELLINGS`, with an optional unit such as "%".
 
-        Parameters
-        ----------
-        column : str
-            Name of the column, for messages.
-        spelling : str
-            Spelling of numbers in text: a key of `SPELLINGS`.
-        unit : str
-            Unit that may accompany the numbers, such as "%".
-
-        Raises
-        ------
-        DataError
-            If a value is not a number, with its column and row.
+        Raises DataError with the column, and the row of a text that is not a number.
         """
         if self.kind is Kind.TEXT:
             expected = "a number" if spelling == PLAIN and not unit else f"a number like {spelling} {unit}".rstrip()
@@ -123,7 +107,8 @@ class Values:
     def as_dates(self, column: str, order: str = YEAR_FIRST) -> Float:
         """Days since 1970, parsed in one of `ORDERS` if the column is text; raises as `as_numbers`."""
         if self.kind is Kind.TEXT:
-            return self._parsed(column, lambda texts: read_dates(texts, order), f"a date like {ORDERS[order].example}")
+            expected = f"a date like {ORDERS[order].example}"
+            return self._parsed(column, lambda texts: parse_dates(tidy(texts), order), expected)
         if self.kind not in (Kind.DATE, Kind.NOTHING):
             raise _changed(column, "dates", self.kind)
         return self.numbers
@@ -155,19 +140,13 @@ class Batch(NamedTuple):
     n_rows: int
 
     def read(self, name: str) -> Values:
-        """Values of one column.
-
-        Raises
-        ------
-        DataError
-            If the table has no such column, with the most similar names.
-        """
+        """Values of one column."""
         if name not in self.columns:
             self.require([name])
         return read_values(self.columns[name], name)
 
     def require(self, names: Iterable[str]) -> None:
-        """Raise DataError if the table lacks one of these columns."""
+        """Raise DataError, with the most similar names, if the table lacks one of these columns."""
         for name in names:
             if name not in self.columns:
                 raise DataError(f"The table has no column {name!r}.{did_you_mean(name, self.columns)}")
@@ -176,10 +155,7 @@ class Batch(NamedTuple):
 def open_batch(table: Any) -> Batch:
     """Open a pandas, polars or pyarrow table, a record batch, or a two-dimensional array.
 
-    Raises
-    ------
-    DataError
-        If the table is a single column, a Dask collection, a LazyFrame, or has two columns of one name.
+    Raises DataError if it is a single column, a Dask collection, a LazyFrame, or has two columns of one name.
     """
     if isinstance(table, Batch):
         return table
@@ -216,28 +192,26 @@ def open_batch(table: Any) -> Batch:
 def read_values(column: Any, name: str) -> Values:  # noqa: PLR0911  # one return per type
     """Values of a narwhals Series or of a one-dimensional array."""
     if isinstance(column, np.ndarray):
-        match column.dtype.kind:
-            case "b" | "i" | "u" | "f":
-                return _numeric(column, name, Kind.BOOLEAN if column.dtype.kind == "b" else Kind.NUMBER)
-            case "M" | "m":
-                return _in_days(_microseconds(column), Kind.DATE if column.dtype.kind == "M" else Kind.DURATION)
-            case _:
-                return _read_objects(column.tolist(), name)
+        kind = NUMPY_KINDS.get(column.dtype.kind)
+        if kind is None:
+            return _read_objects(column.tolist(), name)
+        return _read_numbers(_in_days(column) if kind in (Kind.DATE, Kind.DURATION) else column, name, kind)
     dtype = column.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
         kind = Kind.BOOLEAN if dtype == nw.Boolean else Kind.NUMBER
-        return _numeric(column.cast(nw.Float64).to_numpy(), name, kind)
+        return _read_numbers(column.cast(nw.Float64).to_numpy(), name, kind)
     if dtype in (nw.Date, nw.Datetime):
         local = column if dtype == nw.Date else column.dt.replace_time_zone(None)
-        return _in_days(local.dt.timestamp("us").cast(nw.Float64).to_numpy(), Kind.DATE)
+        return _read_numbers(local.dt.timestamp("us").cast(nw.Float64).to_numpy() / US_PER_DAY, name, Kind.DATE)
     if dtype == nw.Duration:
-        return _in_days(column.dt.total_microseconds().cast(nw.Float64).to_numpy(), Kind.DURATION)
+        microseconds = column.dt.total_microseconds().cast(nw.Float64).to_numpy()
+        return _read_numbers(microseconds / US_PER_DAY, name, Kind.DURATION)
     if dtype in (nw.Categorical, nw.Enum):
         return _read_texts(map(as_text, column.to_list()), declared=True)
     return _read_texts(column.to_list()) if dtype == nw.String else _read_objects(column.to_list(), name)
 
 
-def _numeric(column: Array, name: str, kind: Kind) -> Values:
+def _read_numbers(column: Array, name: str, kind: Kind) -> Values:
     numbers = np.asarray(column, dtype=np.float64)
     infinite = np.isinf(numbers)
     if infinite.any():
@@ -249,14 +223,10 @@ def _numeric(column: Array, name: str, kind: Kind) -> Values:
     return Values(Kind.NOTHING if np.isnan(numbers).all() else kind, numbers)
 
 
-def _microseconds(column: Array) -> Float:
+def _in_days(column: Array) -> Float:
+    """Dates of NumPy in days since 1970, or durations in days."""
     unit = "datetime64[us]" if column.dtype.kind == "M" else "timedelta64[us]"
-    return np.where(np.isnat(column), np.nan, column.astype(unit).astype(np.int64).astype(np.float64))
-
-
-def _in_days(microseconds: Array, kind: Kind) -> Values:
-    days = np.asarray(microseconds, dtype=np.float64) / US_PER_DAY
-    return Values(Kind.NOTHING if np.isnan(days).all() else kind, days)
+    return np.where(np.isnat(column), np.nan, column.astype(unit).astype(np.int64) / US_PER_DAY)
 
 
 def _read_texts(column: Iterable[Any], *, declared: bool = False) -> Values:
@@ -304,7 +274,7 @@ def _read_objects(column: list[Any], name: str) -> Values:
     numbers = np.full(len(column), np.nan)
     numbers[~missing] = [_to_float(value, name) for value in present] if kind is not Kind.OTHER else 0.0
     if kind in (Kind.NUMBER, Kind.BOOLEAN):
-        return _numeric(numbers, name, kind)
+        return _read_numbers(numbers, name, kind)
     return Values(kind, numbers, example=repr(first)[:60] if kind is Kind.OTHER else "")
 
 
@@ -323,7 +293,7 @@ def _to_float(value: Any, name: str) -> float:
     if isinstance(value, dt.timedelta):
         return value / dt.timedelta(days=1)
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return float(_microseconds(np.asarray(value))) / US_PER_DAY
+        return float(_in_days(np.asarray(value)))
     try:
         return float(value)
     except OverflowError as error:
