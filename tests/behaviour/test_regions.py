@@ -49,14 +49,6 @@ def test_a_region_between_two_equal_planes_is_empty():
     assert not LinearRegions([[1.0], [1.0]], [0.0, 0.0]).is_empty(0)
 
 
-def test_regions_with_equal_coefficients_are_equal():
-    regions, same = LinearRegions([[1.0], [0.0]], [0.0, 1.0]), LinearRegions(np.array([[1.0], [-0.0]]), [0, 1])
-    assert regions == same
-    assert {regions, same} == {regions}
-    assert regions != LinearRegions([[1.0], [0.0]], [0.0, 2.0])
-    assert regions != "regions"
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_regions_of_a_model_are_its_predictions(n_classes):
     X, y = blobs(100, n_classes=n_classes)

@@ -12,18 +12,9 @@ from separatrix._arguments import check_count, check_number, generator
 
 # Carapace length in mm (to the nearest 3 mm): number of survivors, and number of lobsters.
 LOBSTERS = {
-    27: (0, 5),
-    30: (1, 10),
-    33: (3, 22),
-    36: (7, 21),
-    39: (12, 22),
-    42: (17, 29),
-    45: (13, 18),
-    48: (12, 17),
-    51: (7, 8),
-    54: (6, 6),
-    57: (1, 1),
-}
+    27: (0, 5), 30: (1, 10), 33: (3, 22), 36: (7, 21), 39: (12, 22), 42: (17, 29), 45: (13, 18), 48: (12, 17),
+    51: (7, 8), 54: (6, 6), 57: (1, 1),
+}  # fmt: skip
 
 LOBSTERS_DESCR = """Survival of juvenile lobsters by size.
 
@@ -75,11 +66,8 @@ def load_lobsters(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """
     sizes = np.repeat(list(LOBSTERS), [tethered for _, tethered in LOBSTERS.values()]).astype(np.float64)
     survived = np.concatenate([np.arange(n) < alive for alive, n in LOBSTERS.values()]).astype(np.intp)
-    X, y, names = sizes[:, None], survived, ["size (mm)"]
-    if as_frame:
-        import pandas as pd
-
-        X, y = pd.DataFrame(X, columns=names), pd.Series(y, name="survived")
+    names = ["size (mm)"]
+    X, y = _as_frame({names[0]: sizes}, survived, "survived") if as_frame else (sizes[:, None], survived)
     if return_X_y:
         return X, y
     return Bunch(data=X, target=y, feature_names=names, target_names=["eaten", "survived"], DESCR=LOBSTERS_DESCR)
@@ -137,11 +125,7 @@ def make_mixed_types(
     at_least = np.cumsum(CONTRACT_PROBABILITIES, axis=1)[:, :-1]
     X["contract"] = np.array(CONTRACTS)[(rng.random(n)[:, None] >= at_least[leaves]).sum(axis=1)]
     y = np.array(["stays", "leaves"])[leaves]
-    if as_frame:
-        import pandas as pd
-
-        return pd.DataFrame(X), pd.Series(y, name="customer")
-    return X, y
+    return _as_frame(X, y, "customer") if as_frame else (X, y)
 
 
 def make_loans(
@@ -211,8 +195,10 @@ def make_loans(
         "currency": np.full(count, "EUR"),
     }
     y = np.where(defaulted, "defaulted", "repaid")
-    if as_frame:
-        import pandas as pd
+    return _as_frame(X, y, "outcome") if as_frame else (X, y)
 
-        return pd.DataFrame(X), pd.Series(y, name="outcome")
-    return X, y
+
+def _as_frame(X: dict[str, Any], y: Any, target: str) -> tuple[Any, Any]:
+    import pandas as pd
+
+    return pd.DataFrame(X), pd.Series(y, name=target)

@@ -81,15 +81,6 @@ class Hyperplane:
             raise DataError(f"A model of {len(W)} classes has no single plane; use LinearRegions.of(model).")
         return cls(W[0], float(w0[0]))
 
-    def __eq__(self, other: object) -> bool:
-        """Whether w and w0 are the same numbers; 2w and 2w0 describe the same points, but not the same record."""
-        if not isinstance(other, Hyperplane):
-            return NotImplemented
-        return self.w0 == other.w0 and np.array_equal(self.w, other.w)
-
-    def __hash__(self) -> int:
-        return hash((self.w0, *self.w.tolist()))
-
     @property
     def normal(self) -> Float:
         """w / |w|."""

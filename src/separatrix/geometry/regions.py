@@ -70,15 +70,6 @@ class LinearRegions:
             W, w0 = np.vstack([np.zeros_like(W), W]), np.append(0.0, w0)
         return cls(W, w0)
 
-    def __eq__(self, other: object) -> bool:
-        """Whether all coefficients are equal."""
-        if not isinstance(other, LinearRegions):
-            return NotImplemented
-        return np.array_equal(self.coef, other.coef) and np.array_equal(self.intercept, other.intercept)
-
-    def __hash__(self) -> int:
-        return hash((*self.coef.ravel().tolist(), *self.intercept.tolist()))
-
     def half_spaces(self, k: int) -> tuple[Float, Float]:
         """A (K-1, D) and b (K-1,) with R_k = {x: A x <= b}."""
         others = self._others(k)

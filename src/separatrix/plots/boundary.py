@@ -36,8 +36,6 @@ from separatrix.plots.drawing import (
 from separatrix.rows import as_source, as_table
 
 BLUR_IN_CELLS = 0.9
-
-
 RESPONSES = ("regions", "probability", "uncertainty")
 INTERVAL_LEVEL = 0.95
 CONTOURS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -184,14 +182,14 @@ class DecisionBoundaryDisplay:
                 self._draw_values(ax)
             for k in shown if self.response == "regions" else ():
                 inside = self.margins[..., k]
-                where, levels = (self.grid.x, self.grid.y, inside), [0.0, max(float(inside.max()), 0.0) + 1.0]
-                if k < K:
-                    fill = {"colors": [class_style(k).colour], "hatches": [class_style(k).hatch or None]}
-                    ax.contourf(*where, levels=levels, alpha=0.25, **fill).set(linewidth=0.0)
-                else:
-                    fill = {"colors": [REJECTED["facecolor"]], "hatches": [REJECTED["hatch"]]}
+                style = class_style(k)
+                colour, hatch, border = style.colour, style.hatch or None, {"alpha": 0.25, "linewidth": 0.0}
+                if k == K:
+                    colour, hatch = REJECTED["facecolor"], REJECTED["hatch"]
                     border = {name: REJECTED[name] for name in ("edgecolor", "linewidth", "alpha")}
-                    ax.contourf(*where, levels=levels, **fill).set(**border)
+                levels = [0.0, max(float(inside.max()), 0.0) + 1.0]
+                area = ax.contourf(self.grid.x, self.grid.y, inside, levels=levels, colors=[colour], hatches=[hatch])
+                area.set(**border)
                 self._draw_outline(ax, inside, width=1.0)
             if self.points is not None and self.codes is not None:
                 scatter_classes(ax, self.points, self.codes, self.classes)
@@ -259,14 +257,11 @@ class DecisionBoundaryDisplay:
 
 def _values(model: Any, X: Any, response: str, resolution: int) -> Float:
     """Values (n, n) on the grid: p(C_1 | x), the largest p(C_k | x), or the widest interval of the K classes."""
-    name, what = {
-        "probability": ("predict_proba", "probabilities"),
-        "uncertainty": ("predict_interval", "intervals for its probabilities"),
-    }[response]
+    name = "predict_proba" if response == "probability" else "predict_interval"
     method = getattr(model, name, None)
     if method is None:
         raise DataError(
-            f"{type(model).__name__} has no {name}, so there are no {what} to draw. Use response='regions' (on the "
+            f"{type(model).__name__} has no {name}, which response={response!r} needs. Use response='regions' (on the "
             "command line: --kind boundary), or fit a BayesianLogisticRegression."
         )
     if response == "probability":

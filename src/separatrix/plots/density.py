@@ -119,8 +119,13 @@ class ClassDensityDisplay:
                 f"{', '.join(source.columns[:6])}. Fit the model to one of them."
             )
         rows, column = np.asarray(source.map(to_dense)[:, 0], dtype=np.float64), source.columns[0]
+        seen = np.isfinite(rows)
+        if not seen.any():
+            raise DataError("X has no finite value, so there is no range to draw.")
+        low, high = float(rows[seen].min()), float(rows[seen].max())
         is_count = bool(COUNT_FAMILIES & set(getattr(model, "families_", ())))
-        x = _points(rows, resolution, is_count)
+        room = SIDE_MARGIN * (high - low or 1.0)
+        x = np.arange(low, high + 1.0) if is_count else np.linspace(low - room, high + room, resolution)
         joint, posterior, log_P = _evaluate(model, points_like(x[:, None], X))
         # Between grid points log-odds are interpolated linearly, which is exact if they are linear.
         winner = log_P.argmax(axis=1)
@@ -132,7 +137,9 @@ class ClassDensityDisplay:
         classes, drawn = np.asarray(model.classes_), None
         if y is not None:
             codes = true_codes(y, classes, len(rows))
-            drawn = DrawnRows(rows, codes, *_histogram(rows, codes, len(classes), n_bins, is_count))
+            edges = np.arange(low - 0.5, high + 1.0) if is_count else np.histogram_bin_edges(rows[seen], n_bins)
+            counts = np.stack([np.histogram(rows[seen & (codes == k)], edges)[0] for k in range(len(classes))])
+            drawn = DrawnRows(rows, codes, edges, counts / (seen.sum() * np.diff(edges)))
         display = cls(x, joint, posterior, boundaries, classes, drawn, column, is_count)
         return display.plot(ax, title=title)
 
@@ -170,18 +177,6 @@ class ClassDensityDisplay:
         return self
 
 
-def _points(rows: Float, resolution: int, is_count: bool) -> Float:
-    """Points of evaluation: evenly spaced over the range plus a margin, or every whole number in the range."""
-    seen = rows[np.isfinite(rows)]
-    if not len(seen):
-        raise DataError("X has no finite value, so there is no range to draw.")
-    low, high = float(seen.min()), float(seen.max())
-    if is_count:
-        return np.arange(low, high + 1.0)
-    room = SIDE_MARGIN * (high - low or 1.0)
-    return np.linspace(low - room, high + room, resolution)
-
-
 def _evaluate(model: Any, points: Any) -> tuple[Float | None, Float, Float]:
     """p(x, C_k) or None, p(C_k | x) and its logarithm, each (G, K)."""
     P = np.asarray(model.predict_proba(points), dtype=np.float64)
@@ -190,12 +185,3 @@ def _evaluate(model: Any, points: Any) -> tuple[Float | None, Float, Float]:
         log_P = np.log(P) if predict_log is None else np.asarray(predict_log(points), dtype=np.float64)
         joint = None if log_density is None else np.exp(log_P + np.asarray(log_density(points))[:, None])
     return joint, P, log_P
-
-
-def _histogram(rows: Float, codes: Codes, K: int, n_bins: int, is_count: bool) -> tuple[Float, Float]:
-    """Edges, and heights (K, B): the fraction of all rows per unit of the column."""
-    seen = np.isfinite(rows)
-    low, high = float(rows[seen].min()), float(rows[seen].max())
-    edges = np.arange(low - 0.5, high + 1.0) if is_count else np.histogram_bin_edges(rows[seen], n_bins)
-    counts = np.stack([np.histogram(rows[seen & (codes == k)], edges)[0] for k in range(K)])
-    return edges, counts / (seen.sum() * np.diff(edges))

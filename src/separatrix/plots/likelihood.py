@@ -34,6 +34,8 @@ from separatrix.solvers import Newton, Posterior, pose
 SHOWN_IN_STD = 5.0  # half width of the picture, in standard deviations around the minimum
 MAX_TYPICAL_ACTIVATION = 10.0  # of the median row at the largest length shown, if there is no minimum
 SATURATED_ACTIVATION = 50.0  # probabilities are 0 or 1 to double precision
+NATS_ABOVE_MINIMUM = tuple(0.5 * 2.0**k for k in range(12))  # contours
+MIN_RELATIVE_LENGTH = 1e-9  # of the second direction, after projecting out the first
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class Slice:
     """Objective E(s) of two weights s (2,), and its minimum.
 
     ``point`` is the minimum, or None if E decreases without end along ``direction``; ``floor`` is E at the minimum, or
-    its limit; ``hess`` (2, 2) is the Hessian at the minimum, and ``typical`` the median |s'z| at unit length.
+    its limit; ``hess`` (2, 2) is the Hessian at the minimum.
     """
 
     objective: Posterior
@@ -49,7 +51,6 @@ class Slice:
     direction: Float
     floor: float
     hess: Float | None
-    typical: float
 
     def evaluate(self, S: Float) -> Float:
         """Evaluate E at points (..., 2)."""
@@ -67,7 +68,8 @@ class Slice:
         """Ranges of angles (degrees) and lengths to show: around the minimum, or all angles without one."""
         angle = float(np.degrees(np.arctan2(self.direction[1], self.direction[0])))
         if self.point is None or self.hess is None:
-            return (angle - 180, angle + 180), (0.0, MAX_TYPICAL_ACTIVATION / self.typical)
+            typical = np.median(np.abs(self.objective.source.map(lambda rows: rows @ self.direction)))
+            return (angle - 180, angle + 180), (0.0, MAX_TYPICAL_ACTIVATION / float(typical))
         covariance = np.linalg.inv(self.hess)
         across = np.array([-self.direction[1], self.direction[0]])
         along, aside = (SHOWN_IN_STD * float(np.sqrt(d @ covariance @ d)) for d in (self.direction, across))
@@ -83,17 +85,12 @@ def take_slice(objective: Posterior, prior: Prior) -> Slice:
         direction = found.coef[0]
         a = np.abs(objective.source.map(lambda rows: rows @ direction))
         far = direction * (SATURATED_ACTIVATION / a[a > 0].min(initial=np.inf)) if a.any() else direction
-        return Slice(objective, None, direction, objective.value_grad(far[None]).value, None, float(np.median(a)))
+        return Slice(objective, None, direction, objective.value_grad(far[None]).value, None)
     point = Newton().minimise(objective, np.zeros((1, 2))).value[0]
     here = objective.value_grad_hess(point[None])
     length = float(np.linalg.norm(point))
     direction = point / length if length > 0 else np.array([1.0, 0.0])
-    typical = float(np.median(np.abs(objective.source.map(lambda rows: rows @ direction))))
-    return Slice(objective, point, direction, here.value, here.hess, typical)
-
-
-NATS_ABOVE_MINIMUM = tuple(0.5 * 2.0**k for k in range(12))  # contours
-MIN_RELATIVE_LENGTH = 1e-9  # of the second direction, after projecting out the first
+    return Slice(objective, point, direction, here.value, here.hess)
 
 
 class Minimum(NamedTuple):
@@ -200,11 +197,11 @@ class LikelihoodSurfaceDisplay:
         prior = Flat() if of == "likelihood" else _prior(model, directions)
         source = as_source((rows.points - centre) @ D.T, rows.codes)
         cut = take_slice(pose(source, model.likelihood_, prior, fit_intercept=False), prior)
-        shown = (angles, lengths)
-        angle, length = (
-            np.linspace(*(given or worth), resolution) for given, worth in zip(shown, cut.window(), strict=True)
-        )
-        S = _weights(angle, length)
+        default_angles, default_lengths = cut.window()
+        angle = np.linspace(*(angles or default_angles), resolution)
+        length = np.linspace(*(lengths or default_lengths), resolution)
+        turn = np.radians(angle)
+        S = length[:, None, None] * np.stack([np.cos(turn), np.sin(turn)], axis=-1)  # (length, angle, 2)
         values, quadratic, minimum = cut.evaluate(S), cut.parabola(S), None
         if cut.point is not None:
             degrees = float(np.degrees(np.arctan2(cut.point[1], cut.point[0])))
@@ -283,9 +280,3 @@ def _prior(model: Any, directions: Any) -> Prior:
             f"{prior!r} is a prior per column, which cannot be combined with directions. Use alpha, or no directions."
         )
     return prior
-
-
-def _weights(angle: Float, length: Float) -> Float:
-    """Weights s (len(length), len(angle), 2) of every pair."""
-    turn = np.radians(angle)
-    return np.asarray(length[:, None, None] * np.stack([np.cos(turn), np.sin(turn)], axis=-1))

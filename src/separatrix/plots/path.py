@@ -9,10 +9,8 @@ contours of probability 0.1 and 0.9. The last panel shows the objective above it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,20 +30,6 @@ MAX_ACTIVATION = 30.0  # probabilities are 0 or 1 beyond
 WINDOW_MARGIN = 0.12  # around the rows, as a fraction of their range
 MIN_RELATIVE_DECREASE = 1e-13  # smaller differences of the objective are rounding errors
 MAX_ARROW = 0.3  # length of the longest arrow, as a fraction of the picture
-SUFFIXES = (".gif", ".html")
-MAX_PAGE_MB = 100.0  # matplotlib drops frames beyond its limit, which is 20 MB by default
-# matplotlib's player loads its icons from a web font; these characters are in every font.
-SIGNS = {
-    "minus": "−",
-    "fast-backward": "«",
-    "step-backward": "‹",
-    "flip-horizontal": "◀",
-    "pause": "❚❚",
-    "play": "▶",
-    "step-forward": "›",
-    "fast-forward": "»",
-    "plus": "+",
-}
 
 
 class Frame(NamedTuple):
@@ -81,26 +65,6 @@ def contours_of(likelihood: ClassLikelihood) -> tuple[float, ...]:
 
     reached = [p for p in (0.1, 0.9) if probability(-MAX_ACTIVATION) < p < probability(MAX_ACTIVATION)]
     return tuple(float(brentq(lambda a, p=p: probability(a) - p, -MAX_ACTIVATION, MAX_ACTIVATION)) for p in reached)
-
-
-def write_animation(moving: Any, path: Path, *, fps: int, title: str) -> None:
-    """Write a matplotlib animation as a GIF or as an HTML page."""
-    from matplotlib import rc_context
-    from matplotlib.animation import PillowWriter
-
-    if path.suffix == ".gif":
-        moving.save(path, writer=PillowWriter(fps=fps))
-        return
-    with rc_context({"animation.embed_limit": MAX_PAGE_MB}):
-        player = moving.to_jshtml(fps=fps)
-    # A button may have both fa-play and fa-flip-horizontal; the last rule wins.
-    order = sorted(SIGNS, key=lambda name: name == "flip-horizontal")
-    rules = ["body { font-family: sans-serif; }", ".fa { font-style: normal; }"]
-    rules += [f'.fa-{name}::before {{ content: "{SIGNS[name]}"; }}' for name in order]
-    body = re.sub(r"<link\b[^>]*>", f"<style>{chr(10).join(rules)}</style>", player, count=1)
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
-    page = f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
-    path.write_text(page, encoding="utf-8")
 
 
 @dataclass(eq=False, repr=False)
@@ -204,18 +168,17 @@ class FitPathDisplay:
     def plot(self, axes: Any = None, *, frames: int | Sequence[int] = 6) -> FitPathDisplay:
         """Draw some frames, and the objective after every step."""
         chosen = self.chosen(frames)
+        n_panels = len(chosen) + 1
+        panels = np.ravel(axes)
         if axes is None:  # rows of at most four, without empty axes
-            n_rows = -(-(len(chosen) + 1) // 4)
-            panels = new_panels(n_rows, -(-(len(chosen) + 1) // n_rows), size=(3.6, 3.3)).ravel()
-            for ax in panels[len(chosen) + 1 :]:
+            n_rows = -(-n_panels // 4)
+            panels = new_panels(n_rows, -(-n_panels // n_rows), size=(3.6, 3.3)).ravel()
+            for ax in panels[n_panels:]:
                 ax.remove()
-            panels = panels[: len(chosen) + 1]
-        else:
-            panels = np.ravel(axes)
-        if len(panels) != len(chosen) + 1:
+            panels = panels[:n_panels]
+        if len(panels) != n_panels:
             raise ValueError(
-                f"FitPathDisplay: {len(chosen)} frames and their objective need {len(chosen) + 1} axes, not "
-                f"{len(panels)}."
+                f"FitPathDisplay: {len(chosen)} frames and their objective need {n_panels} axes, not {len(panels)}."
             )
         with look():
             for ax, k in zip(panels, chosen, strict=False):
@@ -241,17 +204,20 @@ class FitPathDisplay:
         Parameters
         ----------
         path : str or Path, optional
-            File name ending in ".gif" (written by Pillow) or ".html" (a page with a player, which works offline).
+            File name ending in ".gif". For a web page, call ``to_jshtml`` of the result.
         fps : int, default 2
             Frames per second.
         frames : int or sequence of int, default 40
             As in `from_estimator`.
         """
-        from matplotlib.animation import FuncAnimation
+        from matplotlib.animation import FuncAnimation, PillowWriter
 
         check_count("FitPathDisplay.animate", "fps", fps)
-        if path is not None and Path(path).suffix not in SUFFIXES:
-            raise ValueError(f"FitPathDisplay.animate(path={str(path)!r}): the name must end in .gif or .html.")
+        if path is not None and Path(path).suffix != ".gif":
+            raise ValueError(
+                f"FitPathDisplay.animate(path={str(path)!r}): the name must end in .gif. For other formats omit the "
+                "path, and use save or to_jshtml of the result."
+            )
         chosen = self.chosen(frames)
         left, right = new_panels(1, 2, size=(4.6, 4.2))[0]
 
@@ -265,7 +231,7 @@ class FitPathDisplay:
 
         moving = FuncAnimation(left.figure, show, frames=len(chosen), interval=1000 / fps, init_func=lambda: ())
         if path is not None:
-            write_animation(moving, Path(path), fps=fps, title=f"The path of {self.name}")
+            moving.save(path, writer=PillowWriter(fps=fps))
         self.axes_, self.figure_ = np.array([left, right]), left.figure
         return moving
 
