@@ -14,9 +14,9 @@ from scipy import sparse
 from separatrix.exceptions import DataError
 from separatrix.families import Categorical, ValueCounts, ValuedCategorical
 from separatrix.generative.family_classifier import encode_text
-from separatrix.generative.naive_bayes import MAX_DISTINCT_VALUES, candidates, choose, grouped, survey_columns
-from separatrix.rows import Block, as_source
-from separatrix.stats import Group, group_statistics
+from separatrix.generative.naive_bayes import MAX_DISTINCT_VALUES, NaiveBayes, candidates, log_evidence, survey_columns
+from separatrix.rows import as_source
+from separatrix.stats import Group
 
 
 def survey(column, weight=None):
@@ -76,7 +76,11 @@ def test_the_resolution_is_the_smallest_difference_beyond_rounding():
     assert survey([0.0, 10.0, 30.0]).resolution(0) == 10.0
     assert survey([0.1, 0.3, 0.1 + 0.2, 0.5]).resolution(0) == pytest.approx(0.2)
     assert survey(np.random.default_rng(0).normal(size=2000)).resolution(0) == 1.0
-    assert survey([2.0, 2.5, 4.0]).grid(0).tolist() == [2.0, 2.5, 3.0, 3.5, 4.0]
+
+
+def chosen(x, t):
+    """Family and reason of each column."""
+    return NaiveBayes().fit(x, t).choices_
 
 
 DRAWS = {
@@ -95,39 +99,31 @@ def test_the_family_that_generated_the_column_is_chosen(family, seed):
     rng = np.random.default_rng(seed)
     t = rng.integers(0, 2, 800)
     x = np.where(t == 0, DRAWS[family](rng, 0, 800), DRAWS[family](rng, 1, 800))[:, None]
-    found = survey_columns(as_source(x))
-    groups = grouped({0: candidates(found, 0)})
-    facts = group_statistics(Block(x, t, None, range(800)), groups, 2, ("x",)).of_classes(slice(2))
-    choice = choose(facts, found, ("x",))[0]
+    (choice,) = chosen(x, t)
     assert choice.family == family
     assert "nats ahead of" in choice.why
 
 
 @pytest.mark.parametrize("n", [10, 40, 150])
 def test_continuous_columns_are_not_categorical_even_with_few_rows(n):
-    rng = np.random.default_rng(n)
-    x, t = rng.normal(size=(n, 1)), np.arange(n) % 2
-    found = survey_columns(as_source(x))
-    facts = group_statistics(Block(x, t, None, range(n)), grouped({0: candidates(found, 0)}), 2, ("x",)).of_classes(
-        slice(2)
-    )
-    assert choose(facts, found, ("x",))[0].family == "normal"
+    x = np.random.default_rng(n).normal(size=(n, 1))
+    assert chosen(x, np.arange(n) % 2)[0].family == "normal"
 
 
 def test_a_family_without_an_estimate_is_skipped():
-    """Labelled rows all equal, though the column is not: no normal has a marginal likelihood here."""
-    found = survey([1.0, 2.5, -3.0])
-    x = np.full((4, 2), 2.5)
-    x[:, 1] = [1.0, 2.0, 3.0, 4.0]
-    both = type(found)(*(np.repeat(a, 2) for a in (found.low, found.high, found.whole)), found.values * 2)
-    groups = (Group("categorical", (0, 1)), Group("normal", (0, 1)))
-    facts = group_statistics(Block(x, np.array([0, 0, 1, 1]), None, range(4)), groups, 2, ("a", "b")).of_classes(
-        slice(2)
-    )
-    chosen = choose(facts, both, ("a", "b"))
-    assert chosen[0].family == "categorical"
-    assert "normal does not fit" in chosen[0].why
-    assert "nats" in chosen[1].why
+    """The labelled values of the first column are all equal: no normal distribution has a marginal likelihood."""
+    x = np.column_stack([[2.5, 2.5, 2.5, 2.5, 1.0, -3.0], [1.0, 2.0, 3.0, 4.0, 5.0, -6.0]])
+    first, second = NaiveBayes(unlabelled=-1).fit(x, [0, 0, 1, 1, -1, -1]).choices_
+    assert first.family == "categorical"
+    assert "normal does not fit" in first.why
+    assert "nats" in second.why
+
+
+def test_the_marginal_likelihood_of_categories_is_polyas_less_the_choice_of_the_values():
+    """Values 5, 9 and 5: (1/2)(1/3)(2/4), and 2 out of the 2 points of the grid are named."""
+    x = np.array([[5.0], [9.0], [5.0]])
+    evidence = log_evidence(Group("categorical", (0,)), ValueCounts.of(x, np.ones((3, 1))), survey(x[:, 0]))
+    assert evidence == pytest.approx(np.log(1 / 2 * 1 / 3 * 2 / 4))
 
 
 COLUMNS = {"size": [1.5, 2.5, 3.5, 4.5], "kind": ["b", "a", None, "b"]}
@@ -153,22 +149,22 @@ def as_floats(table):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_text_becomes_positions_in_the_sorted_categories(name):
-    found = encode_text(TABLES[name])
-    assert found.categories.keys() == {1}
-    assert found.categories[1].tolist() == ["a", "b"]
-    np.testing.assert_array_equal(as_floats(found.table), [[1.5, 1], [2.5, 0], [3.5, np.nan], [4.5, 1]])
+    table, categories = encode_text(TABLES[name])
+    assert categories.keys() == {1}
+    assert categories[1].tolist() == ["a", "b"]
+    np.testing.assert_array_equal(as_floats(table), [[1.5, 1], [2.5, 0], [3.5, np.nan], [4.5, 1]])
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_known_categories_keep_their_codes_and_unknown_ones_follow(name):
-    found = encode_text(TABLES[name], {1: np.array(["b", "c", "d"])})
-    np.testing.assert_array_equal(as_floats(found.table)[:, 1], [0, 3, np.nan, 0])
+    table, _ = encode_text(TABLES[name], {1: np.array(["b", "c", "d"])})
+    np.testing.assert_array_equal(as_floats(table)[:, 1], [0, 3, np.nan, 0])
 
 
 def test_a_table_without_text_is_the_same_object():
     for X in (np.eye(2), pd.DataFrame({"a": [1.0]}), [[1.0]], np.eye(2).astype(object)):
-        assert encode_text(X).table is X
-        assert encode_text(X, {}).table is X
+        assert encode_text(X)[0] is X
+        assert encode_text(X, {})[0] is X
 
 
 def test_encoding_does_not_change_the_input():
@@ -190,9 +186,9 @@ def test_numbers_in_a_text_column_are_refused_by_name():
 
 def test_a_text_column_without_values_is_missing():
     missing = pl.DataFrame({"kind": [None, None]}, schema={"kind": pl.String})
-    assert np.isnan(as_floats(encode_text(missing).table)).all()
+    assert np.isnan(as_floats(encode_text(missing)[0])).all()
     known = {0: np.array(["a"])}
-    assert np.isnan(as_floats(encode_text(np.array([[None], [np.nan]], dtype=object), known).table)).all()
+    assert np.isnan(as_floats(encode_text(np.array([[None], [np.nan]], dtype=object), known)[0])).all()
 
 
 VALUES = st.sampled_from([-3.0, 0.5, 2.0, 1e6, np.nan])

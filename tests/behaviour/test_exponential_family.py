@@ -18,7 +18,7 @@ from separatrix.families import (
     ValueCounts,
 )
 from separatrix.generative import ExponentialFamilyClassifier, LinearDiscriminantAnalysis, NaiveBayes
-from separatrix.generative.densities import GroupedDensity, affine_form, density_of, log_marginal, log_prior, prior_of
+from separatrix.generative.densities import GroupedDensity, affine_form, density_of, log_prior, prior_of
 from separatrix.stats import Group
 
 RNG = np.random.default_rng(11)
@@ -244,11 +244,6 @@ def perturbed(family, facts, step, rng):
         else FAMILIES[family].facts(CONJUGATE_ROWS[family], jitter)
     )
     return density_of(family, new, "map", prior)
-
-
-def test_the_marginal_likelihood_of_categories_is_polyas():
-    facts = ValueCounts.of(np.array([[5.0], [9.0], [5.0]]), np.ones((3, 1)))
-    assert log_marginal("categorical", facts)[0, 0] == pytest.approx(np.log(1 / 2 * 1 / 3 * 2 / 4))
 
 
 def test_the_known_variance_includes_the_prior():

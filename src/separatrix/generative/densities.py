@@ -56,7 +56,6 @@ from separatrix.families import (
     NormalNormal,
     NormalWishart,
     Poisson,
-    ValueCounts,
     ValuedCategorical,
 )
 from separatrix.stats import Group, linear_scores
@@ -98,7 +97,7 @@ def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
         scatter = facts.scatter.sum(axis=0, keepdims=True) + 2 * worth * overall.rate
         sd = np.sqrt(scatter / (facts.count.sum(axis=0, keepdims=True) + worth))
         return NormalNormal(overall.mean, sd / np.sqrt(worth), sd)
-    return FAMILIES[family].weak_prior(facts, worth)
+    return FAMILIES[family].conjugate.weak(facts, worth)
 
 
 def density_of(family: str, facts: Any, estimate: str, prior: Any = None) -> Any:
@@ -110,12 +109,6 @@ def density_of(family: str, facts: Any, estimate: str, prior: Any = None) -> Any
         posterior = prior.updated(counts)
         density = posterior.predictive() if estimate == "predictive" else posterior.mode
     return ValuedCategorical.of(facts, density) if family == "categorical" else density
-
-
-def log_marginal(family: str, facts: Any) -> Float:
-    """ln p(x of class k in column d), parameters integrated out under the weak prior, (K, D)."""
-    prior = prior_of(family, facts)
-    return np.asarray(prior.log_marginal(facts.by_code if isinstance(facts, ValueCounts) else facts))
 
 
 def log_prior(prior: Any, density: Any) -> float:

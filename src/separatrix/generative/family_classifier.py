@@ -286,22 +286,13 @@ def expected_facts(block: Block, parameters: Parameters) -> Expectation[GroupedF
 # -- text columns ----------------------------------------------------------------------------------------------------
 
 
-class Encoded(NamedTuple):
-    """A table of numbers, and the categories of each text column, by position."""
-
-    table: Any
-    categories: dict[int, Array]
+Encoded = tuple[Any, dict[int, Array]]  # a table of numbers, and the categories of each text column, by position
 
 
 def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
     """Replace text columns by codes: positions in ``known``, or in the sorted texts of this table if None.
 
-    A table without text is returned unchanged.
-
-    Raises
-    ------
-    DataError
-        If a column of ``known`` is not text.
+    A table without text is returned unchanged. Raises DataError if a column of ``known`` is not text.
     """
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         return _encode_objects(X, known)
@@ -311,7 +302,7 @@ def encode_text(X: Any, known: Mapping[int, Array] | None = None) -> Encoded:
         return _encode_frame(X, nw.from_arrow(X, backend="pyarrow"), known)
     for d in known or ():
         raise _not_text(f"x{d}")
-    return Encoded(X, {})
+    return X, {}
 
 
 def _encode_frame(X: Any, frame: Any, known: Mapping[int, Array] | None) -> Encoded:
@@ -323,7 +314,7 @@ def _encode_frame(X: Any, frame: Any, known: Mapping[int, Array] | None) -> Enco
     if known is not None:
         text = [d for d in text if d in known]  # other text columns are refused, by name, when the table is opened
     if not text:
-        return Encoded(X, {})
+        return X, {}
     found, coded = {}, []
     for d in text:
         column = nw.col(names[d]).cast(nw.String)
@@ -337,7 +328,7 @@ def _encode_frame(X: Any, frame: Any, known: Mapping[int, Array] | None) -> Enco
         # An expression lets each data frame library replace the texts in its own fastest way.
         code = column.replace_strict(old, new, default=float(len(old)), return_dtype=nw.Float64)
         coded.append(nw.when(~nw.col(names[d]).is_null()).then(code).alias(names[d]))
-    return Encoded(frame.with_columns(*coded).to_native(), found)
+    return frame.with_columns(*coded).to_native(), found
 
 
 def _encode_objects(X: Array, known: Mapping[int, Array] | None) -> Encoded:
@@ -356,7 +347,7 @@ def _encode_objects(X: Array, known: Mapping[int, Array] | None) -> Encoded:
         numbers = X.copy() if numbers is X else numbers
         at = np.minimum(np.searchsorted(found[d], texts), len(found[d]) - 1)
         numbers[is_text, d] = np.where(found[d][at] == texts, at, len(found[d])).astype(np.float64)
-    return Encoded(numbers, found)
+    return numbers, found
 
 
 def _not_text(name: str) -> DataError:

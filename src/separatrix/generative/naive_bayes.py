@@ -32,9 +32,10 @@ counted: L values out of the M points of the grid cost ln C(M, L).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -43,10 +44,10 @@ from scipy.special import betaln, logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_option
-from separatrix._array import Array, Float, Rows
+from separatrix._array import Array, Float
 from separatrix.exceptions import DataError
 from separatrix.families import FAMILIES, FactsError
-from separatrix.generative.densities import density_of, log_marginal, prior_of
+from separatrix.generative.densities import prior_of
 from separatrix.generative.family_classifier import FamilyClassifier, Layout
 from separatrix.rows import Block, Source
 from separatrix.stats import Group, GroupedFacts, dense_chunks, require_finite
@@ -156,7 +157,9 @@ class NaiveBayes(FamilyClassifier):
     def report(self) -> str:
         """A text table of the columns, their families and the reasons."""
         check_is_fitted(self)
-        return describe_choices(self.choices_)
+        rows = [("column", "family", "why"), *self.choices_]
+        widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
+        return "\n".join(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows)
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
@@ -173,28 +176,40 @@ class NaiveBayes(FamilyClassifier):
     def _layout(self, source: Source) -> Layout:
         """The given families, families without an alternative, and for the other columns every candidate."""
         names = source.columns
-        certain = {d: Choice(names[d], family, "given") for d, family in _named(self.families, names).items()}
+        chosen = {d: Choice(names[d], family, "given") for d, family in given_families(self.families, names).items()}
         for d, categories in self._text.items():
-            certain.setdefault(d, Choice(names[d], "categorical", f"text, {len(categories)} categories"))
-        if len(certain) == len(names):
-            groups = grouped({d: (choice.family,) for d, choice in certain.items()})
-            return Layout(groups, settle=partial(self._settle, certain=certain, found=None))
-        found = survey_columns(source)
-        possible = {d: candidates(found, d) for d in range(len(names)) if d not in certain}
-        for d, families in possible.items():
-            if len(families) == 1:
-                certain[d] = Choice(names[d], families[0], found.describe(d))
-        groups = grouped(possible | {d: (choice.family,) for d, choice in certain.items()})
-        return Layout(groups, passes=1, settle=partial(self._settle, certain=certain, found=found))
+            chosen.setdefault(d, Choice(names[d], "categorical", f"text, {len(categories)} categories"))
+        possible: dict[int, tuple[str, ...]] = {d: (choice.family,) for d, choice in chosen.items()}
+        found = survey_columns(source) if len(chosen) < len(names) else None
+        if found is not None:
+            for d in set(range(len(names))) - set(chosen):
+                possible[d] = candidates(found, d)
+                if len(possible[d]) == 1:
+                    chosen[d] = Choice(names[d], possible[d][0], found.describe(d))
+        groups = tuple(
+            Group(family, tuple(d for d in sorted(possible) if family in possible[d]))
+            for family in sorted(set(chain.from_iterable(possible.values())))
+        )
+        return Layout(groups, int(found is not None), partial(self._settle, chosen=chosen, found=found))
 
-    def _settle(self, facts: GroupedFacts, certain: dict[int, Choice], found: ColumnSurvey | None) -> GroupedFacts:
+    def _settle(self, facts: GroupedFacts, chosen: dict[int, Choice], found: ColumnSurvey | None) -> GroupedFacts:
         """Keep the statistics of the most probable candidate of each column."""
-        chosen = certain if found is None else certain | choose(facts, found, self._columns)
+        if found is not None:
+            scores: dict[int, dict[str, float]] = {}
+            with np.errstate(under="ignore"):  # in the tails of an integrand
+                for group, part in zip(facts.groups, facts.parts, strict=True):
+                    for d, score in zip(group.columns, log_evidence(group, part, found), strict=True):
+                        scores.setdefault(d, {})[group.family] = float(score)
+            for d in set(scores) - set(chosen):
+                best, second, *_ = sorted(scores[d], key=scores[d].__getitem__, reverse=True)
+                lead = scores[d][best] - scores[d][second]
+                ahead = f"{lead:.3g} nats ahead of {second}" if np.isfinite(lead) else f"{second} does not fit"
+                chosen[d] = Choice(self._columns[d], best, f"{found.describe(d)}; {ahead}")
         self.choices_ = tuple(chosen[d] for d in sorted(chosen))
         return facts.of_columns(lambda family, d: chosen[d].family == family)
 
 
-def _named(families: Any, columns: tuple[str, ...]) -> dict[int, str]:
+def given_families(families: Any, columns: tuple[str, ...]) -> dict[int, str]:
     """The given families, by position of the column."""
     if not isinstance(families, Mapping):
         return {} if families == "auto" else dict.fromkeys(range(len(columns)), families)
@@ -247,14 +262,6 @@ class ColumnSurvey:
         steps = np.diff(values)
         return float(steps[steps > EQUAL_WITHIN * (values[-1] - values[0])].min())
 
-    def grid(self, d: int) -> Float:
-        """Points of step δ from the smallest to the largest value; empty if there are too many."""
-        if self.values[d] is None:
-            return np.zeros(0)
-        delta = self.resolution(d)
-        places = (self.high[d] - self.low[d]) / delta
-        return np.asarray(self.low[d] + delta * np.arange(round(places) + 1 if places < MAX_GRID_POINTS else 0))
-
     def describe(self, d: int) -> str:
         """A description of the column."""
         low, high, values = self.low[d], self.high[d], self.values[d]
@@ -273,56 +280,41 @@ class ColumnSurvey:
 
 def survey_columns(source: Source) -> ColumnSurvey:
     """Survey the columns in one pass. Raises DataError, naming columns, if a value is infinite."""
-    found = source.reduce(_Survey(len(source.columns)))
+    found = source.reduce(survey_block)
     if np.isinf(found.low).any() or np.isinf(found.high).any():
         require_finite(source, allow_nan=True)
     return found
 
 
-class _Survey:
-    """The statistic of one block.
-
-    Columns with too many values in one block are not sorted in later blocks. The result does not depend on whether a
-    block is read before or after that is known.
-    """
-
-    def __init__(self, n_columns: int) -> None:
-        self.crowded = np.zeros(n_columns, dtype=bool)
-
-    def __call__(self, block: Block) -> ColumnSurvey:
-        rows = block.X if block.weight is None else block.X[block.weight > 0]
-        parts = [self._dense(part) for _, part in dense_chunks(rows)]
-        return sum(parts[1:], start=parts[0]) if parts else self._dense(np.empty((0, len(self.crowded))))
-
-    def _dense(self, X: Rows) -> ColumnSurvey:
-        with np.errstate(invalid="ignore"):
-            low, high = (extreme.reduce(X, axis=0, initial=np.nan) for extreme in (np.fmin, np.fmax))
-            whole = ~(np.floor(X) < X).any(axis=0)  # NaN is not less than NaN
-            span = np.where(whole, high - low, np.inf)
-        values = tuple(
-            _distinct_whole(X[:, d], low[d], high[d]) if span[d] < MAX_DISTINCT_VALUES else self._distinct(X, d)
-            for d in range(X.shape[1])
-        )
-        return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
-
-    def _distinct(self, X: Array, d: int) -> Array | None:
-        if self.crowded[d]:
-            return None
-        for part in (X[: 2 * MAX_DISTINCT_VALUES, d], X[:, d]):
-            values = np.unique(part).astype(np.float64)
-            values = values[~np.isnan(values)]
-            if len(values) > MAX_DISTINCT_VALUES:
-                self.crowded[d] = True
-                return None
-        return values
+def survey_block(block: Block) -> ColumnSurvey:
+    """Survey the rows of a block that have a positive weight."""
+    rows = block.X if block.weight is None else block.X[block.weight > 0]
+    parts = [survey_rows(part) for _, part in dense_chunks(rows)]
+    return sum(parts[1:], start=parts[0]) if parts else survey_rows(np.empty((0, rows.shape[1])))
 
 
-def _distinct_whole(column: Array, low: float, high: float) -> Array:
-    """Distinct whole numbers of a short range, counted instead of sorted."""
-    if high - low <= 1:
+def survey_rows(X: Array) -> ColumnSurvey:
+    """Survey dense rows."""
+    with np.errstate(invalid="ignore"):
+        low, high = (extreme.reduce(X, axis=0, initial=np.nan) for extreme in (np.fmin, np.fmax))
+        whole = np.asarray(~(np.floor(X) < X).any(axis=0))  # NaN is not less than NaN
+    values = tuple(distinct_values(X[:, d], low[d], high[d], whole=whole[d]) for d in range(X.shape[1]))
+    return ColumnSurvey(low.astype(np.float64), high.astype(np.float64), whole, values)
+
+
+def distinct_values(column: Array, low: float, high: float, *, whole: bool) -> Array | None:
+    """Sorted distinct values of a column; None if there are more than `MAX_DISTINCT_VALUES`."""
+    if whole and high - low <= 1:
         return np.array([low, high] if high > low else [low], dtype=np.float64)
-    seen = column[~np.isnan(column)]
-    return np.asarray(low + np.flatnonzero(np.bincount((seen - low).astype(np.intp))), dtype=np.float64)
+    if whole and high - low < MAX_DISTINCT_VALUES:  # counting is faster than sorting
+        seen = column[~np.isnan(column)]
+        return np.asarray(low + np.flatnonzero(np.bincount((seen - low).astype(np.intp))), dtype=np.float64)
+    for part in (column[: 2 * MAX_DISTINCT_VALUES], column):  # the first rows usually decide
+        values = np.unique(part).astype(np.float64)
+        values = values[~np.isnan(values)]
+        if len(values) > MAX_DISTINCT_VALUES:
+            return None
+    return values
 
 
 def _united(a: Array | None, b: Array | None) -> Array | None:
@@ -350,70 +342,31 @@ def candidates(found: ColumnSurvey, d: int) -> tuple[str, ...]:
     return tuple(family for family, can in possible.items() if can)
 
 
-def grouped(families: Mapping[int, Sequence[str]]) -> tuple[Group, ...]:
-    """Groups of the columns of each family; a column may be in several groups."""
-    names = sorted({name for several in families.values() for name in several})
-    return tuple(Group(name, tuple(d for d in sorted(families) if name in families[d])) for name in names)
+def log_evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
+    """ln p(column) for each column of a group, as probabilities of values at the column's resolution.
 
-
-def choose(facts: GroupedFacts, found: ColumnSurvey, names: Sequence[str]) -> dict[int, Choice]:
-    """The most probable family of each column that has several candidates."""
-    scores: dict[int, dict[str, float]] = {}
-    with np.errstate(under="ignore"):  # in the tails of an integrand
-        for group, part in zip(facts.groups, facts.parts, strict=True):
-            for d, score in zip(group.columns, _evidence(group, part, found), strict=True):
-                scores.setdefault(d, {})[group.family] = float(score)
-    chosen = {}
-    for d, of_d in scores.items():
-        if len(of_d) > 1:
-            best, second, *_ = sorted(of_d, key=lambda family: -of_d[family])
-            lead = of_d[best] - of_d[second]
-            ahead = f"{lead:.3g} nats ahead of {second}" if np.isfinite(lead) else f"{second} does not fit"
-            chosen[d] = Choice(names[d], best, f"{found.describe(d)}; {ahead}")
-    return chosen
-
-
-def _evidence(group: Group, part: Any, found: ColumnSurvey) -> Float:
-    """ln p(column) for each column of a group, as probabilities of values at the column's resolution."""
-    try:
-        evidence = log_marginal(group.family, part).sum(axis=0)
-    except FactsError:  # the estimate does not exist for some column: try one by one
-        if len(group.columns) == 1:
-            return np.array([-np.inf])
-        singles = [(Group(group.family, (d,)), part[:, [i]]) for i, d in enumerate(group.columns)]
-        return np.concatenate([_evidence(one, facts, found) for one, facts in singles])
-    delta = np.array([found.resolution(d) for d in group.columns])
-    if group.family in ("normal", "gamma", "exponential", "beta"):
-        return np.asarray(evidence + part.total.sum(axis=0) * np.log(delta) - _excess(group, part, found))
-    if group.family == "categorical":
-        low, high = found.low[list(group.columns)], found.high[list(group.columns)]
-        L = part.levels
-        M = np.maximum((high - low) / delta + 1, L)
-        log_choose = -betaln(M - L + 1, L + 1) - np.log(M + 1)  # ln C(M, L)
-        return np.asarray(evidence - log_choose)
-    return np.asarray(evidence)
-
-
-def _excess(group: Group, part: Any, found: ColumnSurvey) -> Float:
-    """Σ_k n_k ln max(1, Σ_j δ p(x_j | C_k)) over the grid x_j of each column; zero if the grid is very fine."""
-    density = density_of(group.family, part, "map", prior_of(group.family, part))
-    excess = np.zeros(len(group.columns))
-    for i, d in enumerate(group.columns):
-        grid = found.grid(d)
-        if len(grid):
-            log_sum = logsumexp(density[:, [i]].log_density(grid[:, None, None]), axis=0)[:, 0]
-            excess[i] = part.total[:, i] @ np.maximum(log_sum + np.log(found.resolution(d)), 0.0)
-    return excess
-
-
-def describe_choices(choices: Sequence[Choice]) -> str:
-    """A text table of columns, families and reasons.
-
-    >>> print(describe_choices([Choice("age", "normal", "given"), Choice("member", "bernoulli", "only 0 and 1")]))
-    column  family     why
-    age     normal     given
-    member  bernoulli  only 0 and 1
+    -inf if the statistics of a column determine no prior.
     """
-    rows = [("column", "family", "why"), *choices]
-    widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
-    return "\n".join(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows)
+    family, columns = group.family, list(group.columns)
+    try:
+        prior = prior_of(family, part)
+        evidence = prior.log_marginal(part.by_code if family == "categorical" else part).sum(axis=0)
+    except FactsError:  # try the columns one by one
+        if len(columns) == 1:
+            return np.array([-np.inf])
+        singles = [(Group(family, (d,)), part[:, [i]]) for i, d in enumerate(columns)]
+        return np.concatenate([log_evidence(one, facts, found) for one, facts in singles])
+    delta = np.array([found.resolution(d) for d in columns])
+    steps = (found.high[columns] - found.low[columns]) / delta
+    if family == "categorical":
+        L, M = part.levels, np.maximum(steps + 1, part.levels)
+        evidence += betaln(M - L + 1, L + 1) + np.log(M + 1)  # -ln C(M, L)
+    elif family in ("normal", "gamma", "exponential", "beta"):
+        evidence += part.total.sum(axis=0) * np.log(delta)
+        density = prior.updated(part).mode
+        for i, d in enumerate(columns):
+            if found.values[d] is not None and steps[i] < MAX_GRID_POINTS:  # less Σ_k n_k ln max(1, Σ_j δ p(x_j | C_k))
+                grid = found.low[d] + delta[i] * np.arange(round(steps[i]) + 1)
+                log_sum = logsumexp(density[:, [i]].log_density(grid[:, None, None]), axis=0)[:, 0]
+                evidence[i] -= part.total[:, i] @ np.maximum(log_sum + np.log(delta[i]), 0.0)
+    return np.asarray(evidence)
