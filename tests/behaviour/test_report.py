@@ -38,7 +38,6 @@ from separatrix.report.summary import (
     calibration_sentence,
     main_caveat,
     passed_checks,
-    ranked_columns,
     warnings_on,
 )
 from separatrix.report.weights import merge_two_levels, steps_of, weights_section
@@ -210,7 +209,7 @@ def test_the_answer_names_accuracy_rows_and_the_most_influential_columns(study_o
     text, perf = answer(study_of_two), performance_of(study_of_two)
     assert percent(perf.accuracy.value).replace(SPACE, " ") in text
     assert percent(perf.r2).replace(SPACE, " ") in text
-    assert all(name in text for name, _ in ranked_columns(study_of_two)[:3])
+    assert all(effect.column in text for effect in study_of_two.effects[:3])
     n = len(study_of_two.held_out.P)
     assert f"{n} held-out rows, a copy fitted on the other {study_of_two.n_train} rows" in text
     assert "fitted on 600 rows" in text
@@ -284,14 +283,15 @@ def test_separation_is_a_warning_and_otherwise_a_passed_check(study_of_two, stud
     table = pd.DataFrame({"x": x, "separation_date": dates, "y": np.where(x > 0, "yes", "no")})
     separated = conduct(table, "y", models=["logistic (Bayesian)"])
     perf = performance_of(separated)
-    titles = {item.text.partition(" ")[0]: item.heading.title for item in warnings_on(separated, perf)}
+    warned = warnings_on(separated, perf)
+    titles = {item.text.partition(" ")[0]: item.heading.title for item in warned}
     assert titles["separation_date"] == "Dropped columns"
     assert "Separation" in titles.values()
-    assert "separates" not in passed_checks(separated, perf)
+    assert "separates" not in passed_checks(separated, perf, warned)
     quiet = replace(study_of_two, notes=(), separation="overlapping")
-    assert "hyperplane that separates" in passed_checks(quiet, performance_of(quiet))
+    assert "hyperplane that separates" in passed_checks(quiet, performance_of(quiet), [])
     unchecked = replace(study_without_weights, separation="unknown")
-    assert not re.search("approximation|hyperplane", passed_checks(unchecked, performance_of(unchecked)))
+    assert not re.search("approximation|hyperplane", passed_checks(unchecked, performance_of(unchecked), []))
 
 
 # -- data, models, weights, effects ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,17 +29,13 @@ CROWDED_FRACTION = 0.15  # of the range; if half of the values lie within it, th
 RUG_FRACTION = 0.16  # of the height, for the bars that show the distribution of the rows
 MIN_RUG_WIDTH = 0.01  # of the picture, for the bar of one value
 N_HISTOGRAM_BARS = 20
-MAX_ZOOMED_PROBABILITY = 0.6  # a reliability diagram whose values are all below this does not reach to 1
 
 
 class Picture(str):
-    """Finished markup, which templates insert without escaping it."""
+    """Finished markup, which templates insert without escaping it: they call ``__html__``."""
 
     __slots__ = ()
-
-    def __html__(self) -> str:
-        """Return the markup; templates call this."""
-        return self
+    __html__ = str.__str__
 
 
 @dataclass(frozen=True)
@@ -50,13 +46,9 @@ class Scale:
     high: float
     ticks: tuple[float, ...] = ()
 
-    def __call__(self, value: float) -> float:
-        """Place of a value."""
+    def __call__(self, value: Any) -> Any:
+        """Place of a value, or places of an array of values."""
         return (value - self.low) / (self.high - self.low)
-
-    def of(self, values: Float) -> Float:
-        """Places of an array of values."""
-        return np.asarray((values - self.low) / (self.high - self.low))
 
 
 UNIT_SCALE = Scale(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0))
@@ -122,31 +114,20 @@ def rule(kind: str, *, x: float | None = None, y: float | None = None) -> Pictur
 
 
 def stretched(parts: Iterable[Picture]) -> Picture:
-    """Inner SVG for the paths of `line` and `area`."""
+    """Inner SVG for the paths of `line`."""
     size = INNER_UNITS
     box = {"viewBox": f"0 0 {size} {size}", "preserveAspectRatio": "none", "width": "100%", "height": "100%"}
     return element("svg", box, *parts)
 
 
-def line(x: Float, y: Float, kind: str) -> Picture:
+def line(x: Float, y: Float, kind: str, *, end: str = "") -> Picture:
     """Line through points of the unit square, y upwards; it is interrupted at missing values."""
     known = np.isfinite(x) & np.isfinite(y)
-    moves = np.concatenate([[True], ~known[:-1]])[: len(known)]
-    steps = [f"{'M' if move else 'L'}{_point(a, b)}" for a, b, ok, move in zip(x, y, known, moves, strict=True) if ok]
-    return element("path", {"class": kind, "d": "".join(steps)})
-
-
-def area(x: Float, lower: Float, upper: Float, kind: str) -> Picture:
-    """Band between two lines, at the points where both are known."""
-    known = np.isfinite(lower) & np.isfinite(upper)
-    if known.sum() < 2:
-        return Picture("")
-    around = [*zip(x[known], upper[known], strict=True), *reversed([*zip(x[known], lower[known], strict=True)])]
-    return element("path", {"class": kind, "d": f"M{'L'.join(_point(a, b) for a, b in around)}Z"})
-
-
-def _point(x: float, y: float) -> str:
-    return f"{INNER_UNITS * x:.0f},{INNER_UNITS * (1 - y):.0f}"
+    steps = []
+    for i in np.flatnonzero(known):
+        move = "L" if i and known[i - 1] else "M"
+        steps.append(f"{move}{INNER_UNITS * x[i]:.0f},{INNER_UNITS * (1 - y[i]):.0f}")
+    return element("path", {"class": kind, "d": "".join(steps) + end})
 
 
 # -- scales and axes ---------------------------------------------------------------------------------------------------
@@ -224,7 +205,7 @@ def axis_along(x: Float, *, is_date: bool = False) -> Axis:
         ticks = spaced(scale, dates or [_short(tick) for tick in scale.ticks], MIN_CARD_PIXELS)
         if len({word for _, word in ticks}) > 1:
             break
-    return Axis(scale.of(x), tuple(ticks))
+    return Axis(scale(x), tuple(ticks))
 
 
 def _asinh_axis(x: Float) -> Axis:
@@ -241,7 +222,7 @@ def _asinh_axis(x: Float) -> Axis:
         for at, tick in sorted(places, key=lambda item: -abs(item[0] - 0.5)):
             if -1e-9 <= at <= 1.02 and all(abs(at - other) > 0.16 for other, _ in kept):
                 kept.append((min(max(at, 0.0), 1.0), _short(tick)))
-    return Axis(ends.of(u), tuple(sorted(kept)))
+    return Axis(ends(u), tuple(sorted(kept)))
 
 
 def _short(value: float) -> str:
@@ -315,8 +296,12 @@ def curves(
             path += f"M{1000 * a:.0f},1000V{1000 * top:.0f}H{1000 * b:.0f}V1000Z"
     rug = element("path", {"class": "rug", "d": path}) if path else Picture("")
     inner = [rug, line(np.array([0.0, 1.0]), np.full(2, upright(reference)), "level")]
-    inner += [area(axis.at, upright.of(c.lower), upright.of(c.upper), f"band {c.kind}") for c in found]
-    inner += [line(axis.at, upright.of(c.mean), f"line {c.kind}") for c in found]
+    for c in found:
+        known = np.isfinite(c.lower) & np.isfinite(c.upper)
+        if known.sum() > 1:  # there along the upper bound, and back along the lower one
+            x, lower, upper = axis.at[known], upright(c.lower[known]), upright(c.upper[known])
+            inner.append(line(np.r_[x, x[::-1]], np.r_[upper, lower[::-1]], f"band {c.kind}", end="Z"))
+    inner += [line(axis.at, upright(c.mean), f"line {c.kind}") for c in found]
     below = [text(place(at), "100%", word, kind="tick middle", shift=(0, 16)) for at, word in axis.ticks]
     return picture(CURVE_PIXELS, title, [*grid, stretched(inner), *below], kind="curves")
 
@@ -327,21 +312,14 @@ def _labelled_rule(tick: float, upright: Scale) -> Picture:
     return element("g", {}, rule("grid", y=y), label)
 
 
-def reliability_scale(curve: Reliability) -> Scale:
-    """From 0 to 1; for a rare class from 0 to the end of the highest whisker."""
-    top = float(max(curve.predicted.max(), curve.upper.max()))
-    return UNIT_SCALE if top > MAX_ZOOMED_PROBABILITY else nice_scale([0.0, top], at_ticks=True)
-
-
-def reliability_diagram(curve: Reliability, title: str) -> Picture:
+def reliability_diagram(curve: Reliability, scale: Scale, title: str) -> Picture:
     """Observed frequencies against predicted probabilities, with intervals; the diagonal is perfect calibration."""
-    scale = reliability_scale(curve)
     grid = [
         element("g", {}, _labelled_rule(tick, scale), rule("grid", x=scale(tick)))
         for tick in scale.ticks
     ]  # fmt: skip
     ends = np.array([0.0, 1.0])
-    through = line(scale.of(curve.predicted), scale.of(curve.observed), "line k0 thin")
+    through = line(scale(curve.predicted), scale(curve.observed), "line k0 thin")
     marks = []
     for p, observed, low, high in zip(curve.predicted, curve.observed, curve.lower, curve.upper, strict=True):
         x, y, y1, y2 = place(scale(p)), place(1 - scale(observed)), place(1 - scale(low)), place(1 - scale(high))
@@ -351,9 +329,9 @@ def reliability_diagram(curve: Reliability, title: str) -> Picture:
     return picture(RELIABILITY_PIXELS, title, [*grid, inner, *marks], kind="square")
 
 
-def histogram(p: Float, title: str, scale: Scale = UNIT_SCALE) -> Picture:
+def histogram(p: Float, scale: Scale, title: str) -> Picture:
     """Number of rows by predicted probability; rows beyond the scale are counted in the last bar."""
-    counts = np.histogram(np.minimum(scale.of(p), 1.0), bins=N_HISTOGRAM_BARS, range=(0.0, 1.0))[0]
+    counts = np.histogram(np.minimum(scale(p), 1.0), bins=N_HISTOGRAM_BARS, range=(0.0, 1.0))[0]
     width = {"width": place(0.88 / N_HISTOGRAM_BARS)}
     bars = []
     for i, height in enumerate((counts / max(counts.max(), 1)).tolist()):

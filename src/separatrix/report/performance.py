@@ -26,11 +26,14 @@ MAX_CHANCE_RATIO, NEGLIGIBLE_ECE = 1.5, 0.005
 
 @dataclass(frozen=True)
 class Performance:
-    """Metrics on the evaluated rows; True in ``is_held_out`` if the model was not fitted on them, None if unknown.
+    """Metrics on the evaluated rows.
 
-    ``labels`` are the two sides if one class is compared with all others, else all classes. The baselines predict the
-    class proportions (log-loss) and ``labels[largest]`` (accuracy). ``n_trained`` is the number of rows
-    that the model was fitted on. ``excess_confidence`` is the mean probability of the predicted class minus accuracy.
+    ``is_held_out`` is True if the model was not fitted on these rows, None if that is unknown; ``evaluated`` is their
+    name without, and ``evaluated_rows`` with their number. ``labels`` are the two sides if one class is compared with
+    all others (``is_one_of_many``), else all classes. The baselines predict the class proportions (log-loss) and
+    ``labels[largest]`` (accuracy). ``r2`` is McFadden's R²: 0 for predictions as good as the class proportions, 1 for
+    certainty. ``n_trained`` is the number of rows that the model was fitted on. ``excess_confidence`` is the mean
+    probability of the predicted class minus accuracy.
     """
 
     n_rows: int
@@ -41,50 +44,24 @@ class Performance:
     brier: Estimate
     ece: Estimate
     ece_if_calibrated: float
+    baseline: str
     baseline_loss: float
     baseline_accuracy: float
+    r2: float
     excess_confidence: float
     labels: tuple[str, ...]
     largest: int
     n_classes: int
+    is_one_of_many: bool
     is_held_out: bool | None
+    evaluated: str
+    evaluated_rows: str
     is_prior_only: bool
-
-    @property
-    def r2(self) -> float:
-        """McFadden's R²: 0 for predictions as good as the class proportions, 1 for certainty."""
-        return 1 - self.log_loss.value / self.baseline_loss
 
     @property
     def is_calibrated(self) -> bool:
         """Whether chance explains the calibration error."""
         return self.ece.value <= max(MAX_CHANCE_RATIO * self.ece_if_calibrated, NEGLIGIBLE_ECE)
-
-    @property
-    def event(self) -> str:
-        """Label of the positive class."""
-        return self.labels[1]
-
-    @property
-    def is_one_of_many(self) -> bool:
-        """Whether the two sides are one class of several and all others together."""
-        return len(self.labels) < self.n_classes
-
-    @property
-    def baseline(self) -> str:
-        """Name of the accuracy baseline."""
-        return f"always predicting {self.labels[self.largest] if self.is_one_of_many else 'the largest class'}"
-
-    @property
-    def evaluated(self) -> str:
-        """Name of the evaluated rows, without their number."""
-        return "held-out rows" if self.is_held_out else "rows of this table"
-
-    @property
-    def evaluated_rows(self) -> str:
-        """Number and name of the evaluated rows."""
-        n = self.n_rows
-        return counted(n, "held-out row") if self.is_held_out else f"{counted(n, 'row')} of this table"
 
 
 def performance_of(study: Study) -> Performance:
@@ -92,8 +69,12 @@ def performance_of(study: Study) -> Performance:
     P, codes = study.held_out.P, study.held_out.codes
     proportion = study.counts / study.counts.sum()
     log_likelihood, accuracy = metrics.log_likelihood(P, codes), metrics.accuracy(P, codes)
+    baseline_loss = -float(np.log(proportion[codes]).mean())
+    labels = tuple(shortened(label, MAX_LABEL_LETTERS) for label in study.classes)
+    largest, n_rows, n_classes = int(proportion.argmax()), len(codes), len(study.model.classes_)
+    is_one_of_many, is_held_out = len(labels) < n_classes, study.is_held_out
     return Performance(
-        n_rows=len(codes),
+        n_rows=n_rows,
         n_trained=getattr(study.model, "n_rows_", None),  # unknown in models saved by older versions
         accuracy=accuracy,
         log_loss=Estimate(-log_likelihood.value, log_likelihood.standard_error),
@@ -101,13 +82,18 @@ def performance_of(study: Study) -> Performance:
         brier=metrics.brier(P, codes),
         ece=metrics.ece(P, codes),
         ece_if_calibrated=metrics.ece_if_calibrated(P, codes),
-        baseline_loss=-float(np.log(proportion[codes]).mean()),
-        baseline_accuracy=float((codes == proportion.argmax()).mean()),
+        baseline=f"always predicting {labels[largest] if is_one_of_many else 'the largest class'}",
+        baseline_loss=baseline_loss,
+        baseline_accuracy=float((codes == largest).mean()),
+        r2=1 + log_likelihood.value / baseline_loss,
         excess_confidence=float(P.max(axis=1).mean()) - accuracy.value,
-        labels=tuple(shortened(label, MAX_LABEL_LETTERS) for label in study.classes),
-        largest=int(proportion.argmax()),
-        n_classes=len(study.model.classes_),
-        is_held_out=study.is_held_out,
+        labels=labels,
+        largest=largest,
+        n_classes=n_classes,
+        is_one_of_many=is_one_of_many,
+        is_held_out=is_held_out,
+        evaluated="held-out rows" if is_held_out else "rows of this table",
+        evaluated_rows=counted(n_rows, "held-out row") if is_held_out else f"{counted(n_rows, 'row')} of this table",
         is_prior_only=isinstance(study.model.estimator_, PriorOnly),
     )
 

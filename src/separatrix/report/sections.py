@@ -19,6 +19,7 @@ from separatrix._array import Float
 from separatrix.comparison import Comparison, notes_on
 from separatrix.meta import enumerated
 from separatrix.report.drawing import (
+    UNIT_SCALE,
     Curve,
     Mark,
     Scale,
@@ -29,11 +30,10 @@ from separatrix.report.drawing import (
     histogram,
     nice_scale,
     reliability_diagram,
-    reliability_scale,
     whiskers,
 )
 from separatrix.report.performance import Performance
-from separatrix.report.summary import OTHER_MODEL_TOPICS, ranked_columns
+from separatrix.report.summary import OTHER_MODEL_TOPICS, influential
 from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
 from separatrix.study import Effect, Study
 from separatrix.table import Plan
@@ -46,6 +46,7 @@ WHISKER_IN_SE = 1.96
 FAR_IN_SE = 12.0  # models this far behind the best are left out of the scale
 N_VISIBLE_CARDS, N_FOLDED_CARDS = 12, 24
 N_VISIBLE_LEVELS, N_FOLDED_LEVELS = 6, 40
+MAX_ZOOMED_PROBABILITY = 0.6  # a reliability diagram whose values are all below this does not reach to 1
 MAX_BANDS = 3  # with more classes, bands overlap too much to be read
 MAX_DRAWN_CLASSES = 12  # the most frequent
 MIN_LEVEL_ROW_PIXELS = 120.0
@@ -173,12 +174,11 @@ def _comparison_columns(comparison: Comparison) -> dict[str, list[tuple[str, str
 
 def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
     """Columns with bars of their importance, the most important first."""
-    ranked = ranked_columns(study)
-    most = max((value for _, value in ranked), default=1.0)
-    return [
-        (shortened(name, MAX_NAME_LETTERS), bar(value / most, f"{name}: {number(value, 2)} nats"), number(value, 2))
-        for name, value in ranked
-    ]
+    rows = []
+    for effect in influential(study):
+        name, value = shortened(effect.column, MAX_NAME_LETTERS), number(effect.importance, 2)
+        rows.append((name, bar(effect.importance / study.effects[0].importance, f"{name}: {value} nats"), value))
+    return rows
 
 
 # -- effects -----------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class Frame(NamedTuple):
 
 def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
     """One card per column, the most important first, all on one scale. Of two classes the positive one is drawn."""
-    ranked = [] if perf.is_prior_only else sorted(study.effects, key=lambda effect: -effect.importance)
+    ranked = () if perf.is_prior_only else study.effects
     K = len(perf.labels)
     drawn = [1] if K == 2 else np.argsort(-study.counts, kind="stable")[:MAX_DRAWN_CLASSES].tolist()
     tops = [float(np.nanmax(np.fmax(effect.mean, effect.upper)[:, drawn])) for effect in ranked]
@@ -212,7 +212,7 @@ def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
     )
     cards = [_card(effect, frame) for effect in ranked[: N_VISIBLE_CARDS + N_FOLDED_CARDS]]
     return {
-        "event": perf.event if K == 2 else "",
+        "event": perf.labels[1] if K == 2 else "",
         "cards": cards[:N_VISIBLE_CARDS],
         "more": cards[N_VISIBLE_CARDS:],
         "n_hidden": max(len(study.schema.inputs) - len(cards), 0) if cards else 0,
@@ -261,16 +261,17 @@ def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
     P, codes = study.held_out.P, study.held_out.codes
     curve = metrics.reliability(P, codes, level=study.level)
     two = len(perf.labels) == 2
-    event = shortened(perf.event) if two else "the most probable class"
+    event = shortened(perf.labels[1]) if two else "the most probable class"
+    top = float(max(curve.predicted.max(), curve.upper.max()))  # for a rare class, the end of the highest whisker
+    scale = UNIT_SCALE if top > MAX_ZOOMED_PROBABILITY else nice_scale([0.0, top], at_ticks=True)
+    p = P[:, 1] if two else P.max(axis=1)
     bins = zip(curve.predicted, curve.observed, curve.lower, curve.upper, curve.count, strict=True)
     return {
         "event": event,
-        "diagram": reliability_diagram(curve, f"Observed frequency of {event} against its predicted probability"),
-        "histogram": histogram(
-            P[:, 1] if two else P.max(axis=1),
-            f"Number of rows by predicted probability of {event}",
-            reliability_scale(curve),
+        "diagram": reliability_diagram(
+            curve, scale, f"Observed frequency of {event} against its predicted probability"
         ),
+        "histogram": histogram(p, scale, f"Number of rows by predicted probability of {event}"),
         "bins": [
             (percent(p), percent(seen), f"{percent(low)} to {percent(high)}", f"{n:,.0f}")
             for p, seen, low, high, n in bins

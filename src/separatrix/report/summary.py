@@ -11,7 +11,7 @@ from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.meta import enumerated
 from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance
 from separatrix.report.words import counted, fixed, percent, points, shortened
-from separatrix.study import Study
+from separatrix.study import Effect, Study
 
 N_TOP_COLUMNS = 3
 MAX_NAMED_CLASSES = 4  # in the first sentence
@@ -31,7 +31,7 @@ def answer_sentences(study: Study, perf: Performance) -> list[str]:
         return [_question(study, perf), _class_proportions(study, perf)]
     calibration = [calibration_sentence(perf)] if perf.r2 > 0 else []  # irrelevant if nothing was learned
     sentences = [_question(study, perf), _quality(study, perf), *calibration]
-    names = [shortened(name, 32) for name, _ in ranked_columns(study)[:N_TOP_COLUMNS]]
+    names = [shortened(effect.column, 32) for effect in influential(study)[:N_TOP_COLUMNS]]
     if names:
         subject = "columns are" if len(names) > 1 else "column is"
         sentences.append(f"The most influential {subject} {enumerated(names)}.")
@@ -112,10 +112,9 @@ def calibration_sentence(perf: Performance) -> str:
     return f"Its probabilities are poorly calibrated: the average error is {error}, but only {expected}.{overall}"
 
 
-def ranked_columns(study: Study) -> list[tuple[str, float]]:
-    """Columns with an effect on the probabilities and their importance, the most important first."""
-    found = [(effect.column, effect.importance) for effect in study.effects if effect.importance > MIN_IMPORTANCE_NATS]
-    return sorted(found, key=lambda item: -item[1])
+def influential(study: Study) -> list[Effect]:
+    """Effects of the columns that change the probabilities, the most important first."""
+    return [effect for effect in study.effects if effect.importance > MIN_IMPORTANCE_NATS]
 
 
 def headline_figures(perf: Performance) -> list[tuple[str, str, str]]:
@@ -143,6 +142,7 @@ class Heading(NamedTuple):
 class Warned(NamedTuple):
     """One warning under its heading; the remedy is empty if a later warning of the same heading states it."""
 
+    topic: str
     heading: Heading
     text: str
     remedy: str
@@ -217,39 +217,12 @@ OTHER_MODEL_TOPICS = ("failure", "other model")  # shown next to the comparison 
 
 
 def warnings_on(study: Study, perf: Performance) -> list[Warned]:
-    """All warnings, the most severe first; each remedy once, after the last sentence of its heading."""
-    found = [(HEADINGS.get(topic, OTHER_HEADING), text) for topic, text in _topics(study, perf)]
-    found.sort(key=lambda item: HEADING_ORDER.index(item[0]))
-    last = {heading: i for i, (heading, _) in enumerate(found)}
-    return [Warned(heading, text, heading.remedy * (last[heading] == i)) for i, (heading, text) in enumerate(found)]
+    """All warnings, the most severe first; each remedy once, after the last sentence of its heading.
 
-
-def main_caveat(warned: list[Warned]) -> str:
-    """Most severe warning with its remedy, for the top of the report."""
-    first = next((item for item in warned if item.heading.is_severe), None)
-    return SAME_SOURCE if first is None else f"{first.text} {first.heading.remedy}"
-
-
-def passed_checks(study: Study, perf: Performance) -> str:
-    """Sentence on the checks that found nothing; checks that were not made are not listed."""
-    found = {topic for topic, _ in _topics(study, perf)}
-    checks = {"few of a class": f"classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}"}
-    if perf.n_rows >= MIN_ROWS_TO_JUDGE:
-        checks["nothing beats the shares"] = "probabilities no better than the class proportions"
-        checks["calibration"] = "a calibration error larger than chance explains"
-    if study.separation != "unknown":
-        checks["separation"] = "a hyperplane that separates the classes"
-    if isinstance(study.model.estimator_, BayesianLogisticRegression):
-        checks["approximation"] = "a poor approximation of the posterior"
-    passed = [problem for topic, problem in checks.items() if topic not in found]
-    return f"Checks that found no problem: {enumerated(passed)}." if passed else ""
-
-
-def _topics(study: Study, perf: Performance) -> list[tuple[str, str]]:
-    """Topics and sentences of the study's notes, then those that follow from the evaluated rows."""
+    They are the notes of the study, and those that follow from the evaluated rows.
+    """
     noted = [(str(note.topic), note.text) for note in study.notes if note.topic not in OTHER_MODEL_TOPICS]
-    topics = {topic for topic, _ in noted}
-    if not perf.r2 > 0 and "nothing beats the shares" not in topics:
+    if not perf.r2 > 0 and "nothing beats the shares" not in dict(noted):
         text = f"On {perf.evaluated}, the probabilities are no better than the class proportions."
         noted.append(("nothing beats the shares", text))
     if not perf.is_calibrated:
@@ -263,6 +236,29 @@ def _topics(study: Study, perf: Performance) -> list[tuple[str, str]]:
     if few:
         more = [counted(len(few) - MAX_LISTED_CLASSES, "other")] if len(few) > MAX_LISTED_CLASSES else []
         listed = enumerated([*few[:MAX_LISTED_CLASSES], *more])
-        text = f"Classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}: {listed}."
-        noted.append(("few of a class", text))
-    return noted
+        noted.append(("few of a class", f"Classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}: {listed}."))
+    found = [(topic, HEADINGS.get(topic, OTHER_HEADING), text) for topic, text in noted]
+    found.sort(key=lambda item: HEADING_ORDER.index(item[1]))
+    last = {heading: i for i, (_, heading, _) in enumerate(found)}
+    return [Warned(*item, item[1].remedy * (last[item[1]] == i)) for i, item in enumerate(found)]
+
+
+def main_caveat(warned: list[Warned]) -> str:
+    """Most severe warning with its remedy, for the top of the report."""
+    first = next((item for item in warned if item.heading.is_severe), None)
+    return SAME_SOURCE if first is None else f"{first.text} {first.heading.remedy}"
+
+
+def passed_checks(study: Study, perf: Performance, warned: list[Warned]) -> str:
+    """Sentence on the checks that found nothing; checks that were not made are not listed."""
+    checks = {"few of a class": f"classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}"}
+    if perf.n_rows >= MIN_ROWS_TO_JUDGE:
+        checks["nothing beats the shares"] = "probabilities no better than the class proportions"
+        checks["calibration"] = "a calibration error larger than chance explains"
+    if study.separation != "unknown":
+        checks["separation"] = "a hyperplane that separates the classes"
+    if isinstance(study.model.estimator_, BayesianLogisticRegression):
+        checks["approximation"] = "a poor approximation of the posterior"
+    found = {item.topic for item in warned}
+    passed = [problem for topic, problem in checks.items() if topic not in found]
+    return f"Checks that found no problem: {enumerated(passed)}." if passed else ""

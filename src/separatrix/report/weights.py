@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,16 +50,20 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     curved = [c for c in ranked if c.name not in study.schema.columns]
     found = straight + curved
     n_visible = min(N_VISIBLE_WEIGHTS, len(straight)) or N_VISIBLE_WEIGHTS
-    scale = _factor_scale(found[:n_visible])
-    rows = []
+    marks = []
     for c in found[: n_visible + N_FOLDED_WEIGHTS]:
+        sd = c.per_spread / c.weight if c.weight else math.nan
+        marks.append(Mark(c.per_spread, c.lower * sd, c.upper * sd))
+    scale = _factor_scale(marks[:n_visible])
+    rows = []
+    for c, per_sd in zip(found, marks, strict=False):
         step, name = steps[c.name], shortened(c.name, MAX_NAME_LETTERS)
         label = shortened(c.label, MAX_NAME_LETTERS) if len(perf.labels) > 2 else ""
         with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
             factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
         effect = f"× {factor_interval(factor, low, high)} {step.words}" if step.words else ""
         title = f"{name}{f', {label}' if label else ''}: {effect}"
-        mark = whiskers([Mark(c.per_spread, *_interval_per_sd(c))], scale, title, reference=0.0)
+        mark = whiskers([per_sd], scale, title, reference=0.0)
         effect = effect or f"weight {interval(c.weight, c.lower, c.upper)}"
         rows.append({"name": name, "label": label, "mark": mark, "effect": effect})
     axis = axis_row(scale, factor_text, "factor on the odds for an increase of one standard deviation", width=300.0)
@@ -75,11 +80,6 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
     }
 
 
-def _interval_per_sd(c: Coefficient) -> tuple[float, float]:
-    sd = c.per_spread / c.weight if c.weight else math.nan
-    return c.lower * sd, c.upper * sd
-
-
 def factor_text(log_factor: float) -> str:
     """Factor on the odds: ``×2``, ``÷2``, ``1``."""
     if log_factor == 0:
@@ -87,10 +87,10 @@ def factor_text(log_factor: float) -> str:
     return f"{'×' if log_factor > 0 else '÷'}{number(math.exp(abs(log_factor)), 3)}"
 
 
-def _factor_scale(shown: list[Coefficient]) -> Scale:
+def _factor_scale(shown: list[Mark]) -> Scale:
     """Scale symmetric in the log factor, wide enough for all dots; whiskers far beyond them are cut."""
-    most = max((abs(c.per_spread) for c in shown), default=1.0) or 1.0
-    ends = [abs(bound) for c in shown for bound in _interval_per_sd(c) if math.isfinite(bound)]
+    most = max((abs(mark.value) for mark in shown), default=1.0) or 1.0
+    ends = [abs(bound) for mark in shown for bound in (mark.lower, mark.upper) if math.isfinite(bound)]
     reach = 1.08 * min(max([most, *ends]), 2.5 * most)
     factors = next((row for row in AXIS_FACTORS if reach < 1.15 * math.log(row[-1])), None)
     decades = math.floor(reach / math.log(10.0))
@@ -103,9 +103,9 @@ def _factor_scale(shown: list[Coefficient]) -> Scale:
 def _odds_sentence(study: Study, perf: Performance) -> str:
     """Which odds the factors multiply, and what the average level of a category is."""
     if perf.is_one_of_many:
-        sentence = f"Odds: {shortened(perf.event)} against the geometric mean of all classes."
+        sentence = f"Odds: {shortened(perf.labels[1])} against the geometric mean of all classes."
     elif len(perf.labels) == 2:
-        sentence = f"Odds: {shortened(perf.event)} against {shortened(perf.labels[0])}."
+        sentence = f"Odds: {shortened(perf.labels[1])} against {shortened(perf.labels[0])}."
     else:
         sentence = "Odds: the class named in each row against the geometric mean of all classes."
     plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
@@ -176,26 +176,23 @@ def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Itera
 
 
 def _step(c: Coefficient, plan: Plan | None, schema: Schema, size: float) -> Step:
+    level = partial(shortened, max_letters=MAX_LEVEL_LETTERS)
     is_day = isinstance(plan, DatePlan) and c.name.endswith(": days")
     if c.name not in schema.columns:  # one piece of a curve: its rise
         words = "over this range"
     elif c.name == f"{c.column} is missing":
         words = "if missing, vs. an average value"
     elif isinstance(plan, CategoryPlan) and (plan.reference or len(plan.names) > 2):
-        words = f"vs. {_level(plan.reference) if plan.reference else 'the average level'}"
+        words = f"vs. {level(plan.reference) if plan.reference else 'the average level'}"
     elif isinstance(plan, CategoryPlan):
         names = (c.name, *(name for name in plan.names if name != c.name))
-        words = f"for {' vs. '.join(_level(name.removeprefix(f'{plan.column}=')) for name in names)}"
+        words = f"for {' vs. '.join(level(name.removeprefix(f'{plan.column}=')) for name in names)}"
     elif isinstance(plan, NumberPlan) and plan.kind == "boolean":
         values = {value: word for word, value in plan.words.items()}
-        words = f"for {_level(values.get(1.0, 'yes'))} vs. {_level(values.get(0.0, 'no'))}"
+        words = f"for {level(values.get(1.0, 'yes'))} vs. {level(values.get(0.0, 'no'))}"
     elif isinstance(plan, DatePlan) and not is_day:  # sine or cosine of a cycle, which has no meaning alone
         words = ""
     else:
         days = (" day" if size == 1 else " days") if is_day else ""
         return Step(size, f"for +{number(size)}{days}")
     return Step(1.0, words)
-
-
-def _level(text: str) -> str:
-    return shortened(text, MAX_LEVEL_LETTERS)

@@ -157,7 +157,8 @@ class PriorOnly(Classifier):
 
     def predict_proba(self, X: Any) -> Array:
         """The same probabilities for every row, (N, K)."""
-        return self._map_rows(X, lambda rows: _zeros_of(rows)[:, None] + self._p)
+        check_is_fitted(self)
+        return self._for_every_row(X, self._p)
 
     def predict(self, X: Any) -> Array:
         """The most frequent class for every row."""
@@ -167,10 +168,13 @@ class PriorOnly(Classifier):
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Credible interval of the proportion of ``classes_[1]``, (N, 2); with K classes those of all, (N, K, 2)."""
         check_is_fitted(self)
-        bounds = self.bias_.predict_interval([[0.0]], level)[0]
-        return self._map_rows(X, lambda rows: _zeros_of(rows).reshape(-1, *(1,) * bounds.ndim) + bounds)
+        return self._for_every_row(X, self.bias_.predict_interval([[0.0]], level)[0])
 
+    def _for_every_row(self, X: Any, values: Array) -> Array:
+        """The same values for every row; NaN if a row is not finite, as the activation w'x of zero weights is."""
 
-def _zeros_of(rows: Rows) -> Array:
-    """The activation w'x of zero weights: zero, and NaN if x is not finite."""
-    return np.asarray(rows @ np.zeros(rows.shape[1]))
+        def repeat(rows: Rows) -> Array:
+            zeros: Array = np.asarray(rows @ np.zeros(rows.shape[1]))
+            return zeros.reshape(-1, *(1,) * values.ndim) + values
+
+        return self._map_rows(X, repeat)

@@ -42,7 +42,8 @@ def _offers(method: str) -> Callable[[Any], bool]:
     """A check that the model behind the encoder has a method; without it, neither has `TableClassifier`."""
 
     def check(self: Any) -> bool:
-        getattr(vars(self).get("estimator_", self._model()), method)
+        model = vars(self).get("estimator_", self.estimator)
+        getattr(BayesianLogisticRegression if model is None else model, method)
         return True
 
     return check
@@ -145,7 +146,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def configured(self, schema: Schema, features: Any) -> tuple[Any, Moments | None]:
         """Unfitted model with the curves and prior scales for these features, and their moments if they were needed."""
-        model = clone(self._model())
+        model = BayesianLogisticRegression(tune="evidence") if self.estimator is None else clone(self.estimator)
         is_tuned = isinstance(model, BayesianLogisticRegression) and model.tune is not None
         if not self.curved and not is_tuned:
             return model, None
@@ -183,7 +184,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Most probable class of each row."""
-        return np.asarray(self._fitted().predict(self._encoded(X)))
+        rows = self._encoded(X)
+        return np.asarray(self.estimator_.predict(rows))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Weighted accuracy of `predict`; a scan provides its own labels and weights."""
@@ -192,22 +194,26 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), (N, K)."""
-        return np.asarray(self._fitted().predict_proba(self._encoded(X)))
+        rows = self._encoded(X)
+        return np.asarray(self.estimator_.predict_proba(rows))
 
     @available_if(_offers("predict_interval"))  # type: ignore[untyped-decorator]
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Lower and upper bound of each probability, if the model has a posterior."""
-        return np.asarray(self._fitted().predict_interval(self._encoded(X), level))
+        rows = self._encoded(X)
+        return np.asarray(self.estimator_.predict_interval(rows, level))
 
     @available_if(_offers("decision_distribution"))  # type: ignore[untyped-decorator]
     def decision_distribution(self, X: Any) -> Any:
         """Mean and variance of the activation of each row, if the model has a posterior."""
-        return self._fitted().decision_distribution(self._encoded(X))
+        rows = self._encoded(X)
+        return self.estimator_.decision_distribution(rows)
 
     @available_if(_offers("summary"))  # type: ignore[untyped-decorator]
     def summary(self, level: float = 0.95) -> Any:
         """Table of the weights; for a model with a posterior, levels as in `contrasts`."""
-        is_bayesian = isinstance(self._fitted(), BayesianLogisticRegression)
+        check_is_fitted(self)
+        is_bayesian = isinstance(self.estimator_, BayesianLogisticRegression)
         return summarise(self, level) if is_bayesian else self.estimator_.summary(level)
 
     @available_if(lambda self: "estimator_" not in vars(self) or has_contrasts(self.estimator_))  # type: ignore[untyped-decorator]
@@ -219,14 +225,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return contrasts_of(self)
 
-    def _model(self) -> Any:
-        return BayesianLogisticRegression(tune="evidence") if self.estimator is None else self.estimator
-
-    def _fitted(self) -> Any:
-        check_is_fitted(self)
-        return self.estimator_
-
     def _encoded(self, X: Any) -> Any:
+        check_is_fitted(self)
         return named(_features(self.encoder_, X), self.encoder_.schema_, self.estimator_)
 
     def __sklearn_tags__(self) -> Any:

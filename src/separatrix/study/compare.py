@@ -265,7 +265,7 @@ def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tie
     )
     if len(near) > 1:
         others = enumerated([f"{trial.name} ({behind[trial.name]})" for trial in near[1:]])
-        yield f"Less than two standard errors behind it, which may be due to chance: {others}."
+        yield f"The following are less than two standard errors behind, which may be due to chance: {others}."
         yield from _evidence_reasons(near, tied, chosen)
     elif len(scored) == 1:
         yield "It is the only model to choose from."

@@ -13,7 +13,7 @@ depends on one column, it is computed from the rows; otherwise from the activati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -176,12 +176,20 @@ class _PosteriorCurves:
         self.model, self.sample, self.tails = model, sample, tails
         self.sources = np.array(model.sources_, dtype=object)
         self.Phi = functions_of(model, sample)
-        self.A = self._with_bias(self.Phi)
+        self.A = self._activations(self.Phi)
 
     def __call__(self, grid: Grid, place: range) -> Curves:
         """Average over rows for each draw, then over draws."""
+        if (self.sources == "").any():
+            variants = _variants(self.sample, place, grid)
+            moved = (self._activations(functions_of(self.model, X)) for X in variants)
+        else:  # only the part of the column itself is computed again
+            own = np.flatnonzero(self.sources == grid.plan.column)
+            at = functions_of(self.model, _variants(self.sample[:1], place, grid)[:, 0])[:, own]
+            rest = self.A - self._activations(self.Phi[:, own], own)
+            moved = (rest + part for part in self._activations(at, own))
         averages, activations = [], []
-        for A in self._moved(grid, place):  # (S, n, C)
+        for A in moved:  # (S, n, C)
             C = A.shape[-1]
             p = self.model.estimator_.likelihood_.probability(A.reshape(-1, C) if C > 1 else A.ravel())
             f = p.reshape(A.shape).mean(axis=0)
@@ -191,25 +199,12 @@ class _PosteriorCurves:
         lower, upper = np.quantile(f, self.tails, axis=1)
         return Curves(f.mean(axis=1), lower, upper, _centred(activation) if activation.shape[1] > 1 else activation)
 
-    def _moved(self, grid: Grid, place: range) -> Iterator[Float]:
-        """Activations (S, n, C) with the column set to each value; only its own part is recomputed if it has one."""
-        if (self.sources == "").any():
-            for X in _variants(self.sample, place, grid):
-                yield self._with_bias(functions_of(self.model, X))
-            return
-        own = np.flatnonzero(self.sources == grid.plan.column)
-        at = functions_of(self.model, _variants(self.sample[:1], place, grid)[:, 0])[:, own]
-        rest = self.A - self._activations(self.Phi[:, own], own)
-        yield from (rest + part for part in self._activations(at, own))
-
-    def _with_bias(self, Phi: Float) -> Float:
-        A = self._activations(Phi, slice(Phi.shape[1]))
-        return A + self.W[:, :, -1] if self.W.shape[2] > Phi.shape[1] else A
-
-    def _activations(self, Phi: Float, own: Any) -> Float:
-        """w'φ of some of the functions, (rows, n, C)."""
-        n, C, _ = self.W.shape
-        return np.asarray((Phi @ self.W[:, :, own].reshape(n * C, -1).T).reshape(-1, n, C))
+    def _activations(self, Phi: Float, own: Codes | None = None) -> Float:
+        """w'φ of some of the functions, or of all of them plus the bias, (rows, n, C)."""
+        n, C, P = self.W.shape
+        W = self.W[:, :, : Phi.shape[1]] if own is None else self.W[:, :, own]
+        A = (Phi @ W.reshape(n * C, -1).T).reshape(-1, n, C)
+        return np.asarray(A + self.W[:, :, -1] if own is None and Phi.shape[1] < P else A)
 
 
 def _variants(sample: Float, place: range, grid: Grid) -> Float:
@@ -243,25 +238,33 @@ def grid_of(plan: Plan, features: Float) -> Grid:
     Numbers are evaluated at quantiles, dense in both tails, and at even steps over their range, so that a curve is
     followed to its ends; dates at even steps; categories at their most frequent levels, missing values included.
     """
+    given: Any = None
     if isinstance(plan, CategoryPlan):
         names = [*plan.levels, *[OTHER] * bool(plan.pooled), *[MISSING] * plan.missing]
-        share = dict.fromkeys(names, 1.0 - float(features.sum(axis=1).mean()))  # the reference has no indicator
+        fraction = dict.fromkeys(names, 1.0 - float(features.sum(axis=1).mean()))  # the reference has no indicator
         indicators = [name for name in names if name != plan.reference]
-        share |= dict(zip(indicators, features.mean(axis=0).tolist(), strict=True))
-        kept = sorted(names, key=lambda name: -share[name])[:MAX_POINTS]
-        return _grid(plan, np.array(kept, dtype=object), np.array([share[name] for name in kept]))
-    if isinstance(plan, NumberPlan | DatePlan) and plan.constant:
-        return _grid(plan, np.empty(0), np.empty(0))
-    is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
-    seen = features[features[:, -1] == 0, 0] if is_flagged else features[:, 0]
-    at = _days(plan, seen) if isinstance(plan, DatePlan) else _points(seen)
-    nearest = np.searchsorted((at[1:] + at[:-1]) / 2, seen)
-    share_at = np.asarray(np.bincount(nearest, minlength=len(at)) / max(len(seen), 1))
-    if isinstance(plan, DatePlan):
-        ticks = np.rint((plan.origin + at) * DAY_US)  # truncated, ten o'clock could become a microsecond before it
-        return _grid(plan, np.datetime64(0, "us") + ticks.astype("timedelta64[us]"), share_at)
-    words = {value: word for word, value in plan.words.items()} if isinstance(plan, NumberPlan) else {}
-    return _grid(plan, np.array([words[value] for value in at.tolist()], dtype=object) if words else at, share_at)
+        fraction |= dict(zip(indicators, features.mean(axis=0).tolist(), strict=True))
+        kept = sorted(names, key=lambda name: -fraction[name])[:MAX_POINTS]
+        values, share = np.array(kept, dtype=object), np.array([fraction[name] for name in kept])
+        given = np.array([None if plan.missing and name == MISSING else name for name in kept], dtype=object)
+    elif isinstance(plan, NumberPlan | DatePlan) and plan.constant:
+        values, share = np.empty(0), np.empty(0)
+    else:
+        is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
+        seen = features[features[:, -1] == 0, 0] if is_flagged else features[:, 0]
+        values = at = _days(plan, seen) if isinstance(plan, DatePlan) else _points(seen)
+        nearest = np.searchsorted((at[1:] + at[:-1]) / 2, seen)
+        share = np.asarray(np.bincount(nearest, minlength=len(at)) / max(len(seen), 1))
+        if isinstance(plan, DatePlan):
+            ticks = np.rint((plan.origin + at) * DAY_US)  # truncated, ten o'clock could become a microsecond before it
+            values = np.datetime64(0, "us") + ticks.astype("timedelta64[us]")
+        elif isinstance(plan, NumberPlan) and plan.words:
+            words = {value: word for word, value in plan.words.items()}
+            values = np.array([words[value] for value in at.tolist()], dtype=object)
+    entries = plan.entries(read_values(values if given is None else given, plan.column))
+    encoded = np.zeros((len(values), len(plan.names)))
+    encoded[entries.row, entries.column] = entries.value
+    return Grid(plan, values, encoded, share)
 
 
 def _points(x: Float) -> Float:
@@ -294,13 +297,3 @@ def _days(plan: DatePlan, x: Float) -> Float:
     if whole:  # a year is not a whole number of weeks, nor of days
         at = np.rint(at / whole[-1]) * whole[-1]
     return np.asarray(middle + at[(middle + at >= low - 1e-9) & (middle + at <= high + 1e-9)])
-
-
-def _grid(plan: Plan, values: Array, share: Float) -> Grid:
-    given: Any = values
-    if isinstance(plan, CategoryPlan) and plan.missing:
-        given = np.array([None if value == MISSING else value for value in values], dtype=object)
-    entries = plan.entries(read_values(given, plan.column))
-    features = np.zeros((len(values), len(plan.names)))
-    features[entries.row, entries.column] = entries.value
-    return Grid(plan, values, features, share)

@@ -12,7 +12,7 @@ beyond ξ_j, that is about s²/(q (1 - q)): steps near the ends, with few rows o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix._arguments import check_count, generator
-from separatrix._array import Array, Codes, Float, Rows, is_sparse, to_dense
+from separatrix._array import Codes, Float, Rows, is_sparse, to_dense
 from separatrix.basis import AbstractBasis, survey
 from separatrix.exceptions import DataError
 from separatrix.rows import RowMap, Source
@@ -43,14 +43,6 @@ class RampFunctions:
     low: Float
     high: Float
 
-    @classmethod
-    def through(cls, knots: Mapping[int, Float], n_columns: int) -> RampFunctions:
-        """Ramps between the knots of some of the columns."""
-        bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
-        low = np.concatenate([np.empty(0), *(at[:-1] for at in knots.values())])
-        high = np.concatenate([np.empty(0), *(at[1:] for at in knots.values())])
-        return cls(np.setdiff1d(np.arange(n_columns), bent), bent, low, high)
-
     @property
     def knots(self) -> dict[int, Float]:
         """Knots by column, in the order of the columns that bend."""
@@ -64,19 +56,13 @@ class RampFunctions:
 
     def evaluate(self, X: Rows) -> Rows:
         """Φ (n, M); sparse if X is."""
-        if is_sparse(X):
-            ramps = sparse.csr_array(self._ramps(to_dense(X[:, self.bent])))
-            return sparse.csr_array(sparse.hstack([X[:, self.straight], ramps], format="csr"))
-        return np.concatenate([X[:, self.straight], self._ramps(X[:, self.bent])], axis=1)
-
-    def _ramps(self, x: Array) -> Array:
-        """Ramps at x; values that are not finite become NaN instead of being clipped."""
+        x = to_dense(X[:, self.bent])
         ramps = (x - self.low.astype(x.dtype)) / (self.high - self.low).astype(x.dtype)
-        wrong = None if np.isfinite(ramps).all() else ~np.isfinite(ramps)
+        ramps[~np.isfinite(ramps)] = np.nan  # infinities are not clipped
         np.clip(ramps, 0.0, 1.0, out=ramps)
-        if wrong is not None:
-            ramps[wrong] = np.nan
-        return np.asarray(ramps)
+        if is_sparse(X):
+            return sparse.csr_array(sparse.hstack([X[:, self.straight], sparse.csr_array(ramps)], format="csr"))
+        return np.concatenate([X[:, self.straight], ramps], axis=1)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """``age``, and ``age from 30 to 37`` for a ramp, with as few digits as distinguish the knots."""
@@ -143,24 +129,26 @@ class Ramps(AbstractBasis):
                 raise ValueError(
                     f"Ramps has {len(self.columns)} columns and knots for {len(self.knots)}; pass one list for each."
                 )
-            given = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, self.knots, strict=True)}
-            for d, at in given.items():
+            knots = {int(d): np.asarray(at, dtype=np.float64) for d, at in zip(self.columns, self.knots, strict=True)}
+            for d, at in knots.items():
                 if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0).all():
                     raise ValueError(
                         f"Ramps(knots=...): the knots of column {d} are {at.tolist()}; pass two or more increasing "
                         "numbers."
                     )
-            return RampFunctions.through(given, D)
-        if self.n_knots is None:
-            n = default_n_knots(source.n_rows)
         else:
-            n = check_count("Ramps", "n_knots", self.n_knots, least=3)
-        found = survey(source, KNOT_SAMPLE_ROWS, generator(None))
-        knots = {
-            int(d): np.union1d([found.extent.low[d], found.extent.high[d]], knots_of(found.sample[:, d], n))
-            for d in self.columns
-        }
-        return RampFunctions.through({d: at for d, at in knots.items() if len(at) > 2}, D)
+            if self.n_knots is None:
+                n = default_n_knots(source.n_rows)
+            else:
+                n = check_count("Ramps", "n_knots", self.n_knots, least=3)
+            found = survey(source, KNOT_SAMPLE_ROWS, generator(None))
+            ends = {int(d): (found.extent.low[d], found.extent.high[d]) for d in self.columns}
+            knots = {d: np.union1d(ends[d], knots_of(found.sample[:, d], n)) for d in ends}
+            knots = {d: at for d, at in knots.items() if len(at) > 2}
+        bent = np.repeat(np.array(list(knots), dtype=np.intp), [len(at) - 1 for at in knots.values()])
+        low = np.concatenate([np.empty(0), *(at[:-1] for at in knots.values())])
+        high = np.concatenate([np.empty(0), *(at[1:] for at in knots.values())])
+        return RampFunctions(np.setdiff1d(np.arange(D), bent), bent, low, high)
 
 
 def knots_of(x: Float, n: int) -> Float:

@@ -62,7 +62,7 @@ class Contrasts:
     def interval(self, level: float = 0.95) -> tuple[Float, Float]:
         """Lower and upper bound of each weight, (C, M)."""
         reach = special.ndtri(interval_tails("interval", level)[1]) * self.std[:, :-1]
-        return self.weight - reach, self.weight + reach
+        return self.mean[:, :-1] - reach, self.mean[:, :-1] + reach
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def explain(model: Any, level: float = 0.95, positive: Any = None) -> tuple[Coef
     interval_tails("explain", level)
     if not has_contrasts(model.estimator_):
         return ()
-    found = model.contrasts()
-    weight, (lower, upper), labels = found.weight, found.interval(level), found.labels.tolist()
+    found = contrasts_of(model)
+    weight, (lower, upper), labels = found.mean[:, :-1], found.interval(level), found.labels.tolist()
     if positive is not None and len(labels) > 1:
         at = labels.index(positive)
         weight, lower, upper, labels = weight[[at]], lower[[at]], upper[[at]], [positive]
@@ -133,20 +133,20 @@ def contrasts_of(classifier: Any) -> Contrasts:
         posterior = estimator.posterior_
         design, C = posterior.design, len(np.atleast_2d(posterior.mean))
         M = len(design.origin)
-        mean = _contrasts(_with_bias(np.reshape(posterior.mean, (C, -1)), M), categories)
+        mean = _contrasts(np.reshape(posterior.mean, (C, -1)), M, categories)
         if isinstance(posterior.approximation, Approximation):  # contrasts of a root of the covariance
             root = posterior.approximation.root.reshape(C, design.width, -1)
             if design.bias:  # the bias of the fit is at the mean of the columns
                 root = root.copy()
                 root[:, -1] -= np.einsum("m,cmr->cr", design.origin, root[:, :-1])
-            std = np.linalg.norm(_contrasts(_with_bias(root, M), categories), axis=2)
+            std = np.linalg.norm(_contrasts(root, M, categories), axis=2)
         else:
             draws = np.moveaxis(posterior.sample(N_DRAWS, generator(None)).reshape(N_DRAWS, C, -1), 0, 2)
-            std = _contrasts(_with_bias(draws, M), categories).std(axis=2)
+            std = _contrasts(draws, M, categories).std(axis=2)
     else:
         W = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
         bias = np.broadcast_to(np.reshape(getattr(estimator, "intercept_", 0.0), (-1, 1)), (len(W), 1))
-        mean = _contrasts(np.concatenate([W, bias], axis=1), categories)
+        mean = _contrasts(np.concatenate([W, bias], axis=1), W.shape[1], categories)
         std = np.full(mean.shape, np.nan)
     labels = classifier.classes_[1:] if len(mean) == 1 else classifier.classes_
     basis = getattr(estimator, "basis_", None)
@@ -165,18 +165,15 @@ def summarise(classifier: Any, level: float) -> WeightSummary:
     return WeightSummary(names, mean, std, mean - reach, mean + reach, sign, level, (REFERENCE_NOTE, *estimator.notes_))
 
 
-def _contrasts(W: Float, categories: list[Category]) -> Float:
-    """Weights (C, M + 1, ...), the bias last, without the part that changes no prediction."""
+def _contrasts(W: Float, M: int, categories: list[Category]) -> Float:
+    """Weights (C, M + 1, ...), the bias last, without the part that changes no prediction.
+
+    Weights (C, M, ...) of a model without a bias get a bias of zero.
+    """
+    W = W if W.shape[1] > M else np.concatenate([W, np.zeros_like(W[:, :1])], axis=1)
     moved = W - W.mean(axis=0) if len(W) > 1 else W.copy()
     for at, fraction in categories:
         average = np.einsum("l,cl...->c...", fraction, moved[:, at])
         moved[:, at] -= average[:, None]
         moved[:, -1] += average
     return moved
-
-
-def _with_bias(W: Float, M: int) -> Float:
-    """Weights (C, M, ...) or (C, M + 1, ...) as (C, M + 1, ...), with a bias of zero if the model has none."""
-    if W.shape[1] > M:
-        return W
-    return np.concatenate([W, np.zeros_like(W[:, :1])], axis=1)
