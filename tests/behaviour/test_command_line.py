@@ -32,8 +32,8 @@ from separatrix.cli.options import MODELS, model_names, names_among, split_types
 from separatrix.cli.output import (
     MAX_LISTED_COLUMNS,
     MAX_LISTED_NOTES,
+    column_table,
     listed_notes,
-    listed_plans,
 )
 from separatrix.cli.predict import expected_rows
 from separatrix.datasets import make_loans
@@ -303,7 +303,8 @@ def test_values_become_json_types():
 def screen(monkeypatch):
     """Terminal that records its output."""
     shown = io.StringIO()
-    monkeypatch.setattr(console, "console", lambda _: Console(file=shown, force_terminal=True, width=100))
+    terminal = Console(file=shown, force_terminal=True, width=100)
+    monkeypatch.setattr("rich.console.Console", lambda file: terminal)
     return shown
 
 
@@ -686,8 +687,12 @@ def test_of_many_columns_and_notes_the_first_are_listed():
     rng = np.random.default_rng(0)
     columns = {f"x{d}": rng.normal(size=30) for d in range(60)} | {f"same{d}": np.ones(30) for d in range(5)}
     schema = infer_types(table_statistics(pa.table(columns)))
-    names = [plan.column for plan in listed_plans(schema)]
-    assert names == [*list(columns)[: MAX_LISTED_COLUMNS // 2], *(f"same{d}" for d in range(5))]
+    table, n_more = column_table(schema)
+    assert n_more == 65 - 25
+    assert [str(name) for name in table.columns[0].cells] == [
+        *list(columns)[: MAX_LISTED_COLUMNS // 2],
+        *(f"same{d}" for d in range(5)),
+    ]
     notes = [Note("dropped", "a"), Note("other model", "b"), Note("failure", "c"), Note("warning", "a"), "file"]
     assert listed_notes(notes) == ["a", "file"]
     many = listed_notes(Note("dropped", f"column {d} was dropped.") for d in range(30))

@@ -22,6 +22,6 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         print(f"The separatrix command needs {missing.name}: pip install 'separatrix[app]'", file=sys.stderr)
         sys.exit(1)
-    from separatrix.cli.app import command
+    from separatrix.cli.app import app
 
-    command()
+    app()

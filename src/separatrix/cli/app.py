@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from separatrix.cli import datasets, explain, fit, predict  # noqa: F401  # they register their commands
-from separatrix.cli.console import Printer, console, put
+from separatrix.cli.console import Printer
 from separatrix.cli.errors import CommandError, UsageError, failure_of, written
 from separatrix.cli.options import COMMANDS, Json
 
@@ -101,7 +101,7 @@ def _show(failure: CommandError, *, as_json: bool, debug: bool) -> int:
     if as_json:
         sys.stdout.write(json.dumps(failure.document(), indent=2, ensure_ascii=False) + "\n")
     else:
-        put(console(sys.stderr), Text.assemble(("Error: ", "bold red"), str(failure)))
+        Printer(to_stderr=True).text(Text.assemble(("Error: ", "bold red"), str(failure)))
     return failure.code
 
 
@@ -139,8 +139,3 @@ for name in ("fit", "compare", "predict", "explain", "report", "plot", "export",
     # One line per paragraph: typer keeps line breaks, but terminals differ in width.
     help_text = "\n\n".join(" ".join(part.split()) for part in str(function.__doc__).split("\n\n"))
     app.command(help=help_text, epilog=epilog)(function)
-
-
-def command() -> Any:
-    """Run the command line of this process."""
-    return typer.main.get_command(app)()

@@ -16,8 +16,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from separatrix.study import Stage
 
 MIN_SHOWN_SECONDS = 2.0  # shorter remaining times are not shown
@@ -27,20 +25,27 @@ TIME_UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 class Printer:
     """Prints the results of a command as text, or with ``--json`` as one document at the end."""
 
-    def __init__(self, *, as_json: bool, to_stderr: bool = False) -> None:
+    def __init__(self, *, as_json: bool = False, to_stderr: bool = False) -> None:
+        from rich.console import Console
+
         self.as_json = as_json
-        self._console = console(sys.stderr if to_stderr else sys.stdout)
+        self._console = Console(file=sys.stderr if to_stderr else sys.stdout)
 
     def text(self, *parts: Any) -> None:
-        """Print text or tables without markup."""
-        if not self.as_json:
-            for part in parts:
-                put(self._console, part)
+        """Print text or tables without markup; without trailing blanks if the output is not a terminal."""
+        for part in () if self.as_json else parts:
+            with self._console.capture() as drawn:
+                self._console.print(part, markup=False, highlight=False, soft_wrap=False)
+            text = drawn.get()
+            if not self._console.is_terminal:
+                text = "\n".join(line.rstrip() for line in text.split("\n"))
+            self._console.file.write(text)
 
     def heading(self, text: str) -> None:
         """Print a heading."""
-        if not self.as_json:
-            self._console.print(f"\n{text}", style="bold", markup=False, highlight=False)
+        from rich.text import Text
+
+        self.text("", Text(text, style="bold"))
 
     def notes(self, notes: list[str]) -> None:
         """Print notes as a list."""
@@ -60,23 +65,6 @@ class Printer:
         """Print the JSON document, with ``--json``."""
         if self.as_json:
             sys.stdout.write(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def console(stream: Any) -> Console:
-    """Rich console of a stream."""
-    from rich.console import Console
-
-    return Console(file=stream)
-
-
-def put(console: Console, part: Any) -> None:
-    """Print text or a table without markup; without trailing blanks if the output is not a terminal."""
-    with console.capture() as drawn:
-        console.print(part, markup=False, highlight=False, soft_wrap=False)
-    text = drawn.get()
-    if not console.is_terminal:
-        text = "\n".join(line.rstrip() for line in text.split("\n"))
-    console.file.write(text)
 
 
 def plain(value: Any) -> Any:
@@ -150,8 +138,9 @@ def time_left(seconds: float) -> str:
 
 def _progress(*columns: Any, hidden: bool) -> Any:
     """Progress display that disappears at the end and leaves standard output alone."""
+    from rich.console import Console
     from rich.progress import Progress
 
-    screen = console(sys.stderr)
+    screen = Console(file=sys.stderr)
     disable = hidden or not screen.is_terminal
     return Progress(*columns, console=screen, transient=True, disable=disable, redirect_stdout=False)

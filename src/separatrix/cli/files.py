@@ -123,8 +123,10 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
 
 def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[str | None] = ()) -> None:
     """Raise unless every output path can be written, is not an input, and is named once."""
-    outputs = [_file(path) for path in paths if path not in (None, STANDARD)]
-    read = [_file(path) for path in inputs if path not in (None, STANDARD)]
+    outputs, read = (
+        [Path(path.partition("::")[0]) for path in group if path is not None and path != STANDARD]  # without the table
+        for group in (paths, inputs)
+    )
     for i, file in enumerate(outputs):
         if file in outputs[:i]:
             problem = f"{file} is named for two outputs. Give each output its own name."
@@ -166,7 +168,3 @@ def write_together(contents: Mapping[str, bytes]) -> None:
                 file.flush()
                 os.fsync(file.fileno())
     written.extend(contents)
-
-
-def _file(path: Any) -> Path:
-    return Path(str(path).partition("::")[0])  # a table inside a file is that file

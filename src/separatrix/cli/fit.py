@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from separatrix.study import Compared, Stage, Study
 
 DEFAULT_REPORT = "report.html"
+MAX_LISTED_CLASSES = 8
 
 
 @command(
@@ -268,7 +269,10 @@ def print_study(
     comparison, choice, schema = compared.comparison, compared.choice, compared.encoder.schema_
     n_rows, notes = (compared.table.n_rows, compared.notes) if study is None else (study.n_rows, study.notes)
     printer.text(f"{data}: {n_rows:,} rows, {len(schema.plans) + 1} columns.")
-    printer.text(f"Target {compared.question.target}: {output.class_proportions(compared.table)}.")
+    labels = zip(compared.table.counts.tolist(), map(str, compared.table.classes.tolist()), strict=True)
+    classes = [f"{label} {100 * n / compared.table.n_rows:.3g} %" for n, label in sorted(labels, reverse=True)]
+    more = f" and {len(classes) - MAX_LISTED_CLASSES} more classes" if len(classes) > MAX_LISTED_CLASSES else ""
+    printer.text(f"Target {compared.question.target}: {', '.join(classes[:MAX_LISTED_CLASSES])}{more}.")
     if study is not None and study.positive is not None:
         against = " against all other classes" if len(study.classes) > 2 else ""
         printer.text(f"Odds, effects and decisions refer to {study.positive}{against}; use --positive to switch.")
@@ -277,10 +281,8 @@ def print_study(
     printer.heading(f"Models compared on {len(comparison.test_rows):,} held-out rows")
     printer.text(output.comparison_table(comparison), "", *notes_on(comparison))
     printer.heading("Columns")
-    printer.text(output.column_table(schema))
-    more = len(schema.plans) - len(output.listed_plans(schema))
-    if more:
-        printer.text(f"{more:,} more columns are in the report and in --json.")
+    columns, n_more = output.column_table(schema)
+    printer.text(columns, *([f"{n_more:,} more columns are in the report and in --json."] if n_more else []))
     printer.notes([*table.notes, *output.listed_notes(notes)])
     if files:
         printer.heading("Written")

@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from separatrix.comparison import Comparison
-    from separatrix.study import Coefficient, Compared, LabelledTable, Study
-    from separatrix.table import Plan, Schema
+    from separatrix.study import Coefficient, Compared, Study
+    from separatrix.table import Schema
 
 MAX_LISTED_COLUMNS = 40  # of a table
-MAX_LISTED_CLASSES = 8
 MAX_LISTED_NOTES = 20
 OTHER_MODEL_TOPICS = ("other model", "failure")  # notes about models that were not chosen
 EVIDENCE_KEYS = (
@@ -46,27 +45,26 @@ def text_table(*heads: str, right: Iterable[int] = ()) -> Table:
     return table
 
 
-def listed_plans(schema: Schema) -> list[Plan]:
-    """All columns; of a wide table the first used and the first dropped columns, in their order."""
-    if len(schema.plans) <= MAX_LISTED_COLUMNS:
-        return list(schema.plans)
-    used, dropped = ([p for p in schema.plans if bool(p.names) is is_used] for is_used in (True, False))
-    kept = {plan.column for plan in (*used[: MAX_LISTED_COLUMNS // 2], *dropped[: MAX_LISTED_COLUMNS // 2])}
-    return [plan for plan in schema.plans if plan.column in kept]
+def column_table(schema: Schema) -> tuple[Table, int]:
+    """Type, values and features of each column, and the number of columns left out.
 
-
-def column_table(schema: Schema) -> Table:
-    """Type, values and features of each column."""
+    Of a wide table, the first used and the first dropped columns are listed, in their order.
+    """
     from rich.text import Text
 
+    plans = list(schema.plans)
+    if len(plans) > MAX_LISTED_COLUMNS:
+        used, dropped = ([p for p in plans if bool(p.names) is is_used] for is_used in (True, False))
+        kept = {plan.column for plan in (*used[: MAX_LISTED_COLUMNS // 2], *dropped[: MAX_LISTED_COLUMNS // 2])}
+        plans = [plan for plan in plans if plan.column in kept]
     table = text_table("column", "type", "values", "encoded as")
-    for plan in listed_plans(schema):
+    for plan in plans:
         n = len(plan.names)
         is_renamed = n == 1 and plan.names[0] != plan.column
         features = plan.names[0] if is_renamed else "1 feature" if n == 1 else f"{n} features" if n else "dropped"
         cells = map(Text, (plan.column, plan.kind, plan.why, features))
         table.add_row(*cells, style=None if n else "dim")
-    return table
+    return table, len(schema.plans) - len(plans)
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -91,15 +89,6 @@ def comparison_table(comparison: Comparison) -> Table:
         evidence = (known(found["log_evidence"][i], ".1f"), known(found["probability"][i], ".3f"))
         table.add_row(Text(trial.name), *cells, *evidence, known(trial.fit_seconds, ".2f"))
     return table
-
-
-def class_proportions(table: LabelledTable) -> str:
-    """Classes with their proportions, the most frequent first."""
-    pairs = sorted(zip(table.counts.tolist(), map(str, table.classes.tolist()), strict=True), reverse=True)
-    total = sum(count for count, _ in pairs)
-    shown = ", ".join(f"{label} {100 * count / total:.3g} %" for count, label in pairs[:MAX_LISTED_CLASSES])
-    more = len(pairs) - MAX_LISTED_CLASSES
-    return shown + (f" and {more} more classes" if more > 0 else "")
 
 
 def coefficient_table(coefficients: Sequence[Coefficient], level: float, *, has_classes: bool) -> Table:

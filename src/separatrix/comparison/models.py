@@ -107,10 +107,16 @@ def read_evidence(model: Any) -> Evidence:
     If an earlier step uses the labels, they would be used twice; and a frozen model was fitted on other rows. Neither
     has an evidence of these labels.
     """
-    reporting = _reporting_model(model)
-    values = (getattr(reporting, name, None) for name in ("log_evidence_", "bic_", "aic_"))
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.pipeline import Pipeline
+
+    while isinstance(model, Pipeline):
+        *before, last = (step for _, step in model.steps)
+        model = last if all(map(_ignores_labels, before)) else None
+    model = None if isinstance(model, FrozenEstimator) else model
+    values = (getattr(model, name, None) for name in ("log_evidence_", "bic_", "aic_"))
     log_evidence, bic, aic = (float(value) if isinstance(value, Real) else np.nan for value in values)
-    of_labels = bool(np.isfinite(log_evidence)) and not isinstance(reporting, GenerativeClassifier)
+    of_labels = bool(np.isfinite(log_evidence)) and not isinstance(model, GenerativeClassifier)
     return Evidence(log_evidence, bic, aic, of_labels)
 
 
@@ -146,19 +152,6 @@ def model_probabilities(
     with np.errstate(divide="ignore"):
         p = softmax(np.array(list(log_evidence.values())) + np.log(weight))
     return dict(zip(names, p.tolist(), strict=True))
-
-
-def _reporting_model(model: Any) -> Any:
-    """The model whose evidence counts, or None."""
-    from sklearn.frozen import FrozenEstimator
-    from sklearn.pipeline import Pipeline
-
-    if isinstance(model, FrozenEstimator):
-        return None
-    if not isinstance(model, Pipeline):
-        return model
-    *before, last = (step for _, step in model.steps)
-    return _reporting_model(last) if all(map(_ignores_labels, before)) else None
 
 
 def _ignores_labels(step: Any) -> bool:

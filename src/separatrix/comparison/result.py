@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,26 @@ CRITERIA = dict.fromkeys(("log_likelihood", "accuracy", "auc", "log_evidence", "
 )
 NO_SCORE = Estimate(np.nan, np.nan)
 TEXT_WIDTH, MIN_NAME_WIDTH = 80, 12  # characters
+# Heads and formats of two tables: scores on test rows, with standard errors; then what needs no test rows, and times.
+TEXT_COLUMNS = (
+    {
+        "test_log_likelihood": ("log-lik.", "z.4f"),
+        "difference": ("to best", "z.4f"),
+        "test_accuracy": ("accuracy", "z.4f"),
+        "test_brier": ("Brier", "z.4f"),
+        "test_ece": ("ECE", "z.4f"),
+        "test_auc": ("AUC", "z.4f"),
+    },
+    {
+        "train_log_likelihood": ("train", "z.4f"),
+        "log_evidence": ("ln p(D)", ".1f"),
+        "probability": ("P(model)", "z.4f"),
+        "bic": ("BIC", ".1f"),
+        "aic": ("AIC", ".1f"),
+        "fit_seconds": ("fit s", ".3f"),
+        "predict_seconds": ("pred. s", ".3f"),
+    },
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,82 +279,42 @@ def notes_on(comparison: Comparison) -> list[str]:
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-class _Column(NamedTuple):
-    """A heading and the text of one cell for each model; ``below`` are standard errors, if there are any."""
-
-    head: str
-    cells: list[str]
-    below: list[str]
-
-    @property
-    def width(self) -> int:
-        return 1 + max(map(len, (self.head, *self.cells, *self.below)))
-
-
 def as_text(comparison: Comparison) -> str:
     """The comparison as text: scores on test rows, then training scores, evidence and times, then notes."""
-    n, n_test, n_train = len(comparison), len(comparison.test_rows), len(comparison.train_rows)
-    title = (
-        f"{n} model{'s' * (n != 1)}, {len(comparison.classes)} classes, {n_test:,} test rows, {n_train:,} training rows"
-    )
+    found, n = comparison.to_dict(), len(comparison)
+    title = f"{n} model{'s' * (n != 1)}, {len(comparison.classes)} classes, {len(comparison.test_rows):,} test rows, "
+    title += f"{len(comparison.train_rows):,} training rows"
     legend = "On test rows (standard errors in brackets); smaller is better for Brier and ECE."
-    tables = [[column for column in table if any(column.cells)] for table in _columns(comparison)]
-    room = TEXT_WIDTH - max(sum(column.width for column in columns) for columns in tables)
-    room = max(room, MIN_NAME_WIDTH)
+    if np.isfinite(found["probability"]).sum() < 2:  # one model alone has no alternative
+        found["probability"] = np.full(n, np.nan)
+    tables = []  # of columns: a head, n values, n standard errors
+    for heads in TEXT_COLUMNS:
+        columns = {}
+        for key, (head, form) in heads.items():
+            values = ["" if np.isnan(value) else f"{value:{form}}" for value in found[key]]
+            errors = found[f"{key}_se"] if heads is TEXT_COLUMNS[0] else np.full(n, np.nan)
+            columns[key] = [head, *values, *("" if np.isnan(error) else f"({error:{form}})" for error in errors)]
+        tables.append(columns)
+    scores, _ = tables
+    for i, trial in enumerate(comparison, start=1):
+        if trial.failure:
+            scores["test_log_likelihood"][i] = "failed"
+    if scores["difference"][1]:
+        scores["difference"][1], scores["difference"][n + 1] = "best", ""
+    shown = [[column for column in table.values() if any(column[1 : n + 1])] for table in tables]
+    widths = [[1 + max(map(len, column)) for column in columns] for columns in shown]
+    room = max(TEXT_WIDTH - max(map(sum, widths)), MIN_NAME_WIDTH)
     start, end = room // 2, (room - 1) // 2  # names often differ at their end, so the middle of a long name is left out
-    labels = [name if len(name) <= room else f"{name[:start]}…{name[-end:]}" for name in comparison.names]
-    grids = [_grid(labels, columns) for columns in tables if columns]
+    names = [name if len(name) <= room else f"{name[:start]}…{name[-end:]}" for name in comparison.names]
+    first = max(map(len, names))
+    order = [0, *(i for k in range(1, n + 1) for i in (k, n + k))]  # heads, then values and errors of each model
+    grids = []
+    for columns, width in zip(shown, widths, strict=True):
+        lines = []
+        for i in order:
+            cells = "".join(column[i].rjust(w) for column, w in zip(columns, width, strict=True))
+            if cells.strip():
+                lines.append(((names[i - 1] if 0 < i <= n else "").ljust(first) + cells).rstrip())
+        grids += ["\n".join(lines)] * bool(lines)
     notes = [textwrap.fill(note, TEXT_WIDTH) for note in notes_on(comparison)]
     return "\n\n".join([f"{title}\n{legend}", *grids, *notes])
-
-
-def _columns(comparison: Comparison) -> tuple[list[_Column], list[_Column]]:
-    """Scores on test rows with standard errors; then what is known without test rows, and times."""
-    found = comparison.to_dict()
-
-    def column(key: str, head: str, text: Callable[[float], str], *, errors: bool = False) -> _Column:
-        cells = ["" if np.isnan(value) else text(value) for value in found[key]]
-        below = ["" if np.isnan(e) else f"({text(e)})" for e in found[f"{key}_se"]] if errors else []
-        return _Column(head, cells, below)
-
-    four, one, three = "{:z.4f}".format, "{:.1f}".format, "{:.3f}".format
-    heads = {
-        "test_log_likelihood": "log-lik.",
-        "difference": "to best",
-        "test_accuracy": "accuracy",
-        "test_brier": "Brier",
-        "test_ece": "ECE",
-        "test_auc": "AUC",
-    }
-    scores = [column(key, head, four, errors=True) for key, head in heads.items()]
-    for i, trial in enumerate(comparison):
-        if trial.failure:
-            scores[0].cells[i] = "failed"
-        elif i == 0 and scores[1].cells[0]:
-            scores[1].cells[0], scores[1].below[0] = "best", ""
-    has_probabilities = int(np.isfinite(found["probability"]).sum()) > 1
-    costs = [
-        column("train_log_likelihood", "train", four),
-        column("log_evidence", "ln p(D)", one),
-        *([column("probability", "P(model)", four)] if has_probabilities else []),
-        column("bic", "BIC", one),
-        column("aic", "AIC", one),
-        column("fit_seconds", "fit s", three),
-        column("predict_seconds", "pred. s", three),
-    ]
-    return scores, costs
-
-
-def _grid(labels: list[str], columns: list[_Column]) -> str:
-    first = max(map(len, labels))
-
-    def line(label: str, cells: list[str]) -> str:
-        numbers = (cell.rjust(column.width) for cell, column in zip(cells, columns, strict=True))
-        return (label.ljust(first) + "".join(numbers)).rstrip()
-
-    lines = [line("", [c.head for c in columns])]
-    for i, label in enumerate(labels):
-        cells, below = [c.cells[i] for c in columns], [c.below[i] if c.below else "" for c in columns]
-        lines.extend([line(label, cells)] if any(cells) else [])
-        lines.extend([line("", below)] if any(below) else [])
-    return "\n".join(lines)
