@@ -301,18 +301,18 @@ def as_text(comparison: Comparison) -> str:
             scores["test_log_likelihood"][i] = "failed"
     if scores["difference"][1]:
         scores["difference"][1], scores["difference"][n + 1] = "best", ""
-    shown = [[column for column in table.values() if any(column[1 : n + 1])] for table in tables]
-    widths = [[1 + max(map(len, column)) for column in columns] for columns in shown]
+    shown = [[column for column in columns.values() if any(column[1 : n + 1])] for columns in tables]
+    widths = [[1 + max(map(len, column)) for column in table] for table in shown]
     room = max(TEXT_WIDTH - max(map(sum, widths)), MIN_NAME_WIDTH)
     start, end = room // 2, (room - 1) // 2  # names often differ at their end, so the middle of a long name is left out
     names = [name if len(name) <= room else f"{name[:start]}…{name[-end:]}" for name in comparison.names]
     first = max(map(len, names))
     order = [0, *(i for k in range(1, n + 1) for i in (k, n + k))]  # heads, then values and errors of each model
     grids = []
-    for columns, width in zip(shown, widths, strict=True):
+    for table, width in zip(shown, widths, strict=True):
         lines = []
         for i in order:
-            cells = "".join(column[i].rjust(w) for column, w in zip(columns, width, strict=True))
+            cells = "".join(column[i].rjust(w) for column, w in zip(table, width, strict=True))
             if cells.strip():
                 lines.append(((names[i - 1] if 0 < i <= n else "").ljust(first) + cells).rstrip())
         grids += ["\n".join(lines)] * bool(lines)
