@@ -22,7 +22,7 @@ from separatrix import __version__, metrics
 from separatrix import datasets as home
 from separatrix.cli import console
 from separatrix.cli import explain as explain_module
-from separatrix.cli.console import Printer, plain
+from separatrix.cli.console import plain
 from separatrix.cli.datasets import CATALOGUE
 from separatrix.cli.errors import CODES, CommandError, failure_of
 from separatrix.cli.explain import PICTURES, curves_of, sparkline
@@ -472,7 +472,7 @@ def test_model_and_report_are_written_together_before_anything_is_printed(folder
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Printer, "text", stop)
+    monkeypatch.setattr("separatrix.cli.fit.print_study", stop)
     result = run(*fit)
     assert result.exit_code == 130
     assert "Already written: new.sx, new.html." in result.stderr

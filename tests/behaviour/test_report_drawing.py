@@ -57,7 +57,7 @@ def test_a_percentage_is_never_rounded_to_0_or_100(fraction):
 
 @given(st.floats(0.05, 20.0), st.floats(0.0, 3.0))
 def test_a_factor_reads_1_only_if_it_is_1(value, reach):
-    text = words.factor_interval(value, value * math.exp(-reach), value * math.exp(reach))
+    text = words.interval(value, value * math.exp(-reach), value * math.exp(reach))
     low = text.partition("(")[2].partition(" to ")[0] or text
     if abs(value * math.exp(-reach) - 1) > 1e-5:
         assert low != "1"
@@ -73,8 +73,6 @@ def test_a_long_name_keeps_both_ends(text, room):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (words.interval(1.4142, 1.31, 1.532, 2), "1.4 (1.3 to 1.5)"),
-        (words.interval(1.0031, 1.0021, 1.0041, 2), "1.003 (1.002 to 1.004)"),
         (words.seconds(0.0001), "1 ms"),
         (words.seconds(0.99999), "1.0 s"),
         (words.seconds(200.0), "3 min 20 s"),

@@ -170,7 +170,7 @@ def report(
     printer.text(figures)
     printer.notes([*table.notes, *output.listed_notes(study.notes)])
     printer.heading("Written")
-    printer.text(output.file_table({"report": output_file}))
+    printer.text(f"report  {output_file}")
     notes = [*table.notes, *map(str, study.notes)]
     printer.document(output.study_document(study, notes, {"report": output_file}))
 
@@ -286,7 +286,7 @@ def print_study(
     printer.notes([*table.notes, *output.listed_notes(notes)])
     if files:
         printer.heading("Written")
-        printer.text(output.file_table(files))
+        printer.text(*(f"{kind:6}  {path}" for kind, path in files.items()))
         printer.heading("Next")
         printer.text(f"separatrix predict {files['model']} NEW_DATA -o predictions.csv")
         printer.text(f"separatrix explain {files['model']}")

@@ -115,17 +115,6 @@ def coefficient_table(coefficients: Sequence[Coefficient], level: float, *, has_
     return table
 
 
-def file_table(files: dict[str, str]) -> Table:
-    """Output files by kind."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table.grid(padding=(0, 2))
-    for kind, path in files.items():
-        table.add_row(Text(kind), Text(path, overflow="fold"))
-    return table
-
-
 def listed_notes(notes: Iterable[Any]) -> list[str]:
     """Notes on the table and the chosen model, each once; the first of many."""
     found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in OTHER_MODEL_TOPICS))

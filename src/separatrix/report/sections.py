@@ -36,7 +36,6 @@ from separatrix.report.performance import Performance
 from separatrix.report.summary import OTHER_MODEL_TOPICS, influential
 from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
 from separatrix.study import Effect, Study
-from separatrix.table import Plan
 
 N_COLOURS = 8  # of the style sheet; further classes reuse them, dashed
 MAX_NAME_LETTERS, MAX_COLUMN_LETTERS, MAX_ESTIMATOR_LETTERS = 60, 80, 160
@@ -85,25 +84,20 @@ def data_section(study: Study) -> dict[str, Any]:
         label, share = shortened(study.classes[k], MAX_NAME_LETTERS), percent(proportion[k])
         picture = bar(proportion[k], f"{label}: {share} of rows", colour(k, len(proportion)))
         classes.append((label, picture, share, f"{study.counts[k]:,}"))
+    columns = []
+    for plan in used:
+        named = {plan.column: "value", f"{plan.column} is missing": "missing indicator"}
+        names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
+        names = [shortened(named.get(name, name), MAX_COLUMN_LETTERS) for name in names]
+        listed = enumerated(names) if len(names) <= N_LISTED_FEATURES else f"{', '.join(names[:N_LISTED_FEATURES])}, …"
+        features = f"{counted(len(names), 'feature')}: {listed}"
+        columns.append((shortened(plan.column, MAX_COLUMN_LETTERS), plan.kind, plan.why, features))
     return {
         "summary": summary + (f"; {counted(len(dropped), 'column')} dropped." if dropped else "."),
         "classes": classes,
-        "columns": [
-            (shortened(plan.column, MAX_COLUMN_LETTERS), plan.kind, plan.why, _features(plan)) for plan in used
-        ],
+        "columns": columns,
         "dropped": [(shortened(plan.column, MAX_COLUMN_LETTERS), plan.why) for plan in dropped],
     }
-
-
-def _features(plan: Plan) -> str:
-    """Features of a column, without the column's name."""
-    named = {plan.column: "value", f"{plan.column} is missing": "missing indicator"}
-    names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
-    names = [shortened(named.get(name, name), MAX_COLUMN_LETTERS) for name in names]
-    if len(names) == 1:
-        return f"1 feature: {names[0]}"
-    listed = enumerated(names) if len(names) <= N_LISTED_FEATURES else f"{', '.join(names[:N_LISTED_FEATURES])}, …"
-    return f"{len(names)} features: {listed}"
 
 
 # -- models ------------------------------------------------------------------------------------------------------------

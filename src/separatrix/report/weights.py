@@ -22,7 +22,7 @@ import numpy as np
 from separatrix.meta import enumerated
 from separatrix.report.drawing import Mark, Scale, axis_row, round_step, whiskers
 from separatrix.report.performance import Performance
-from separatrix.report.words import counted, factor_interval, interval, number, percent, shortened
+from separatrix.report.words import counted, interval, number, percent, shortened
 from separatrix.study import Coefficient, Effect, Study
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
 
@@ -61,7 +61,7 @@ def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
         label = shortened(c.label, MAX_NAME_LETTERS) if len(perf.labels) > 2 else ""
         with np.errstate(over="ignore"):  # odds beyond the range of a float are infinite
             factor, low, high = np.exp(step.size * np.array([c.weight, c.lower, c.upper])).tolist()
-        effect = f"× {factor_interval(factor, low, high)} {step.words}" if step.words else ""
+        effect = f"× {interval(factor, low, high)} {step.words}" if step.words else ""
         title = f"{name}{f', {label}' if label else ''}: {effect}"
         mark = whiskers([per_sd], scale, title, reference=0.0)
         effect = effect or f"weight {interval(c.weight, c.lower, c.upper)}"

@@ -71,35 +71,28 @@ def points(difference: float) -> str:
     return f"{text}{SPACE}point{'' if text == '1.0' else 's'}"
 
 
-def interval(value: float, lower: float, upper: float, digits: int = 3) -> str:
-    """Format a value and its interval with enough digits to distinguish them; the value alone without an interval.
+def interval(value: float, lower: float, upper: float) -> str:
+    """Format a value and its interval with enough digits to distinguish them from each other and from 1.
+
+    Without an interval, only the value is returned.
 
     Examples
     --------
     >>> interval(1.4142, 1.31, 1.532), interval(1.00312, 1.0021, 1.0041), interval(2.0, float("nan"), float("nan"))
     ('1.41 (1.31 to 1.53)', '1.003 (1.002 to 1.004)', '2')
+    >>> interval(1.28, 1.004, 1.63), interval(0.9, 0.81, 0.9996)
+    ('1.28 (1.004 to 1.63)', '0.9 (0.81 to 0.9996)')
     """
     if not (math.isfinite(lower) and math.isfinite(upper)):
-        return number(value, digits)
-    while digits < 6 and len({number(x, digits) for x in (value, lower, upper)}) < 3:
-        digits += 1
-    return f"{number(value, digits)} ({number(lower, digits)} to {number(upper, digits)})"
-
-
-def factor_interval(value: float, lower: float, upper: float) -> str:
-    """Format a factor and its interval with three digits, and more if an end would otherwise read "1".
-
-    Examples
-    --------
-    >>> factor_interval(1.28, 1.004, 1.63), factor_interval(7.123, 6.1, 8.4), factor_interval(0.9, 0.81, 0.9996)
-    ('1.28 (1.004 to 1.63)', '7.12 (6.1 to 8.4)', '0.9 (0.81 to 0.9996)')
-    """
-    if all(map(math.isfinite, (value, lower, upper))):
-        digits = [next((d for d in range(3, 7) if number(x, d) != "1"), 6) for x in (value, lower, upper)]
-        texts = [number(x, d) for x, d in zip((value, lower, upper), digits, strict=True)]
+        return number(value)
+    for least in range(3, 7):
+        texts = []
+        for x in (value, lower, upper):
+            digits = next((d for d in range(least, 7) if number(x, d) != "1"), 6)
+            texts.append(number(x, digits))
         if len(set(texts)) == 3:
-            return f"{texts[0]} ({texts[1]} to {texts[2]})"
-    return interval(value, lower, upper)
+            break
+    return f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
 def seconds(value: float) -> str:
