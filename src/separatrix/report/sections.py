@@ -90,7 +90,7 @@ def data_section(study: Study) -> dict[str, Any]:
         names = [name.removeprefix(f"{plan.column}=").removeprefix(f"{plan.column}: ") for name in plan.names]
         names = [shortened(named.get(name, name), MAX_COLUMN_LETTERS) for name in names]
         listed = enumerated(names) if len(names) <= N_LISTED_FEATURES else f"{', '.join(names[:N_LISTED_FEATURES])}, …"
-        features = f"{counted(len(names), 'feature')}: {listed}"
+        features = f"{len(names)} feature{'s' * (len(names) > 1)}: {listed}"
         columns.append((shortened(plan.column, MAX_COLUMN_LETTERS), plan.kind, plan.why, features))
     return {
         "summary": summary + (f"; {counted(len(dropped), 'column')} dropped." if dropped else "."),
