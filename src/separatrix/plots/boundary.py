@@ -182,14 +182,18 @@ class DecisionBoundaryDisplay:
                 self._draw_values(ax)
             for k in shown if self.response == "regions" else ():
                 inside = self.margins[..., k]
-                style = class_style(k)
-                colour, hatch, border = style.colour, style.hatch or None, {"alpha": 0.25, "linewidth": 0.0}
-                if k == K:
-                    colour, hatch = REJECTED["facecolor"], REJECTED["hatch"]
-                    border = {name: REJECTED[name] for name in ("edgecolor", "linewidth", "alpha")}
+                if k < K:
+                    colour, hatch, border = (
+                        class_style(k).colour,
+                        class_style(k).hatch,
+                        {"alpha": 0.25, "linewidth": 0.0},
+                    )
+                else:
+                    border = dict(REJECTED)
+                    colour, hatch = border.pop("facecolor"), border.pop("hatch")
                 levels = [0.0, max(float(inside.max()), 0.0) + 1.0]
-                area = ax.contourf(self.grid.x, self.grid.y, inside, levels=levels, colors=[colour], hatches=[hatch])
-                area.set(**border)
+                where = self.grid.x, self.grid.y, inside
+                ax.contourf(*where, levels=levels, colors=[colour], hatches=[hatch or None]).set(**border)
                 self._draw_outline(ax, inside, width=1.0)
             if self.points is not None and self.codes is not None:
                 scatter_classes(ax, self.points, self.codes, self.classes)

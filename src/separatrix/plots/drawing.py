@@ -27,7 +27,13 @@ HATCHES = ("", "//", "..", "xx")  # for classes beyond the eighth, which reuse t
 LINES = ("-", "--", "-.", ":")
 MAX_DRAWN_CLASSES = len(COLOURS) * len(HATCHES)
 # Hatched, so that it differs from every class in a black-and-white print.
-REJECTED = {"facecolor": "#999999", "edgecolor": "#666666", "hatch": "///", "alpha": 0.5, "linewidth": 0.0}
+REJECTED: dict[str, Any] = {
+    "facecolor": "#999999",
+    "edgecolor": "#666666",
+    "hatch": "///",
+    "alpha": 0.5,
+    "linewidth": 0.0,
+}
 MUTED = "#767676"  # reference lines and annotations; contrast 4.5 : 1 against white
 STANDOUT = "#D55E00"  # highlights
 
