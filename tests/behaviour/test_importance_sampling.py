@@ -62,14 +62,6 @@ def test_moments_are_those_of_repeated_draws(rng):
     assert_allclose(draws.covariance, np.cov(repeated.T, bias=True), rtol=1e-10, atol=1e-14)
 
 
-def test_quantiles_of_many_equal_draws_are_the_distributions(rng):
-    n = 20_001
-    theta = special.ndtri((np.arange(n) + 0.5) / n)[rng.permutation(n)][:, None, None] * np.array([[1.0, 2.0]])
-    found = Draws(theta, np.full(n, 1 / n)).quantiles(np.array([0.025, 0.5, 0.9]))
-    assert_allclose(found[:, 0, 0], special.ndtri([0.025, 0.5, 0.9]), atol=1e-3)
-    assert_allclose(found[:, 0, 1], 2 * found[:, 0, 0], rtol=1e-12)
-
-
 def factor_of(precision):
     return factorise(np.asarray(precision, dtype=float), 1, np.zeros(len(precision), dtype=bool))
 

@@ -74,26 +74,11 @@ def expectation_propagation(
 ) -> Approximation:
     """Return the fixed point of expectation propagation, for a likelihood of one activation.
 
-    Parameters
-    ----------
-    objective : Posterior
-        Rows, likelihood and prior.
-    start : Approximation
-        Only its mean is used; `laplace` is the best start.
-    tol : float, default 1e-3
-        Largest change in the last sweep: of the mean in posterior standard deviations, of the precision relatively.
-    max_sweeps : int, default 100
-        Sweeps after which the result is returned with ``is_converged`` false.
-    corrected : bool, default True
-        Whether variances and evidence are corrected for third cumulants, if that is affordable.
+    Only the mean of ``start`` is used; `laplace` is the best start. The iteration ends if a sweep changes the mean by
+    less than ``tol`` posterior standard deviations and the precision by less than ``tol`` relatively; ``is_converged``
+    is False if that takes more than ``max_sweeps``. ``steps`` is the number of sweeps. If ``corrected``, variances and
+    evidence are corrected for third cumulants, if that is affordable.
 
-    Returns
-    -------
-    Approximation
-        Named "ep". ``steps`` is the number of sweeps.
-
-    Examples
-    --------
     Three rows of one class: only the prior bounds the weight, and the mean is far from the mode.
 
     >>> from separatrix.bayesian.posterior import laplace
@@ -372,19 +357,9 @@ def tilted(likelihood: Likelihood, mu: Float, var: Float, t: Array, *, power: Fl
         soft targets  σ(a)^t σ(-a)^(1-t) = σ(a) e^-(1-t)a, which shifts the mean of the Gaussian by -(1-t) v
         otherwise     Gauss-Hermite quadrature about the mean of p̂, in units of its standard deviation
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-        With one activation per row.
-    mu, var : arrays of shape (n,)
-        Mean and variance of the activations; var above zero.
-    t : array of shape (n,)
-        Codes 0 and 1, or probabilities of 1.
-    power : array of shape (n,), optional
-        In (0, 1]; 1 by default.
+    ``mu`` and ``var`` (n,) are the moments of the activations, var above zero; ``t`` (n,) are codes 0 and 1, or
+    probabilities of 1; ``power`` (n,) lies in (0, 1], and is 1 by default.
 
-    Examples
-    --------
     >>> t, one = np.array([1, 1]), np.ones(2)
     >>> [part.round(6) for part in tilted(Probit(), 0 * one, np.array([1e-12, 3.0]), t)][:2]
     [array([-0.693147, -0.693147]), array([0.797885, 0.398942])]

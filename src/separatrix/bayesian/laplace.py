@@ -259,7 +259,7 @@ def _straighten(surface: Surface, x: Float, T: Float, *, polish: bool, stretch: 
 
     No axis becomes more than ``stretch`` times longer at once, so a curvature near zero is still below one afterwards.
     """
-    value, grad, hess = (surface.polished if polish else surface.local)(x, T)
+    value, grad, hess = surface.derivatives(x, T, polish=polish)
     if not (np.isfinite(grad).all() and np.isfinite(hess).all()):
         raise LaplaceError(
             f"The log density has no finite derivatives at x = {_show(x)}, where it is {value:.6g}: x may be at the "
@@ -276,10 +276,8 @@ def _uphill(surface: Surface, here: Position, radius: float) -> tuple[Float, flo
     """Return the next x and the next radius, or None if f does not rise. The step is the gradient."""
     length = float(np.linalg.norm(here.grad))
     step = here.grad * min(1.0, radius / max(length, 1e-300))
-    # At the mode, the difference of two values of f is rounding error.
-    slack = (
-        8 * EPS * (1 + abs(here.value)) if here.is_stationary or (here.is_round and length < NEAR_MODE_IN_STD) else 0
-    )
+    is_mode = here.is_stationary or (here.is_round and length < NEAR_MODE_IN_STD)
+    slack = 8 * EPS * (1 + abs(here.value)) if is_mode else 0.0  # rounding error of the difference of two values of f
     for halved in range(MAX_HALVINGS):
         x = here.x + here.T @ step
         gain = surface.value(x) - here.value
@@ -421,15 +419,18 @@ class Surface:
                 return h
         return h
 
-    def local(self, x: Float, T: Float) -> LocalDerivatives:
-        """Return f and its derivatives at x; finite differences are accurate to about 1 %."""
-        return self._where_finite(x, T, self.value(x), DIFFERENCE_STEP)[0]
+    def derivatives(self, x: Float, T: Float, *, polish: bool) -> LocalDerivatives:
+        """Return f and its derivatives at x.
 
-    def polished(self, x: Float, T: Float) -> LocalDerivatives:
-        """Return f and its derivatives at x, with finite differences extrapolated to step zero."""
-        value = self.value(x)
-        first, h = self._where_finite(x, T, value, POLISH_STEP)
-        if self._gradient is not None and self._hessian is not None:
+        Finite differences are accurate to about 1 %; with ``polish`` they are extrapolated to step zero.
+        """
+        value, h = self.value(x), POLISH_STEP if polish else DIFFERENCE_STEP
+        for _ in range(MAX_STEP_SHRINKS):  # the step is shorter if f is not finite that far out
+            first = self._at_step(x, T, value, h)
+            if np.isfinite(first.grad).all() and np.isfinite(first.hess).all():
+                break
+            h /= 4
+        if not polish or (self._gradient is not None and self._hessian is not None):
             return first
         rows, best, error = [first], first, np.inf
         for level in range(1, POLISH_LEVELS):
@@ -446,15 +447,6 @@ class Surface:
                 break
             rows = extrapolated
         return best
-
-    def _where_finite(self, x: Float, T: Float, value: float, h: float) -> tuple[LocalDerivatives, float]:
-        """Return derivatives and the step they were taken at, which is shorter if f is not finite that far out."""
-        for _ in range(MAX_STEP_SHRINKS):
-            found = self._at_step(x, T, value, h)
-            if np.isfinite(found.grad).all() and np.isfinite(found.hess).all():
-                break
-            h /= 4
-        return found, h
 
     def _at_step(self, x: Float, T: Float, value: float, h: float) -> LocalDerivatives:
         D = len(x)

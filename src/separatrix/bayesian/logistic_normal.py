@@ -67,17 +67,8 @@ def log_averages(m: Float, s: Float) -> Averages:
     return Averages(top + np.log(q), top + np.log(f), top + np.log(c))
 
 
-class SigmoidDerivatives(NamedTuple):
-    """ln E[σ], ln E[σ'], E[σ'']/E[σ'] and E[σ''']/E[σ']."""
-
-    log_q: Float
-    log_c: Float
-    second: Float
-    third: Float
-
-
-def sigmoid_derivatives(m: Float, s: Float) -> SigmoidDerivatives:
-    """Return averages of σ and its first three derivatives over a ~ N(-m, s²), m ≥ 0, by the alternating sums.
+def sigmoid_derivatives(m: Float, s: Float) -> tuple[Float, Float, Float, Float]:
+    """Return ln E[σ], ln E[σ'], E[σ'']/E[σ'] and E[σ''']/E[σ'] over a ~ N(-m, s²), m ≥ 0, by the alternating sums.
 
         E[σ''] = Σ_k (-1)^(k-1) k² (t⁻_k - t⁺_k),        E[σ'''] = Σ_k (-1)^(k-1) k³ (t⁻_k + t⁺_k)
 
@@ -93,7 +84,7 @@ def sigmoid_derivatives(m: Float, s: Float) -> SigmoidDerivatives:
         c += k * even
         c1 += k**2 * odd
         c2 += k**3 * even
-    return SigmoidDerivatives(top + np.log(q), top + np.log(c), c1 / c, c2 / c)
+    return top + np.log(q), top + np.log(c), c1 / c, c2 / c
 
 
 def _scaled(m: Float, s: Float) -> tuple[Float, Float, Float, Float, Float]:
@@ -162,14 +153,14 @@ def shrinkage(var: Float) -> Float:
 def log_odds(mu: Float, var: Float) -> Float:
     """Return ln p - ln(1 - p) for p = E[σ(a)], a ~ N(mu, var): (n,). It is exactly odd in mu."""
     odds = np.empty_like(mu)
-    for rows in blocks(len(mu)):
+    for rows in row_blocks(len(mu)):
         np.copysign(log_odds_size(np.abs(mu[rows]), var[rows]), mu[rows], out=odds[rows])
     return odds
 
 
-def blocks(n: int) -> list[slice]:
-    """Slices of the rows 0 .. n-1 whose temporaries stay in cache."""
-    return [slice(start, start + ROWS_IN_CACHE) for start in range(0, n, ROWS_IN_CACHE)]
+def row_blocks(n: int, step: int = ROWS_IN_CACHE) -> list[slice]:
+    """Slices of the rows 0 .. n-1; by default their temporaries stay in cache."""
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def log_odds_size(m: Float, var: Float) -> Float:
@@ -206,20 +197,12 @@ def fast_log_averages(m: Float, var: Float) -> Averages:
     return found
 
 
-class Softened(NamedTuple):
-    """E[σ(d)], E[ln(1 + e^d)] and V[ln(1 + e^d)]."""
-
-    probability: Float
-    mean: Float
-    variance: Float
-
-
-def soften(mu: Float, var: Float) -> Softened:
-    """Return moments of the softplus of d ~ N(mu, var), mu ≤ 0, to about 1e-9 of one and of var."""
+def soften(mu: Float, var: Float) -> tuple[Float, Float, Float]:
+    """Return E[σ(d)], E[ln(1 + e^d)] and V[ln(1 + e^d)] for d ~ N(mu, var), mu ≤ 0, to about 1e-9 of one and of var."""
     log_q, log_f, _ = fast_log_averages(-mu, var)
     kappa = shrinkage(var)
-    share = _look_up(_variance_table(), -kappa * mu, kappa)
-    return Softened(np.exp(log_q), np.exp(log_f), var * np.nan_to_num(share))  # outside the table it is zero
+    fraction = _look_up(_variance_table(), -kappa * mu, kappa)
+    return np.exp(log_q), np.exp(log_f), var * np.nan_to_num(fraction)  # outside the table it is zero
 
 
 def _look_up(table: Float, u: Float, kappa: Float) -> Float:

@@ -189,11 +189,8 @@ class ByClassApproximation:
 
     @property
     def covariance(self) -> Float:
-        """M⁻¹, (CP, CP); raises if it does not fit into memory."""
+        """M⁻¹, (CP, CP)."""
         C, P = self.mean.shape
-        _require_memory(
-            f"The covariance of {C} x {P} weights", 8.0 * (C * P) ** 2, "Use `std`, `sample` or `activations`."
-        )
         total = np.zeros((C, P, C, P))
         for q, factor in zip(self.axes.T, self.factors, strict=True):
             total += np.einsum("j,k,pr->jpkr", q, q, factor.root @ factor.root.T)
@@ -344,12 +341,8 @@ class DualApproximation:
 
     @property
     def covariance(self) -> Float:
-        """Covariance of all weights, (CP, CP); raises if it does not fit into memory."""
-        C, P = self.mean.shape
-        _require_memory(
-            f"The covariance of {C} x {P} weights", 24.0 * (C * P) ** 2, "Use `std`, `sample` or `activations`."
-        )
-        M = len(self.precision)
+        """Covariance of all weights, (CP, CP)."""
+        (C, P), M = self.mean.shape, len(self.precision)
         outside = np.zeros((P, P))
         outside[:M, :M] = np.diag(1 / self.precision) - self.basis @ self.basis.T
         T = np.kron(np.eye(C), self._each_weight(P))
@@ -448,9 +441,7 @@ class DiagonalApproximation:
 
     @property
     def covariance(self) -> Float:
-        """The diagonal covariance as a matrix (CP, CP); raises if it does not fit into memory."""
-        size = self.mean.size
-        _require_memory(f"The covariance of {size} weights", 8.0 * size**2, "It is diagonal: use `std`.")
+        """The diagonal covariance as a matrix (CP, CP)."""
         return np.diag(1 / self.precision.ravel())
 
     @property
@@ -539,11 +530,13 @@ def choose_structure(objective: Posterior, requested: str | None = None) -> str:
         )
     if requested == "by class" and C == 1:
         raise DataError("structure='by class' needs more than two classes; with two there is one set of weights.")
-    _require_memory(
-        f"structure={requested!r} for {C} x {P} weights",
-        memory_needed(objective, requested),
-        f"{choose_structure(objective)!r} fits; fewer columns or basis functions would help too.",
-    )
+    needed, memory = memory_needed(objective, requested), machine_memory()
+    if needed > MAX_MEMORY_FRACTION * memory:
+        raise DataError(
+            f"structure={requested!r} for {C} x {P} weights needs {needed / 2**30:.3g} GiB of memory, and this machine "
+            f"has {memory / 2**30:.3g} GiB. {choose_structure(objective)!r} fits; fewer columns or basis functions "
+            "would help too."
+        )
     return requested
 
 
@@ -567,11 +560,3 @@ def machine_memory() -> float:
         return float(os.sysconf("SC_PHYS_PAGES")) * float(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError):  # not available on every system
         return float("inf")
-
-
-def _require_memory(owner: str, n_bytes: float, remedy: str) -> None:
-    """Raise a `DataError` with the remedy if ``n_bytes`` are more than one posterior may take."""
-    available = machine_memory()
-    if n_bytes > MAX_MEMORY_FRACTION * available:
-        needs, has = (f"{size / 2**30:.3g} GiB" for size in (n_bytes, available))
-        raise DataError(f"{owner} needs {needs} of memory, and this machine has {has}. {remedy}")

@@ -26,7 +26,14 @@ from scipy import special
 from separatrix._arguments import check_count, generator
 from separatrix._array import Array, Float
 from separatrix._threads import single_thread_blas
-from separatrix.bayesian.logistic_normal import blocks, fast_log_averages, log_odds, log_odds_size, shrinkage, soften
+from separatrix.bayesian.logistic_normal import (
+    fast_log_averages,
+    log_odds,
+    log_odds_size,
+    row_blocks,
+    shrinkage,
+    soften,
+)
 from separatrix.bayesian.posterior import Activations
 from separatrix.likelihoods import ClassLikelihood, Derivatives, Probit
 
@@ -86,17 +93,16 @@ def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) ->
 def class_intervals(likelihood: ClassLikelihood, Phi: Array, theta: Float, tails: Float) -> Array:
     """Return quantiles of each p(C_k) over draws θ (K, P, S) of the weights, (n, K, 2), for rows φ̃ (n, P)."""
     K, _, S = theta.shape
-    step = max(1, MAX_INTERVAL_NUMBERS // (K * S))
     place = tails * (S - 1)
     low = np.floor(place).astype(np.intp)
     high = np.minimum(low + 1, S - 1)
     bounds = np.empty((len(Phi), K, 2))
-    for start in range(0, len(Phi), step):
-        A = Phi[start : start + step] @ theta  # (K, n, S)
+    for rows in row_blocks(len(Phi), max(1, MAX_INTERVAL_NUMBERS // (K * S))):
+        A = Phi[rows] @ theta  # (K, n, S)
         P = likelihood.probability(A.reshape(K, -1).T).T.reshape(A.shape)
         P.partition(np.concatenate([low, high]), axis=-1)  # several times faster than numpy.quantile
         quantiles = P[..., low] + (place - low) * (P[..., high] - P[..., low])
-        bounds[start : start + step] = np.moveaxis(quantiles, 0, 1)
+        bounds[rows] = np.moveaxis(quantiles, 0, 1)
     return bounds
 
 
@@ -116,7 +122,7 @@ def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
     """
     mu, var, shape = _flat_moments("logit_normal", mu, var)
     p = np.empty_like(mu)
-    for rows in blocks(len(mu)):
+    for rows in row_blocks(len(mu)):
         e = log_odds_size(np.abs(mu[rows]), var[rows])
         np.exp(np.negative(e, out=e), out=e)
         e /= 1.0 + e  # the smaller of p and 1 - p
@@ -179,7 +185,7 @@ def expected_logit(mu: ArrayLike, var: ArrayLike, t: ArrayLike) -> Derivatives:
     mu, var, shape = _flat_moments("expected_logit", mu, var)
     t = np.broadcast_to(np.asarray(t, dtype=np.float64), shape).ravel()
     log_p, slope, curvature = found = np.empty((3, len(mu)))
-    for rows in blocks(len(mu)):
+    for rows in row_blocks(len(mu)):
         mean, target, m = mu[rows], t[rows], np.abs(mu[rows])
         q, f, c = (np.exp(log_average) for log_average in fast_log_averages(m, var[rows]))
         # From the averages of the smaller side: nothing is subtracted from one if t is 0 or 1.
@@ -279,7 +285,7 @@ def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
     mean, Sigmas = _class_moments("softmax_normal", mu, cov)
     n, K = mean.shape
     p = np.empty((n, K))
-    for rows in row_blocks(n, 4 * K * K):
+    for rows in row_blocks(n, max(1, MAX_BLOCK_NUMBERS // (4 * K * K))):
         m, Sigma = mean[rows], Sigmas[rows]
         order = np.argsort(-m, axis=1, kind="stable")  # the result does not depend on the order of the classes
         m = np.take_along_axis(m, order, axis=1)
@@ -319,12 +325,6 @@ def softmax_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
     spread = np.broadcast_to(np.asarray(var, dtype=np.float64), means.shape)
     _require("softmax_probit_rule", "var", spread, (spread >= 0) & (spread < np.inf), "finite and not negative")
     return np.asarray(special.softmax(shrinkage(spread) * means, axis=1))
-
-
-def row_blocks(n: int, numbers_per_row: int) -> list[slice]:
-    """Slices of n rows whose temporaries stay small."""
-    step = max(1, MAX_BLOCK_NUMBERS // numbers_per_row)
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _class_means(owner: str, mu: ArrayLike) -> Float:
@@ -400,7 +400,7 @@ def softmax_normal_qmc(
     n_rows, K = mean.shape
     points = _replicated_points(K - 1, n, n_replicates, generator(rng))
     p, error = np.empty((n_rows, K)), np.empty((n_rows, K))
-    for rows in row_blocks(n_rows, K * points.shape[1]):
+    for rows in row_blocks(n_rows, max(1, MAX_BLOCK_NUMBERS // (K * points.shape[1]))):
         # Principal axes A (n, K, K-1): A A' is the covariance about the mean of the activations.
         centred = Sigmas[rows] - Sigmas[rows].mean(axis=1, keepdims=True)
         centred -= centred.mean(axis=2, keepdims=True)

@@ -77,37 +77,13 @@ def importance(
 ) -> Importance:
     """Sample from an approximation of the posterior with importance weights, and from a better one if k is poor.
 
-    Parameters
-    ----------
-    objective : Posterior
-        Rows, likelihood and a proper prior.
-    proposal : Approximation
-        Any Gaussian over θ; its better covariance is used if it has one (`ep`).
-    n : int, default 16384
-        Draws in a round, preferably a power of two, and at least four per weight. A round is one pass.
-    rng : int or Generator, optional
-        Source of the draws; None always gives the same.
-    max_rounds : int, default 4
-        Largest number of rounds. One is enough if k is below 0.5.
+    A round takes ``n`` draws and one pass; n is preferably a power of two, and at least four per weight. One round is
+    enough if k is below 0.5. The proposal is any Gaussian over θ; its better covariance is used if it has one (`ep`).
 
     Raises
     ------
     DataError
         If the prior is flat along some weight, or the number of evaluations is too large.
-
-    Examples
-    --------
-    >>> from separatrix.bayesian.posterior import laplace
-    >>> from separatrix.rows import as_source
-    >>> from separatrix.likelihoods import Logit
-    >>> from separatrix.priors import Gaussian
-    >>> from separatrix.solvers import Newton, pose
-    >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([1, 1, 1]))
-    >>> objective = pose(source, Logit(), Gaussian(scale=2.0), fit_intercept=False)
-    >>> mode = laplace(objective, Newton().minimise(objective, np.zeros((1, 1))).value)
-    >>> found = importance(objective, mode)
-    >>> round(found.approximation.log_evidence, 2), found.approximation.mean.round(2), found.k < 0.7
-    (-1.09, array([[1.98]]), True)
     """
     check_count("importance", "n", n, least=4 * proposal.mean.size)
     check_count("importance", "max_rounds", max_rounds)
@@ -122,35 +98,22 @@ def importance(
             f"of a likelihood; the limit is {MAX_EVALUATIONS:.0e}. Use fewer draws, or another approximation: with "
             "that many rows the posterior is nearly Gaussian."
         )
-    source = generator(rng)
-    best = found = weighted_draws(
-        objective, Proposal(proposal.mean, proposal.moments or proposal.factor, None), n, source
-    )
+    source, q = generator(rng), Proposal(proposal.mean, proposal.moments or proposal.factor, None)
+    best = found = weighted_draws(objective, q, n, source)
     for _ in range(max_rounds - 1):
         if best.smoothed.k < GOOD_K:
             break
         mean = found.draws.mean
         found = weighted_draws(objective, Proposal(mean, found.precision(), MIN_DEGREES + mean.size), n, source)
-        best = max(best, found, key=_quality)
-    draws, smoothed = best.draws, best.smoothed
-    mean = draws.mean
-    log_likelihood = float(log_likelihoods(objective, mean[None])[0])
+        # A good k ranks before a usable one, whatever the effective size, which does not show a tail that was missed.
+        ranks = [(w.smoothed.k < GOOD_K, w.smoothed.k < USABLE_K, w.smoothed.effective_size) for w in (best, found)]
+        best = found if ranks[1] > ranks[0] else best
+    (draws, smoothed), mean = best, best.draws.mean
+    log_likelihood, usable = float(log_likelihoods(objective, mean[None])[0]), smoothed.k < USABLE_K
     approximation = Approximation(
-        mean,
-        best.precision(),
-        log_likelihood,
-        smoothed.log_mean,
-        "importance",
-        proposal.steps,
-        is_converged=smoothed.k < USABLE_K,
+        mean, best.precision(), log_likelihood, smoothed.log_mean, "importance", proposal.steps, is_converged=usable
     )
     return Importance(approximation, draws, smoothed.k, smoothed.effective_size)
-
-
-def _quality(found: Weighted) -> tuple[bool, bool, float]:
-    """A good k ranks before a usable one, whatever the effective size, which does not show a tail that was missed."""
-    k = found.smoothed.k
-    return k < GOOD_K, k < USABLE_K, found.smoothed.effective_size
 
 
 def evaluations(objective: Posterior, n: int) -> float:
@@ -189,22 +152,17 @@ class Proposal(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """The draws of one round and their weights."""
+    """The draws of one round, and the reliability of their weights."""
 
-    theta: Float
+    draws: Draws
     smoothed: Smoothed
-
-    @property
-    def draws(self) -> Draws:
-        """The draws with normalised weights."""
-        return Draws(self.theta, self.smoothed.weights)
 
     def precision(self) -> Factor:
         """Factor of the inverse covariance of the draws; with few effective draws, mostly of the unweighted ones."""
         S, size = self.draws.covariance, self.smoothed.effective_size
         D = len(S)
         if size < DRAWS_PER_WEIGHT * D:
-            unweighted = np.cov(self.theta.reshape(len(self.theta), -1), rowvar=False).reshape(D, D)
+            unweighted = np.cov(self.draws.theta.reshape(-1, D), rowvar=False).reshape(D, D)
             trust = size / (size + DRAWS_PER_WEIGHT * D)
             S = trust * S + (1 - trust) * unweighted
         unit = np.sqrt(np.diag(S))
@@ -220,7 +178,8 @@ def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.ran
     away = (theta - prior.mean).reshape(-1, len(prior.precision))  # one output per row, or all if Λ couples them
     squared = (away * prior.dot(away)).reshape(n, -1).sum(axis=1)
     log_prior = 0.5 * (prior.log_det() - squared) - proposal.mean.size * LOG_SQRT_2PI
-    return Weighted(theta, pareto_smooth(log_likelihoods(objective, theta) + log_prior - log_q))
+    smoothed = pareto_smooth(log_likelihoods(objective, theta) + log_prior - log_q)
+    return Weighted(Draws(theta, smoothed.weights), smoothed)
 
 
 # -- weighted draws ----------------------------------------------------------------------------------------------
@@ -233,9 +192,6 @@ class Draws:
     theta: Float
     weights: Float
 
-    def __len__(self) -> int:
-        return len(self.theta)
-
     @property
     def mean(self) -> Float:
         """Σ_s weight_s θ_s, (C, P)."""
@@ -244,17 +200,8 @@ class Draws:
     @property
     def covariance(self) -> Float:
         """Covariance of all weights, (CP, CP)."""
-        away = (self.theta - self.mean).reshape(len(self), -1)
+        away = (self.theta - self.mean).reshape(len(self.theta), -1)
         return np.asarray((away * self.weights[:, None]).T @ away)
-
-    def quantiles(self, levels: Float) -> Float:
-        """Quantiles of each parameter, (levels, C, P), by the cumulative sum of the weights of sorted draws."""
-        flat = self.theta.reshape(len(self), -1)
-        order = np.argsort(flat, axis=0, kind="stable")
-        reached = np.cumsum(self.weights[order], axis=0) - 0.5 * self.weights[order]
-        sorted_ = np.take_along_axis(flat, order, axis=0)
-        found = np.stack([np.interp(levels, r, x) for r, x in zip(reached.T, sorted_.T, strict=True)], axis=-1)
-        return found.reshape(len(levels), *self.theta.shape[1:])
 
     def probability(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> Float:
         """Σ_s weight_s p(t | x, θ_s), without a Gaussian in between: (n,) for class 1, or (n, K)."""
@@ -350,10 +297,7 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
 
     Vehtari, Simpson, Gelman, Yao & Gabry (2024); the fit follows Zhang & Stephens (2009).
 
-    Parameters
-    ----------
-    log_weights : array of shape (S,)
-        ln p̃(w_s) - ln q(w_s), for p̃ known up to a factor. Minus infinity is a weight of zero.
+    ``log_weights`` (S,) are ln p̃(w_s) - ln q(w_s), for p̃ known up to a factor. Minus infinity is a weight of zero.
 
     Raises
     ------
@@ -414,12 +358,8 @@ def fit_generalized_pareto(excess: Float) -> tuple[float, float]:
 
     With b = -k/σ the best k for a given b is k(b) = mean ln(1 - b x), which leaves a profile likelihood of one
     variable, n (ln(-b/k) - k - 1). The posterior mean of b on a grid, which depends only on the largest x and the
-    quartile, needs no iteration and does not fail as maximum likelihood does.
-
-    Parameters
-    ----------
-    excess : array of shape (n,)
-        Excesses over the threshold, positive and in increasing order.
+    quartile, needs no iteration and does not fail as maximum likelihood does. ``excess`` (n,) are the excesses over the
+    threshold, positive and in increasing order.
     """
     n = len(excess)
     n_grid = 30 + isqrt(n)

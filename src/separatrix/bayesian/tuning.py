@@ -161,24 +161,9 @@ def tune_scales(
 ) -> Tuned:
     """Multiply the scales of a prior, in one or more groups of columns, so that the evidence is largest.
 
-    Parameters
-    ----------
-    objective : Posterior
-        The search starts at its prior.
-    groups : None, "columns" or sequence of M labels
-        Columns that share a factor: all, none (automatic relevance determination), or those with the same label.
-    fitter : Fitter, default FitLaplace()
-        Method that approximates posteriors.
-    start : Approximation, optional
-        The posterior under the given prior, if it is known already.
-    tol : float
-        Gain in nats that is not worth a fit.
-    max_steps : int
-        Largest number of fits after the first.
-
-    Returns
-    -------
-    Tuned
+    The search starts at the given prior, whose posterior is ``start`` if it is known already. Columns in one of
+    the ``groups`` share a factor: all (None), none ("columns": automatic relevance determination), or those with the same
+    label. A gain below ``tol`` nats is not worth a fit; ``max_steps`` is the largest number of fits after the first.
 
     Raises
     ------

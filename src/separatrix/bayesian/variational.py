@@ -19,11 +19,11 @@ a bound, and every step raises it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -31,8 +31,9 @@ from scipy import special
 from separatrix._arguments import check_count, check_positive
 from separatrix._array import Array, Float, to_dense
 from separatrix._special import LOG_SQRT_2PI
+from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation
-from separatrix.bayesian.predictive import expected_logit, hermite_nodes, row_blocks
+from separatrix.bayesian.predictive import MAX_BLOCK_NUMBERS, expected_logit, hermite_nodes
 from separatrix.exceptions import DataError
 from separatrix.likelihoods import Derivatives, Likelihood, Logit, Softmax
 from separatrix.rows import Block
@@ -78,22 +79,16 @@ class BoundPoint:
         return float(max(np.linalg.norm(root.T @ self.grad.ravel()), np.linalg.norm(change)))
 
 
-class Average(Protocol):
-    """A log likelihood averaged over q."""
-
-    def __call__(self, block: Block, mean: Float, root: Float) -> ValueGradHess:
-        """Return E[ln p] of the rows of a block, its gradient, and minus its Hessian.
-
-        q has the mean (C, P) and a root (CP, CP) of the covariance.
-        """
-
-
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """The bound L for the rows and the prior of an objective; ``min_fraction`` is the shortest step."""
+    """The bound L for the rows and the prior of an objective; ``min_fraction`` is the shortest step.
+
+    ``average`` (block, mean, root) returns E[ln p] of the rows of a block, its gradient, and minus its Hessian, for q
+    with the mean (C, P) and a root (CP, CP) of the covariance.
+    """
 
     objective: Posterior
-    average: Average
+    average: Callable[..., ValueGradHess]
     min_fraction: float
 
     def at(self, mean: Float, factor: Factor) -> BoundPoint:
@@ -141,34 +136,9 @@ def variational(
 ) -> Approximation:
     """Maximise the bound for a likelihood of one activation, by averages over a_n ~ N(mu_n, var_n).
 
-    Parameters
-    ----------
-    objective : Posterior
-        Rows, likelihood and prior.
-    start : Approximation
-        The first q.
-    tol : float, default 1e-4
-        Largest change by one more step: of the mean in posterior standard deviations, of the precision relatively.
-    max_steps : int, default 100
-        Steps after which the result is returned with ``is_converged`` false.
-
-    Returns
-    -------
-    Approximation
-        Named "variational"; its log evidence is the bound.
-
-    Examples
-    --------
-    >>> from separatrix.bayesian.posterior import laplace
-    >>> from separatrix.rows import as_source
-    >>> from separatrix.priors import Gaussian
-    >>> from separatrix.solvers import Newton, pose
-    >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([1, 1, 1]))
-    >>> objective = pose(source, Logit(), Gaussian(scale=2.0), fit_intercept=False)
-    >>> mode = laplace(objective, Newton().minimise(objective, np.zeros((1, 1))).value)
-    >>> found = variational(objective, mode)
-    >>> found.mean.round(3), found.std.round(3), round(found.log_evidence, 3)
-    (array([[1.973]]), array([[1.088]]), -1.141)
+    The steps start at ``start``. They end if a full step would change the mean by less than ``tol`` posterior standard
+    deviations and the precision by less than ``tol`` relatively; ``is_converged`` is False if that takes more than
+    ``max_steps``.
     """
     check_positive("variational", "tol", tol)
     check_count("variational", "max_steps", max_steps)
@@ -257,41 +227,14 @@ def variational_softmax(
     errors would add up, and q would exploit the gaps between the points: on seven classes of cover types, 32 points of
     one set raise the bound ten nats too high, of sixteen sets three, and the probabilities agree to three digits.
 
-    Parameters
-    ----------
-    objective : Posterior
-        Rows, a `Softmax` likelihood, and a proper prior.
-    start : Approximation
-        The first q.
-    tol : float, default 2e-3
-        Largest gain by one more full step, in nats per weight.
-    max_steps : int, default 40
-        Steps after which the result is returned with ``is_converged`` false.
-    n_points : int, default 64
-        Points for the activations of a row, rounded up to a power of two; more for more than 22 classes.
-
-    Returns
-    -------
-    Approximation
-        Named "variational"; its log evidence is the bound, as averaged over the points.
+    The steps start at ``start``, and end if a full step would raise the bound by less than ``tol`` nats per weight;
+    ``is_converged`` is False if that takes more than ``max_steps``. A row has ``n_points`` points, rounded up to a
+    power of two, and more for more than 22 classes.
 
     Raises
     ------
     DataError
         If the prior is flat along some weight.
-
-    Examples
-    --------
-    >>> from separatrix.bayesian.posterior import laplace
-    >>> from separatrix.rows import as_source
-    >>> from separatrix.priors import Gaussian
-    >>> from separatrix.solvers import Newton, pose
-    >>> source = as_source(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 2]))
-    >>> objective = pose(source, Softmax(3), Gaussian(scale=2.0), fit_intercept=False)
-    >>> mode = laplace(objective, Newton().minimise(objective, np.zeros((3, 1))).value)
-    >>> found = variational_softmax(objective, mode)
-    >>> found.mean.round(1).ravel(), found.is_converged
-    (array([-0.4,  0.1,  0.3]), True)
     """
     check_positive("variational_softmax", "tol", tol)
     check_count("variational_softmax", "max_steps", max_steps)
@@ -394,7 +337,7 @@ def _difference_factors(Phi: Array, root: Float, K: int) -> Float:
     P = Phi.shape[1]
     parts = root.reshape(K, P, K * P)
     cov = np.empty((len(Phi), K - 1, K - 1))
-    for rows in row_blocks(len(Phi), (K - 1) * K * P):
+    for rows in row_blocks(len(Phi), max(1, MAX_BLOCK_NUMBERS // ((K - 1) * K * P))):
         spread = np.zeros((len(Phi[rows]), K - 1, K * P))
         for k in range(K - 1):
             spread[:, k, k * P :] = Phi[rows] @ (parts[k] - parts[-1])[:, k * P :]
