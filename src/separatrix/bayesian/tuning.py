@@ -161,9 +161,10 @@ def tune_scales(
 ) -> Tuned:
     """Multiply the scales of a prior, in one or more groups of columns, so that the evidence is largest.
 
-    The search starts at the given prior, whose posterior is ``start`` if it is known already. Columns in one of
-    the ``groups`` share a factor: all (None), none ("columns": automatic relevance determination), or those with the same
-    label. A gain below ``tol`` nats is not worth a fit; ``max_steps`` is the largest number of fits after the first.
+    The search starts at the given prior, whose posterior is ``start`` if it is known already. Columns of a group share
+    a factor. ``groups`` is None for one group of all columns, "columns" for one each (automatic relevance
+    determination), or a label for each column. A gain below ``tol`` nats is not worth a fit; ``max_steps`` is the
+    largest number of fits after the first.
 
     Raises
     ------
