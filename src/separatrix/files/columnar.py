@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from separatrix._text import did_you_mean
 from separatrix.files.dialect import name_columns
 from separatrix.files.location import FileReadError, Location, unpacked
 from separatrix.files.table import TableFile
@@ -27,19 +28,12 @@ class ParquetTable(TableFile):
         self._files = where.parts or (unpacked(where, self),)
         schemas, self.n_rows = [], 0
         for file in self._files:
-            with reading_group(self._name(file)), pq.ParquetFile(file) as opened:
+            with reading_parquet(self._name(file)), pq.ParquetFile(file) as opened:
                 schemas.append(opened.schema_arrow.remove_metadata())
                 self.n_rows += opened.metadata.num_rows
         self.columns, notes = name_columns(schemas[0].names, self._name(self._files[0]))
         self._notes += notes
-        for file, schema in zip(self._files, schemas, strict=True):
-            odd = set(self.columns) ^ set(schema.names)
-            if odd:
-                name = sorted(odd)[0]
-                have, lack = (file, self._files[0]) if name in schema.names else (self._files[0], file)
-                raise FileReadError(
-                    f"Column {name!r} is in {have} but not in {lack}. Use parts with the same columns, or fewer parts."
-                )
+        require_same_columns(dict(zip(self._files, [schema.names for schema in schemas], strict=True)))
         try:
             self.types = pa.unify_schemas(schemas, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -51,30 +45,45 @@ class ParquetTable(TableFile):
         """Name of a part for messages, instead of a temporary decompressed file."""
         return file if self.where.parts else self.path
 
-    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read the file from its beginning."""
         schema = self.schema(columns)
         for file in self._files:
             for batch in read_groups(file, columns, rows, called=self._name(file)):
-                yield batch.cast(schema)
+                yield batch if batch.schema.equals(schema) else batch.cast(schema)
+
+
+def require_same_columns(columns: Mapping[Any, Sequence[str]]) -> None:
+    """Raise FileReadError if files, with their columns, do not all have the columns of the first one."""
+    first, *others = columns
+    for other in others:
+        for has, lacks in ((first, other), (other, first)):
+            odd = [name for name in columns[has] if name not in columns[lacks]]
+            if odd:
+                raise FileReadError(
+                    f"Column {odd[0]!r} is in {has} but not in {lacks}.{did_you_mean(odd[0], columns[lacks])} Give "
+                    "every file the same columns, or read fewer files."
+                )
 
 
 def read_groups(
     file: Path, columns: tuple[str, ...], rows: int, *, groups: Sequence[int] | None = None, called: Path | None = None
-) -> Iterator[pa.RecordBatch]:
-    """Read batches of some row groups of one file, or of all; messages name the file ``called``."""
+) -> Generator[pa.RecordBatch]:
+    """Read batches of ``rows`` rows, of some row groups of one file or of all; messages name the file ``called``.
+
+    Arrow fills a batch across the ends of row groups, so that no rows are copied to form it.
+    """
     import pyarrow.parquet as pq
 
-    name = called or file
-    with reading_group(name), pq.ParquetFile(file) as opened:
-        for group in range(opened.metadata.num_row_groups) if groups is None else groups:
-            with reading_group(name, group):
-                for batch in opened.iter_batches(rows, row_groups=[group], columns=list(columns)):
-                    yield batch.select(list(columns))
+    names = list(columns)
+    with reading_parquet(called or file), pq.ParquetFile(file) as opened:
+        for batch in opened.iter_batches(rows, row_groups=groups, columns=names):
+            yield batch if batch.schema.names == names else batch.select(names)
 
 
 @contextmanager
-def reading_group(file: Path, group: int | None = None) -> Iterator[None]:
-    """Convert errors of Arrow to a FileReadError that names the file and the row group."""
+def reading_parquet(file: Path) -> Iterator[None]:
+    """Convert errors of Arrow to a FileReadError that names the file."""
     import pyarrow as pa
 
     try:
@@ -82,9 +91,8 @@ def reading_group(file: Path, group: int | None = None) -> Iterator[None]:
     except FileReadError:
         raise
     except (pa.ArrowException, OSError) as error:
-        place = "" if group is None else f" in row group {group}"
         raise FileReadError(
-            f"{file} is damaged{place}, or not a Parquet file ({error}). Write, copy or download it again."
+            f"{file} is damaged, or not a Parquet file ({error}). Write, copy or download it again."
         ) from error
 
 
@@ -125,7 +133,8 @@ class ArrowFile(TableFile):
                 f"{self.path} is damaged or not an Arrow file ({error}). Write, copy or download it again."
             ) from error
 
-    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read the file from its beginning."""
         schema = self.schema(columns)
         with self._opened_file() as reader:
             batches = reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,7 +83,8 @@ class SqliteTable(TableFile):
                 kind = kind_of_values([value for (value,) in rows], kind, iso=True)
         return kind
 
-    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read the file from its beginning."""
         names = ", ".join(self._sources[name] for name in columns)
         with self._connected() as database:
             cursor = database.execute(f"SELECT {names} FROM {self._table}")
@@ -196,7 +197,8 @@ class DuckTable(TableFile):
     def _query(self, columns: tuple[str, ...]) -> str:
         return f"SELECT {', '.join(self._selected[name] for name in columns)} FROM {self._table}"
 
-    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read the file from its beginning."""
         with self._connected() as database:
             yield from database.sql(self._query(columns)).to_arrow_reader(rows)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any
@@ -146,7 +146,8 @@ class DelimitedFile(TableFile):
                 break
         return kinds
 
-    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read the file from its beginning."""
         import pyarrow as pa
 
         schema, row = self.schema(columns), 0

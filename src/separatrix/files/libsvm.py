@@ -8,12 +8,9 @@ problems) are skipped. Numbers are parsed exactly as Python does.
 
 from __future__ import annotations
 
-import bz2
 import glob
-import gzip
-import lzma
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +23,7 @@ from separatrix._arguments import check_count, check_option
 from separatrix._array import Array, Codes, Float, Rows
 from separatrix._threads import map_in_order
 from separatrix.exceptions import DataError
-from separatrix.files.location import COMPRESSIONS, FileReadError, Location, reading
+from separatrix.files.location import COMPRESSIONS, FileReadError, Location, open_input, reading
 from separatrix.rows import (
     Block,
     Labelled,
@@ -35,15 +32,14 @@ from separatrix.rows import (
     Source,
     Targets,
     Threads,
+    batch_rows,
     block_rows,
     check_weight,
-    cut_spans,
     pair,
     require_weight,
 )
 
 SUFFIXES = (".svm", ".libsvm", ".svmlight")
-OPENERS: dict[str | None, Callable[..., Any]] = {None: open, "gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 CHUNK_BYTES = 2**20  # enough to keep a thread busy, small enough for its cache
 MAX_LABELS = 2**16  # distinct labels that are counted; more are not classes
 MAX_INDEX = 2**31 - 2
@@ -53,11 +49,10 @@ ROW_FORMAT = "Write each row as: label index:value index:value ..."
 
 
 class Chunk(NamedTuple):
-    """Whole lines; the number of the first line, from 1, and its position in bytes in the decompressed file."""
+    """Whole lines, and the number of the first line, from 1."""
 
     text: bytes
     line: int
-    offset: int
 
 
 class IndexRange(NamedTuple):
@@ -224,7 +219,7 @@ class LibsvmFile(RowStore):
     Parameters
     ----------
     path : str or path
-        Plain, or compressed as .gz, .bz2 or .xz.
+        Plain or compressed, as in `open_table`.
     n_features : int, optional
         Number of columns; by default the largest index. Rows to predict may lack the last features of the training
         rows: pass the number of features of the model.
@@ -278,14 +273,8 @@ class LibsvmFile(RowStore):
         if not self.path.is_file():
             what = "is a folder" if self.path.is_dir() else "does not exist"
             raise FileReadError(f"{self.path} {what}. Give the path of a text file: label index:value ...")
-        compression = COMPRESSIONS.get(self.path.suffix.lower())
-        if compression not in OPENERS:
-            raise FileReadError(
-                f"{self.path} is compressed with {compression}, which sparse files do not support. Decompress "
-                "it, or compress it as .gz, .bz2 or .xz."
-            )
-        self._where = Location(self.path, "libsvm", compression)
-        self._opened = self._fingerprint()
+        self._where = Location(self.path, "libsvm", COMPRESSIONS.get(self.path.suffix.lower()))
+        self._opened = self._where.fingerprint()
         # Before the first scan the first index may be unknown, and then n_features may be an index.
         self._indices = IndexRange(
             int(zero_based is False), MAX_INDEX if width is None else width - 1 + (zero_based is not True)
@@ -293,16 +282,13 @@ class LibsvmFile(RowStore):
         first, low, high, self.n_entries, n_queries = self._indices.low, MAX_INDEX, -1, 0, 0
         self.labels, self.label_counts = np.empty(0), np.empty(0, dtype=np.intp)
         self.has_more_labels = False
-        places = []  # offset, line and number of rows of each chunk
-        for chunk, rows in map_in_order(lambda chunk: (chunk, self.parse(chunk)), self.chunks()):
-            places.append((chunk.offset, chunk.line, len(rows)))
+        self.n_rows = 0
+        for rows in map_in_order(self.parse, self.chunks()):
+            self.n_rows += len(rows)
             self.n_entries, n_queries = self.n_entries + len(rows.column), n_queries + rows.queries
             if len(rows.column):
                 low, high = min(low, first + int(rows.column.min())), max(high, first + int(rows.column.max()))
             self._count_labels(rows.label)
-        self._offsets, self._first_lines, n_rows = np.array(places, dtype=np.int64).reshape(-1, 3).T
-        self._first_rows = np.append(0, np.cumsum(n_rows))
-        self.n_rows = int(self._first_rows[-1])
         if not self.n_rows:
             raise FileReadError(f"{self.path} has no rows. {ROW_FORMAT}")
         base = int(low > 0) if zero_based == "auto" else int(not zero_based)
@@ -390,63 +376,24 @@ class LibsvmFile(RowStore):
         FileReadError
             If the file cannot be read, or has changed since it was opened.
         """
-        self._require_unchanged()
-        line, offset, rest = 1, 0, [b""]
-        with reading(self._where), OPENERS[self._where.compression](self.path, "rb") as file:
+        self._where.require_unchanged(self._opened)
+        line, rest = 1, [b""]
+        with reading(self._where), open_input(self._where) as file:
             while more := file.read(CHUNK_BYTES):
                 cut = more.rfind(b"\n") + 1
                 if not cut:
                     rest.append(more)
                     continue
                 text = b"".join([*rest, more[:cut]])
-                yield Chunk(text, line, offset)
-                line, offset, rest = line + text.count(b"\n"), offset + len(text), [more[cut:]]
+                yield Chunk(text, line)
+                line, rest = line + text.count(b"\n"), [more[cut:]]
             if text := b"".join(rest):
-                yield Chunk(text, line, offset)
-        self._require_unchanged()
+                yield Chunk(text, line)
+        self._where.require_unchanged(self._opened)
 
     def parse(self, chunk: Chunk) -> SparseRows:
         """Parse the rows of some lines."""
         return parse(chunk, self._indices, self.path)
-
-    def rows_between(self, first: int, last: int) -> SparseRows:
-        """Read rows ``first`` to ``last`` without the rows before them.
-
-        Raises
-        ------
-        FileReadError
-            If the file is compressed, since it can only be read from its beginning.
-        """
-        if self._where.compression is not None:
-            raise FileReadError(
-                f"{self.path} is compressed, so rows cannot be read in random order. Decompress it, or use a fit that "
-                "reads rows in order (shuffle=False)."
-            )
-        self._require_unchanged()
-        begin = int(np.searchsorted(self._first_rows, first, side="right")) - 1
-        end = int(np.searchsorted(self._first_rows, last, side="left"))
-        start = int(self._offsets[begin])
-        stop = int(self._offsets[end]) if end < len(self._offsets) else self.path.stat().st_size
-        with reading(self._where), self.path.open("rb") as file:
-            file.seek(start)
-            chunk = Chunk(file.read(stop - start), int(self._first_lines[begin]), start)
-        skipped = int(self._first_rows[begin])
-        return self.parse(chunk).span(first - skipped, last - skipped)
-
-    def _fingerprint(self) -> tuple[int, ...]:
-        state = self.path.stat()
-        return state.st_size, state.st_mtime_ns, state.st_ino
-
-    def _require_unchanged(self) -> None:
-        try:
-            is_same = self._fingerprint() == self._opened
-        except FileNotFoundError as error:
-            raise FileReadError(f"{self.path} was removed after it was opened. Restore it.") from error
-        if not is_same:
-            raise FileReadError(
-                f"{self.path} has changed since it was opened, so its counts may be wrong. Wait until it is complete, "
-                "and open it again."
-            )
 
 
 def is_libsvm(source: object) -> bool:
@@ -505,11 +452,11 @@ class SparseText:
     def pieces(
         self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None
     ) -> Iterator[Piece]:
-        """All rows in order, parsed ahead on threads; with ``rng``, spans of rows in random order."""
-        if rng is not None:
-            for span in cut_spans(self.n_rows, height, rng):
-                yield Piece(span.start, span.stop, self.file.rows_between(span.start, span.stop))
-            return
+        """Spans of ``height`` rows in order, parsed ahead on threads; with ``rng`` taller ones, to be shuffled within.
+
+        A file is always read from start to end: shuffle the lines of the file itself if they are sorted by class.
+        """
+        height = height if rng is None else batch_rows(round(self.numbers_per_row))
         first = 0
         for rows in cut_rows(map_in_order(self.file.parse, self.file.chunks()), height):
             yield Piece(first, first + len(rows), rows)

@@ -65,6 +65,22 @@ class Location:
         """The file, or the parts of a folder."""
         return self.parts or (self.path,)
 
+    def fingerprint(self) -> tuple[tuple[int, ...], ...]:
+        """Size, modification time and inode of each file; raises if one was removed."""
+        try:
+            states = [os.stat(file) for file in self.files]
+        except FileNotFoundError as error:
+            raise FileReadError(f"{error.filename} was removed after it was opened. Restore it.") from error
+        return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)
+
+    def require_unchanged(self, before: tuple[tuple[int, ...], ...]) -> None:
+        """Raise FileReadError if the fingerprint differs from the one ``before``."""
+        if self.fingerprint() != before:
+            raise FileReadError(
+                f"{self.path} has changed since it was opened. It may be read several times, and needs the same rows "
+                "each time. Wait until it is complete, or copy it, and open it again."
+            )
+
 
 def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     """Locate a file for reading.

@@ -13,8 +13,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix._text import did_you_mean
-from separatrix.files.columnar import read_groups
+from separatrix.files.columnar import read_groups, require_same_columns
 from separatrix.files.location import FORMATS, STANDARD, FileReadError, find
 from separatrix.files.open import open_table
 from separatrix.files.table import TableFile
@@ -62,7 +61,7 @@ class FilePart(ArrowRows):
         import pyarrow as pa
 
         table = self.table or open_table(self.path, types=self.types)
-        self._require_same(table)
+        table.where.require_unchanged(self.stamp)
         where = self.where
         used = () if where is None else where.columns
         # DuckDB orders NaN above every number, but statistics of row groups do not include NaN: by a condition on
@@ -73,13 +72,13 @@ class FilePart(ArrowRows):
         else:
             wanted = tuple(dict.fromkeys([*columns, *used]))
             if self.groups is None:
-                batches = self._cast(table.batches(columns=wanted, rows=rows), wanted)
+                batches = self._cast(table.stream(wanted, rows), wanted)
             else:
                 batches = self._cast(read_groups(Path(self.path), wanted, rows, groups=self.groups), wanted)
             batches = batches if where is None else where.keep(batches)
         for batch in batches:
-            yield batch.select(list(columns))
-        self._require_same(table)
+            yield batch if batch.num_columns == len(columns) else batch.select(list(columns))
+        table.where.require_unchanged(self.stamp)
 
     def _cast(self, batches: Iterator[pa.RecordBatch], columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -105,13 +104,6 @@ class FilePart(ArrowRows):
                         "columns=."
                     ) from error
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    def _require_same(self, table: TableFile) -> None:
-        if table.fingerprint() != self.stamp:
-            raise FileReadError(
-                f"{self.path} has changed since it was opened. A fit reads it several times and needs the same rows "
-                "each time. Wait until it is complete, or copy it, and scan it again."
-            )
 
 
 class FileRows(ArrowRows):
@@ -209,18 +201,8 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
                 raise FileReadError(f"No file matches {path}. The current folder is {Path.cwd()}.")
             paths += found
     tables = [open_table(path, types=types) for path in paths]
-    for path, table in zip(paths, tables, strict=True):
-        for (here, have), (there, lack) in (
-            ((paths[0], tables[0]), (path, table)),
-            ((path, table), (paths[0], tables[0])),
-        ):
-            odd = [name for name in have.columns if name not in lack.columns]
-            if odd:
-                raise FileReadError(
-                    f"Column {odd[0]!r} is in {here} but not in {there}.{did_you_mean(odd[0], lack.columns)} Give "
-                    "every file the same columns, or scan fewer files."
-                )
-    return FileRows([FilePart(p, t.fingerprint(), {}) for p, t in zip(paths, tables, strict=True)], tables)
+    require_same_columns({path: table.columns for path, table in zip(paths, tables, strict=True)})
+    return FileRows([FilePart(p, t.fingerprint, {}) for p, t in zip(paths, tables, strict=True)], tables)
 
 
 def _is_plain_parquet(table: TableFile) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from separatrix.files.encoding import find_encoding, open_text
@@ -56,7 +56,8 @@ class RecordsFile(TableFile):
             shown = ", ".join(map(repr, list(self._nested)[:3])) + (", ..." if len(self._nested) > 3 else "")
             self._notes.append(f"Objects inside records were read as separate columns: {shown}.")
 
-    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read the file from its beginning."""
         import pyarrow as pa
 
         schema = self.schema(columns)

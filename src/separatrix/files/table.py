@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from separatrix._arguments import check_count
 from separatrix._text import did_you_mean
 from separatrix.files.location import FileReadError, Location
+from separatrix.rows import cut_batches
 from separatrix.table import Kind
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MAX_BATCH_BYTES = 2**26  # batches of wide rows have fewer rows
 class TableFile(ABC):
     """A table in a file, as `open_table` returns it.
 
-    Subclasses set ``columns`` and ``types`` (an Arrow schema) and implement `_stream`.
+    Subclasses set ``columns`` and ``types`` (an Arrow schema) and implement `stream`.
 
     Attributes
     ----------
@@ -39,6 +39,8 @@ class TableFile(ABC):
         Number of rows, if the file stores it.
     n_bytes : int
         Size on disk of all parts.
+    fingerprint : tuple
+        Size, modification time and inode of each part when the table was opened.
     """
 
     columns: tuple[str, ...]
@@ -50,12 +52,12 @@ class TableFile(ABC):
         self.format = where.format
         self.where = where
         self._notes: list[str] = []
-        self._opened = self.fingerprint()
-        self.n_bytes = sum(part[0] for part in self._opened)
+        self.fingerprint = where.fingerprint()
+        self.n_bytes = sum(size for size, *_ in self.fingerprint)
 
     @abstractmethod
-    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Batches of any number of rows, with exactly these columns and the types of `schema`."""
+    def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Batches as the reader makes them, about ``rows`` rows or fewer, with these columns and types of `schema`."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -68,7 +70,9 @@ class TableFile(ABC):
 
         return pa.schema([self.types.field(name).with_nullable(True) for name in self._chosen(columns)])
 
-    def batches(self, *, columns: Sequence[str] | None = None, rows: int = READ_BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, *, columns: Sequence[str] | None = None, rows: int = READ_BATCH_ROWS
+    ) -> Generator[pa.RecordBatch]:
         """Read batches of ``rows`` rows in the order of the file; batches of wide rows have fewer rows.
 
         Raises
@@ -77,26 +81,14 @@ class TableFile(ABC):
             If there is no such column, or the file cannot be read or has changed since it was opened.
         """
         chosen, most = self._chosen(columns), check_count("batches", "rows", rows)
-        if self.fingerprint() != self._opened:
-            raise FileReadError(
-                f"{self.path} has changed since it was opened, so the types of its columns may be wrong. "
-                "Wait until it is complete, and open it again."
-            )
-        return rebatch(self._stream(chosen, most), most)
+        self.where.require_unchanged(self.fingerprint)
+        return cut_batches(self.stream(chosen, most), most, MAX_BATCH_BYTES)
 
     def read(self, *, columns: Sequence[str] | None = None) -> pa.Table:
         """Read the whole table into memory."""
         import pyarrow as pa
 
         return pa.Table.from_batches(list(self.batches(columns=columns)), schema=self.schema(columns))
-
-    def fingerprint(self) -> tuple[tuple[int, ...], ...]:
-        """Size, modification time and inode of each part; another value if the file has changed."""
-        try:
-            states = [os.stat(file) for file in self.where.files]
-        except FileNotFoundError as error:
-            raise FileReadError(f"{error.filename} was removed after it was opened. Restore it.") from error
-        return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)
 
     def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         chosen = self.columns if columns is None else tuple(columns)
@@ -126,32 +118,6 @@ class Sink(ABC):
     def drop(self) -> None:
         """Close an incomplete file."""
         self.close()
-
-
-def rebatch(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """Regroup rows into batches of ``rows``; fewer if the batch would exceed `MAX_BATCH_BYTES`."""
-    kept: list[pa.RecordBatch] = []
-    n_kept = n_bytes = 0
-    for batch in batches:
-        start = 0
-        while start < batch.num_rows:
-            piece = batch.slice(start, rows - n_kept)
-            start += piece.num_rows
-            kept.append(piece)
-            n_kept, n_bytes = n_kept + piece.num_rows, n_bytes + piece.nbytes
-            if n_kept == rows or n_bytes >= MAX_BATCH_BYTES:
-                yield _concatenated(kept)
-                kept, n_kept, n_bytes = [], 0, 0
-    if kept:
-        yield _concatenated(kept)
-
-
-def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    if len(batches) == 1:
-        return batches[0]
-    return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
 
 
 def choose_table(names: list[str], where: Location, what: str) -> str:

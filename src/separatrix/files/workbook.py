@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -82,7 +82,8 @@ class ExcelSheet(TableFile):
         while chunk := list(islice(rows, CHUNK_ROWS)):
             yield chunk
 
-    def _stream(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read the file from its beginning."""
         import pyarrow as pa
 
         schema = self.schema(columns)

@@ -169,11 +169,12 @@ class Batches:
         columns = tuple(dict.fromkeys([*self.plan.features, *more]))
         rows = batch_rows(len(columns))
         height = height if rng is None else rows
-        return self._numbered(cut(self._read(columns, max(1, rows // height) * height), height))
+        return self._numbered(cut_batches(self._read(columns, max(1, rows // height) * height), height))
 
     def batches(self, columns: tuple[str, ...]) -> Generator[Piece]:
-        """All rows with some columns, as the reader delivers them."""
-        return self._numbered(self._read(columns, batch_rows(len(columns))))
+        """All rows with some columns, in large batches."""
+        rows = batch_rows(len(columns))
+        return self._numbered(cut_batches(self._read(columns, rows), rows))
 
     def _read(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         batches = self.rows.batches(columns, rows)
@@ -213,19 +214,25 @@ class Batches:
         return replace(self, plan=common)
 
 
-def cut(batches: Generator[pa.RecordBatch], height: int) -> Generator[pa.RecordBatch]:
-    """The same rows in batches of ``height`` rows, the last one shorter. A batch that is long enough is not copied."""
+def cut_batches(
+    batches: Generator[pa.RecordBatch], height: int, max_bytes: int | None = None
+) -> Generator[pa.RecordBatch]:
+    """The same rows in batches of ``height`` rows, the last one shorter. A batch that is long enough is not copied.
+
+    With ``max_bytes``, a batch that exceeds it has fewer rows.
+    """
     kept: list[pa.RecordBatch] = []
-    n_kept = 0
+    n_kept = n_bytes = 0
     with closing(batches):
         for batch in batches:
             start = 0
             while start < batch.num_rows:
                 kept.append(batch.slice(start, height - n_kept))
                 start, n_kept = start + kept[-1].num_rows, n_kept + kept[-1].num_rows
-                if n_kept == height:
+                n_bytes += 0 if max_bytes is None else kept[-1].nbytes
+                if n_kept == height or (max_bytes is not None and n_bytes >= max_bytes):
                     yield _joined(kept)
-                    kept, n_kept = [], 0
+                    kept, n_kept, n_bytes = [], 0, 0
     if kept:
         yield _joined(kept)
 
