@@ -114,7 +114,7 @@ def test_rows_that_are_not_probabilities_are_named(row, said):
 def test_labels_become_codes_among_the_known_classes():
     known = np.array(["b", "c", "a"])
     paired = pair(["a", "b", "a"], None, 3, LabelRules(known=known))
-    assert (paired.classes.tolist(), paired.t.tolist()) == (["b", "c", "a"], [2, 0, 2])
+    assert (paired.classes.tolist(), paired.targets[0].t.tolist()) == (["b", "c", "a"], [2, 0, 2])
     with pytest.raises(DataError, match="Label 'z' is not one of the classes"):
         pair(["z", "b", "a"], None, 3, LabelRules(known=known))
 

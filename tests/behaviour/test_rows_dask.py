@@ -203,7 +203,7 @@ def test_codes_and_weights_are_those_of_memory(y, weight):
     source, blocks = labelled(y, weight)
     expected = pair(WORDS, WEIGHT, 60, LabelRules())
     assert source.classes.tolist() == expected.classes.tolist()
-    np.testing.assert_array_equal(joined(blocks, "t"), expected.t)
+    np.testing.assert_array_equal(joined(blocks, "t"), expected.targets[0].t)
     np.testing.assert_array_equal(joined(blocks, "weight"), WEIGHT)
 
 

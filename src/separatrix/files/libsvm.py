@@ -359,10 +359,11 @@ class LibsvmFile(RowStore):
             raise DataError(f"{self.path}: {what}, so labels are not classes. Pass the classes: fit(file, y).")
         # The rules for each distinct label hold for all rows that have it.
         paired = pair(self.classes, None, len(self.classes), rules)
-        targets = FileLabels(self.labels, paired.t, check_weight(sample_weight, self.n_rows))
+        codes = paired.targets[0].t
+        targets = FileLabels(self.labels, codes, check_weight(sample_weight, self.n_rows))
         if targets.weight is not None and rules.known is None and not targets.weight.all():
             require_weight(targets.weight, targets.of(self.read_labels()), paired.classes)
-        return Labelled((targets,), paired.classes, int(self.label_counts[paired.t < 0].sum()))
+        return Labelled((targets,), paired.classes, int(self.label_counts[codes < 0].sum()))
 
     def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Targets and weights in memory: as given, or the first number of each line."""

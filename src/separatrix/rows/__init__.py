@@ -7,7 +7,7 @@
 
 - open: any table of a user -> Source          - source: Source, and what partitions and runners do
 - memory, batches, device: partitions          - threads, device, dask: runners
-- labels: labels and weights in memory         - block: Block
+- labels: labels and weights in memory         - block: Block, Targets
 """
 
 from separatrix.rows.batches import (
@@ -23,7 +23,7 @@ from separatrix.rows.batches import (
     open_batches,
     precision,
 )
-from separatrix.rows.block import Block
+from separatrix.rows.block import Block, Targets
 from separatrix.rows.device import CHUNK_ROWS, DeviceRows, on_host
 from separatrix.rows.labels import (
     UNLABELLED,
@@ -49,7 +49,7 @@ from separatrix.rows.open import (
     targets_in_memory,
     without_targets,
 )
-from separatrix.rows.source import Addable, RowMap, Source, Stat, Targets
+from separatrix.rows.source import Addable, RowMap, Source, Stat
 from separatrix.rows.threads import Threads, watched
 
 __all__ = [

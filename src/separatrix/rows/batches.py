@@ -137,11 +137,6 @@ class Batches:
         return names
 
     @property
-    def numbers_per_row(self) -> float:
-        """Number of columns."""
-        return float(len(self.plan.columns))
-
-    @property
     def known_rows(self) -> int | None:
         """Number of rows, if known."""
         return self.rows.known_rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A block: some rows with their targets and weights, small enough to stay in cache."""
+"""A block: some rows with their targets and weights, small enough to stay in cache. Targets in memory."""
 
 from __future__ import annotations
 
@@ -66,3 +66,25 @@ class Block:
 
 def _per_column(X: Any, entries: Array) -> Codes:
     return np.bincount(X.indices[entries], minlength=X.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Targets, weights and offsets in memory, in the order of the rows; None if there are none."""
+
+    t: Any = None
+    weight: Float | None = None
+    offset: Float | None = None
+    columns: tuple[str, ...] = ()  # of the table, that must be read for the targets: none
+
+    def block(self, X: Rows, piece: Any, first: int) -> Block:
+        """Return the rows of a piece with their targets; rows are numbered from ``first``."""
+        start, stop = piece.start, piece.stop
+        t, weight, offset = self.t, self.weight, self.offset
+        return Block(
+            X=X,
+            t=None if t is None else t[start:stop],
+            weight=None if weight is None else weight[start:stop],
+            row=range(first + start, first + stop),
+            offset=None if offset is None else offset[start:stop],
+        )

@@ -29,7 +29,7 @@ from separatrix._array import Array, Float, Rows, bincount
 from separatrix._text import did_you_mean
 from separatrix._threads import single_thread_blas
 from separatrix.exceptions import DataError
-from separatrix.rows.block import Block
+from separatrix.rows.block import Block, Targets
 from separatrix.rows.labels import (
     UNLABELLED,
     Labelled,
@@ -41,12 +41,12 @@ from separatrix.rows.labels import (
     is_dask,
     is_shares,
     is_unlabelled,
-    pair,
     require_classes,
+    require_known,
     require_weight,
 )
 from separatrix.rows.memory import Memory, aligned, block_rows, default_names, open_memory
-from separatrix.rows.source import Source, Targets, stack
+from separatrix.rows.source import Runner, Source, stack
 from separatrix.rows.threads import WATCH, Threads
 
 MAX_BYTES_PER_TASK = 2**14  # of a value that travels with each task; larger ones go to each worker once
@@ -203,18 +203,6 @@ def _chunks(X: Any) -> tuple[tuple[Any, ...], tuple[int, ...] | None]:
     return tuple(X.to_delayed().reshape(-1)), lengths
 
 
-def _vector_parts(y: Any, name: str) -> tuple[Any, ...]:
-    """Lazy parts of labels or weights: one value for each row, or a table of one column or several."""
-    if isinstance(y, import_module("dask.array").Array):
-        if y.ndim not in (1, 2):
-            raise DataError(f"{name} is a Dask array of {y.ndim} dimensions; give one value for each row of X.")
-        return _chunks(y)[0]
-    frames = import_module("dask.dataframe")
-    if not isinstance(y, frames.Series | frames.DataFrame):
-        raise DataError(f"{name} is a Dask {type(y).__name__}; give a Dask array or series, aligned with X.")
-    return tuple(y.to_delayed())
-
-
 def _with_columns(table: Any, template: Any, number: int) -> Any:
     """Return a partition with the columns of its collection, in their order; raise if a column is missing."""
     if isinstance(template, np.ndarray):
@@ -249,7 +237,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Dask:
+class Dask(Runner):
     """The runner for partitions that workers read. ``client`` is None for the scheduler that Dask uses."""
 
     client: Any = None
@@ -353,7 +341,9 @@ class Dask:
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
         """Targets in memory, cut where the rows are cut; each piece goes to the workers once."""
-        given = [_narrow(each) if each is not None and each.dtype.kind == "i" else each for each in (t, weight, offset)]
+        if t is not None and t.dtype.kind == "i":
+            t = _narrow(t, 1 + int(np.abs(t).max(initial=0)))
+        given = (t, weight, offset)
         ends = accumulate((part.n_rows for part in source.partitions), initial=0)
         cuts = [[None if each is None else each[low:high] for each in given] for low, high in pairwise(ends)]
         with self._scheduler():
@@ -361,11 +351,10 @@ class Dask:
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         """Class codes; labels and weights may be Dask collections, in other partitions too, or lie in memory."""
-        if not (is_dask(y) or is_dask(sample_weight)):
-            paired = pair(y, sample_weight, source.n_rows, rules)
-            targets = self.attach(source, paired.t, paired.weight, None)
-            return Labelled(targets, paired.classes, paired.n_unlabelled, paired.is_soft)
-        return _label_lazily(y, sample_weight, tuple(part.n_rows for part in source.partitions), rules)
+        if is_dask(y):
+            return _label_lazily(y, sample_weight, tuple(part.n_rows for part in source.partitions), rules)
+        # With the labels in memory, as many weights fit as well.
+        return super().label(source, y, sample_weight.compute() if is_dask(sample_weight) else sample_weight, rules)
 
     def _on_part(self, work: Callable[..., Any], part: Any, *settings: Any) -> Callable[..., Any]:
         """A lazy call of ``work`` on a partition; settings are hidden in a partial, which Dask does not look into."""
@@ -428,13 +417,13 @@ def _compute_parts(
     watch = WATCH.get()
     if watch is None:
         return compute(*combine(parts))
-    progress = watch.begin(sum(lengths) or None)
+    advance = watch.begin(sum(lengths) or None)
     rows = {part.key: n for part, n in zip(parts, lengths, strict=True)}
     if not is_cluster():
 
         def after_task(key: Any, *_: Any) -> None:
             if key in rows:
-                progress.advance(rows[key])
+                advance(rows[key])
 
         with import_module("dask.callbacks").Callback(posttask=after_task):
             return compute(*combine(parts))
@@ -445,7 +434,7 @@ def _compute_parts(
     del kept  # otherwise all parts would stay with the workers until the last is done
     for future in waiting:
         if future.status == "finished":  # `compute` raises the error of one that failed
-            progress.advance(rows[future.key])
+            advance(rows[future.key])
     return compute(*results)
 
 
@@ -532,72 +521,61 @@ def _first_row(parts: Sequence[Lazy]) -> Any:
     raise DataError("Found a Dask collection with 0 sample(s) while a minimum of 1 is required.")
 
 
-# Labels and weights that are Dask collections
-
-
-class _Coded(NamedTuple):
-    """The classes of one partition of y, and its codes among them; or the probability of each class."""
-
-    classes: Array
-    t: Array
-
-
-class _Column(NamedTuple):
-    """Lazy arrays with a value for each row, in partitions of their own lengths."""
-
-    parts: Sequence[Any]
-    lengths: tuple[int, ...]
+# Labels that are Dask collections
 
 
 def _label_lazily(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: LabelRules) -> Labelled:
-    n_rows = sum(lengths)
-    if is_dask(y):
-        column, classes, n_unlabelled, soft = _lazy_codes(y, n_rows, rules)
-    else:
-        paired = pair(y, None, n_rows, rules)
-        soft, classes, n_unlabelled = paired.is_soft, paired.classes, paired.n_unlabelled
-        column = _Column([shared(paired.t if soft else _narrow(paired.t))], (n_rows,))
-    weight = _weight_column(sample_weight, n_rows)
-    t = _cut(column, lengths)
-    w = [None] * len(lengths) if weight is None else _cut(weight, lengths)
-    targets = persist(*(task(Targets)(*pieces) for pieces in zip(t, w, strict=True)))
-    if weight is not None:
+    """Targets for each partition of X: parts of y are encoded where they are, and only their classes travel."""
+    n_rows, soft = sum(lengths), rules.soft and is_shares(y)
+    encoded = persist(*(task(_encode_part)(part, i, rules.unlabelled, soft) for i, part in enumerate(_parts(y, "y"))))
+    summary = task(lambda part: (part[0], len(part[1]), int(np.count_nonzero(part[1] < 0))))
+    own, counts, n_unlabelled = zip(*compute(*map(summary, encoded)), strict=True)
+    if sum(counts) != n_rows:
+        raise DataError(f"X has {n_rows} rows but y has {sum(counts)} labels. Give one label for each row.")
+    classes = own[0] if soft else _united(own, n_rows, rules.unlabelled)
+    if rules.known is not None:
+        require_known(classes, rules.known)
+        classes = rules.known
+    require_classes(classes, rules.least)
+    like = _codes_among((classes, np.eye(len(classes)) if soft else np.arange(len(classes))), classes)
+    t = _aligned([task(_codes_among)(part, classes) for part in encoded], counts, lengths, like)
+    parts = _lazy_weights(sample_weight, n_rows)  # kept until the targets are there: Dask drops what has no name here
+    weights = [None] * len(lengths) if parts is None else _aligned(*parts, lengths, np.empty(0))
+    targets = persist(*(task(Targets)(*pieces) for pieces in zip(t, weights, strict=True)))
+    if parts is not None:
         by_class = not soft and rules.known is None
         totals = compute(*(task(_class_weight)(part, len(classes) if by_class else 0) for part in targets))
         require_weight(np.sum(totals, axis=0), np.arange(len(classes)) if by_class else None, classes)
-    return Labelled(targets, classes, n_unlabelled, soft)
+    return Labelled(targets, classes, sum(n_unlabelled), soft)
 
 
-def _lazy_codes(y: Any, n_rows: int, rules: LabelRules) -> tuple[_Column, Array, int, bool]:
-    """Codes or probabilities of each row, the classes, the number of unlabelled rows, and whether y is soft."""
-    soft = rules.soft and is_shares(y)
-    parts = _vector_parts(y, "y")
-    coded = persist(*(task(_encode_part)(part, i, rules.unlabelled, soft) for i, part in enumerate(parts)))
-    summary = task(lambda part: (part.classes, len(part.t), int(np.count_nonzero(part.t < 0))))
-    found = compute(*map(summary, coded))
-    lengths = tuple(n for _, n, _ in found)
-    if sum(lengths) != n_rows:
-        raise DataError(f"X has {n_rows} rows but y has {sum(lengths)} labels. Give one label for each row.")
-    every = found[0][0] if soft else _united([classes for classes, _, _ in found], n_rows, rules.unlabelled)
-    classes, at = every, np.arange(len(every))
-    if rules.known is not None:
-        classes, at = among(rules.known, every, at)
-    require_classes(classes, rules.least)
-    if soft:
-        placed = [task(_placed_shares)(part, at, len(classes)) for part in coded]
-    else:
-        # For each code of a partition the code among all classes; the last one is for -1, which is no label.
-        positions = [
-            _narrow(np.append(at[np.searchsorted(every, own)] if len(own) else np.empty(0, np.intp), UNLABELLED))
-            for own, _, _ in found
-        ]
-        look_up = task(lambda part, position: position[part.t])
-        placed = [look_up(part, position) for part, position in zip(coded, positions, strict=True)]
-    return _Column(placed, lengths), classes, sum(n for _, _, n in found), soft
+def _parts(y: Any, name: str) -> tuple[Any, ...]:
+    """Lazy parts of labels or weights: one value for each row, or a table of one column or several."""
+    if isinstance(y, import_module("dask.array").Array):
+        if y.ndim not in (1, 2):
+            raise DataError(f"{name} is a Dask array of {y.ndim} dimensions; give one value for each row of X.")
+        return _chunks(y)[0]
+    frames = import_module("dask.dataframe")
+    if not isinstance(y, frames.Series | frames.DataFrame):
+        raise DataError(f"{name} is a Dask {type(y).__name__}; give a Dask array or series, aligned with X.")
+    return tuple(y.to_delayed())
 
 
-def _united(some: list[Array], n_rows: int, unlabelled: Any) -> Array:
-    """Classes of all partitions."""
+def _encode_part(y: Any, number: int, unlabelled: Any, soft: bool) -> tuple[Array, Array]:
+    """Classes of one part of y, and the codes of its rows among them; or the probability of each class."""
+    try:
+        if soft:
+            return encode_shares(y)
+        labels = _one_column(y)
+        if is_unlabelled(labels, unlabelled).all():  # a row of another part may have a label
+            return labels[:0], np.full(len(labels), UNLABELLED)
+        return encode_labels(labels, unlabelled=unlabelled)
+    except DataError as error:
+        raise DataError(f"In partition {number} of y: {error}") from error
+
+
+def _united(some: Sequence[Array], n_rows: int, unlabelled: Any) -> Array:
+    """Classes of all parts."""
     some = [classes for classes in some if len(classes)]
     if not some:
         raise DataError(f"None of {n_rows} rows has a label (unlabelled={unlabelled!r}).")
@@ -606,38 +584,25 @@ def _united(some: list[Array], n_rows: int, unlabelled: Any) -> Array:
     return encode_labels(np.concatenate(some if len(kinds) == 1 else [classes.astype(object) for classes in some]))[0]
 
 
-def _encode_part(y: Any, number: int, unlabelled: Any, soft: bool) -> _Coded:
-    try:
-        if soft:
-            return _Coded(*encode_shares(y))
-        labels = _one_column(y)
-        if is_unlabelled(labels, unlabelled).all():  # a row of another partition may have a label
-            return _Coded(labels[:0], np.full(len(labels), UNLABELLED, np.int8))
-        classes, codes = encode_labels(labels, unlabelled=unlabelled)
-        return _Coded(classes, _narrow(codes))
-    except DataError as error:
-        raise DataError(f"In partition {number} of y: {error}") from error
+def _codes_among(encoded: tuple[Array, Array], classes: Array) -> Array:
+    """Codes of one part among all classes, in as few bytes as they fit; or probabilities of all classes."""
+    _, t = among(classes, *encoded)
+    if t.ndim == 2:
+        return t[:, 1] if len(classes) == 2 else t
+    return _narrow(t, len(classes))
 
 
-def _placed_shares(coded: _Coded, at: Array, n_classes: int) -> Array:
-    """Probabilities (n, K) of all classes; (n,) of the second of two."""
-    shares = np.zeros((len(coded.t), n_classes))
-    shares[:, at] = coded.t
-    return shares[:, 1] if n_classes == 2 else shares
-
-
-def _weight_column(sample_weight: Any, n_rows: int) -> _Column | None:
-    """Weights as lazy arrays; None if every weight is one."""
+def _lazy_weights(sample_weight: Any, n_rows: int) -> tuple[Sequence[Any], Sequence[int]] | None:
+    """Parts of the weights and their lengths; None if every row counts once."""
     if not is_dask(sample_weight):
         weight = check_weight(sample_weight, n_rows)
-        return None if weight is None else _Column([shared(weight)], (n_rows,))
-    parts = _vector_parts(sample_weight, "sample_weight")
-    checked = persist(*(task(_checked_weight)(part, i) for i, part in enumerate(parts)))
-    summary = task(lambda weight: (len(weight), bool((weight == 1.0).all())))
-    lengths, ones = zip(*compute(*map(summary, checked)), strict=True)
-    if sum(lengths) != n_rows:
-        raise DataError(f"sample_weight has {sum(lengths)} values, expected {n_rows}: one weight for each row of X.")
-    return None if all(ones) else _Column(checked, lengths)
+        return None if weight is None else ([shared(weight)], [n_rows])
+    given = enumerate(_parts(sample_weight, "sample_weight"))
+    parts = persist(*(task(_checked_weight)(part, i) for i, part in given))
+    counts = compute(*map(task(len), parts))
+    if sum(counts) != n_rows:
+        raise DataError(f"sample_weight has {sum(counts)} values, expected {n_rows}: one weight for each row of X.")
+    return parts, counts
 
 
 def _checked_weight(weight: Any, number: int) -> Float:
@@ -658,30 +623,22 @@ def _class_weight(targets: Targets, n_classes: int) -> Float:
     return np.asarray(bincount(targets.t[labelled], targets.weight[labelled], n_classes))
 
 
-def _cut(column: _Column, lengths: tuple[int, ...]) -> Sequence[Any]:
-    """The same values in pieces of other lengths."""
-    if column.lengths == lengths:
-        return column.parts
-    ends = np.cumsum(column.lengths)
-    starts = ends - column.lengths
-    pieces = []
-    for low, high in pairwise(accumulate(lengths, initial=0)):
-        first, last = np.searchsorted(ends, (low, high), side="right")[0], np.searchsorted(starts, high)
-        some = range(first, max(last, first + 1)) if high > low else range(1)  # an empty piece is cut from the first
-        spans = [slice(max(low - starts[j], 0), max(high - starts[j], 0) if high > low else 0) for j in some]
-        pieces.append(task(_joined)([column.parts[j] for j in some], spans))
-    return pieces
-
-
-def _joined(parts: list[Array], spans: list[slice]) -> Array:
-    return np.concatenate([part[span] for part, span in zip(parts, spans, strict=True)])
-
-
-def _narrow(codes: Array) -> Array:
-    """Codes in as few bytes as they fit; negative ones included."""
-    return codes.astype(np.min_scalar_type(-1 - int(codes.max(initial=0))))
+def _aligned(parts: Sequence[Any], counts: Sequence[int], lengths: tuple[int, ...], like: Array) -> Sequence[Any]:
+    """Lazy arrays of the type and width of ``like``, cut again into pieces as long as the partitions of X."""
+    if tuple(counts) == lengths:
+        return parts
+    arrays = import_module("dask.array")
+    shapes = ((n, *like.shape[1:]) for n in counts)
+    some = [arrays.from_delayed(part, shape, like.dtype) for part, shape in zip(parts, shapes, strict=True)]
+    pieces = arrays.concatenate(some).rechunk({0: lengths}, method="tasks")  # "p2p" does not survive a lost worker
+    return list(pieces.to_delayed().reshape(-1))
 
 
 def _one_column(y: Any) -> Array:
     values = np.asarray(y)
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _narrow(codes: Array, n_classes: int) -> Array:
+    """Codes in as few bytes as they fit; negative ones included."""
+    return codes.astype(np.min_scalar_type(-n_classes))

@@ -23,10 +23,10 @@ import numpy as np
 
 from separatrix._array import Array, Float, Rows, is_tensor, to_host, to_tensor
 from separatrix.exceptions import DataError
-from separatrix.rows.block import Block
-from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules, pair
-from separatrix.rows.memory import cut_spans, default_names
-from separatrix.rows.source import Source, stack
+from separatrix.rows.block import Block, Targets
+from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules
+from separatrix.rows.memory import Memory, default_names
+from separatrix.rows.source import Runner, Source, stack
 
 BLOCKS_PER_GPU = 8  # a block takes this fraction of the GPU's memory: temporary arrays may be as large as the block
 CPU_BLOCK_BYTES = 2**23  # bytes of a block of a tensor on a CPU
@@ -186,29 +186,11 @@ def _index(rows: Any, like: Any) -> Any:
     return torch.as_tensor(rows, device=like.device)
 
 
-@dataclass(frozen=True, eq=False)
-class Device:
+class Device(Memory):
     """A partition of rows: a tensor (N, D) on a device. Tensors have no names: the columns are x0, x1, ..."""
 
-    tensor: Any
-    copies = False
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.tensor.shape[0])
-
-    known_rows = n_rows
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return default_names(int(self.tensor.shape[1]))
-
-    @property
-    def numbers_per_row(self) -> float:
-        """Number of columns."""
-        return float(self.tensor.shape[1])
+    def __init__(self, tensor: Any) -> None:
+        self.tensor, self.n_rows, self.columns = tensor, int(tensor.shape[0]), default_names(int(tensor.shape[1]))
 
     def height_for(self, width: float) -> int:
         """Rows of a block of ``width`` numbers each, in whole chunks.
@@ -223,34 +205,23 @@ class Device:
         rows = n_bytes // self.tensor.element_size() // max(int(width), 1)
         return int(max(MIN_DEVICE_ROWS, rows // CHUNK_ROWS * CHUNK_ROWS))
 
-    def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
-        """Spans of rows, in order or shuffled."""
-        return cut_spans(self.n_rows, height, rng)
-
     def read(self, piece: Any) -> Rows:
         """Return the rows of a span, on the device."""
         return DeviceRows(self.tensor[piece])
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceTargets:
-    """Targets, weights and offsets in host memory, each with a copy on the device."""
+class DeviceTargets(Targets):
+    """Targets, weights and offsets in host memory, each with a copy on the device; None if already there."""
 
-    t: Any
-    weight: Float | None
-    offset: Float | None
-    copies: tuple[tuple[Array, Any], ...]
-    columns: tuple[str, ...] = ()
+    copies: tuple[Any, ...] = (None, None, None)
 
-    def block(self, X: DeviceRows, piece: slice, first: int) -> Block:
+    def block(self, X: Any, piece: slice, first: int) -> Block:
         """Return the rows of a span with their targets on both sides."""
-        views = {id(whole): (whole[piece], copy[piece]) for whole, copy in self.copies}
-        t, weight, offset = (
-            views[id(whole)][0] if id(whole) in views else None if whole is None else whole[piece]
-            for whole in (self.t, self.weight, self.offset)
-        )
-        rows = DeviceRows(X.tensor, tuple(views.values()))
-        return Block(rows, t, weight, range(first + piece.start, first + piece.stop), offset)
+        block = super().block(X, piece, first)
+        pairs = zip((block.t, block.weight, block.offset), self.copies, strict=True)
+        copies = tuple((part, copy[piece]) for part, copy in pairs if copy is not None)
+        return replace(block, X=DeviceRows(X.tensor, copies))  # type: ignore[arg-type]  # parts that have a copy
 
 
 def open_tensor(X: Any) -> Source:
@@ -271,15 +242,13 @@ def open_tensor(X: Any) -> Source:
     is_short = tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
     rows = Device(tensor.to(torch.float32 if is_short else torch.float64))
     template = np.empty((0, tensor.shape[1]), DeviceRows(rows.tensor).dtype)
-    height = rows.height_for(rows.numbers_per_row)
-    return Source((rows,), Stream(), rows.columns, height, template, targets=(DeviceTargets(None, None, None, ()),))
+    height = rows.height_for(tensor.shape[1])
+    return Source((rows,), Stream(), rows.columns, height, template, targets=(DeviceTargets(),))
 
 
 @dataclass(frozen=True)
-class Stream:
+class Stream(Runner):
     """The runner for a device: block after block in its own queue, in smaller blocks if memory runs out."""
-
-    is_remote = False
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum of the statistic, on the device if it supports such rows."""
@@ -314,18 +283,16 @@ class Stream:
         found: Array = _while_memory_lasts(source, results)
         return found
 
-    def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
-        """Answer of all rows."""
-        return answer(source)
-
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
         """Targets, which are copied to the device once."""
         import torch
 
         device = source.partitions[0].tensor.device
-        given = [array for array in (t, weight, offset) if isinstance(array, np.ndarray)]
-        copies = tuple((array, torch.as_tensor(array, device=device)) for array in given)
-        return (DeviceTargets(t, weight, offset, copies),)
+        copies = [
+            torch.as_tensor(array, device=device) if isinstance(array, np.ndarray) else None
+            for array in (t, weight, offset)
+        ]
+        return (DeviceTargets(t, weight, offset, copies=tuple(copies)),)
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         """Class codes; labels and weights may be tensors too, on any device."""
@@ -334,9 +301,7 @@ class Stream:
             found = _device_codes(to_tensor(y).to(source.partitions[0].tensor.device), source.n_rows)
             if found is not None:
                 return Labelled(self.attach(source, found[1], None, None), found[0])
-        paired = pair(to_host(y), to_host(sample_weight), source.n_rows, rules)
-        targets = self.attach(source, paired.t, paired.weight, None)
-        return Labelled(targets, paired.classes, paired.n_unlabelled, paired.is_soft)
+        return super().label(source, to_host(y), to_host(sample_weight), rules)
 
 
 def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:

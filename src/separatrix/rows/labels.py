@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix._array import Array, Codes, Float, bincount, to_host
 from separatrix.exceptions import DataError
+from separatrix.rows.block import Targets
 
 UNLABELLED = -1  # the code of a row without a label
 FIRST_LABELS = 2_000  # rows from which the set of classes is guessed before the rest is checked
@@ -39,18 +40,10 @@ class Labelled(NamedTuple):
     is_soft: bool = False
 
 
-class Paired(NamedTuple):
-    """Class codes (N,), -1 without a label; or soft targets, (N, K), (N,) for two classes. And checked weights."""
+def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled:
+    """Encode labels and weights in memory, checked against the number of rows, as one partition.
 
-    classes: Array
-    t: Array
-    weight: Float | None
-    is_soft: bool
-    n_unlabelled: int
-
-
-def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Paired:
-    """Encode labels and weights in memory, checked against the number of rows.
+    Targets are class codes (N,), -1 for rows without a label, or class probabilities: (N, K), (N,) for two classes.
 
     Raises
     ------
@@ -74,7 +67,7 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Paired:
     weight = None if sample_weight is None else check_weight(sample_weight, n_rows)
     if weight is not None:
         require_weight(weight, t if rules.known is None and not is_soft else None, classes)
-    return Paired(classes, t, weight, is_soft, int(np.count_nonzero(t < 0)))
+    return Labelled((Targets(t, weight),), classes, int(np.count_nonzero(t < 0)), is_soft)
 
 
 # Labels
@@ -190,7 +183,7 @@ def among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
     order = np.argsort(known)
     place = order[np.searchsorted(known, classes, sorter=order)]
     if codes.ndim == 1:
-        return known, place[codes]
+        return known, np.append(place, UNLABELLED)[codes]  # a row without a label has the code of the last entry, -1
     shares = np.zeros((len(codes), len(known)))
     shares[:, place] = codes
     return known, shares

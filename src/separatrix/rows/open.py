@@ -17,9 +17,10 @@ import numpy as np
 
 from separatrix._array import Array, Float, is_tensor
 from separatrix.rows import memory
+from separatrix.rows.block import Targets
 from separatrix.rows.labels import Labelled, LabelRules, is_dask
 from separatrix.rows.memory import as_table, open_memory
-from separatrix.rows.source import Source, Targets
+from separatrix.rows.source import Source
 from separatrix.rows.threads import THREADS
 
 

@@ -19,9 +19,9 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from scipy import sparse
 
-from separatrix._array import Array, Float, Rows, device_aware, is_sparse
-from separatrix.rows.block import Block
-from separatrix.rows.labels import Labelled, LabelRules
+from separatrix._array import Array, Rows, device_aware, is_sparse
+from separatrix.rows.block import Block, Targets
+from separatrix.rows.labels import Labelled, LabelRules, pair
 
 State = TypeVar("State")
 
@@ -54,7 +54,6 @@ class Partition(Protocol):
     """
 
     columns: tuple[str, ...]
-    numbers_per_row: float
     copies: bool  # whether blocks are copies, which should fit the cache even if each number is read once
 
     @property
@@ -75,58 +74,48 @@ class Partition(Protocol):
         """Features of the rows of a piece."""
 
 
-@dataclass(frozen=True, eq=False)
-class Targets:
-    """Targets, weights and offsets in memory, in the order of the rows; None if there are none."""
+class Runner:
+    """The way in which passes over the partitions are executed; by default, over one partition in this process."""
 
-    t: Any = None
-    weight: Float | None = None
-    offset: Float | None = None
-    columns: tuple[str, ...] = ()  # of the table, that must be read for the targets: none
-
-    def block(self, X: Rows, piece: Any, first: int) -> Block:
-        """Return the rows of a piece with their targets; rows are numbered from ``first``."""
-        start, stop = piece.start, piece.stop
-        t, weight, offset = self.t, self.weight, self.offset
-        return Block(
-            X=X,
-            t=None if t is None else t[start:stop],
-            weight=None if weight is None else weight[start:stop],
-            row=range(first + start, first + stop),
-            offset=None if offset is None else offset[start:stop],
-        )
-
-
-class Runner(Protocol):
-    """The way in which passes over the partitions are executed."""
-
-    is_remote: bool  # whether other processes may do the work
+    is_remote = False  # whether other processes may do the work
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum of the statistic over all blocks."""
+        raise NotImplementedError
 
     def reduce_batches(
         self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
     ) -> Any:
         """Sum of a statistic of Arrow batches with these columns."""
+        raise NotImplementedError
 
-    def fold(self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: Any) -> Any:
-        """State after all blocks."""
+    def fold(
+        self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
+    ) -> Any:
+        """State after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
+        raise NotImplementedError
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
         """Results of all rows, in order."""
+        raise NotImplementedError
 
     def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
         """``answer`` of all rows together, or of each partition, as a lazy array."""
+        return answer(source)
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
         """Targets for each partition."""
+        return (Targets(t, weight, offset),)
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Targets for each partition from labels."""
+        """Targets for each partition from labels in memory, encoded once."""
+        found = pair(y, sample_weight, source.n_rows, rules)
+        (targets,) = found.targets
+        return found._replace(targets=self.attach(source, targets.t, targets.weight, None))
 
     def measured(self, source: Source) -> Source:
-        """Return the source with known lengths of all partitions; only called if the runner is remote."""
+        """Return the source with known lengths of all partitions."""
+        return source
 
 
 @dataclass
@@ -174,8 +163,6 @@ class Source:
     @property
     def n_rows(self) -> int:
         """Number of rows; counting them may take a pass over one column."""
-        if len(self.partitions) == 1 and not self.runner.is_remote:
-            return int(self.partitions[0].n_rows)
         return sum(partition.n_rows for partition in self.runner.measured(self).partitions)
 
     @property
@@ -188,7 +175,7 @@ class Source:
     def with_labels(self, y: Any, sample_weight: Any = None, rules: LabelRules | None = None) -> Source:
         """Attach class codes and weights; labels come from ``y``, or from the store of the rows if ``y`` is None."""
         rules = rules or LabelRules()
-        source = self._prepared() if self.store is not None or self.runner.is_remote else self
+        source = self._prepared()
         if y is None and self.store is not None:
             found: Labelled = self.store.label(source, sample_weight, rules)
         else:
@@ -206,14 +193,15 @@ class Source:
 
     def with_numbers(self, t: Any, weight: Any = None, offset: Any = None) -> Source:
         """Attach targets (class codes or real numbers), weights and offsets that are in memory."""
-        source = self._prepared() if self.store is not None or self.runner.is_remote else self
+        source = self._prepared()
         return replace(source, targets=self.runner.attach(source, t, weight, offset), count=PassCount())
 
     def _prepared(self) -> Source:
         """The same rows outside memory, ready to be read several times, with known lengths of all partitions."""
         if self.store is not None:
             self.store.prepare()
-        return self.runner.measured(self) if self.runner.is_remote else self
+        measured: Source = self.runner.measured(self)
+        return measured
 
     def mapped(self, basis: RowMap | None) -> Source:
         """The same rows as basis functions φ(x), evaluated block by block; Φ (N, M) is never whole in memory."""

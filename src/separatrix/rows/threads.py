@@ -21,8 +21,7 @@ import numpy as np
 from separatrix._array import Array, Rows
 from separatrix._threads import map_in_order
 from separatrix.rows.block import Block
-from separatrix.rows.labels import Labelled, LabelRules, pair
-from separatrix.rows.source import Source, Targets, stack
+from separatrix.rows.source import Runner, Source, stack
 
 Item = TypeVar("Item")
 
@@ -39,10 +38,17 @@ class Watch:
     callback: Callback
     passes: int = 0
 
-    def begin(self, total: int | None) -> Progress:
-        """Start a pass over ``total`` rows."""
+    def begin(self, total: int | None) -> Callable[[int], None]:
+        """Start a pass over ``total`` rows; call the result with the number of rows of each block that is done."""
         self.passes += 1
-        return Progress(self.callback, total, self.passes)
+        number, done = self.passes, 0
+
+        def advance(rows: int) -> None:
+            nonlocal done
+            done += rows
+            self.callback(done, total, number)
+
+        return advance
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("separatrix_watch", default=None)
@@ -75,27 +81,11 @@ def watched(callback: Callback) -> Iterator[None]:
         WATCH.reset(token)
 
 
-@dataclass
-class Progress:
-    """Rows read so far in one pass."""
-
-    callback: Callback
-    total: int | None
-    number: int
-    done: int = 0
-
-    def advance(self, rows: int) -> None:
-        """Report more rows as read."""
-        self.done += rows
-        self.callback(self.done, self.total, self.number)
-
-
 @dataclass(frozen=True)
-class Threads:
+class Threads(Runner):
     """Blocks on all cores, or on one thread and without progress inside a task of Dask (``in_task``)."""
 
     in_task: bool = False
-    is_remote = False
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum of the statistic, in the order of the blocks."""
@@ -119,14 +109,14 @@ class Threads:
         """State after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
         (rows,), (targets,) = source.partitions, source.targets
         watch = None if self.in_task else WATCH.get()
-        progress = None if watch is None else watch.begin(rows.known_rows)
+        advance = None if watch is None else watch.begin(rows.known_rows)
         pieces = rows.pieces(source.height, targets.columns, rng)
         with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
             for piece in pieces:
                 block = targets.block(rows.read(piece), piece, source.first)
                 state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
-                if progress is not None:
-                    progress.advance(len(block))
+                if advance is not None:
+                    advance(len(block))
         return state
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
@@ -136,19 +126,6 @@ class Threads:
         with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
             return stack(iter(self._each(lambda p: row_function(rows.read(p)), pieces, rows)), rows.known_rows)
 
-    def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
-        """Answer of all rows."""
-        return answer(source)
-
-    def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
-        """Targets for the one partition."""
-        return (Targets(t, weight, offset),)
-
-    def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Class codes of labels in memory, encoded once."""
-        found = pair(y, sample_weight, source.n_rows, rules)
-        return Labelled((Targets(found.t, found.weight),), found.classes, found.n_unlabelled, found.is_soft)
-
     def _each(self, work: Callable[[Any], Any], pieces: Iterable[Any], rows: Any) -> Iterable[Any]:
         """Results of all pieces in order; each advances the progress if a callback is set."""
         if self.in_task:
@@ -156,11 +133,11 @@ class Threads:
         watch = WATCH.get()
         if watch is None:
             return map_in_order(work, pieces)
-        progress = watch.begin(rows.known_rows)
+        advance = watch.begin(rows.known_rows)
 
         def followed() -> Iterator[Any]:
             for n, result in map_in_order(lambda piece: (piece.stop - piece.start, work(piece)), pieces):
-                progress.advance(n)
+                advance(n)
                 yield result
 
         return followed()
