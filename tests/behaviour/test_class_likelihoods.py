@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 
 REACH = np.concatenate([-np.geomspace(1e9, 1e-6, 40), [0.0], np.geomspace(1e-6, 1e9, 40)])
@@ -211,21 +210,6 @@ def test_a_label_against_a_strong_activation_is_ignored():
     assert_allclose(log_p[-1], np.log(0.1), rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("rates", "message"),
-    [
-        ((0.5,), r"eps0=0.5, eps1=0.5\): the rates must sum to less than 1"),
-        ((0.7, 0.4), r"eps0=0.7, eps1=0.4\): the rates must sum to less than 1"),
-        ((-0.1,), r"LabelNoise\(eps0=-0.1\)"),
-        ((0.1, np.nan), r"LabelNoise\(eps1=nan\)"),
-        (("0.1",), r"LabelNoise\(eps0='0.1'\)"),
-    ],
-)
-def test_impossible_rates_are_refused(rates, message):
-    with pytest.raises(ValueError, match=message):
-        LabelNoise(*rates)
-
-
 def test_k_classes_against_the_definition(rng):
     a, t = rng.normal(size=(60, 3)) * 6, rng.integers(3, size=60)
     noise = SoftmaxLabelNoise(CONFUSION)
@@ -268,25 +252,3 @@ def test_two_classes_of_k_are_the_two_class_model(rates, t):
     assert_allclose(ours.slope, np.column_stack([-two.slope, two.slope]), rtol=1e-9, atol=1e-15)
     assert_allclose(ours.curvature.block(1, 1), two.curvature, rtol=1e-9, atol=1e-15)
     assert_allclose(ours.curvature.block(0, 1), -two.curvature, rtol=1e-9, atol=1e-15)
-
-
-def test_labels_that_are_probabilities_are_refused():
-    """Their curvature is a mixture of K covariances and not the covariance of a mixture."""
-    with pytest.raises(DataError, match="not probabilities"):
-        SoftmaxLabelNoise(CONFUSION).derivatives(np.zeros((2, 3)), np.full((2, 3), 1 / 3))
-
-
-@pytest.mark.parametrize(
-    ("confusion", "message"),
-    [
-        (np.ones((2, 3)) / 3, r"shape \(2, 3\); it must be \(K, K\)"),
-        ([[1.0]], r"shape \(1, 1\)"),
-        ([[0.9, 0.1], [1.5, -0.5]], r"confusion\[1, 0\] is 1.5"),
-        ([[0.9, 0.1], [np.nan, 1.0]], r"confusion\[1, 0\] is nan"),
-        ([[0.9, 0.1], [0.5, 0.6]], r"confusion\[1\] sums to 1.1"),
-        ([[1.0, 0.0], [1.0, 0.0]], r"confusion\[:, 1\] is zero"),
-    ],
-)
-def test_impossible_confusion_matrices_are_refused(confusion, message):
-    with pytest.raises(DataError, match=message):
-        SoftmaxLabelNoise(confusion)

@@ -11,7 +11,7 @@ import separatrix as sx
 from posteriors import Problem
 from problems import blobs, separable
 from separatrix.discriminative.model import SOLVERS
-from separatrix.exceptions import ConvergenceWarning, DataError, SeparationWarning
+from separatrix.exceptions import ConvergenceWarning, SeparationWarning
 from separatrix.solvers import Newton, Status
 
 X, Y = blobs(200, n_classes=2, distance=0.5)
@@ -46,41 +46,6 @@ def test_a_solver_object_brings_its_own_settings():
     model = sx.LogisticRegression(solver=Newton(tol=1e-3)).fit(X, Y)
     assert model.n_steps_ == sx.LogisticRegression(solver="newton", tol=1e-3).fit(X, Y).n_steps_
     assert clone(model).get_params()["solver"] == Newton(tol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"alpha": -1.0}, r"LogisticRegression\(alpha=-1.0\).*at least 0"),
-        ({"alpha": np.nan}, "alpha must be"),
-        ({"tol": 0.0}, "tol must be .* greater than 0"),
-        ({"max_steps": 2.5}, "max_steps must be an integer"),
-        ({"solver": "newton-cg"}, "solver='newton-cg'.*'auto'.*solver object"),
-        ({"solver": None}, "solver=None"),
-        ({"prior": "gaussian"}, r"prior='gaussian'.*Gaussian\(...\) or Flat"),
-        ({"solver": Newton}, r"is a class.*Newton\(\)"),
-        ({"solver": Newton(), "tol": 1e-4}, "tol=0.0001.*own settings"),
-        ({"solver": Newton(), "max_steps": 7}, "max_steps=7.*own settings"),
-        ({"solver": Newton(), "rng": 0}, "rng=0.*own settings"),
-    ],
-)
-def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        sx.LogisticRegression(**options).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (np.full((200, 2), 0.6), "Row 0 of y sums to 1.2: the probabilities of a row must sum to 1"),
-        (np.tile([1.5, -0.5], (200, 1)), r"Row 0 of y is \(1.5, -0.5\): soft targets are probabilities"),
-        (np.tile([np.nan, 0.5], (200, 1)), r"Row 0 of y is \(nan, 0.5\)"),
-        (np.full((199, 2), 0.5), "X has 200 rows but y has 199 labels"),
-    ],
-)
-def test_soft_targets_must_be_probabilities(y, message):
-    with pytest.raises(DataError, match=message):
-        sx.LogisticRegression().fit(X, y)
 
 
 @every_solver

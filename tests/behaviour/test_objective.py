@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import optimize, sparse
+from scipy import sparse
 
 from separatrix import LogisticRegression
 from separatrix.likelihoods import Logit, Softmax
@@ -135,23 +135,6 @@ def test_a_hessian_in_single_precision_does_not_depend_on_the_units_of_columns(c
         found = value_grad_hess(block, at, likelihood_of(n_outputs), scaled, single=True).hess
     every = np.tile(np.append(units, 1.0), n_outputs)
     np.testing.assert_allclose(found / copies / every / every[:, None], expected, atol=2e-6 * N)
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("soft", [False, True])
-def test_gradient_and_hessian_are_derivatives(n_outputs, soft, rng):
-    block = block_of(rng.normal(size=(N, M)), targets(n_outputs, soft, rng), rng, weighted=True, moved=True)
-    design, likelihood = Design(np.full(M, 0.1), bias=True), likelihood_of(n_outputs)
-    theta = rng.normal(size=(n_outputs, M + 1))
-    here = value_grad_hess(block, theta, likelihood, design)
-
-    def at(flat):
-        return value_grad(block, flat.reshape(theta.shape), likelihood, design)
-
-    by_differences = optimize.approx_fprime(theta.ravel(), lambda flat: at(flat).value, 1e-7)
-    np.testing.assert_allclose(here.grad.ravel(), by_differences, atol=1e-4)
-    jacobian = optimize.approx_fprime(theta.ravel(), lambda flat: at(flat).grad.ravel(), 1e-7)
-    np.testing.assert_allclose(here.hess, jacobian, atol=1e-4)
 
 
 def test_an_offset_of_ten_million_standard_deviations_costs_no_digits_of_dense_rows(rng):

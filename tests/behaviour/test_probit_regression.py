@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, special
 
-from problems import blobs, separable
+from problems import blobs
 from separatrix.discriminative import ProbitRegression
-from separatrix.exceptions import DataError, SeparationWarning
 
 
 def two_classes(n=400, seed=0):
@@ -57,15 +56,3 @@ def test_soft_targets_are_rows_of_both_classes_with_weights():
         np.vstack([X, X]), np.repeat([1, 0], len(X)), sample_weight=np.append(share, 1 - share)
     )
     assert_allclose(soft.coef_, hard.coef_, rtol=1e-6)
-
-
-def test_a_hyperplane_between_the_classes_is_reported():
-    X, y = separable()
-    with pytest.warns(SeparationWarning, match="does not exist"):
-        assert ProbitRegression(alpha=0.0).fit(X, y).separation_.status == "complete"
-
-
-def test_three_classes_are_refused_with_a_remedy():
-    X, y = blobs()
-    with pytest.raises(DataError, match="y has 3: 0, 1, 2.*OneVsRest"):
-        ProbitRegression().fit(X, y)

@@ -11,7 +11,6 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import separatrix as sx
 from problems import STORAGES, blobs, separable
-from separatrix.exceptions import DataError
 from separatrix.rows import as_source
 from separatrix.separation import separability
 
@@ -224,14 +223,6 @@ def test_through_a_basis():
     assert found.columns == ("x0^2",)
 
 
-def test_values_that_are_not_finite_are_named():
-    X = ONE.copy()
-    for bad in np.nan, np.inf:
-        X[2, 0] = bad
-        with pytest.raises(DataError, match=r"column 'x0' \(1 of 4 rows\)"):
-            separability(as_source(X, np.array([0, 0, 1, 1])), 2)
-
-
 @pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e300])
 def test_numbers_near_the_limits_of_floating_point(size):
     found = separability(as_source(ONE * size, np.array([0, 0, 1, 1])), 2)
@@ -332,15 +323,11 @@ def test_a_stream_that_can_be_read_once_can_be_checked():
     assert sx.is_separable(stream, y).margin == pytest.approx(sx.is_separable(X, y).margin)
 
 
-def test_the_margin_of_a_report_needs_two_completely_separable_classes():
+def test_the_margin_of_a_report_is_that_of_the_widest_plane():
     X, y = separable(60, gap=0.3)
     report = sx.is_separable(X, y)
     assert report.margin >= 0.3 - 1e-9  # the gap it was made with
     assert report.novikoff_bound >= (report.novikoff.radius / report.margin) ** 2 * (1 - 1e-9)
-    with pytest.raises(DataError, match="overlapping"):
-        _ = sx.is_separable(*blobs(60, n_classes=2, distance=0.1)).margin
-    with pytest.raises(DataError, match="y has 3"):
-        _ = sx.is_separable(np.eye(3), [0, 1, 2]).novikoff
 
 
 def test_reports_are_printed_in_one_line_and_compared_by_identity():

@@ -1,4 +1,4 @@
-"""Separation as a fit reports it: a table of constructed cases, each right by construction."""
+"""Separation as a fit reports it: a table of constructed cases, whose status is known by construction."""
 
 import warnings
 from functools import cache
@@ -15,7 +15,7 @@ from separatrix.separation import directions, program
 
 
 class Case(NamedTuple):
-    """Rows, labels, and what is true of them; ``columns`` where every direction that separates best has the same."""
+    """Rows, labels and their status; ``columns`` if every direction that separates best has the same."""
 
     X: Any
     y: Any
@@ -102,17 +102,9 @@ OUTLIER = np.append(plane(60, 3, 0.5)[0], [[-9.0, -9.0, -9.0]], axis=0), np.appe
 CASES = {
     # complete
     "two rows": Case(*line([0, 1], [0, 1]), "complete", ("x0",)),
-    "a gap on a line": Case(*line([0, 1, 2, 5, 6, 7], [0, 0, 0, 1, 1, 1]), "complete", ("x0",)),
     "a plane in five dimensions": Case(*plane(80, 5, 0.5), "complete"),
     "a gap of a millionth": Case(*line([0, 1, 1 + 1e-6, 2], [0, 0, 1, 1]), "complete", ("x0",)),
     "a separating column": Case(*with_column(PAIRS, LABELS, lambda y: 2.0 * y), "complete", ("x2",)),
-    "a separating column, labels as words": Case(
-        with_column(PAIRS, LABELS, lambda y: 2.0 * y)[0], np.array(["no", "yes"])[LABELS], "complete", ("x2",)
-    ),
-    "a class on both sides, with the square": Case(
-        np.column_stack([np.arange(-4.0, 5), np.arange(-4.0, 5) ** 2]), [1, 1, 1, 0, 0, 0, 1, 1, 1], "complete", ("x1",)
-    ),
-    "repeated rows": Case(*(np.repeat(part, 4, axis=0) for part in plane(30, 3, 0.5)), "complete"),
     "twin columns": Case(np.repeat(plane(40, 1, 1.0)[0], 2, axis=1), plane(40, 1, 1.0)[1], "complete"),
     "through the origin": Case(*plane(50, 4, 0.3), "complete", fit_intercept=False),
     "an outlier of no weight": Case(*OUTLIER, "complete", weight=np.append(np.ones(60), 0.0)),
@@ -127,15 +119,9 @@ CASES = {
         ("x0", "x1"),
     ),
     "three clusters": Case(*clusters(3, 0.5), "complete"),
-    "four clusters": Case(*clusters(4, 0.5), "complete"),
-    "three clusters, sparse, weighted": Case(
-        sparse.csr_array(clusters(3, 0.5)[0]), clusters(3, 0.5)[1], "complete", weight=rows(60, 1)[:, 0] ** 2
-    ),
     "four classes, fewer rows than columns": Case(rows(12, 30), np.arange(12) % 4, "complete"),
     # quasi-complete
     "a rare dummy of one class": Case(*TRIPLE, "quasi-complete", ("x2",)),
-    "a rare dummy of the other class": Case(*dummy((PAIRS, LABELS), [0, 0]), "quasi-complete", ("x2",)),
-    "a single row of its own": Case(*dummy((PAIRS, LABELS), [1]), "quasi-complete", ("x2",)),
     "both labels at the boundary": Case(*line([0, 1, 2, 2, 3, 4], [0, 0, 0, 1, 1, 1]), "quasi-complete", ("x0",)),
     "a row at the origin, no bias": Case(
         np.vstack([plane(30, 2, 0.5)[0], [[0.0, 0.0]]]),
@@ -147,7 +133,6 @@ CASES = {
         *BOTH, "quasi-complete", ("x2",), weight=np.append(np.ones(len(PAIRS)), [1.0, 0.0, 1.0])
     ),
     "a dummy, far from zero": Case(TRIPLE[0] + [1e7, -1e7, 0.0], TRIPLE[1], "quasi-complete", ("x2",)),
-    "a dummy among columns of any size": Case(TRIPLE[0] * SCALES, TRIPLE[1], "quasi-complete", ("x2",)),
     "a dummy, sparse": Case(sparse.csr_array(TRIPLE[0]), TRIPLE[1], "quasi-complete", ("x2",)),
     "a level of a factor with all its levels": Case(*levels([1, 1, 1, 1]), "quasi-complete", ("x2",)),
     "some rows unpaired, fewer rows than columns": Case(
@@ -157,24 +142,18 @@ CASES = {
     ),
     "three rows of 20 000": Case(*long_with_rare_dummy([1, 1, 1]), "quasi-complete", ("x7",)),
     "one class of three apart": Case(*one_class_apart(3), "quasi-complete", ("x2",)),
-    "one class of four apart": Case(*one_class_apart(4), "quasi-complete", ("x2",)),
     "a rare dummy of one class of three": Case(*dummy((PAIRS3, LABELS3), [2, 2]), "quasi-complete", ("x2",)),
-    "a rare dummy of two classes of three": Case(*dummy((PAIRS3, LABELS3), [0, 1, 0]), "quasi-complete", ("x2",)),
     "one class of three apart, sparse, no bias": Case(
         sparse.csr_array(one_class_apart(3)[0]), one_class_apart(3)[1], "quasi-complete", ("x2",), fit_intercept=False
     ),
     # overlapping
     "the same rows in both classes": Case(PAIRS, LABELS, "overlapping"),
     "a single outlier": Case(*OUTLIER, "overlapping"),
-    "a class on both sides": Case(*line(np.arange(-4, 5), [1, 1, 1, 0, 0, 0, 1, 1, 1]), "overlapping"),
     "an overlap of a millionth": Case(*line([0, 1, 1 - 1e-6, 2], [0, 0, 1, 1]), "overlapping"),
     "one row beyond the plane": Case(
         np.vstack([NEAR[0], NEAR[0][NEAR[1] == 1].mean(axis=0)]), np.append(NEAR[1], 0), "overlapping"
     ),
     "a rare dummy of both classes": Case(*BOTH, "overlapping"),
-    "a rare dummy of both classes, far from zero": Case(BOTH[0] + [1e7, -1e7, 0.0], BOTH[1], "overlapping"),
-    "a rare dummy of both classes, of any size": Case(BOTH[0] * SCALES, BOTH[1], "overlapping"),
-    "a rare dummy of both classes, sparse": Case(sparse.csr_array(BOTH[0]), BOTH[1], "overlapping"),
     "weights of any size": Case(*BOTH, "overlapping", weight=10.0 ** np.linspace(-4, 4, len(BOTH[1]))),
     "a bias would separate": Case(*line([1, 2, 3, 4], [0, 0, 1, 1]), "overlapping", fit_intercept=False),
     "twin columns that overlap": Case(np.repeat(PAIRS, 2, axis=1), LABELS, "overlapping", collinear=True),
@@ -183,7 +162,6 @@ CASES = {
     "paired rows, fewer than columns": Case(*paired(rows(6, 30)), "overlapping", collinear=True),
     "three rows of 20 000 in both classes": Case(*long_with_rare_dummy([1, 0, 1]), "overlapping"),
     "the same rows in three classes": Case(PAIRS3, LABELS3, "overlapping"),
-    "the same rows in four classes": Case(*paired(rows(20), 4), "overlapping"),
     "a rare dummy of three classes": Case(*dummy((PAIRS3, LABELS3), [0, 1, 2]), "overlapping"),
     "three classes, twin columns": Case(np.repeat(PAIRS3, 2, axis=1), LABELS3, "overlapping", collinear=True),
     "three classes, sparse, far from zero": Case(sparse.csr_array(PAIRS3 + 50.0), LABELS3, "overlapping"),

@@ -31,6 +31,8 @@ from problems import blobs
 from separatrix import table
 from separatrix.exceptions import DataError, ExportError, FileError
 from separatrix.files import FileReadError, FileWriteError, QueryError, open_table, open_writer, scan
+from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
+from separatrix.solvers import LBFGS, GradientDescent, Newton
 from separatrix.table.values import CellError
 
 X, Y = blobs(60, n_classes=2, distance=4.0)
@@ -60,7 +62,99 @@ RULES = [
 GENERATIVE: list[Mistake] = []
 
 # Discriminative models, likelihoods, priors, solvers, separation
-DISCRIMINATIVE: list[Mistake] = []
+COUNTS = np.arange(60) % 4
+
+
+def with_fourth(values: Any, value: float) -> Any:
+    """A copy in which the fourth value, or the fourth value of the first column, is another."""
+    changed = np.array(values, dtype=np.float64)
+    changed[(3, 0) if changed.ndim == 2 else 3] = value
+    return changed
+
+
+def logistic(y: Any = Y, **options: Any) -> Any:
+    return sx.LogisticRegression(**options).fit(X, y)
+
+
+def label_noise(noise: Any, y: Any = Y) -> Any:
+    return sx.LabelNoiseLogisticRegression(noise=noise).fit(X, y)
+
+
+def glm(family: str, link: str | None = None, *, rows: Any = X, y: Any = COUNTS + 1.0, **given: Any) -> Any:
+    return sx.GeneralizedLinearModel(family, link).fit(rows, y, **given)
+
+
+POISSON = glm("poisson")
+DISCRIMINATIVE = [
+    Mistake(name, lambda _, call=call: call(), error, tuple(words))
+    for name, call, error, *words in [
+        ("alpha below 0", lambda: logistic(alpha=-1.0), ValueError, "alpha=-1.0", "at least 0"),
+        ("alpha not a number", lambda: logistic(alpha=np.nan), ValueError, "alpha=nan"),
+        ("tol of 0", lambda: logistic(tol=0.0), ValueError, "tol=0.0", "greater than 0"),
+        ("steps in parts", lambda: logistic(max_steps=2.5), ValueError, "max_steps=2.5", "integer"),
+        ("unknown solver", lambda: logistic(solver="cg"), ValueError, "solver='cg'", "'auto'", "solver object"),
+        ("solver class", lambda: logistic(solver=Newton), ValueError, "is a class", "Newton()"),
+        ("tol twice", lambda: logistic(solver=Newton(), tol=1e-4), ValueError, "tol=0.0001", "own settings"),
+        ("rng twice", lambda: logistic(solver=Newton(), rng=0), ValueError, "rng=0", "own settings"),
+        ("prior as a word", lambda: logistic(prior="normal"), ValueError, "prior='normal'", "Gaussian(...)"),
+        ("soft targets that sum to 1.2", lambda: logistic(np.full((60, 2), 0.6)), DataError, "Row 0", "1.2"),
+        ("soft targets above 1", lambda: logistic(np.tile([1.5, -0.5], (60, 1))), DataError, "Row 0", "1.5"),
+        ("soft targets too few", lambda: logistic(np.full((59, 2), 0.5)), DataError, "60 rows", "59 labels"),
+        ("probit of three classes", lambda: sx.ProbitRegression().fit(X, THREE), DataError, "0, 1, 2", "OneVsRest"),
+        ("Newton with a negative tol", lambda: Newton(tol=-1e-3), ValueError, "Newton(tol=-0.001)"),
+        ("L-BFGS without memory", lambda: LBFGS(memory=0), ValueError, "LBFGS(memory=0)"),
+        ("descent of -1 steps", lambda: GradientDescent(max_steps=-1), ValueError, "GradientDescent(max_steps=-1)"),
+        ("weights that overflow", lambda: sx.LogisticRegression().fit(X, Y, [1e308] * 60), DataError, "add up to inf"),
+        # Labels that are sometimes wrong
+        ("noise of one half", lambda: label_noise(0.5), ValueError, "noise=0.5", "below 0.5"),
+        ("noise of three classes", lambda: label_noise(0.7, THREE), ValueError, "0.7", "below 0.667"),
+        ("noise as a word", lambda: label_noise("much"), ValueError, "noise='much'", "number"),
+        ("noise of another shape", lambda: label_noise(np.eye(3)), DataError, "(3, 3)", "2 classes"),
+        ("confusion above 1", lambda: label_noise([[1.2, -0.2], [0, 1]]), DataError, "confusion[0, 0] is 1.2"),
+        ("confusion of 1.1", lambda: label_noise([[0.9, 0.2], [0.1, 0.9]]), DataError, "confusion[0]", "1.1", "Divide"),
+        ("rival label", lambda: label_noise([[0.4, 0.6], [0.1, 0.9]]), DataError, "confusion[0, 1] = 0.6", "transpose"),
+        ("noisy soft targets", lambda: label_noise(0.1, np.eye(2)[Y]), DataError, "2 columns", "LogisticRegression"),
+        ("new label", lambda: label_noise(0.1).mislabelled(X[:2], [0, 7]), DataError, "label 7", "0, 1"),
+        ("too few labels", lambda: label_noise(0.1).mislabelled(X[:2], [0]), DataError, "2 rows", "1 labels"),
+        ("rates of one half", lambda: LabelNoise(0.5), ValueError, "eps0=0.5", "less than 1"),
+        ("rate below 0", lambda: LabelNoise(-0.1), ValueError, "eps0=-0.1"),
+        ("confusion not square", lambda: SoftmaxLabelNoise(np.ones((2, 3)) / 3), DataError, "(2, 3)", "(K, K)"),
+        ("noisy shares", lambda: SoftmaxLabelNoise(np.eye(2)).posterior(X[:, :2], X), DataError, "not probabilities"),
+        ("label never given", lambda: SoftmaxLabelNoise([[1, 0], [1, 0]]), DataError, "confusion[:, 1]", "Drop"),
+        # Generalised linear models
+        ("unknown family", lambda: glm("normal"), ValueError, "family='normal'", "'gaussian'"),
+        ("unknown link", lambda: glm("poisson", "logit"), ValueError, "link='logit'", "'log'"),
+        ("negative count", lambda: glm("poisson", y=with_fourth(COUNTS, -1)), DataError, "y[3] is -1", "Counts"),
+        ("gamma target of 0", lambda: glm("gamma", y=with_fourth(COUNTS + 1, 0)), DataError, "y[3] is 0", "Drop"),
+        ("bernoulli target of 2", lambda: glm("bernoulli", y=with_fourth(Y, 2)), DataError, "y[3] is 2", "fractions"),
+        ("target too large", lambda: glm("gaussian", y=with_fourth(Y, 1e200)), DataError, "y[3] is 1e+200", "Divide"),
+        ("target not a number", lambda: glm("gaussian", y=with_fourth(Y, np.nan)), DataError, "NaN", "row 3"),
+        ("targets as words", lambda: glm("gaussian", y=["a"] * 60), DataError, "y must contain numbers"),
+        ("targets too few", lambda: glm("gaussian", y=np.ones(7)), DataError, "60 rows", "7 targets"),
+        ("no events", lambda: glm("poisson", y=np.zeros(60)), DataError, "is 0", "events"),
+        ("only successes", lambda: glm("bernoulli", y=np.ones(60)), DataError, "is 1", "+infinity"),
+        ("no trials", lambda: glm("binomial", y=np.zeros((60, 2))), DataError, "no trials"),
+        ("failures below 0", lambda: glm("binomial", y=with_fourth(np.ones((60, 2)), -1)), DataError, "[-1.0, 1.0]"),
+        ("infinite row", lambda: glm("gaussian", rows=with_fourth(X, np.inf)), DataError, "column 'x0'"),
+        ("weight below 0", lambda: glm("gaussian", sample_weight=with_fourth(Y, -1)), DataError, "sample_weight[3]"),
+        ("weights of 0", lambda: glm("gaussian", sample_weight=np.zeros(60)), DataError, "sample_weight is zero"),
+        ("offsets too few", lambda: glm("poisson", offset=np.zeros(7)), DataError, "offset.shape == (7,)", "each row"),
+        ("exposure of 0", lambda: glm("poisson", exposure=Y), DataError, "exposure[0] is 0", "Drop"),
+        ("exposure and identity", lambda: glm("gaussian", exposure=1.0), ValueError, "'identity'", "offset"),
+        ("log of a mean of -1", lambda: glm("gaussian", "log", y=-np.ones(60)), DataError, "-1", "link='identity'"),
+        ("unknown coefficient", lambda: POISSON.test(["x0", "z"]), ValueError, "'z'", "'x0', 'x1'", "'intercept'"),
+        ("coefficient out of range", lambda: POISSON.test(9), ValueError, "columns=9", "positions"),
+        ("unknown test", lambda: POISSON.test("x0", method="lr"), ValueError, "method='lr'", "'wald'"),
+        ("unknown interval", lambda: POISSON.summary(interval="exact"), ValueError, "interval='exact'", "'profile'"),
+        ("level in percent", lambda: POISSON.summary(level=95), ValueError, "level=95", "0.95"),
+        ("predicted offsets too few", lambda: POISSON.predict(X, offset=np.zeros(3)), DataError, "one offset"),
+        ("predicted row with NaN", lambda: POISSON.predict(with_fourth(X, np.nan)), DataError, "column 'x0'"),
+        # Separation
+        ("margin of overlapping classes", lambda: sx.is_separable(X, Y[::-1]).margin, DataError, "'overlapping'"),
+        ("bound of three classes", lambda: sx.is_separable(X, THREE).novikoff, DataError, "y has 3", "two classes"),
+        ("separability of NaN", lambda: sx.is_separable(with_fourth(X, np.nan), Y), DataError, "column 'x0'"),
+    ]
+]
 
 
 # Distributions over models
