@@ -183,24 +183,20 @@ class DecisionBoundaryDisplay:
             for k in shown if self.response == "regions" else ():
                 inside = self.margins[..., k]
                 if k < K:
-                    colour, hatch, border = (
-                        class_style(k).colour,
-                        class_style(k).hatch,
-                        {"alpha": 0.25, "linewidth": 0.0},
-                    )
+                    style = {"facecolor": class_style(k).colour, "hatch": class_style(k).hatch, "alpha": 0.25}
                 else:
-                    border = dict(REJECTED)
-                    colour, hatch = border.pop("facecolor"), border.pop("hatch")
+                    style = dict(REJECTED)
+                colour, hatch = style.pop("facecolor"), style.pop("hatch") or None
                 levels = [0.0, max(float(inside.max()), 0.0) + 1.0]
                 where = self.grid.x, self.grid.y, inside
-                ax.contourf(*where, levels=levels, colors=[colour], hatches=[hatch or None]).set(**border)
+                ax.contourf(*where, levels=levels, colors=[colour], hatches=[hatch]).set(**{"linewidth": 0.0} | style)
                 self._draw_outline(ax, inside, width=1.0)
             if self.points is not None and self.codes is not None:
                 scatter_classes(ax, self.points, self.codes, self.classes)
             elif self.response != "uncertainty":  # legend entries of the regions
                 for k in (k for k in shown if k < K):
-                    style = class_style(k)
-                    ax.fill([], [], color=style.colour, alpha=0.4, hatch=style.hatch, label=str(self.classes[k]))
+                    colour, hatch = class_style(k).colour, class_style(k).hatch
+                    ax.fill([], [], color=colour, alpha=0.4, hatch=hatch, label=str(self.classes[k]))
             if K in shown and self.response == "regions":
                 ax.fill([], [], label="rejected", **REJECTED)
             handles, labels = ax.get_legend_handles_labels()

@@ -14,7 +14,6 @@ from separatrix.plots.drawing import COLOURS, MUTED, look, split_axes
 FIGURE_INCHES = 9.0  # width of the figure
 MODEL_INCHES = 0.42  # height of the line of one model
 ZERO_PROBABILITY = "← −∞: probability zero for an observed class"
-LEGEND_INCHES = 0.55  # distance of the legend from the axes
 
 
 @dataclass(eq=False, repr=False)
@@ -88,6 +87,7 @@ class ComparisonDisplay:
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
         """Draw the test log-likelihoods and, if there are any, the evidences."""
+        is_own = ax is None
         size = (FIGURE_INCHES if self.has_evidence else 0.65 * FIGURE_INCHES, 1.7 + MODEL_INCHES * len(self.names))
         axes = split_axes(ax, [3.0, 2.0] if self.has_evidence else [1.0], across=True, size=size)
         place, drawn = np.arange(len(self.names)), np.isfinite(self.log_likelihood)
@@ -110,7 +110,11 @@ class ComparisonDisplay:
             ax.set_yticks(place, self.names)
             ax.set(xlabel="mean log-likelihood (nats per row)", ylim=(len(self.names) - 0.5, -0.5), title=title or "")
             ax.grid(axis="x", color="0.9")
-            ax.legend(loc="upper left", bbox_to_anchor=(-0.02, -LEGEND_INCHES / (MODEL_INCHES * len(self.names))))
+            if is_own:
+                columns = 3 if self.has_evidence else 1
+                ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=columns)
+            else:
+                ax.legend(fontsize="small")
             if self.has_evidence:
                 self._draw_evidences(axes[1])
         self.ax_, self.axes_, self.figure_ = axes[0], axes, axes[0].figure
