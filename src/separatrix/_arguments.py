@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_count", "check_number", "check_option", "check_positive", "generator"]
-
 DEFAULT_SEED = 0  # so that two fits of the same data give the same numbers
 
 

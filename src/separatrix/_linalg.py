@@ -16,14 +16,6 @@ from scipy import linalg
 
 from separatrix._array import Float
 
-__all__ = [
-    "SingularError",
-    "cholesky_of_correlation",
-    "solve_factored",
-    "solve_minimum_norm",
-    "solve_positive_definite",
-]
-
 SINGULAR_PER_COLUMN = 10 * float(np.finfo(np.float64).eps)  # a smaller 1 - R² may be rounding error
 
 

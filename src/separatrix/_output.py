@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["as_frame", "atomic_file", "atomic_path", "write_atomically"]
-
 
 def as_frame(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
     """Return a pandas data frame with one name per row. pandas is imported here because it is not a dependency."""

@@ -24,21 +24,6 @@ from scipy import special
 
 from separatrix._array import Float
 
-__all__ = [
-    "FRACTION_FROM",
-    "LOG_SQRT_2PI",
-    "divergence",
-    "hazard_fraction",
-    "inverse_log_minus_digamma",
-    "log1p_ratio",
-    "log_beta",
-    "log_minus_digamma",
-    "log_rising",
-    "root_of_decreasing",
-    "stirling_error",
-    "trigamma_excess",
-]
-
 LOG_SQRT_2PI = 0.5 * float(np.log(2 * np.pi))
 SERIES_FROM = 10.0  # from here on eight terms of the asymptotic series are exact to rounding
 FRACTION_FROM = 4.0  # from here on FRACTION_DEPTH terms of the continued fraction are exact to rounding

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text for messages: suggestions for a misspelled name."""
+"""Text for messages: lists of names, and suggestions for a misspelled name."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-
-__all__ = ["did_you_mean"]
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -18,3 +17,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return f" Did you mean {' or '.join(repr(by_fold[option]) for option in near)}?"
     more = len(options) - 10
     return f" There are {', '.join(map(repr, options[:10]))}{f' and {more} more' if more > 0 else ''}."
+
+
+def listed(labels: list[Any]) -> str:
+    """List at most eight labels."""
+    return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Join names: ``a``, ``a and b``, ``a, b and c``."""
+    return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"

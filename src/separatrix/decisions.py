@@ -25,9 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_number
 from separatrix._array import Array, Codes, Float
+from separatrix._text import listed
 from separatrix.estimator import unchanged_on_error
 from separatrix.exceptions import DataError
-from separatrix.meta import AbstractWrapper, choose_reject_label, fit_arguments, labels_with_reject, listed
+from separatrix.meta import AbstractWrapper, choose_reject_label, fit_arguments, labels_with_reject
 from separatrix.metrics import require_probabilities
 
 __all__ = ["DecisionRule", "decide", "expected_cost"]
@@ -54,7 +55,7 @@ def expected_cost(P: Any, costs: Any) -> Float:
     >>> expected_cost([[0.9, 0.1]], [[0, 1], [1000, 0]])
     array([[100. ,   0.9]])
     """
-    P = _check_probabilities(P)
+    P = require_probabilities(P)
     return np.asarray(P @ _check_costs(costs, P.shape[1]))
 
 
@@ -89,7 +90,7 @@ def decide(P: Any, *, costs: Any = None, reject: float | None = None) -> Codes:
     >>> decide(P, reject=0.6)
     array([0, 2])
     """
-    P = _check_probabilities(P)
+    P = require_probabilities(P)
     K = P.shape[1]
     L, theta = _check_rule("decide", costs, reject, K)
     if L is None:
@@ -185,7 +186,7 @@ class DecisionRule(AbstractWrapper):
         DecisionRule
             This object.
         """
-        _require_probabilities(self.estimator)
+        _require_predict_proba(self.estimator)
         with unchanged_on_error(self):
             if not self.prefit:
                 arguments = fit_arguments(self, sample_weight)
@@ -229,7 +230,7 @@ class DecisionRule(AbstractWrapper):
         check_is_fitted(self)
         if not self.prefit:
             return self.estimator_
-        _require_probabilities(self.estimator)
+        _require_predict_proba(self.estimator)
         check_is_fitted(
             self.estimator,
             msg="DecisionRule(prefit=True) needs a fitted estimator, but this %(name)s is not fitted: "
@@ -300,18 +301,7 @@ def _check_costs(costs: Any, K: int) -> Float:
     return L
 
 
-def _check_probabilities(probabilities: Any) -> Float:
-    P: Float = np.asarray(probabilities, dtype=np.float64)
-    if P.ndim != 2:
-        raise DataError(
-            f"P has shape {P.shape}; it must be (N, K), with one column per class. "
-            "For the probability p of the second of two classes, pass np.column_stack([1 - p, p])."
-        )
-    require_probabilities(P)
-    return P
-
-
-def _require_probabilities(estimator: Any) -> None:
+def _require_predict_proba(estimator: Any) -> None:
     if getattr(estimator, "predict_proba", None) is None:
         raise TypeError(
             f"DecisionRule needs probabilities, but {type(estimator).__name__} has no predict_proba. "

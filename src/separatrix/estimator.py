@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._array import Array, Float, Rows
+from separatrix._text import listed
 from separatrix.basis import fit_basis
 from separatrix.exceptions import DataError
 from separatrix.rows import (
@@ -31,18 +32,6 @@ from separatrix.rows import (
 )
 from separatrix.solvers import Solution
 from separatrix.stats import dots, require_finite
-
-__all__ = [
-    "Classifier",
-    "LinearClassifier",
-    "check_results",
-    "first_of",
-    "known_columns",
-    "require_finite",
-    "require_two_classes",
-    "truth_in_memory",
-    "unchanged_on_error",
-]
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -193,15 +182,10 @@ def known_columns(model: Any) -> tuple[str, ...] | None:
     return None if names is None else tuple(names)
 
 
-def first_of(classes: Array) -> str:
-    """The first six labels, for a message."""
-    return ", ".join(map(repr, classes[:6].tolist())) + (", ..." if len(classes) > 6 else "")
-
-
 def require_two_classes(what: str, classes: Array, remedy: str) -> None:
     """Raise, naming the classes found, if there are more or fewer than two."""
     if len(classes) != 2:
         raise DataError(
             f"Only binary classification is supported by {what}, which needs two classes, but y has {len(classes)}: "
-            f"{first_of(classes)}. {remedy}"
+            f"{listed(classes.tolist())}. {remedy}"
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,18 +15,9 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
 from separatrix._array import Array
+from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import DataError
-
-__all__ = [
-    "AbstractWrapper",
-    "choose_reject_label",
-    "enumerated",
-    "fit_arguments",
-    "is_ours",
-    "labels_with_reject",
-    "listed",
-]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -105,16 +95,6 @@ def labels_with_reject(classes: Array, label: Any) -> Array:
     alike = isinstance(label, numbers.Number) if classes.dtype.kind in "biuf" else isinstance(label, str)
     dtype = None if alike else object  # np.append(["a"], -1) would hold "-1", and np.append([0], "no") a "0"
     return np.append(np.asarray(classes, dtype), np.array([label], dtype))
-
-
-def listed(labels: list[Any]) -> str:
-    """List at most eight labels for a message."""
-    return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
-
-
-def enumerated(names: Sequence[str]) -> str:
-    """Join names: ``a``, ``a and b``, ``a, b and c``."""
-    return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def is_ours(kind: type) -> bool:

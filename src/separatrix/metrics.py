@@ -88,14 +88,6 @@ class Reliability:
     event: str
 
 
-class _Sample(NamedTuple):
-    """Checked arguments of a score, without rows of weight zero."""
-
-    P: Float
-    codes: Codes
-    weight: Float
-
-
 def weighted_mean(values: Any, weight: Any = None) -> Estimate:
     """Mean m = Σ weight v / W, with se² = Σ weight (v - m)² / (W (W - 1)).
 
@@ -120,9 +112,9 @@ def weighted_mean(values: Any, weight: Any = None) -> Estimate:
 
 def log_likelihoods(P: Any, codes: Any) -> Float:
     """ln P_nt of each row, (N,): -inf if the true class had probability zero."""
-    sample = _checked(P, codes, None)
+    P, codes, _ = _checked(P, codes, None)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(sample.P[np.arange(len(sample.P)), sample.codes]))
+        return np.asarray(np.log(P[np.arange(len(P)), codes]))
 
 
 def log_likelihood(P: Any, codes: Any, weight: Any = None) -> Estimate:
@@ -135,9 +127,8 @@ def log_likelihood(P: Any, codes: Any, weight: Any = None) -> Estimate:
     >>> log_likelihood([[1.0, 0.0], [0.2, 0.8]], [1, 1]).value
     -inf
     """
-    sample = _checked(P, codes, weight)
-    with np.errstate(divide="ignore"):
-        return weighted_mean(np.log(sample.P[np.arange(len(sample.P)), sample.codes]), sample.weight)
+    P, codes, weight = _checked(P, codes, weight)
+    return weighted_mean(log_likelihoods(P, codes), weight)
 
 
 def accuracy(P: Any, codes: Any, weight: Any = None) -> Estimate:
@@ -148,8 +139,8 @@ def accuracy(P: Any, codes: Any, weight: Any = None) -> Estimate:
     >>> accuracy([[0.5, 0.5], [0.2, 0.8], [0.9, 0.1]], [0, 1, 1]).value
     0.666...
     """
-    sample = _checked(P, codes, weight)
-    return weighted_mean(sample.P.argmax(axis=1) == sample.codes, sample.weight)
+    P, codes, weight = _checked(P, codes, weight)
+    return weighted_mean(P.argmax(axis=1) == codes, weight)
 
 
 def brier(P: Any, codes: Any, weight: Any = None) -> Estimate:
@@ -162,10 +153,10 @@ def brier(P: Any, codes: Any, weight: Any = None) -> Estimate:
     >>> brier([[0.5, 0.5], [0.2, 0.8]], [0, 1]).value
     0.145
     """
-    sample = _checked(P, codes, weight)
-    residual = sample.P.copy()
-    residual[np.arange(len(residual)), sample.codes] -= 1.0
-    return weighted_mean(0.5 * np.einsum("nk,nk->n", residual, residual), sample.weight)
+    P, codes, weight = _checked(P, codes, weight)
+    residual = P.copy()
+    residual[np.arange(len(residual)), codes] -= 1.0
+    return weighted_mean(0.5 * np.einsum("nk,nk->n", residual, residual), weight)
 
 
 def confusion(P: Any, codes: Any, weight: Any = None) -> Confusion:
@@ -179,9 +170,9 @@ def confusion(P: Any, codes: Any, weight: Any = None) -> Confusion:
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
-    sample = _checked(P, codes, weight)
-    K = sample.P.shape[1]
-    count = bincount(K * sample.codes + sample.P.argmax(axis=1), sample.weight, K * K).reshape(K, K)
+    P, codes, weight = _checked(P, codes, weight)
+    K = P.shape[1]
+    count = bincount(K * codes + P.argmax(axis=1), weight, K * K).reshape(K, K)
     total = count.sum(axis=1, keepdims=True)
     share = np.divide(count, total, out=np.full((K, K), np.nan), where=total > 0)
     freedom = np.broadcast_to(total - 1, (K, K))
@@ -205,11 +196,11 @@ def ece(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS) -> Esti
     >>> ece([[0.8, 0.2]] * 5 + [[0.3, 0.7]] * 5, [0, 0, 0, 0, 1, 0, 1, 1, 1, 1]).value
     0.05...
     """
-    sample = _checked(P, codes, weight)
-    p, hit, bins = _binned(sample, n_bins)
+    P, codes, weight = _checked(P, codes, weight)
+    p, hit, bins = _binned(P, codes, weight, n_bins)
     residual = hit - p
-    sign = np.sign(bincount(bins, sample.weight * residual, int(bins.max()) + 1))
-    return weighted_mean(sign[bins] * residual, sample.weight)
+    sign = np.sign(bincount(bins, weight * residual, int(bins.max()) + 1))
+    return weighted_mean(sign[bins] * residual, weight)
 
 
 def ece_if_calibrated(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS) -> float:
@@ -222,10 +213,10 @@ def ece_if_calibrated(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N
     >>> round(ece_if_calibrated([[0.5, 0.5]] * 100, [0, 1] * 50), 3)
     0.04
     """
-    sample = _checked(P, codes, weight)
-    p, _, bins = _binned(sample, n_bins)
-    V = bincount(bins, sample.weight * p * np.maximum(1 - p, 0.0), int(bins.max()) + 1)
-    return float(np.sqrt(2 * V / np.pi).sum() / sample.weight.sum())
+    P, codes, weight = _checked(P, codes, weight)
+    p, _, bins = _binned(P, codes, weight, n_bins)
+    V = bincount(bins, weight * p * np.maximum(1 - p, 0.0), int(bins.max()) + 1)
+    return float(np.sqrt(2 * V / np.pi).sum() / weight.sum())
 
 
 def reliability(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS, level: float = 0.95) -> Reliability:
@@ -238,11 +229,11 @@ def reliability(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS,
     (array([0.2, 0.7]), array([0.2, 0.8]))
     """
     level = check_number("reliability", "level", level, low=0.0, high=1.0)
-    sample = _checked(P, codes, weight)
-    p, hit, bins = _binned(sample, n_bins)
+    P, codes, weight = _checked(P, codes, weight)
+    p, hit, bins = _binned(P, codes, weight, n_bins)
     B = int(bins.max()) + 1
-    count = bincount(bins, sample.weight, B)
-    observed = bincount(bins, sample.weight * hit, B) / count
+    count = bincount(bins, weight, B)
+    observed = bincount(bins, weight * hit, B) / count
     if level == 1:
         lower, upper = np.zeros(B), np.ones(B)
     else:  # Wilson's score interval
@@ -251,19 +242,19 @@ def reliability(P: Any, codes: Any, weight: Any = None, *, n_bins: int = N_BINS,
         variance = np.maximum(observed * (1 - observed), 0.0) / count + (z / (2 * count)) ** 2
         reach = z * np.sqrt(variance) / (1 + z * z / count)
         lower, upper = np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
-    event = "the second class" if sample.P.shape[1] == 2 else "the most probable class"
-    return Reliability(bincount(bins, sample.weight * p, B) / count, observed, count, lower, upper, level, event)
+    event = "the second class" if P.shape[1] == 2 else "the most probable class"
+    return Reliability(bincount(bins, weight * p, B) / count, observed, count, lower, upper, level, event)
 
 
-def _binned(sample: _Sample, n_bins: int) -> tuple[Float, Array, Codes]:
+def _binned(P: Float, codes: Codes, weight: Float, n_bins: int) -> tuple[Float, Array, Codes]:
     """Probability of the event, whether it happened, and the bin of each row; no bin is empty."""
     check_count("ece", "n_bins", n_bins)
-    if sample.P.shape[1] == 2:
-        p, hit = sample.P[:, 1], sample.codes == 1
+    if P.shape[1] == 2:
+        p, hit = P[:, 1], codes == 1
     else:
-        p, hit = sample.P.max(axis=1), sample.P.argmax(axis=1) == sample.codes
+        p, hit = P.max(axis=1), P.argmax(axis=1) == codes
     _, place = np.unique(p, return_inverse=True)
-    mass = bincount(place, sample.weight, 0)
+    mass = bincount(place, weight, 0)
     middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()  # quantile of each distinct value: equal values share a bin
     bins = np.minimum((n_bins * middle).astype(np.intp), n_bins - 1)
     return p, hit, np.unique(bins[place], return_inverse=True)[1]
@@ -286,19 +277,19 @@ def auc(P: Any, codes: Any, weight: Any = None) -> Estimate:
     >>> auc([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]], [0, 0, 1, 1]).value
     0.75
     """
-    sample = _checked(P, codes, weight)
-    members = [np.flatnonzero(sample.codes == k) for k in range(sample.P.shape[1])]
+    P, codes, weight = _checked(P, codes, weight)
+    members = [np.flatnonzero(codes == k) for k in range(P.shape[1])]
     occur = [k for k, rows in enumerate(members) if len(rows)]
     if len(occur) < 2:
         return Estimate(np.nan, np.nan)
     pairs = [(1, 0)] if len(members) == 2 else list(permutations(occur, 2))
-    part = np.zeros(len(sample.P))
+    part = np.zeros(len(P))
     for i, j in pairs:
         rows_i, rows_j = members[i], members[j]
-        p_i, p_j = sample.P[rows_i, i], sample.P[rows_j, i]
-        part[rows_i] += _fraction_below(p_i, p_j, sample.weight[rows_j]) / len(pairs)
-        part[rows_j] += (1.0 - _fraction_below(p_j, p_i, sample.weight[rows_i])) / len(pairs)
-    by_class = [weighted_mean(part[members[k]], sample.weight[members[k]]) for k in occur]
+        p_i, p_j = P[rows_i, i], P[rows_j, i]
+        part[rows_i] += _fraction_below(p_i, p_j, weight[rows_j]) / len(pairs)
+        part[rows_j] += (1.0 - _fraction_below(p_j, p_i, weight[rows_i])) / len(pairs)
+    by_class = [weighted_mean(part[members[k]], weight[members[k]]) for k in occur]
     # Each pair is counted once from either side, so half of the sum of the class means is the area.
     return Estimate(0.5 * sum(e.value for e in by_class), float(np.hypot.reduce([e.standard_error for e in by_class])))
 
@@ -315,26 +306,29 @@ def _fraction_below(values: Float, others: Float, weight: Float) -> Float:
 # -- arguments ---------------------------------------------------------------------------------------------------------
 
 
-def require_probabilities(P: Float) -> None:
-    """Raise `DataError`, naming the first row, unless each row of P (N, K) holds probabilities that sum to one."""
+def require_probabilities(probabilities: Any) -> Float:
+    """Return P (N, K) as an array; raise `DataError`, naming the first row, unless each row sums to one."""
+    P: Float = np.asarray(probabilities, dtype=np.float64)
+    if P.ndim != 2:
+        raise DataError(
+            f"P has shape {P.shape}; it must be (N, K): N rows, and a column for each of K classes. "
+            "For the probability p of the second of two classes, pass np.column_stack([1 - p, p])."
+        )
     wrong = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(P.sum(axis=1) - 1) <= MAX_SUM_ERROR)))
     if len(wrong):
         raise DataError(
             f"{len(wrong)} of {len(P)} rows of P are not probabilities that sum to one; "
             f"the first is row {wrong[0]}: {P[wrong[0]]}."
         )
+    return P
 
 
-def _checked(P: Any, codes: Any, weight: Any) -> _Sample:
-    """Return the arguments as arrays; raise `DataError` if P, codes or weights are invalid."""
-    P = np.asarray(P, dtype=np.float64)
-    if P.ndim != 2 or P.shape[1] < 2 or not len(P):
-        raise DataError(
-            f"P has shape {P.shape}; it must be (N, K): N rows, and a column for each of K >= 2 classes. "
-            "For the probability p of the second of two classes, pass np.column_stack([1 - p, p])."
-        )
-    require_probabilities(P)
+def _checked(P: Any, codes: Any, weight: Any) -> tuple[Float, Codes, Float]:
+    """Return the arguments as arrays, without rows of weight zero; raise `DataError` if one of them is invalid."""
+    P = require_probabilities(P)
     N, K = P.shape
+    if not N or K < 2:
+        raise DataError(f"P has shape {P.shape}; a score needs at least one row and two classes.")
     found = np.asarray(codes)
     if found.shape != (N,) or found.dtype.kind not in "bui":
         raise DataError(
@@ -346,11 +340,11 @@ def _checked(P: Any, codes: Any, weight: Any) -> _Sample:
         raise DataError(f"codes[{wrong[0]}] is {found[wrong[0]]}, but P has {K} columns: codes run from 0 to {K - 1}.")
     found = found.astype(np.intp)
     if weight is None:
-        return _Sample(P, found, np.ones(N))
+        return P, found, np.ones(N)
     weight = np.asarray(weight, dtype=np.float64)
     if weight.shape != (N,) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
         raise DataError(
             f"weight has shape {weight.shape}; it must hold {N} finite numbers, none negative and not all zero."
         )
     kept = weight > 0
-    return _Sample(P, found, weight) if kept.all() else _Sample(P[kept], found[kept], weight[kept])
+    return (P, found, weight) if kept.all() else (P[kept], found[kept], weight[kept])

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -66,12 +66,7 @@ __all__ = ["OneVsOne", "OneVsRest", "take_rows"]
 
 ENTRIES_PER_BATCH = 2**18  # of the K x K systems solved together: 2 MB of float64
 
-
-class Problem(NamedTuple):
-    """One binary problem: its labels, and the numbers of its rows (None: all rows)."""
-
-    labels: Array
-    rows: Codes | None = None
+Problem = tuple[Array, Codes | None]  # labels of a binary problem, and the numbers of its rows (None: all rows)
 
 
 def has_probabilities(reduction: AbstractReduction) -> bool:
@@ -153,7 +148,7 @@ class AbstractReduction(AbstractWrapper):
         arguments = fit_arguments(self, check_weight(sample_weight, len(codes)))
         if self.ambiguous == "reject" and len(classes) > 2:
             labels_with_reject(classes, self.reject_label)
-        problems = self._problems(classes, codes) if len(classes) > 2 else iter([Problem(classes[codes])])
+        problems = self._problems(classes, codes) if len(classes) > 2 else iter([(classes[codes], None)])
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_problem)(clone(self.estimator), X, problem, arguments) for problem in problems
         )
@@ -217,15 +212,16 @@ class AbstractReduction(AbstractWrapper):
 
 
 def _fit_problem(model: Any, X: Any, problem: Problem, arguments: dict[str, Any]) -> Any:
-    if problem.rows is None:
-        return model.fit(X, problem.labels, **arguments)
+    labels, rows = problem
+    if rows is None:
+        return model.fit(X, labels, **arguments)
     if isinstance(X, RowStore):
         raise DataError(
             "OneVsOne selects the rows of two classes, but a scan cannot select rows by number. Use OneVsRest, or a "
             "multiclass model such as LogisticRegression."
         )
-    arguments = {name: take_rows(value, problem.rows) for name, value in arguments.items()}
-    return model.fit(take_rows(X, problem.rows), problem.labels, **arguments)
+    arguments = {name: take_rows(value, rows) for name, value in arguments.items()}
+    return model.fit(take_rows(X, rows), labels, **arguments)
 
 
 def take_rows(X: Any, rows: Codes) -> Any:
@@ -287,7 +283,7 @@ class OneVsRest(AbstractReduction):
     """
 
     def _problems(self, classes: Array, codes: Codes) -> Iterator[Problem]:
-        return (Problem((codes == k).astype(np.intp)) for k in range(len(classes)))
+        return (((codes == k).astype(np.intp), None) for k in range(len(classes)))
 
     def _claims(self, Y: Float) -> Codes:
         return (Y > 0).astype(np.intp)
@@ -351,7 +347,7 @@ class OneVsOne(AbstractReduction):
         rows = [np.flatnonzero(codes == k) for k in range(len(classes))]
         for i, j in pairs(len(classes)):
             both = np.sort(np.concatenate([rows[i], rows[j]]))  # in the order of the table, as in other fits
-            yield Problem(classes[codes[both]], both)
+            yield classes[codes[both]], both
 
     def _claims(self, Y: Float) -> Codes:
         K = len(self.classes_)

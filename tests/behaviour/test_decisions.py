@@ -73,13 +73,10 @@ def test_a_threshold_equals_a_cost_of_rejecting(seed, K, theta):
     assert_array_equal(decide(P, reject=theta) == K, P.max(axis=1) <= theta)
 
 
-def test_ties_go_to_the_first_class():
+def test_ties_go_to_the_first_class_and_a_threshold_applies_after_costs():
     assert_array_equal(decide([[0.25, 0.25, 0.5], [0.5, 0.5, 0]], costs=np.ones((3, 3))), [0, 0])
     assert_array_equal(decide([[0.5, 0.5]]), [0])
-
-
-def test_a_threshold_can_be_combined_with_costs():
-    P = np.array([[0.9, 0.1], [0.55, 0.45]])
+    P = np.array([[0.9, 0.1], [0.55, 0.45]])  # a threshold applies after the costs
     assert_array_equal(decide(P, costs=[[0, 1], [1000, 0]], reject=0.6), [1, 2])
 
 
@@ -88,13 +85,10 @@ def test_a_threshold_can_be_combined_with_costs():
     [
         ([0.2, 0.8], {}, r"P has shape \(2,\).*np.column_stack\(\[1 - p, p\]\)"),
         ([[0.5, 0.5], [0.7, 0.7]], {}, r"1 of 2 rows of P are not probabilities .* row 1: \[0.7 0.7\]"),
-        ([[1.5, -0.5]], {}, "not probabilities"),
         ([[np.nan, 1.0]], {}, "not probabilities"),
         ([[0.2, 0.8]], {"costs": np.zeros((3, 2))}, r"shape \(3, 2\).*K = 2.*\(2, 2\).*\(2, 3\)"),
         ([[0.2, 0.8]], {"costs": [[0, 1], [np.nan, 0]]}, r"costs\[1, 0\] is nan"),
-        ([[0.2, 0.8]], {"costs": [[0, np.inf], [1, 0]]}, r"costs\[0, 1\] is inf"),
         ([[0.2, 0.8]], {"reject": 1.2}, r"decide\(reject=1.2\).* between 0 and 1"),
-        ([[0.2, 0.8]], {"reject": -0.1}, r"reject=-0.1"),
         ([[0.2, 0.8]], {"reject": "half"}, r"reject='half'"),
         ([[0.2, 0.8]], {"reject": 0.5, "costs": np.ones((2, 3))}, r"two rules"),
     ],
@@ -156,11 +150,8 @@ def test_a_mapping_may_contain_the_cost_of_rejecting():
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"costs": np.ones((2, 2))}, DataError, r"shape \(2, 2\).*K = 3.*\(3, 3\).*\(3, 4\)"),
         ({"costs": {("air", "ice"): 2}}, DataError, r"\('air', 'ice'\).*'air', 'earth', 'fire'.*'reject'"),
-        ({"costs": {("reject", "air"): 2}}, DataError, r"\('reject', 'air'\)"),
         ({"costs": {"air": 2}}, DataError, r"the key 'air'.*pair"),
-        ({"costs": {("air", "fire"): np.nan}}, DataError, r"costs\[0, 2\] is nan"),
         ({"costs": {("air", "reject"): 0.1}}, DataError, r"but not for 'earth', 'fire'"),
         ({"reject": 2}, ValueError, r"DecisionRule\(reject=2\)"),
         ({"reject": 0.5, "reject_label": "air"}, DataError, r"'air' is also a class"),

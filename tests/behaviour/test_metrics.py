@@ -87,12 +87,7 @@ def test_probability_zero_of_the_true_class_is_not_clipped():
     assert metrics.log_likelihood(P, [1, 0]).value == -np.inf
     assert np.isnan(metrics.log_likelihood(P, [1, 0]).standard_error)
     np.testing.assert_array_equal(metrics.log_likelihoods(P, [1, 0]), [-np.inf, np.log(0.5)])
-
-
-def test_one_row_has_a_mean_without_a_standard_error():
-    value, error = metrics.weighted_mean([3.0])
-    assert value == 3.0
-    assert np.isnan(error)
+    assert np.isnan(metrics.weighted_mean([3.0]).standard_error)  # one row
 
 
 def test_a_class_that_does_not_occur_has_no_row_in_the_confusion_matrix():
@@ -219,25 +214,14 @@ def test_classes_that_do_not_occur_are_left_out_of_the_area():
         ([[1.0], [1.0]], [0, 0], None, r"shape \(2, 1\)"),
         (np.empty((0, 2)), [], None, r"shape \(0, 2\)"),
         ([[0.5, 0.5], [0.3, 0.8]], [0, 1], None, r"1 of 2 rows .* row 1"),
-        ([[0.5, 0.5], [np.nan, 1.0]], [0, 1], None, r"row 1: \[nan"),
-        ([[-0.5, 1.5], [0.5, 0.5]], [0, 1], None, r"row 0"),
         (TWO_ROWS, [0, 2], None, r"codes\[1\] is 2"),
-        (TWO_ROWS, [0, -1], None, r"codes\[1\] is -1"),
         (TWO_ROWS, ["a", "b"], None, r"searchsorted\(model.classes_, y\)"),
-        (TWO_ROWS, [0.0, 1.0], None, r"type float64"),
         (TWO_ROWS, [0], None, r"shape \(1,\)"),
         (TWO_ROWS, [0, 1], [1.0, -1.0], r"none negative"),
         (TWO_ROWS, [0, 1], [0.0, 0.0], r"not all zero"),
         (TWO_ROWS, [0, 1], [1.0], r"2 finite numbers"),
-        (TWO_ROWS, [0, 1], [1.0, np.inf], r"finite"),
     ],
 )
 def test_invalid_arguments_are_named(P, codes, weight, message):
     with pytest.raises(DataError, match=message):
         metrics.accuracy(P, codes, weight)
-
-
-@pytest.mark.parametrize("n_bins", [0, 2.5, True])
-def test_the_number_of_bins_must_be_a_positive_integer(n_bins):
-    with pytest.raises(ValueError, match="n_bins"):
-        metrics.ece([[1.0, 0.0]], [0], n_bins=n_bins)

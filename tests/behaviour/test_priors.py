@@ -43,14 +43,6 @@ def test_a_penalty_is_its_dense_matrix(shape, rng):
     assert pull.add_to(hess) is hess
 
 
-def test_one_output_takes_every_shape(rng):
-    mean, V = rng.normal(size=(2, 1, P))
-    matrix = positive_definite(rng, P)
-    assert_allclose(Penalty(mean, matrix).dot(V), V @ matrix)
-    assert_allclose(Penalty(mean, matrix).add_to(np.zeros((P, P))), matrix)
-    assert_allclose(Penalty(mean, np.diag(matrix)).add_to(np.zeros((P, P))), np.diag(np.diag(matrix)))
-
-
 @pytest.mark.parametrize(
     ("prior", "covariance"),
     [
@@ -85,20 +77,14 @@ def test_without_a_bias_there_is_none():
     assert_allclose(full.precision, np.eye(3) / 4)
 
 
-def test_the_bias_is_free_unless_it_has_a_scale():
+def test_only_weights_without_a_finite_scale_are_free():
     for prior in (Gaussian(), Gaussian(covariance=np.eye(3))):
-        assert_array_equal(
-            penalty(prior, (C, P), fit_intercept=True, columns=COLUMNS).free, [False, False, False, True]
-        )
+        free = penalty(prior, (C, P), fit_intercept=True, columns=COLUMNS).free
+        assert_array_equal(free, [False, False, False, True])
     bound = penalty(Gaussian(intercept_scale=10.0), (C, P), fit_intercept=True, columns=COLUMNS)
-    assert not bound.free.any()
-    assert_allclose(bound.precision[-1], 0.01)
-
-
-def test_an_infinite_scale_is_no_prior():
-    pull = penalty(Gaussian(scale=[1.0, np.inf, 1.0]), (C, P), fit_intercept=True, columns=COLUMNS)
-    assert_array_equal(pull.free, [False, True, False, True])
-    assert_array_equal(pull.precision, [1.0, 0.0, 1.0, 0.0])
+    assert_allclose(bound.precision, [1.0, 1.0, 1.0, 0.01])
+    infinite = penalty(Gaussian(scale=[1.0, np.inf, 1.0]), (C, P), fit_intercept=True, columns=COLUMNS)
+    assert_array_equal(infinite.free, [False, True, False, True])
 
 
 def test_flat_is_zero_everywhere(rng):
@@ -121,22 +107,14 @@ def test_a_covariance_symmetric_up_to_rounding_is_accepted(rng):
     [
         (Gaussian(scale=0.0), r"Gaussian\(scale=...\) is 0 for age; a scale must be greater than 0"),
         (Gaussian(scale=[1.0, -2.0, 1.0]), r"Gaussian\(scale=...\) is -2 for weight"),
-        (Gaussian(scale=[1.0, 1.0, np.nan]), r"Gaussian\(scale=...\) is nan for height"),
         (Gaussian(scale=[1.0, 2.0]), r"Gaussian\(scale=...\) has shape \(2,\), but there are 3 columns"),
-        (Gaussian(mean=[1.0, 2.0]), r"Gaussian\(mean=...\) has shape \(2,\), but there are 3 columns"),
         (Gaussian(mean=[0.0, np.inf, 0.0]), r"Gaussian\(mean=...\) is inf for weight; it must be finite"),
-        (Gaussian(mean=np.nan), r"Gaussian\(mean=...\) is nan for age"),
-        (Gaussian(intercept_scale=-1.0), r"Gaussian\(intercept_scale=...\) is -1 for the bias"),
         (Gaussian(intercept_scale=0.0), r"Gaussian\(intercept_scale=...\) is 0 for the bias"),
         (Gaussian(covariance=np.eye(2)), r"shape \(2, 2\), but there are 3 columns: it must be \(3, 3\)"),
-        (Gaussian(covariance=np.ones(3)), r"shape \(3,\), but there are 3 columns"),
         (Gaussian(covariance=np.triu(np.ones((3, 3)))), "must be symmetric and finite"),
         (Gaussian(covariance=np.diag([1.0, np.nan, 1.0])), "must be symmetric and finite"),
-        (Gaussian(covariance=np.diag([1.0, np.inf, 1.0])), "must be symmetric and finite"),
-        (Gaussian(covariance=np.diag([1.0, 1.0, -0.5])), r"smallest eigenvalue is -0.5, mostly along 'height'"),
         (Gaussian(covariance=np.diag([1.0, 0.0, 1.0])), r"smallest eigenvalue is 0, mostly along 'weight'"),
         (Gaussian(scale=2.0, covariance=np.eye(3)), "not both"),
-        (Gaussian(scale=np.ones(3), covariance=np.eye(3)), "not both"),
     ],
 )
 def test_impossible_priors_are_refused(prior, message):

@@ -18,7 +18,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -119,20 +118,8 @@ def test_probabilities_exist_if_the_wrapped_classifier_has_them(reduction):
         (RidgeClassifier(), {}, [1, 1, 1], DataError, "only one class is present: every label is"),
         (RidgeClassifier(), {}, [0, 1, None], DataError, "1 of 3 labels are missing"),
         (RidgeClassifier(), {}, [0, 1], ValueError, "inconsistent numbers of samples"),
-        (
-            RidgeClassifier(),
-            {"ambiguous": "hide"},
-            [0, 1, 2],
-            ValueError,
-            "ambiguous='hide'.*'resolve', 'reject'",
-        ),
-        (
-            RidgeClassifier(),
-            {"ambiguous": "reject"},
-            [-1, 0, 1],
-            DataError,
-            "reject label -1 is also a class",
-        ),
+        (RidgeClassifier(), {"ambiguous": "hide"}, [0, 1, 2], ValueError, "ambiguous='hide'.*'reject'"),
+        (RidgeClassifier(), {"ambiguous": "reject"}, [-1, 0, 1], DataError, "reject label -1 is also a class"),
     ],
 )
 @BOTH
@@ -141,29 +128,14 @@ def test_invalid_input_is_refused(reduction, inner, options, y, error, match):
         reduction(inner, **options).fit([[0.0], [1.0], [2.0]], y)
 
 
-@BOTH
-def test_weights_are_refused_if_the_wrapped_classifier_takes_none(reduction):
-    X, y = blobs(30)
-    with pytest.raises(TypeError, match=r"KNeighborsClassifier\.fit takes none"):
-        reduction(KNeighborsClassifier()).fit(X, y, sample_weight=np.full(30, 2.0))
-
-
-INNER = [LogisticRegression(), RidgeClassifier(), GaussianNB()]
-
-
-@pytest.mark.parametrize("inner", INNER, ids=repr)
+@pytest.mark.parametrize("inner", [LogisticRegression(), RidgeClassifier(), GaussianNB()], ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
-def test_labels_agree_with_scikit_learn(inner, n_classes):
+def test_one_vs_rest_agrees_with_scikit_learn(inner, n_classes):
     X, y = blobs(300, n_classes=n_classes)
     ours, theirs = OneVsRest(inner).fit(X, y), OneVsRestClassifier(inner).fit(X, y)
     assert_array_equal(ours.predict(X), theirs.predict(X))
-
-
-@pytest.mark.parametrize("inner", [LogisticRegression(), GaussianNB()], ids=repr)
-def test_probabilities_agree_with_scikit_learn(inner):
-    X, y = blobs(300, n_classes=4)
-    ours, theirs = OneVsRest(inner).fit(X, y), OneVsRestClassifier(inner).fit(X, y)
-    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-12)
+    if n_classes > 2 and not isinstance(inner, RidgeClassifier):
+        assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-12)
 
 
 def test_claims_are_those_of_classifiers_fitted_by_hand():
@@ -195,7 +167,7 @@ def test_a_row_with_probability_zero_for_every_class_is_uniform():
 
 @pytest.mark.parametrize("inner", [LogisticRegression(), RidgeClassifier()], ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
-def test_labels_and_decision_values_agree_with_scikit_learn(inner, n_classes):
+def test_one_vs_one_agrees_with_scikit_learn(inner, n_classes):
     X, y = blobs(300, n_classes=n_classes, distance=0.7)
     ours, theirs = OneVsOne(inner).fit(X, y), OneVsOneClassifier(inner).fit(X, y)
     assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -299,10 +271,7 @@ def test_probabilities_of_zero_and_one_have_a_solution(K):
     assert_allclose(P.sum(axis=1), 1)
     undefeated = np.array([[all(matrix(r, K)[i, j] for j in range(K) if j != i) for i in range(K)] for r in outcomes])
     assert_allclose(P[undefeated], 1)
-
-
-def test_a_cycle_of_wins_gives_equal_probabilities():
-    assert_allclose(couple(np.array([[1.0, 0.0, 1.0]]), 3), 1 / 3)
+    assert_allclose(couple(np.array([[1.0, 0.0, 1.0]]), 3), 1 / 3)  # a cycle of wins
 
 
 ROWS = np.array([3, 0, 3])
@@ -321,9 +290,3 @@ def test_rows_are_selected_in_the_given_order(storage):
     some = take_rows(table, ROWS)
     np.testing.assert_array_equal(dense(some), X[ROWS])
     assert type(some) is type(table)
-
-
-def test_sparse_rows_stay_sparse():
-    table = sparse.csr_array(sparse.random(50, 10_000, density=1e-3, rng=np.random.default_rng(0)))
-    some = take_rows(table, ROWS)
-    assert some.nnz == sum(table.indptr[n + 1] - table.indptr[n] for n in ROWS)

@@ -9,7 +9,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from separatrix.exceptions import DataError
 from separatrix.meta import fit_arguments, labels_with_reject
 from separatrix.reductions import OneVsRest
 
@@ -31,12 +30,6 @@ def test_no_label_is_changed_by_the_reject_label(classes, label, expected):
     labels = labels_with_reject(np.array(classes), label)
     assert labels.tolist() == expected
     assert [isinstance(v, str) for v in labels.tolist()] == [isinstance(v, str) for v in expected]
-
-
-@pytest.mark.parametrize(("classes", "label"), [([-1, 1], None), (["a", "reject"], None), ([0, 1, 2], 2), (["a"], "a")])
-def test_a_reject_label_that_is_a_class_is_refused(classes, label):
-    with pytest.raises(DataError, match=r"is also a class .* Set reject_label"):
-        labels_with_reject(np.array(classes), label)
 
 
 def test_weights_are_passed_as_they_are():

@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 import sklearn
@@ -82,9 +82,7 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
             input_features = [f"x{d}" for d in range(D)] if known is None else known
         columns = tuple(input_features)
         if known is not None and columns != tuple(known):
-            raise ValueError(
-                f"input_features is not equal to feature_names_in_: got {columns}, fitted on {tuple(known)}."
-            )
+            raise ValueError(f"input_features is not equal to feature_names_in_, {tuple(known)}: got {columns}.")
         if len(columns) != D:
             raise ValueError(f"input_features should have length equal to number of features ({D}), got {len(columns)}")
         return np.asarray(self.names(columns), dtype=object)
@@ -185,17 +183,6 @@ class Union(AbstractBasis):
         return Joined(tuple(maps))
 
 
-@runtime_checkable
-class Transformer(Protocol):
-    """A transformer in the sense of scikit-learn."""
-
-    def fit(self, X: Any) -> Any:
-        """Fit to the rows."""
-
-    def transform(self, X: Any) -> Any:
-        """Functions of each row."""
-
-
 def fit_basis(basis: Any, source: Source) -> RowMap | None:
     """Fit a copy of the basis and return its row map.
 
@@ -205,12 +192,7 @@ def fit_basis(basis: Any, source: Source) -> RowMap | None:
         None (the columns themselves), a basis of this package, or any scikit-learn transformer of arrays. A
         transformer is fitted to all rows at once, without column names, and transforms block by block.
     source
-        The training rows. Their targets are not used.
-
-    Raises
-    ------
-    TypeError
-        If ``basis`` is something else, or a transformer that needs the targets.
+        The training rows. Their targets are not used, and a transformer that needs them raises TypeError.
     """
     if basis is None:
         return None
@@ -219,7 +201,7 @@ def fit_basis(basis: Any, source: Source) -> RowMap | None:
     if isinstance(basis, AbstractBasis):
         fitted: AbstractBasis = clone(basis)
         return fitted.fit_source(source)
-    if not isinstance(basis, Transformer):
+    if not all(callable(getattr(basis, method, None)) for method in ("fit", "transform")):
         raise TypeError(
             f"basis={basis!r} is neither a basis nor a transformer. Pass None, one of separatrix.basis "
             "(for example RBF()), or a scikit-learn transformer with fit and transform."
@@ -229,7 +211,19 @@ def fit_basis(basis: Any, source: Source) -> RowMap | None:
             f"basis={basis!r} needs the targets, and a basis depends on the rows alone. "
             "Put it before the classifier in a sklearn.pipeline.Pipeline."
         )
-    return _fit_transformer(clone(basis, safe=False), source.map(lambda X: X))
+    transformer = clone(basis, safe=False)
+    X = source.map(lambda X: X)  # without column names, as in `transformed`
+    try:
+        with sklearn.config_context(transform_output="default"):
+            transformer.fit(X)
+    except Exception as error:
+        error.add_note(
+            f"basis={transformer!r} received the rows as an array of numbers without column names. If it needs a data "
+            "frame (for example to select columns by name), put it before the classifier in a "
+            "sklearn.pipeline.Pipeline, or select columns by position."
+        )
+        raise
+    return Wrapped(transformer, n_functions=transformed(transformer, X[:1]).shape[1])
 
 
 @dataclass(frozen=True)
@@ -255,21 +249,6 @@ class Wrapped:
             except (AttributeError, ValueError):
                 continue
         return tuple(f"phi{m}" for m in range(self.n_functions))
-
-
-def _fit_transformer(transformer: Any, X: Rows) -> Wrapped:
-    """Fit to an array without column names, which is what `transformed` passes later."""
-    try:
-        with sklearn.config_context(transform_output="default"):
-            transformer.fit(X)
-    except Exception as error:
-        error.add_note(
-            f"basis={transformer!r} received the rows as an array of numbers without column names. If it needs a data "
-            "frame (for example to select columns by name), put it before the classifier in a "
-            "sklearn.pipeline.Pipeline, or select columns by position."
-        )
-        raise
-    return Wrapped(transformer, n_functions=transformed(transformer, X[:1]).shape[1])
 
 
 def transformed(transformer: Any, X: Rows, *, assume_finite: bool = False) -> Rows:

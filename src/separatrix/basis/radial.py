@@ -94,18 +94,7 @@ class Gaussians:
         return tuple(f"rbf{s}_{m}" for s in range(S) for m in range(C))
 
 
-class AbstractRadial(AbstractBasis):
-    """Base class of the bases of Gaussians."""
-
-    functions_: Gaussians
-
-    @property
-    def centres_(self) -> Float:
-        """Centres c_m, one per row."""
-        return self.functions_.centres
-
-
-class RBF(AbstractRadial):
+class RBF(AbstractBasis):
     """Gaussian bumps: φ_m(x) = exp(-|x - c_m|² / 2s²).
 
     One width s applies to all columns, so scale the columns to comparable units first. The constant φ_0 = 1 is
@@ -150,6 +139,13 @@ class RBF(AbstractRadial):
         self.width = width
         self.rng = rng
 
+    functions_: Gaussians
+
+    @property
+    def centres_(self) -> Float:
+        """Centres c_m, one per row."""
+        return self.functions_.centres
+
     @property
     def width_(self) -> float:
         """Width s, as given or as estimated."""
@@ -169,7 +165,7 @@ class RBF(AbstractRadial):
         return Gaussians(points, np.array([width or default_width()]))
 
 
-class MultiScaleRBF(AbstractRadial):
+class MultiScaleRBF(AbstractBasis):
     """Gaussian bumps on a regular grid, each centre at several widths: φ_sm(x) = exp(-|x - c_m|² / 2 v_s).
 
     The variances decay: v_s = width² decay^s for s = 0 .. n_scales - 1. Wide functions fit the trend,
@@ -205,6 +201,13 @@ class MultiScaleRBF(AbstractRadial):
         self.n_scales = n_scales
         self.width = width
         self.decay = decay
+
+    functions_: Gaussians
+
+    @property
+    def centres_(self) -> Float:
+        """Centres c_m, one per row."""
+        return self.functions_.centres
 
     @property
     def widths_(self) -> Float:
@@ -374,12 +377,7 @@ class RandomFourier(AbstractBasis):
     True
     """
 
-    def __init__(
-        self,
-        n_features: int = 100,
-        width: float | None = None,
-        rng: int | np.random.Generator | None = None,
-    ) -> None:
+    def __init__(self, n_features: int = 100, width: float | None = None, rng: Any = None) -> None:
         self.n_features = n_features
         self.width = width
         self.rng = rng

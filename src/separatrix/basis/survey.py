@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import sparse
 
 from separatrix._arguments import generator
-from separatrix._array import Codes, Float, Rows, is_sparse, to_dense
+from separatrix._array import Codes, Float, Rows, to_dense
 from separatrix.exceptions import DataError
 from separatrix.rows import Block, Source
 from separatrix.stats import Extent, extent, require_finite
@@ -24,51 +23,28 @@ SURVEY_ROWS = 10_000  # rows sampled for quantiles (then within 0.01 of their ra
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Some rows of a source, with the number of each; ``+`` keeps the rows of both."""
-
-    pieces: tuple[tuple[Codes, Rows], ...] = ()
-
-    def __add__(self, other: Excerpt) -> Excerpt:
-        return Excerpt(self.pieces + other.pieces)
-
-    def stack(self) -> Rows:
-        """All rows in the order of their numbers; sparse if every piece is."""
-        if len(self.pieces) == 1:
-            return self.pieces[0][1]
-        number = np.concatenate([numbers for numbers, _ in self.pieces])
-        parts = [rows for _, rows in self.pieces]
-        if all(map(is_sparse, parts)):
-            rows = sparse.csr_array(sparse.vstack(parts, format="csr"))
-        else:
-            rows = np.concatenate([to_dense(part) for part in parts])
-        in_order = bool(np.all(number[1:] > number[:-1]))
-        return rows if in_order else rows[np.argsort(number)]
-
-
-@dataclass(frozen=True, slots=True)
 class Survey:
-    """Extent of all rows, and a sample of them (n, D)."""
+    """Extent of all rows, and some of the rows with their numbers in the table."""
 
     extent: Extent
-    excerpt: Excerpt
+    pieces: tuple[tuple[Codes, Rows], ...] = ()
 
     def __add__(self, other: Survey) -> Survey:
-        return Survey(self.extent + other.extent, self.excerpt + other.excerpt)
+        return Survey(self.extent + other.extent, self.pieces + other.pieces)
 
     @property
     def sample(self) -> Float:
-        """The sampled rows, float64, in the order of the table."""
-        return np.asarray(to_dense(self.excerpt.stack()), dtype=np.float64)
+        """The sampled rows (n, D), float64, in the order of the table."""
+        rows: Float = np.concatenate([to_dense(rows) for _, rows in self.pieces]).astype(np.float64, copy=False)
+        number = np.concatenate([numbers for numbers, _ in self.pieces])
+        in_order = bool(np.all(number[1:] > number[:-1]))
+        return rows if in_order else rows[np.argsort(number)]
 
 
 def survey(source: Source, n_sample: int = 0, rng: np.random.Generator | None = None) -> Survey:
     """Find the extent in one pass, and draw ``n_sample`` rows uniformly (all rows if there are fewer).
 
-    Raises
-    ------
-    DataError
-        If a value is NaN or infinite; the message names the columns.
+    Raises DataError, naming the columns, if a value is NaN or infinite.
     """
     if rng is None or n_sample >= source.n_rows:
         wanted = np.arange(min(n_sample, source.n_rows))
@@ -89,18 +65,14 @@ def _survey_block(block: Block, wanted: Codes) -> Survey:
     else:
         positions = np.flatnonzero(np.isin(row, wanted))
         numbers = row[positions]
-    return Survey(extent(block), Excerpt(((numbers, block.X[positions]),) if len(positions) else ()))
+    return Survey(extent(block), ((numbers, block.X[positions]),) if len(positions) else ())
 
 
 def marks(kind: str, source: Source, n: int) -> Float:
     """n marks (n, D) along each column, from its smallest to its largest value, in one pass.
 
     A ``"grid"`` is evenly spaced; ``"quantile"`` has equally many rows between the marks, estimated from a sample.
-
-    Raises
-    ------
-    DataError
-        If a column is constant; the message names it.
+    Raises DataError, naming the column, if a column is constant.
     """
     found = survey(source, SURVEY_ROWS if kind == "quantile" else 0, generator(None))
     low, high = found.extent.low, found.extent.high

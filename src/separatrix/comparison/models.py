@@ -21,10 +21,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from separatrix._array import Array, Float
+from separatrix._text import listed
 from separatrix.estimator import truth_in_memory
 from separatrix.exceptions import DataError
 from separatrix.generative import GenerativeClassifier
-from separatrix.meta import is_ours, listed
+from separatrix.meta import is_ours
 from separatrix.rows import RowStore, check_weight, encode_labels, in_memory, is_dask, labels_of, require_classes
 
 # Transformers of these modules are fitted on the inputs alone.

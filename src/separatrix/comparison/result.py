@@ -13,8 +13,8 @@ import numpy as np
 from separatrix._arguments import check_option
 from separatrix._array import Array, Codes, Float
 from separatrix._output import as_frame
+from separatrix._text import enumerated
 from separatrix.comparison.models import NO_EVIDENCE, Evidence, ModelAverage, model_probabilities
-from separatrix.meta import enumerated
 from separatrix.metrics import Estimate, weighted_mean
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from sklearn.utils.validation import column_or_1d
 from separatrix import metrics
 from separatrix._arguments import generator
 from separatrix._array import Array, Codes, Float, bincount
+from separatrix._text import listed
 from separatrix.comparison.models import in_order, name_models, read_evidence, weight_arguments
 from separatrix.comparison.result import Comparison, Scores, Trial
 from separatrix.exceptions import DataError
-from separatrix.meta import listed
 from separatrix.reductions import take_rows
 from separatrix.rows import as_table, check_weight, encode_labels, require_classes
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix._arguments import check_count, check_option, check_positive
 from separatrix._array import Float
+from separatrix._text import listed
 from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import (
     STRUCTURES,
@@ -31,7 +32,6 @@ from separatrix.discriminative.noise_rates import (
     probability_wrong,
     wrong_labels,
 )
-from separatrix.estimator import first_of
 from separatrix.exceptions import DataError, SeparationWarning, warn
 from separatrix.likelihoods import ClassLikelihood
 from separatrix.priors import Prior
@@ -177,7 +177,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         if not np.all(known):
             raise DataError(
                 f"y has the label {labels[~known].tolist()[0]!r}, which is not among the classes of the fit: "
-                f"{first_of(self.classes_)}."
+                f"{listed(self.classes_.tolist())}."
             )
         a = self.decision_function(X)
         if len(a) != len(codes):

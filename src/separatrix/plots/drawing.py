@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._array import Array, Codes, Float, to_dense
+from separatrix._text import listed
 from separatrix.exceptions import DataError
 from separatrix.geometry import codes_of
-from separatrix.meta import listed
 from separatrix.rows import as_source
 
 # Okabe & Ito (2008): distinguishable with all common kinds of colour blindness, and in grey by their lightness.

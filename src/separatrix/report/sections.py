@@ -16,8 +16,8 @@ import numpy as np
 
 from separatrix import metrics
 from separatrix._array import Float
+from separatrix._text import enumerated
 from separatrix.comparison import Comparison, notes_on
-from separatrix.meta import enumerated
 from separatrix.report.drawing import (
     UNIT_SCALE,
     Curve,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from separatrix._text import enumerated
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.meta import enumerated
 from separatrix.report.performance import MIN_ROWS_TO_JUDGE, Performance
 from separatrix.report.words import counted, fixed, percent, points, shortened
 from separatrix.study import Effect, Study

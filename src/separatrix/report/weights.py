@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.meta import enumerated
+from separatrix._text import enumerated
 from separatrix.report.drawing import Mark, Scale, axis_row, round_step, whiskers
 from separatrix.report.performance import Performance
 from separatrix.report.words import counted, interval, number, percent, shortened

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix._array import Array, Rows, bincount
 from separatrix._text import did_you_mean
 from separatrix.bayesian import BayesianLogisticRegression
-from separatrix.estimator import Classifier, require_finite, unchanged_on_error
+from separatrix.estimator import Classifier, unchanged_on_error
 from separatrix.generative import LinearDiscriminantAnalysis, NaiveBayes, QuadraticDiscriminantAnalysis
 from separatrix.rows import labels_of, watched
-from separatrix.stats import Tally
+from separatrix.stats import Tally, require_finite
 from separatrix.study.classifier import TableClassifier
 from separatrix.study.ramps import default_n_knots
 

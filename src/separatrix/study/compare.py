@@ -22,9 +22,9 @@ import numpy as np
 
 from separatrix._arguments import check_number, generator
 from separatrix._array import Array, Codes
+from separatrix._text import enumerated, listed
 from separatrix.comparison import Comparison, Fold, Trial, run_trial
 from separatrix.exceptions import DataError
-from separatrix.meta import enumerated, listed
 from separatrix.reductions import take_rows
 from separatrix.rows import NamedRows, as_table, encode_labels, watched
 from separatrix.study.candidates import MODELS, PRIOR, PriorOnly, candidates, selected

@@ -18,10 +18,10 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix._array import Array, Codes, Float
+from separatrix._text import listed
 from separatrix.bayesian import interval_tails
 from separatrix.exceptions import DataError
 from separatrix.files import Scan
-from separatrix.meta import listed
 from separatrix.rows import watched
 from separatrix.stats import drawn_numbers
 from separatrix.study.candidates import max_fit_rows
