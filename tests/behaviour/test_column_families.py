@@ -227,7 +227,7 @@ def test_text_and_numbers_cannot_be_added():
 
 def test_densities_and_samples_use_the_values():
     facts = ValueCounts.of(np.array([[-3.0], [10.0], [10.0], [10.0]]), np.ones((4, 1)))
-    density = ValuedCategorical.of(facts, Categorical.of_mean_u([[[0.25, 0.75]]]))
+    density = ValuedCategorical(facts.values, Categorical.of_mean_u([[[0.25, 0.75]]]))
     expected = np.log([[0.25], [0.75]])
     np.testing.assert_allclose(density.log_density_sum(np.array([[-3.0], [10.0]])), expected)
     assert density.log_density_sum(np.array([[0.0], [np.nan]])).tolist() == [[-np.inf], [0.0]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""p(x | C_k): exponential families, one per file, listed in `FAMILIES`.
+"""p(x | C_k): exponential families, listed in `FAMILIES`, in one file each (beta is in `dirichlet`).
 
 Each family file holds a distribution with parameters for K classes and D columns at once, its maximum-likelihood
 estimate from sufficient statistics (*facts*: sums over rows), and its conjugate prior with posterior, predictive and
@@ -21,9 +21,8 @@ marginal likelihood. The shared parts: `family` (the interface), `sufficient_sta
 from typing import Any
 
 from separatrix.families.bernoulli import Bernoulli, BetaBernoulli
-from separatrix.families.beta import Beta, ConjugateBeta
 from separatrix.families.categorical import Categorical, DirichletCategorical, ValueCounts, ValuedCategorical
-from separatrix.families.dirichlet import ConjugateDirichlet, Dirichlet
+from separatrix.families.dirichlet import Beta, ConjugateBeta, ConjugateDirichlet, Dirichlet
 from separatrix.families.exponential import Exponential, GammaExponential, Lomax
 from separatrix.families.family import Density, Family, Prior, weigh
 from separatrix.families.gamma import ConjugateGamma, Gamma

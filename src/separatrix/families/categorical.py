@@ -30,8 +30,8 @@ from scipy import special
 from separatrix._array import Array, Codes, Float
 from separatrix._special import log_rising
 from separatrix.exceptions import DataError
-from separatrix.families.family import Family, Prior, Size, reject, shape_of
-from separatrix.families.sufficient_statistics import FactsError, LevelCounts, one_hot, require
+from separatrix.families.family import Family, Prior, Size, is_count, reject, shape_of
+from separatrix.families.sufficient_statistics import FactsError, LevelCounts, one_hot
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,9 @@ class Categorical(Family[LevelCounts]):
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
-        with np.errstate(invalid="ignore"):
-            bad = ~(np.isnan(x) | ((x >= 0) & (x == np.floor(x)) & np.isfinite(x)))
         remedy = "Code the categories as 0, 1, 2, ... (sklearn.preprocessing.OrdinalEncoder)."
-        reject(bad, x, columns, want="category codes must be whole numbers from 0", remedy=remedy)
+        want = "category codes must be whole numbers from 0"
+        reject(~(np.isnan(x) | is_count(x)), x, columns, want=want, remedy=remedy)
 
     @classmethod
     def ml(cls, facts: LevelCounts) -> Self:
@@ -155,9 +154,7 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
     unseen: Float
     event = (1, 0)
     positive = ("unseen",)
-
-    def _check(self) -> None:
-        require(self, "alpha", self.alpha >= 0, "zero or positive")
+    not_negative = ("alpha",)
 
     @classmethod
     def weak(cls, facts: LevelCounts, worth: float = 1.0) -> Self:
@@ -224,7 +221,8 @@ class ValueCounts:
         distinct = [np.unique(column) for column in x.T]  # NaN is last, and occurs once
         values = tuple(v[:-1] if len(v) and np.isnan(v[-1]) else v for v in distinct)
         L = max(1, *(len(v) for v in values))
-        return cls(values, LevelCounts.of(_codes_of(x, values), R).padded(L)[..., :L])
+        counts = (one_hot(_codes_of(x, values), L).T @ R).T
+        return cls(values, counts.reshape(R.shape[1], x.shape[1], L))
 
     def __add__(self, other: ValueCounts) -> ValueCounts:
         """Values that occur on one side only have count zero on the other."""
@@ -271,15 +269,14 @@ class ValueCounts:
 
 @dataclass(frozen=True)
 class ValuedCategorical:
-    """A categorical distribution over the given values of each column; text is represented by its codes."""
+    """A categorical distribution over the given values of each column; values that are text are replaced by codes."""
 
     values: tuple[Array, ...]
     by_code: Categorical
 
-    @classmethod
-    def of(cls, facts: ValueCounts, by_code: Categorical) -> ValuedCategorical:
-        """A distribution over the values of the counts, or over the codes of text."""
-        return cls(tuple(np.arange(len(v)) if v.dtype.kind == "U" else v for v in facts.values), by_code)
+    def __post_init__(self) -> None:
+        codes = tuple(np.arange(len(v)) if v.dtype.kind == "U" else v for v in self.values)
+        object.__setattr__(self, "values", codes)
 
     def log_density_sum(self, x: Array) -> Float:
         """Σ_d ln p(x_nd | class k), (n, K); an unknown value gets the mass of the pseudo-count, NaN is left out."""

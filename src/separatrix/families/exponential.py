@@ -23,6 +23,8 @@ from separatrix._special import log1p_ratio, log_rising
 from separatrix.families.family import Density, Family, Prior, Size, reject, shape_of
 from separatrix.families.sufficient_statistics import FactsError, Sums, require
 
+REMEDY_FOR_ZEROS = "drop the column, or use another family"
+
 
 @dataclass(frozen=True)
 class Exponential(Family[Sums]):
@@ -86,7 +88,7 @@ class Exponential(Family[Sums]):
     def ml(cls, facts: Sums) -> Self:
         """One over the mean."""
         facts.require_some()
-        _require_scale(facts)
+        FactsError.unless(facts.total_u[..., 0] > 0, "only zeros", REMEDY_FOR_ZEROS)
         return cls.of_mean_u(facts.mean_u)
 
 
@@ -102,7 +104,7 @@ class GammaExponential(Prior[Exponential, Sums], of=Exponential):
     def weak(cls, facts: Sums, worth: float = 1.0) -> Self:
         """``worth`` observations at the mean of all classes: Gamma(1 + worth, worth mean). Independent of units."""
         pooled = facts.overall()
-        _require_scale(pooled, overall=True)
+        FactsError.unless(pooled.total_u[..., 0] > 0, "only zeros", REMEDY_FOR_ZEROS, overall=True)
         return cls(np.asarray(1.0 + worth), worth * pooled.mean_u[..., 0])
 
     def updated(self, facts: Sums) -> Self:
@@ -140,8 +142,3 @@ class Lomax(Density):
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """By inverting the distribution function: b (U^(-1/a) - 1)."""
         return self.rate * np.expm1(rng.exponential(size=shape_of(size, self.batch)) / self.shape)
-
-
-def _require_scale(facts: Sums, *, overall: bool = False) -> None:
-    remedy = "drop the column, or use another family"
-    FactsError.unless(facts.total_u[..., 0] > 0, "only zeros", remedy, overall=overall)

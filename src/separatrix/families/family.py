@@ -155,10 +155,12 @@ Dist = TypeVar("Dist", bound=Density)
 class Prior(Record, ABC, Generic[Dist, F]):
     """A conjugate prior, or the posterior that it becomes. ``of`` is the family it belongs to."""
 
+    family: ClassVar[Any]
+
     def __init_subclass__(cls, of: type[Family[Any]] | None = None) -> None:
         super().__init_subclass__()
         if of is not None:
-            of.conjugate = cls
+            cls.family, of.conjugate = of, cls
 
     @abstractmethod
     def updated(self, facts: F) -> Self:
@@ -193,6 +195,12 @@ def weigh(U: Array, c: Float) -> Float:
         return np.asarray(U @ c.T)
     total = U @ np.where(forbidden, 0.0, c).T
     return np.where(U @ forbidden.T.astype(np.float64) > 0, -np.inf, total)
+
+
+def is_count(x: Array) -> Array:
+    """Whether each value is a finite whole number from 0; False for NaN."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
 
 
 def reject(bad: Array, x: Array, columns: Sequence[str], *, want: str, remedy: str) -> None:

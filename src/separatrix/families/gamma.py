@@ -35,15 +35,15 @@ from separatrix._special import (
     stirling_error,
     trigamma_excess,
 )
-from separatrix.families.family import Family, Size, reject, shape_of
-from separatrix.families.pseudo_observations import PseudoObservations, metropolis, sinh_grid
-from separatrix.families.sufficient_statistics import FactsError, LogMoments
+from separatrix.families.family import Size, reject, shape_of
+from separatrix.families.pseudo_observations import PositiveFamily, PseudoObservations, metropolis, sinh_grid
+from separatrix.families.sufficient_statistics import LogMoments
 
 GRIDS_PER_BATCH = 4096  # normalisers integrated together
 
 
 @dataclass(frozen=True)
-class Gamma(Family[LogMoments]):
+class Gamma(PositiveFamily):
     """p(x) = b^a x^(a-1) e^(-b x) / Γ(a).
 
     Parameters
@@ -122,16 +122,14 @@ class Gamma(Family[LogMoments]):
         remedy = "Use another family for it (normal; exponential if zeros are real), or mark the value missing."
         reject(bad, x, columns, want="a gamma column must contain finite values above 0", remedy=remedy)
 
-    @classmethod
-    def facts(cls, x: Array, R: Array) -> LogMoments:
-        return LogMoments.of(np.asarray(x)[..., None], R)
+    @staticmethod
+    def parts(x: Any) -> Float:
+        return np.asarray(x)[..., None]
 
     @classmethod
     def ml(cls, facts: LogMoments) -> Self:
         """ln a - ψ(a) = gap."""
-        facts.require_some()
-        remedy = "drop the column or the class, or use a prior"
-        FactsError.unless(~facts.is_constant, "all values are equal", remedy)
+        facts.require_some(varying=True)
         shape = inverse_log_minus_digamma(facts.mean_gap[..., 0])
         return cls(shape, shape / facts.mean[..., 0])
 
@@ -141,19 +139,6 @@ class ConjugateGamma(PseudoObservations[Gamma], of=Gamma):
     """p(a, b) ∝ (b^a/Γ(a))^ν exp(ν a χ_1 - ν b χ_2): ``count`` ν observations, ``mean`` χ_2 (..., 1), ``gap``
     ν (ln χ_2 - χ_1) (..., 1).
     """
-
-    count: Float
-    mean: Float
-    gap: Float
-
-    @staticmethod
-    def parts(x: Any) -> Float:
-        return np.asarray(x)[..., None]
-
-    @property
-    def mode(self) -> Gamma:
-        """Maximum likelihood of the (pseudo-)observations."""
-        return Gamma.ml(self.facts)
 
     @property
     def log_partition(self) -> Float:

@@ -25,7 +25,7 @@ from scipy import special
 from separatrix._array import Array, Float
 from separatrix._special import log_rising
 from separatrix.families.dirichlet import Dirichlet
-from separatrix.families.family import Density, Family, Prior, Size, reject, reject_missing, shape_of, weigh
+from separatrix.families.family import Density, Family, Prior, Size, is_count, reject, reject_missing, shape_of, weigh
 from separatrix.families.sufficient_statistics import FactsError, Sums
 
 PARTS_OF_A_ROW = "The columns are parts of one count: drop those rows, or give each column its own family."
@@ -62,8 +62,10 @@ class Multinomial(Family[Sums]):
     def u(x: Any) -> Float:
         return np.asarray(x, dtype=np.float64)
 
-    def log_h(self, x: Any) -> Float:
-        return _log_h(x)
+    @staticmethod
+    def log_h(x: Any) -> Float:
+        x = np.asarray(x, dtype=np.float64)
+        return np.asarray(special.gammaln(x.sum(axis=-1) + 1) - special.gammaln(x + 1).sum(axis=-1))
 
     @property
     def natural(self) -> Float:
@@ -102,14 +104,14 @@ class Multinomial(Family[Sums]):
     def log_density(self, x: Any) -> Float:
         """Σ x ln μ + ln h."""
         x = np.asarray(x, dtype=np.float64)
-        ok = ((x >= 0) & (x == np.floor(x))).all(axis=-1)
+        ok = np.asarray(is_count(x).all(axis=-1))
         x = np.where(ok[..., None], x, 0.0)
         terms = np.where(x > 0, x * np.where(x > 0, self.log_probability, 0.0), 0.0)
-        return np.where(ok, terms.sum(axis=-1) + _log_h(x), -np.inf)
+        return np.where(ok, terms.sum(axis=-1) + self.log_h(x), -np.inf)
 
     def log_density_sum(self, x: Array) -> Float:
         x = np.asarray(x, dtype=np.float64)
-        return weigh(x, self.log_probability) + _log_h(x)[:, None]
+        return weigh(x, self.log_probability) + self.log_h(x)[:, None]
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """Rows with ``trials`` trials (rounded) each."""
@@ -120,16 +122,14 @@ class Multinomial(Family[Sums]):
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
         reject_missing(x, columns, remedy=PARTS_OF_A_ROW)
-        with np.errstate(invalid="ignore"):
-            bad = ~((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
         remedy = "Count whole occurrences, or use another family for it."
-        reject(bad, x, columns, want="counts must be whole numbers from 0", remedy=remedy)
+        reject(~is_count(x), x, columns, want="counts must be whole numbers from 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:
         x, R = np.asarray(x, dtype=np.float64), np.asarray(R, dtype=np.float64)
         reject_missing(x, [str(d) for d in range(x.shape[1])], remedy=PARTS_OF_A_ROW)
-        return Sums(R.sum(axis=0), R.T @ x, R.T @ _log_h(x))
+        return Sums(R.sum(axis=0), R.T @ x, R.T @ cls.log_h(x))
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
@@ -195,19 +195,14 @@ class DirichletMultinomialPredictive(Density):
     def log_density(self, x: Any) -> Float:
         """Rising factorials and ln h."""
         x = np.asarray(x, dtype=np.float64)
-        ok = ((x >= 0) & (x == np.floor(x))).all(axis=-1)
+        ok = np.asarray(is_count(x).all(axis=-1))
         x = np.where(ok[..., None], x, 0.0)
-        return np.where(ok, _log_polya(self.alpha, x) + _log_h(x), -np.inf)
+        return np.where(ok, _log_polya(self.alpha, x) + Multinomial.log_h(x), -np.inf)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """μ from the Dirichlet, then counts."""
         mu = Dirichlet(self.alpha).sample(rng, size)
         return Multinomial(np.log(mu), self.trials).sample(rng)
-
-
-def _log_h(x: Any) -> Float:
-    x = np.asarray(x, dtype=np.float64)
-    return np.asarray(special.gammaln(x.sum(axis=-1) + 1) - special.gammaln(x + 1).sum(axis=-1))
 
 
 def _log_polya(alpha: Float, x: Float) -> Float:

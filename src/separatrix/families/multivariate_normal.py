@@ -49,26 +49,17 @@ class SingularFactsError(FactsError):
         return f"{self.what} in {place}: {self.singular.describe(names)}; {self.remedy}."
 
 
-@dataclass(frozen=True)
-class Whitener:
-    """W with W Σ W' = I (lower triangular), and ½ ln|Σ|, for each covariance Σ."""
+def whitener(covariance: Float) -> tuple[Float, Float]:
+    """W with W Σ W' = I (lower triangular) and ½ ln|Σ| for each Σ, from the Cholesky factor of the correlations."""
+    scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    L = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
+    half_log_det = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1) + np.log(scale).sum(axis=-1)
+    return np.tril(np.linalg.inv(L)) / scale[..., None, :], np.asarray(half_log_det)
 
-    W: Float
-    half_log_det: Float
 
-    @classmethod
-    def of(cls, covariance: Float) -> Self:
-        """Computed from the Cholesky factor of the correlations."""
-        scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
-        L = np.linalg.cholesky(covariance / (scale[..., :, None] * scale[..., None, :]))
-        log_det = np.log(np.diagonal(L, axis1=-2, axis2=-1)).sum(axis=-1) + np.log(scale).sum(axis=-1)
-        return cls(np.tril(np.linalg.inv(L)) / scale[..., None, :], np.asarray(log_det))
-
-    def white(self, x: Float) -> Float:
-        """W x, row by row."""
-        if self.W.ndim == 2:
-            return np.asarray(x @ self.W.T)
-        return np.asarray(np.einsum("...ij,...j->...i", self.W, x))
+def whitened(W: Float, x: Float) -> Float:
+    """W x, row by row."""
+    return np.asarray(x @ W.T if W.ndim == 2 else np.einsum("...ij,...j->...i", W, x))
 
 
 @dataclass(frozen=True)
@@ -95,8 +86,8 @@ class MultivariateNormal(Family[VectorMoments]):
     vector = True
 
     @cached_property
-    def _whitener(self) -> Whitener:
-        return Whitener.of(self.covariance)
+    def _whitener(self) -> tuple[Float, Float]:
+        return whitener(self.covariance)
 
     @staticmethod
     def u(x: Any) -> Float:
@@ -108,13 +99,14 @@ class MultivariateNormal(Family[VectorMoments]):
 
     @property
     def natural(self) -> Float:
-        W = self._whitener.W
+        W, _ = self._whitener
         precision = np.swapaxes(W, -1, -2) @ W
         return _flat((precision @ self.mean[..., None])[..., 0], -0.5 * precision)
 
     @property
     def log_normaliser(self) -> Float:
-        return np.asarray(0.5 * (self._whitener.white(self.mean) ** 2).sum(axis=-1) + self._whitener.half_log_det)
+        W, half_log_det = self._whitener
+        return np.asarray(0.5 * (whitened(W, self.mean) ** 2).sum(axis=-1) + half_log_det)
 
     @property
     def mean_u(self) -> Float:
@@ -138,14 +130,15 @@ class MultivariateNormal(Family[VectorMoments]):
 
     def log_density(self, x: Any) -> Float:
         """-½ |W (x - μ)|² - ½ ln|2πΣ|."""
-        z = self._whitener.white(np.asarray(x, dtype=np.float64) - self.mean)
-        constant = self._whitener.half_log_det + self.mean.shape[-1] * LOG_SQRT_2PI
+        W, half_log_det = self._whitener
+        z = whitened(W, np.asarray(x, dtype=np.float64) - self.mean)
+        constant = half_log_det + self.mean.shape[-1] * LOG_SQRT_2PI
         return np.asarray(-0.5 * np.einsum("...d,...d->...", z, z) - constant)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """μ + W^-1 z."""
         z = rng.standard_normal(shape_of(size, self.mean.shape))
-        return self.mean + np.linalg.solve(self._whitener.W, z[..., None])[..., 0]
+        return self.mean + np.linalg.solve(self._whitener[0], z[..., None])[..., 0]
 
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
@@ -187,9 +180,10 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNor
     dof: Float
     scatter: Float
     event: ClassVar[tuple[int, ...]] = (1, 0, 0, 2)
+    positive = ("count",)
 
-    def _check(self) -> None:
-        require(self, "count", self.count > 0, "positive")
+    def __post_init__(self) -> None:
+        super().__post_init__()
         require(self, "dof", self.dof > self.mean.shape[-1] - 1, "above D - 1")
 
     @classmethod
@@ -226,7 +220,7 @@ class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNor
         D, n = self.mean.shape[-1], facts.count
         half = 0.5 * self.dof[..., None] - 0.5 * np.arange(D)
         gammas = log_rising(half, 0.5 * n[..., None]).sum(axis=-1)
-        before, after = Whitener.of(self.scatter).half_log_det, Whitener.of(self.updated(facts).scatter).half_log_det
+        (_, before), (_, after) = whitener(self.scatter), whitener(self.updated(facts).scatter)
         dets = self.dof * before - (self.dof + n) * after
         return np.asarray(gammas + dets - 0.5 * D * (log1p_ratio(n, self.count) + n * np.log(np.pi)))
 
@@ -242,16 +236,17 @@ class MultivariateT(Density):
     vector = True
 
     @cached_property
-    def _whitener(self) -> Whitener:
-        return Whitener.of(self.scale)
+    def _whitener(self) -> tuple[Float, Float]:
+        return whitener(self.scale)
 
     def log_density(self, x: Any) -> Float:
         """-(ν+D)/2 ln(1 + |z|²/ν) + lnΓ((ν+D)/2) - lnΓ(ν/2) - D/2 ln νπ - ½ ln|S|."""
         D = self.location.shape[-1]
-        z = self._whitener.white(np.asarray(x, dtype=np.float64) - self.location)
+        W, half_log_det = self._whitener
+        z = whitened(W, np.asarray(x, dtype=np.float64) - self.location)
         length = np.linalg.norm(z / np.sqrt(self.dof)[..., None], axis=-1)
         constant = log_rising(0.5 * self.dof, 0.5 * D) - 0.5 * D * np.log(np.pi * self.dof)
-        return np.asarray(constant - self._whitener.half_log_det - 0.5 * (self.dof + D) * log1p_square(length))
+        return np.asarray(constant - half_log_det - 0.5 * (self.dof + D) * log1p_square(length))
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         """A normal draw over the root of an independent χ²/ν."""

@@ -56,11 +56,27 @@ class _NormalFamily(Family[Moments]):
         return self.sd**2
 
     def log_density(self, x: Any) -> Float:
-        return log_normal(x, self.mean, self.sd)
+        z = (np.asarray(x, dtype=np.float64) - self.mean) / self.sd
+        return np.asarray(-0.5 * z**2 - np.log(self.sd) - LOG_SQRT_2PI)
 
     def log_density_sum(self, x: Array) -> Float:
-        """Matrix products, centred between the classes."""
-        return log_normal_sum(x, self.mean, self.sd)
+        """Three matrix products, missing values left out.
+
+        With z = (x - m0)/s0 and m0 the mean of the class means, ((x - μ)/σ)² = (c z - b)² is expanded. The expansion
+        multiplies rounding errors by b², so it is not used if b is large.
+        """
+        middle, unit = self.mean.mean(axis=0), np.exp(np.log(self.sd).mean(axis=0))
+        c, b = unit / self.sd, (self.mean - middle) / self.sd
+        if np.max(b**2, initial=0.0) > MAX_CANCELLING_NATS:
+            return Density.log_density_sum(self, x)
+        z = (np.asarray(x, dtype=np.float64) - middle) / unit
+        missing = np.isnan(z)
+        constant = 0.5 * b**2 + np.log(self.sd) + LOG_SQRT_2PI
+        seen = constant.sum(axis=1)
+        if missing.any():
+            z[missing] = 0.0
+            seen = ~missing @ constant.T
+        return np.asarray(np.square(z) @ (-0.5 * c**2).T + z @ (c * b).T - seen)
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> Float:
         return self.mean + self.sd * rng.standard_normal(shape_of(size, self.batch))
@@ -123,9 +139,7 @@ class Normal(_NormalFamily):
     @classmethod
     def ml(cls, facts: Moments) -> Self:
         """The mean, and the root of scatter over count."""
-        facts.require_some()
-        remedy = "drop the column or the class, or use a prior"
-        FactsError.unless(~facts.is_constant, "all values are equal", remedy)
+        facts.require_some(varying=True)
         return cls(facts.mean, np.sqrt(facts.variance))
 
 
@@ -207,31 +221,6 @@ def log1p_square(z: Float) -> Float:
     return np.log1p(np.square(np.minimum(z, 1.0))) + np.where(z > 1, 2 * np.log(np.hypot(1.0, z)) - np.log(2.0), 0.0)
 
 
-def log_normal(x: Any, mean: Float, sd: Float) -> Float:
-    """ln N(x | μ, σ²)."""
-    z = (np.asarray(x, dtype=np.float64) - mean) / sd
-    return np.asarray(-0.5 * z**2 - np.log(sd) - LOG_SQRT_2PI)
-
-
-def log_normal_sum(x: Array, mean: Float, sd: Float) -> Float:
-    """Σ_d ln N(x_nd | μ_kd, σ_kd²), (n, K), missing values left out.
-
-    With z = (x - m0)/s0 and m0 the mean of the class means, ((x - μ)/σ)² = (c z - b)² is expanded into three matrix
-    products. The expansion multiplies rounding errors by b², so it is not used if b is large.
-    """
-    middle, unit = mean.mean(axis=0), np.exp(np.log(sd).mean(axis=0))
-    c, b = unit / sd, (mean - middle) / sd
-    if np.max(b**2, initial=0.0) > MAX_CANCELLING_NATS:
-        return Density.log_density_sum(Normal(mean, sd), x)
-    z = (np.asarray(x, dtype=np.float64) - middle) / unit
-    missing = np.isnan(z)
-    constant = 0.5 * b**2 + np.log(sd) + LOG_SQRT_2PI
-    if not missing.any():
-        return np.asarray(np.square(z) @ (-0.5 * c**2).T + z @ (c * b).T - constant.sum(axis=1))
-    z[missing] = 0.0
-    return np.asarray(np.square(z) @ (-0.5 * c**2).T + z @ (c * b).T - ~missing @ constant.T)
-
-
 @dataclass(frozen=True)
 class NormalKnownVariance(_NormalFamily):
     """N(x | μ, σ²) with σ given.
@@ -251,7 +240,7 @@ class NormalKnownVariance(_NormalFamily):
     """
 
     def log_h(self, x: Any) -> Float:
-        return log_normal(x, np.zeros(()), self.sd)
+        return NormalKnownVariance(np.zeros(()), self.sd).log_density(x)
 
     @property
     def natural(self) -> Float:

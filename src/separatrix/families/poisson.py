@@ -24,8 +24,8 @@ from scipy import special
 
 from separatrix._array import Array, Float
 from separatrix._special import LOG_SQRT_2PI, divergence, log1p_ratio, log_rising, stirling_error
-from separatrix.families.family import Density, Family, Prior, Size, reject, shape_of
-from separatrix.families.sufficient_statistics import Sums, require
+from separatrix.families.family import Density, Family, Prior, Size, is_count, reject, shape_of
+from separatrix.families.sufficient_statistics import Sums
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,11 @@ class Poisson(Family[Sums]):
     """
 
     rate: Float
+    not_negative = ("rate",)
 
-    def _check(self) -> None:
-        require(self, "rate", self.rate >= 0, "zero or positive")
-
-    def log_h(self, x: Any) -> Float:
-        return _log_h(x)
+    @staticmethod
+    def log_h(x: Any) -> Float:
+        return -np.asarray(special.gammaln(np.asarray(x, dtype=np.float64) + 1))
 
     @property
     def natural(self) -> Float:
@@ -80,7 +79,7 @@ class Poisson(Family[Sums]):
     def log_density(self, x: Any) -> Float:
         """-D(x, λ) - δ(x) - ½ ln 2πx."""
         x = np.asarray(x, dtype=np.float64)
-        ok = _is_count(x)
+        ok = is_count(x)
         x = np.where(ok, x, 0.0)
         some = np.where(x > 0, x, 1.0)  # ln x! - x ln x + x is zero at zero
         rest = np.where(x > 0, stirling_error(some) + 0.5 * np.log(some) + LOG_SQRT_2PI, 0.0)
@@ -92,11 +91,11 @@ class Poisson(Family[Sums]):
     @staticmethod
     def check_support(x: Array, columns: Sequence[str]) -> None:
         remedy = "Correct the value, or use another family for it (normal, or gamma for positive amounts)."
-        reject(~(np.isnan(x) | _is_count(x)), x, columns, want="counts must be whole numbers from 0", remedy=remedy)
+        reject(~(np.isnan(x) | is_count(x)), x, columns, want="counts must be whole numbers from 0", remedy=remedy)
 
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:
-        return Sums.of(x, R, _log_h)
+        return Sums.of(x, R, cls.log_h)
 
     @classmethod
     def ml(cls, facts: Sums) -> Self:
@@ -145,7 +144,7 @@ class NegativeBinomial(Density):
     def log_density(self, x: Any) -> Float:
         """a/(a + x) times the binomial of a successes in a + x trials, in Loader's form."""
         x = np.asarray(x, dtype=np.float64)
-        ok = _is_count(x)
+        ok = is_count(x)
         x = np.where(ok, x, 0.0)
         a, b, n = self.shape, self.rate, self.shape + x
         some = np.where(x > 0, x, 1.0)
@@ -158,11 +157,3 @@ class NegativeBinomial(Density):
         """λ from the gamma, then a count."""
         rate = rng.gamma(self.shape, 1.0 / self.rate, shape_of(size, self.batch))
         return rng.poisson(rate).astype(np.float64)
-
-
-def _is_count(x: Array) -> Array:
-    return np.asarray((x >= 0) & (x == np.floor(x)) & np.isfinite(x))
-
-
-def _log_h(x: Any) -> Float:
-    return -np.asarray(special.gammaln(np.asarray(x, dtype=np.float64) + 1))

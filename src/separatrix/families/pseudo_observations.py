@@ -19,24 +19,42 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from separatrix._array import Float
+from separatrix._array import Array, Float
 from separatrix.families.family import Density, Family, Prior, Size
 from separatrix.families.sufficient_statistics import FactsError, LogMoments, require
 
-D = TypeVar("D", bound=Family[LogMoments])
+
+class PositiveFamily(Family[LogMoments]):
+    """Base class of gamma, beta and Dirichlet, whose statistics are the `LogMoments` of positive parts of x."""
+
+    @staticmethod
+    @abstractmethod
+    def parts(x: Any) -> Float:
+        """The positive components of x, on the last axis."""
+
+    @classmethod
+    def facts(cls, x: Array, R: Array) -> LogMoments:
+        return LogMoments.of(cls.parts(np.asarray(x, dtype=np.float64)), R)
 
 
+D = TypeVar("D", bound=PositiveFamily)
+
+
+@dataclass(frozen=True)
 class PseudoObservations(Prior[D, LogMoments]):
-    """A conjugate prior stored as `LogMoments`: ν = count, χ = ln(mean) - gap/count."""
+    """A conjugate prior stored as `LogMoments`: ν = count, χ = ln(mean) - gap/count.
+
+    ``mean`` and ``gap`` have one entry for each of the `parts` of x, on their last axis.
+    """
 
     count: Float
     mean: Float
     gap: Float
     event = (0, 1, 1)
     positive = ("count", "mean")
-    vector: bool = False
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         some = np.broadcast_to((self.gap > 0).any(axis=-1, keepdims=True), self.gap.shape)
         require(self, "gap", some & (self.gap >= 0), "positive: equal observations determine no spread")
 
@@ -54,20 +72,21 @@ class PseudoObservations(Prior[D, LogMoments]):
     def draw(self, rng: np.random.Generator, size: Size = ()) -> D:
         """Distributions drawn from p(η | χ, ν)."""
 
-    @staticmethod
-    @abstractmethod
-    def parts(x: Any) -> Float:
-        """The positive components of x, on the last axis."""
-
     @classmethod
     def weak(cls, facts: LogMoments, worth: float = 1.0) -> Self:
         """``worth`` observations with the mean and gaps of all classes together. Independent of units."""
         overall = facts.overall()
         FactsError.unless(~overall.is_constant, "all values are equal", "drop the column", overall=True)
-        return cls(np.full(overall.batch, worth), overall.mean, worth * overall.mean_gap)  # type: ignore[call-arg]
+        return cls(np.full(overall.batch, worth), overall.mean, worth * overall.mean_gap)
 
     def updated(self, facts: LogMoments) -> Self:
         return type(self)(*(self.facts + facts).arrays)
+
+    @property
+    def mode(self) -> D:
+        """Maximum likelihood of the (pseudo-)observations."""
+        mode: D = self.family.ml(self.facts)
+        return mode
 
     def log_marginal(self, facts: LogMoments) -> Float:
         """ln Z(posterior) - ln Z(prior) + Σ ln h, h = 1/Π x."""
@@ -85,8 +104,8 @@ class PseudoPredictive(Density):
     prior: PseudoObservations[Any]
 
     def __post_init__(self) -> None:
-        """Take ``vector`` from the prior, which is a record already."""
-        object.__setattr__(self, "vector", self.prior.vector)
+        """Take ``vector`` from the family; the prior is a record already."""
+        object.__setattr__(self, "vector", self.prior.family.vector)
 
     @property
     def arrays(self) -> list[Float]:
@@ -101,7 +120,7 @@ class PseudoPredictive(Density):
 
     def log_density(self, x: Any) -> Float:
         """The marginal likelihood of a single observation."""
-        parts = self.prior.parts(np.asarray(x, dtype=np.float64))
+        parts = self.prior.family.parts(np.asarray(x, dtype=np.float64))
         ok = np.asarray((parts > 0).all(axis=-1))
         x = np.where(ok[..., None], parts, self.prior.mean)
         one = LogMoments(np.ones(x.shape[:-1]), x, np.zeros_like(x))

@@ -44,11 +44,13 @@ class Record:
 
     The leading ("batch") axes are usually (K, D): K classes, D columns of one family. A field may have further
     ("event") axes: the U sufficient statistics, the L levels of a category, a covariance. ``event`` is the number of
-    event axes of each field, in order; empty means none. Fields named in ``positive`` must be positive.
+    event axes of each field, in order; empty means none. Fields named in ``positive`` must be positive, and fields
+    named in ``not_negative`` must be zero or positive.
     """
 
     event: ClassVar[tuple[int, ...]] = ()
     positive: ClassVar[tuple[str, ...]] = ()
+    not_negative: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
@@ -60,10 +62,8 @@ class Record:
             object.__setattr__(self, name, whole)
         for name in self.positive:
             require(self, name, getattr(self, name) > 0, "positive")
-        self._check()
-
-    def _check(self) -> None:
-        """Raise ValueError if a field is invalid for another reason than its sign."""
+        for name in self.not_negative:
+            require(self, name, getattr(self, name) >= 0, "zero or positive")
 
     @property
     def arrays(self) -> list[Float]:
@@ -130,6 +130,8 @@ class FactsError(DataError):
 class Facts(Record):
     """Sufficient statistics of some rows: a count for each class and column, and ``+``."""
 
+    is_constant: Any  # whether the values of an entry are equal up to rounding; only for statistics with a spread
+
     @property
     def total(self) -> Float:
         """Weighted number of observations of each entry, (K, D) or (K,)."""
@@ -149,9 +151,12 @@ class Facts(Record):
         FactsError.unless(pooled.total > 0, "no values at all", "drop the column", overall=True)
         return pooled
 
-    def require_some(self) -> None:
-        """Raise `FactsError` if an entry has no observations."""
-        FactsError.unless(self.total > 0, "no values", "drop the column or the class, or use a prior")
+    def require_some(self, *, varying: bool = False) -> None:
+        """Raise `FactsError` if an entry has no observations, or if its values must vary and are all equal."""
+        remedy = "drop the column or the class, or use a prior"
+        FactsError.unless(self.total > 0, "no values", remedy)
+        if varying:
+            FactsError.unless(~self.is_constant, "all values are equal", remedy)
 
 
 @dataclass(frozen=True)
@@ -207,10 +212,9 @@ class Moments(Facts):
 
     def __add__(self, other: Self) -> Self:
         """Chan's rule."""
-        count, share = _merged_count(self.count, other.count)
+        count, mean, share = _merged(self, other)
         delta = other.mean - self.mean
-        scatter = self.scatter + other.scatter + self.count * share * delta**2
-        return type(self)(count, _merged_mean(self.mean, other.mean, self.count, share), scatter)
+        return type(self)(count, mean, self.scatter + other.scatter + self.count * share * delta**2)
 
     @property
     def variance(self) -> Float:
@@ -248,10 +252,9 @@ class VectorMoments(Facts):
 
     def __add__(self, other: Self) -> Self:
         """Chan's rule."""
-        count, share = _merged_count(self.count, other.count)
+        count, mean, share = _merged(self, other)
         shift = np.sqrt(self.count * share)[..., None] * (other.mean - self.mean)
         outer = shift[..., :, None] * shift[..., None, :]
-        mean = _merged_mean(self.mean, other.mean, self.count[..., None], share[..., None])
         return type(self)(count, mean, self.scatter + other.scatter + outer)
 
 
@@ -285,8 +288,7 @@ class LogMoments(Facts):
 
     def __add__(self, other: Self) -> Self:
         """The rule of Chan with the divergence of -ln."""
-        count, share = _merged_count(self.count, other.count)
-        mean = _merged_mean(self.mean, other.mean, self.count[..., None], share[..., None])
+        count, mean, _ = _merged(self, other)
         gap, safe = self.gap + other.gap, np.where(mean > 0, mean, 1.0)
         for part in (self, other):  # n_a d(m_a, m) with d(x, m) = x/m - 1 - ln(x/m)
             own = np.where((part.count[..., None] > 0) & (mean > 0), part.mean, safe)
@@ -385,12 +387,9 @@ def _centre(z: Array, r: Array, holes: Array | None, count: Float) -> Float:
     return mean
 
 
-def _merged_count(n: Float, m: Float) -> tuple[Float, Float]:
-    """n + m, and the fraction m/(n + m), 0 if both are zero."""
-    count = n + m
-    return count, np.divide(m, count, out=np.zeros_like(count), where=count > 0)
-
-
-def _merged_mean(a: Float, b: Float, n: Float, share: Float) -> Float:
-    """The weighted mean of two means; exactly b if a has no observations."""
-    return np.where(n > 0, a + share * (b - a), b)
+def _merged(a: Any, b: Any) -> tuple[Float, Float, Float]:
+    """Count and mean of both sets of rows, and the fraction of the rows that are in b."""
+    count = a.count + b.count
+    share = np.divide(b.count, count, out=np.zeros_like(count), where=count > 0)
+    n, s = (a.count[..., None], share[..., None]) if a.event else (a.count, share)
+    return count, np.where(n > 0, a.mean + s * (b.mean - a.mean), b.mean), share  # exactly b.mean if a is empty

@@ -108,7 +108,7 @@ def density_of(family: str, facts: Any, estimate: str, prior: Any = None) -> Any
     else:
         posterior = prior.updated(counts)
         density = posterior.predictive() if estimate == "predictive" else posterior.mode
-    return ValuedCategorical.of(facts, density) if family == "categorical" else density
+    return ValuedCategorical(facts.values, density) if family == "categorical" else density
 
 
 def log_prior(prior: Any, density: Any) -> float:
