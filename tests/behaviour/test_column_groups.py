@@ -14,19 +14,11 @@ from separatrix.stats import Group, group_statistics
 from separatrix.stats.groups import COUNT_FAMILIES
 
 NAMES = ("height", "visits", "weight", "kind")
-
-
 RNG = np.random.default_rng(5)
-
-
 X = np.column_stack(
     [RNG.normal(5, 1, 60), RNG.poisson(2.0, 60), RNG.normal(-3, 2, 60), RNG.choice([-1.0, 10.0, 20.0], 60)]
 )
-
-
 t = RNG.integers(0, 3, 60)
-
-
 GROUPS = (Group("categorical", (3,)), Group("normal", (0, 2)), Group("poisson", (1,)))
 
 
@@ -102,16 +94,12 @@ def test_the_density_is_the_product_over_columns():
 
 
 SPARSE_COUNTS_RNG = np.random.default_rng(1)
-
-
 ROWS = {
     "bernoulli": (SPARSE_COUNTS_RNG.random((30, 5)) < 0.3).astype(float),
     "poisson": SPARSE_COUNTS_RNG.poisson(0.7, (30, 5)).astype(float),
     "exponential": SPARSE_COUNTS_RNG.exponential(1.0, (30, 5)) * (SPARSE_COUNTS_RNG.random((30, 5)) < 0.5),
     "multinomial": SPARSE_COUNTS_RNG.poisson(0.7, (30, 5)).astype(float),
 }
-
-
 R = SPARSE_COUNTS_RNG.random((30, 3))
 
 
@@ -136,20 +124,10 @@ def test_an_outcome_without_observations_is_impossible():
 
 
 RATES, PI = np.array([[1.0], [6.0]]), np.array([0.3, 0.7])
-
-
 GROUP = Group("poisson", (0,))
-
-
 DENSITY = GroupedDensity((GROUP,), (FAMILIES["poisson"](RATES),))
-
-
 AT = Parameters(DENSITY, np.log(PI), 0.0, ("visits",))
-
-
 x, family_facts_t = np.array([0.0, 1.0, 4.0, 9.0, 3.0]), np.array([0, UNLABELLED, 1, UNLABELLED, UNLABELLED])
-
-
 WEIGHT = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
 
 

@@ -14,7 +14,6 @@ from separatrix.bayesian.evidence import (
     FitLaplace,
     effective_parameters,
     evidence_slope,
-    is_rotatable,
     prior_scales,
     rescaled,
     rotate,
@@ -23,9 +22,8 @@ from separatrix.bayesian.evidence import (
 )
 from separatrix.bayesian.posterior import Approximation, laplace
 from separatrix.bayesian.tuning import Parabola, Surrogate
-from separatrix.exceptions import DataError
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
-from separatrix.priors import Flat, Gaussian, Penalty
+from separatrix.priors import Gaussian
 from separatrix.rows import as_source
 from separatrix.solvers import Factor, factorise, pose
 from separatrix.stats import log_det_slope
@@ -39,8 +37,6 @@ def three_columns(prior, *, standardize=False, fit_intercept=True, likelihood=No
 
 
 COVARIANCE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 4.0]])
-
-
 PRIORS = {
     "isotropic": Gaussian(0.5, intercept_scale=2.0),
     "per_column": Gaussian([0.5, 1.0, 3.0], mean=1.0, intercept_scale=2.0),
@@ -69,32 +65,7 @@ def test_groups_widen_only_their_own_columns(standardize):
     assert_allclose(scales.prior(np.log([2.0, 3.0])).matrix(), wider.matrix(), rtol=1e-10, atol=1e-12)
 
 
-def test_priors_that_cannot_be_tuned_raise():
-    with pytest.raises(DataError, match=r"prior of 'the intercept' is flat.*intercept_scale"):
-        prior_scales(three_columns(Gaussian(1.0)))
-    with pytest.raises(DataError, match="prior of 'x0' is flat"):
-        prior_scales(three_columns(Flat()))
-    with pytest.raises(DataError, match="one scale to tune.*has 3"):
-        prior_scales(three_columns(PRIORS["full"]), "columns")
-    with pytest.raises(DataError, match="2 labels, but there are 3 columns"):
-        prior_scales(three_columns(PRIORS["isotropic"]), ["a", "b"])
-    with pytest.raises(DataError, match="groups='rows'"):
-        prior_scales(three_columns(PRIORS["isotropic"]), "rows")
-    joint = three_columns(Penalty(np.zeros((3, 4)), np.eye(12)), likelihood=Softmax(3))
-    with pytest.raises(DataError, match="couples the outputs"):
-        prior_scales(joint)
-
-
-def test_a_rescaled_prior_keeps_its_form():
-    assert rescaled(Gaussian(2.0), np.full(3, 3.0)).scale == 6.0
-    assert_allclose(rescaled(Gaussian(2.0), np.array([1.0, 2.0])).scale, [2.0, 4.0])
-    wide = rescaled(Gaussian(covariance=COVARIANCE), np.full(3, 2.0))
-    assert_allclose(wide.covariance, 4 * COVARIANCE)
-
-
 CONFUSION = [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.0, 0.1, 0.9]]
-
-
 LIKELIHOODS = {
     "logit": Logit(),
     "probit": Probit(),
@@ -102,8 +73,6 @@ LIKELIHOODS = {
     "softmax": Softmax(3),
     "softmax_label_noise": SoftmaxLabelNoise(CONFUSION),
 }
-
-
 GROUPS = {"isotropic": None, "groups": ["a", "a", "b", "b"], "columns": "columns"}
 
 
@@ -296,16 +265,6 @@ def test_directions_without_data_are_dropped(shape):
     assert_allclose(np.linalg.norm(small.back(theta)) / 0.8, np.linalg.norm(theta), rtol=1e-7)
 
 
-def test_only_one_scale_of_many_columns_with_mean_zero_is_rotated():
-    many = low_rank(50, 120)
-    assert is_rotatable(many, prior_scales(many))
-    assert not is_rotatable(many, prior_scales(many, "columns"))
-    few = low_rank(50, 20)
-    assert not is_rotatable(few, prior_scales(few))
-    moved = low_rank(50, 120, prior=Gaussian(1.0, mean=0.5, intercept_scale=1.0))
-    assert not is_rotatable(moved, prior_scales(moved))
-
-
 def overlapping_blobs(n_classes=2, n=300, scale=1.0):
     X, t = blobs(n=n, n_classes=n_classes)
     likelihood = Logit() if n_classes == 2 else Softmax(n_classes)
@@ -387,16 +346,3 @@ def test_a_surface_is_the_evidence_of_each_cell(n_classes, standardize):
     assert found.best == (WIDTHS[i], SCALES[j])
     assert (found.rank <= 90).all()
     assert found.rank[2] < 60  # wide functions are smooth, and span few directions
-
-
-def test_invalid_axes_and_labels_raise():
-    X, y = blobs(n=30, n_features=2, n_classes=2)
-    arguments = {"basis_of_width": lambda w: RBF(width=w), "widths": [1.0], "scales": [1.0]}
-    with pytest.raises(ValueError, match="widths"):
-        evidence_surface(X, y, **arguments | {"widths": [1.0, -1.0]})
-    with pytest.raises(ValueError, match="scales"):
-        evidence_surface(X, y, **arguments | {"scales": []})
-    with pytest.raises(DataError, match="Every label is 1"):
-        evidence_surface(X, np.ones(30, dtype=int), **arguments)
-    with pytest.raises(DataError, match="30 rows but y has 29"):
-        evidence_surface(X, y[1:], **arguments)

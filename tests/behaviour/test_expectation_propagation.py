@@ -23,7 +23,7 @@ from separatrix.bayesian.ep import (
 )
 from separatrix.bayesian.logistic_normal import sigmoid_derivatives
 from separatrix.bayesian.predictive import logit_normal_log_odds
-from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax
+from separatrix.likelihoods import LabelNoise, Logit, Probit
 
 TILTED = {"logit": Logit(), "probit": Probit(), "label_noise": LabelNoise(0.1, 0.02)}
 
@@ -244,12 +244,6 @@ def test_the_limit_of_sweeps_is_reported():
     found = expectation_propagation(objective, at_the_mode(objective), tol=1e-12, max_sweeps=2)
     assert not found.is_converged
     assert found.steps == 2
-
-
-def test_a_softmax_raises(rng):
-    objective = posed(rng.normal(size=(30, 2)), rng.integers(3, size=30), likelihood=Softmax(3))
-    with pytest.raises(ValueError, match=r'one activation per row, and Softmax\(n_outputs=3\) has 3; use "laplace"'):
-        expectation_propagation(objective, at_the_mode(objective))
 
 
 def somewhere(objective):

@@ -20,11 +20,8 @@ from separatrix.bayesian.sampling import (
     pareto_smooth,
     weighted_draws,
 )
-from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
-from separatrix.priors import Gaussian
-from separatrix.rows import as_source
-from separatrix.solvers import factorise, pose
+from separatrix.solvers import factorise
 
 
 @pytest.fixture(params=[1, 3])
@@ -129,16 +126,7 @@ def test_weights_are_equal_if_the_proposal_is_the_posterior():
     assert found.smoothed.log_mean == pytest.approx(3 * np.log(0.5), abs=1e-10)
 
 
-def test_a_flat_prior_raises_with_a_remedy(rng):
-    X, t = rng.normal(size=(60, 2)), rng.integers(2, size=60)
-    objective = pose(as_source(X, t), Logit(), Gaussian(1.0), fit_intercept=True)
-    with pytest.raises(DataError, match=r"flat along some weight.*intercept_scale=10"):
-        importance(objective, at_the_mode(objective))
-
-
 SIZE = 900  # 3 √900 is whole: implementations that round the length of the tail up or down agree
-
-
 log_weight_sets = arrays(np.float64, st.integers(1, 200), elements=st.floats(-50, 50))
 
 
@@ -195,7 +183,7 @@ def test_k_of_a_normal_proposal_that_is_too_narrow(rng, ratio):
 
 
 def test_log_mean_is_the_log_mass_of_the_target(rng):
-    """∫ exp(-½ z'z + ln 7) scales five variables."""
+    """∫ exp(-½ z'z + ln 7) over five variables."""
     t5 = stats.multivariate_t(shape=np.eye(5) * 1.2, df=8)
     z = t5.rvs(20_000, random_state=rng)
     smoothed = pareto_smooth(np.log(7.0) - 0.5 * (z**2).sum(axis=1) - t5.logpdf(z))
@@ -265,16 +253,7 @@ def test_weights_over_the_whole_floating_point_range_have_a_large_k(rng):
     assert_allclose(smoothed.effective_size, 1.0, atol=1.0)
 
 
-@pytest.mark.parametrize(
-    ("log_weights", "message"),
-    [
-        ([0.0, np.nan, 1.0], "draw 1 has log weight nan"),
-        ([0.0, 1.0, np.inf], "draw 2 has log weight inf"),
-        ([-np.inf, -np.inf], "every weight is zero"),
-        ([], r"shape is \(0,\)"),
-        ([[0.0, 1.0]], r"shape is \(1, 2\)"),
-    ],
-)
-def test_invalid_weights_raise(log_weights, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("log_weights", [[0.0, np.nan, 1.0], [0.0, 1.0, np.inf], [-np.inf, -np.inf]])
+def test_weights_without_a_finite_maximum_raise(log_weights):
+    with pytest.raises(ValueError, match="does not overlap"):
         pareto_smooth(log_weights)

@@ -18,9 +18,8 @@ from separatrix.bayesian.variational import (
     variational,
     variational_softmax,
 )
-from separatrix.exceptions import DataError
 from separatrix.likelihoods import Logit, Softmax
-from separatrix.priors import Flat, Gaussian, Penalty
+from separatrix.priors import Gaussian, Penalty
 from separatrix.rows import as_source
 from separatrix.solvers import factorise, pose
 from separatrix.stats import ValueGradHess
@@ -131,14 +130,6 @@ def test_the_limit_of_steps_is_reported():
     assert found.steps == 1
 
 
-def test_a_softmax_raises(rng):
-    objective = posed(rng.normal(size=(30, 2)), rng.integers(3, size=30), likelihood=Softmax(3))
-    with pytest.raises(
-        ValueError, match=r"one activation per row, and Softmax\(n_outputs=3\) has 3; use variational_softmax"
-    ):
-        variational(objective, at_the_mode(objective))
-
-
 def skewed(rng, n=150, K=4, scale=5.0):
     """Classes with a rare column that only one of them has."""
     X = np.column_stack([rng.normal(size=(n, 2)), np.arange(n) < 5]).astype(float)
@@ -234,13 +225,3 @@ def test_neither_blocks_nor_the_order_of_rows_matter_and_a_row_of_weight_k_is_k_
     a, b = (variational_softmax(objective, at_the_mode(objective)) for objective in (weighted, repeated))
     assert a.log_evidence == pytest.approx(b.log_evidence, abs=1e-8)
     assert_allclose(a.mean, b.mean, atol=1e-8)
-
-
-def test_a_flat_prior_and_other_likelihoods_raise(rng):
-    objective = posed(rng.normal(size=(30, 2)), rng.integers(2, size=30))
-    with pytest.raises(ValueError, match="needs a Softmax, not Logit"):
-        variational_softmax(objective, at_the_mode(objective))
-    proper = skewed(rng)
-    flat = pose(proper.source, proper.likelihood, Flat(), fit_intercept=True)
-    with pytest.raises(DataError, match="the prior is flat along some weight"):
-        variational_softmax(flat, at_the_mode(proper))

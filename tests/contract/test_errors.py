@@ -162,7 +162,93 @@ def tune(**arguments: Any) -> Any:
     return sx.bayesian.tune_model(lambda noise: sx.BayesianLogisticRegression(noise=noise), X, Y, **arguments)
 
 
+def bayesian(rows: Any = X, y: Any = Y, **arguments: Any) -> Any:
+    return sx.BayesianLogisticRegression(**arguments).fit(rows, y)
+
+
+def tuned(**arguments: Any) -> Any:
+    return bayesian(tune="evidence", **arguments)
+
+
+def evidence_of(y: Any = Y, **arguments: Any) -> Any:
+    axes = {"basis_of_width": lambda width: sx.basis.RBF(width=width), "widths": [1.0], "scales": [1.0]}
+    return sx.evidence_surface(X, y, **axes | arguments)
+
+
+def batches(y: Any, **arguments: Any) -> Any:
+    model = sx.BayesianLogisticRegression(**arguments).partial_fit(X, Y)
+    return model.partial_fit(X, y, classes=np.unique(y))
+
+
 BAYESIAN = [
+    Mistake("an unknown likelihood", lambda _: bayesian(likelihood="normal"), ValueError, ("'normal'", "'probit'")),
+    Mistake("an unknown approximation", lambda _: bayesian(approximation="mcmc"), ValueError, ("'mcmc'", "'laplace'")),
+    Mistake("an unknown predictive rule", lambda _: bayesian(predictive="mean"), ValueError, ("'mean'", "'exact'")),
+    Mistake("an unknown structure", lambda _: bayesian(structure="sparse"), ValueError, ("'sparse'", "'dual'")),
+    Mistake("an unknown way to tune", lambda _: bayesian(tune="cv"), ValueError, ("'cv'", "'evidence', or None")),
+    Mistake("a tolerance of 0", lambda _: bayesian(tol=0), ValueError, ("tol=0", "greater than 0")),
+    Mistake("mostly wrong labels", lambda _: bayesian(noise=0.7), ValueError, ("noise=0.7", "0.5")),
+    Mistake("groups but no tuning", lambda _: bayesian(groups="columns"), ValueError, ("'columns'", "tune='evidence'")),
+    Mistake("too few groups", lambda _: tuned(groups=[0, 1]), DataError, ("2 labels", "one label for each column")),
+    Mistake("an unknown kind of groups", lambda _: tuned(groups="rows"), DataError, ("'rows'", "'columns'")),
+    Mistake(
+        "groups for a full covariance",
+        lambda _: tuned(groups="columns", prior=sx.Gaussian(covariance=0.5 + np.eye(X.shape[1]))),
+        DataError,
+        ("one scale to tune", "groups=None"),
+    ),
+    Mistake(
+        "groups for a diagonal structure",
+        lambda _: tuned(groups="columns", structure="diagonal"),
+        DataError,
+        ("'diagonal'", "groups=None"),
+    ),
+    Mistake("dual with many rows", lambda _: bayesian(structure="dual"), DataError, ("60 rows", "structure=None")),
+    Mistake("by class for two classes", lambda _: bayesian(structure="by class"), DataError, ("more than two",)),
+    Mistake(
+        "expectation propagation of a diagonal structure",
+        lambda _: bayesian(structure="diagonal", approximation="ep"),
+        DataError,
+        ("'ep'", "'diagonal'", "approximation='laplace'"),
+    ),
+    Mistake(
+        "expectation propagation of three classes",
+        lambda _: bayesian(y=THREE, approximation="ep"),
+        ValueError,
+        ("Softmax", "importance"),
+    ),
+    Mistake("probit of 3 classes", lambda _: bayesian(y=THREE, likelihood="probit"), DataError, ("probit", "OneVs")),
+    Mistake("a prior that is a number", lambda _: bayesian(prior=1.0), ValueError, ("prior=1.0", "Gaussian")),
+    Mistake("a flat prior", lambda _: bayesian(prior=sx.Flat()), DataError, ("evidence", "LogisticRegression")),
+    Mistake(
+        "an infinite scale",
+        lambda _: bayesian(prior=sx.Gaussian([1, np.inf, 1, 1])),
+        DataError,
+        ("'x1'", "finite scales"),
+    ),
+    Mistake("a batch with a new class", lambda _: batches(THREE), DataError, ("first batch", "[0, 1]")),
+    Mistake(
+        "a second batch of a diagonal structure",
+        lambda _: batches(Y, structure="diagonal"),
+        DataError,
+        ("'diagonal'", "fit all rows at once"),
+    ),
+    Mistake(
+        "an odd number of integration points",
+        lambda _: bayesian(y=THREE).predict_with_error(X, n=100),
+        ValueError,
+        ("n=100", "power of two", "n=128"),
+    ),
+    Mistake("a negative width", lambda _: evidence_of(widths=[1.0, -1.0]), ValueError, ("widths", "greater than 0")),
+    Mistake("no scale", lambda _: evidence_of(scales=[]), ValueError, ("scales", "greater than 0")),
+    Mistake("an evidence of one class", lambda _: evidence_of(np.ones(60)), DataError, ("Every label is 1.0", "two")),
+    Mistake("an evidence of too few labels", lambda _: evidence_of(Y[1:]), DataError, ("60 rows", "59 labels")),
+    Mistake(
+        "a flat intercept in an evidence surface",
+        lambda _: evidence_of(intercept_scale=np.inf),
+        DataError,
+        ("intercept", "intercept_scale="),
+    ),
     Mistake("neither bounds nor values to tune over", lambda _: tune(), ValueError, ("either bounds=", "values=")),
     Mistake(
         "both bounds and values to tune over",

@@ -40,7 +40,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, special
 
-from separatrix._arguments import check_count, check_positive
 from separatrix._array import Array, Codes, Float
 from separatrix._threads import single_thread_blas
 from separatrix.bayesian.logistic_normal import sigmoid_derivatives
@@ -93,8 +92,6 @@ def expectation_propagation(
     >>> mode.mean.round(2), found.mean.round(2), found.std.round(2), found.is_converged
     (array([[1.41]]), array([[1.98]]), array([[1.23]]), True)
     """
-    check_positive("expectation_propagation", "tol", tol)
-    check_count("expectation_propagation", "max_sweeps", max_sweeps)
     if objective.shape[0] != 1:
         raise ValueError(
             f"expectation_propagation needs one activation per row, and {objective.likelihood} has "

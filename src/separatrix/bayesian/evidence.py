@@ -123,15 +123,10 @@ def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None
     Raises
     ------
     DataError
-        If the prior is flat or differs between outputs, or the groups do not match the columns.
+        If the prior is flat, or the groups do not match the columns.
     """
     M, P = len(objective.design.origin), objective.design.width
     prior = objective.prior
-    if len(prior.precision) != P:
-        raise DataError(
-            "This prior couples the outputs, as the posterior of an earlier batch does. It has no scale to tune: fit "
-            "all rows at once with tune='evidence', or leave tune=None."
-        )
     if prior.free.any():
         flat = weight_names(objective)[int(np.flatnonzero(prior.free)[0])]
         raise DataError(

@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._arguments import check_count, generator
+from separatrix._arguments import generator
 from separatrix._array import Float
 from separatrix.bayesian.ep import expectation_propagation
 from separatrix.bayesian.evidence import FitEP, FitLaplace, Fitter, prior_scales
@@ -132,7 +132,6 @@ def pareto_k(
 
     It compares the whole density with its approximation, and takes n evaluations of all rows.
     """
-    check_count("pareto_k", "n", n, least=32)
     proposal = Proposal(approximation.mean, approximation.moments or approximation.factor, None)
     return weighted_draws(objective, proposal, n, generator(rng)).smoothed.k
 

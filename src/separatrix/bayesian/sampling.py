@@ -83,15 +83,9 @@ def importance(
     Raises
     ------
     DataError
-        If the prior is flat along some weight, or the number of evaluations is too large.
+        If the number of evaluations is too large.
     """
     check_count("importance", "n", n, least=4 * proposal.mean.size)
-    check_count("importance", "max_rounds", max_rounds)
-    if not np.isfinite(objective.prior.log_det()):
-        raise DataError(
-            "importance: the prior is flat along some weight, so the evidence is zero. Give every weight and the "
-            "intercept a finite scale, for example Gaussian(scale=..., intercept_scale=10)."
-        )
     if evaluations(objective, n) > MAX_EVALUATIONS:
         raise DataError(
             f"importance(n={n}): {objective.source.n_rows} rows would take {evaluations(objective, n):.0e} evaluations "
@@ -299,11 +293,6 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
 
     ``log_weights`` (S,) are ln p̃(w_s) - ln q(w_s), for p̃ known up to a factor. Minus infinity is a weight of zero.
 
-    Raises
-    ------
-    ValueError
-        If there is no weight, one is NaN or plus infinity, or all are zero.
-
     Examples
     --------
     A normal proposal is too narrow for a Student's t, and a t is wide enough for a normal:
@@ -320,17 +309,9 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     (True, True)
     """
     raw = np.array(log_weights, dtype=np.float64)
-    if raw.ndim != 1 or len(raw) == 0:
-        raise ValueError(f"pareto_smooth(log_weights): the shape is {raw.shape}; give one weight for each draw, (S,).")
-    wrong = np.flatnonzero(np.isnan(raw) | (raw == inf))
-    if len(wrong):
-        raise ValueError(
-            f"pareto_smooth(log_weights): draw {wrong[0]} has log weight {raw[wrong[0]]}; the proposal must be "
-            "positive at all of its draws, and both log densities must be numbers."
-        )
-    if raw.max() == -inf:
-        raise ValueError("pareto_smooth(log_weights): every weight is zero; no draw lies in the support of the target.")
     top, size = float(raw.max()), len(raw)
+    if not np.isfinite(top):
+        raise ValueError(f"The largest importance weight is e^{top}: the proposal does not overlap with the posterior.")
     relative = raw - top  # the largest weight is the unit
     if relative.min() > -EQUAL_LOG_WEIGHTS:
         return _normalised(relative, k=-inf, top=top)

@@ -28,14 +28,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from separatrix._arguments import check_count, check_positive
 from separatrix._array import Array, Float, to_dense
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation
 from separatrix.bayesian.predictive import MAX_BLOCK_NUMBERS, expected_logit, hermite_nodes
-from separatrix.exceptions import DataError
-from separatrix.likelihoods import Derivatives, Likelihood, Logit, Softmax
+from separatrix.likelihoods import Derivatives, Likelihood, Logit
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, ValueGradHess
@@ -140,13 +138,6 @@ def variational(
     deviations and the precision by less than ``tol`` relatively; ``is_converged`` is False if that takes more than
     ``max_steps``.
     """
-    check_positive("variational", "tol", tol)
-    check_count("variational", "max_steps", max_steps)
-    if objective.shape[0] != 1:
-        raise ValueError(
-            f"variational needs one activation per row, and {objective.likelihood} has {objective.shape[0]}; "
-            "use variational_softmax for a softmax."
-        )
     bound = Bound(objective, partial(scalar_average, objective=objective), MIN_FRACTION)
     here = bound.at(start.mean, start.factor)
     steps, fraction, distance = 0, 1.0, here.distance()
@@ -230,24 +221,7 @@ def variational_softmax(
     The steps start at ``start``, and end if a full step would raise the bound by less than ``tol`` nats per weight;
     ``is_converged`` is False if that takes more than ``max_steps``. A row has ``n_points`` points, rounded up to a
     power of two, and more for more than 22 classes.
-
-    Raises
-    ------
-    DataError
-        If the prior is flat along some weight.
     """
-    check_positive("variational_softmax", "tol", tol)
-    check_count("variational_softmax", "max_steps", max_steps)
-    check_count("variational_softmax", "n_points", n_points, least=2)
-    if not isinstance(objective.likelihood, Softmax):
-        raise ValueError(
-            f'variational_softmax needs a Softmax, not {objective.likelihood}; use "laplace" or "importance".'
-        )
-    if not np.isfinite(objective.prior.log_det()):
-        raise DataError(
-            "variational_softmax: the prior is flat along some weight, so the evidence has no bound. Give every weight "
-            "and the intercept a finite scale, for example Gaussian(scale=..., intercept_scale=10)."
-        )
     points = point_sets(objective.shape[0] - 1, n_points)
     bound = Bound(objective, partial(softmax_average, points=points, design=objective.design), MIN_SOFTMAX_FRACTION)
     here, enough = bound.at(start.mean, start.factor), tol * start.mean.size
