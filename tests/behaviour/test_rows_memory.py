@@ -49,13 +49,6 @@ def test_rows_are_taken_with_their_targets(rows, store):
     assert (bare.t, bare.weight, bare.offset) == (None, None, None)
 
 
-def test_nonfinite_values_are_counted_per_column():
-    table = np.array([[0.0, np.nan, 1.0], [np.inf, np.nan, 0.0]])
-    for rows in (table, sparse.csr_array(table)):
-        assert Block(rows, None, None, range(2)).nonfinite().tolist() == [1, 2, 0]
-        assert Block(rows, None, None, range(2)).missing().tolist() == [0, 2, 0]
-
-
 # -- tables
 
 

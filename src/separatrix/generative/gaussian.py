@@ -98,7 +98,7 @@ class GaussianClassifier(GenerativeClassifier):
             kind = FactoredScatter if source.n_rows < len(source.columns) else self._scatter
             with np.errstate(invalid="ignore", over="ignore"):
                 moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
-            if np.isfinite(moments.mean).all() and moments.scatter.is_finite():
+            if moments.is_finite:
                 if ledoit_wolf:  # needs |z|⁴ of rows standardised by the moments of the first pass
                     scale = np.sqrt(within_variance(moments, self._columns))
                     self._fourth = source.reduce(partial(fourth_moment, mean=moments.mean, scale=scale))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._array import Array, Codes, Float, Rows, is_sparse
+from separatrix._array import Array, Codes, Float, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +50,6 @@ class Block:
         return self.t
 
     codes = targets  # the same values, for statistics that need class codes
-
-    def nonfinite(self) -> Codes:
-        """Number of NaN or infinite values per column."""
-        if is_sparse(self.X):
-            return _per_column(self.X, ~np.isfinite(self.X.data))
-        return np.asarray((~np.isfinite(self.X)).sum(axis=0), dtype=np.intp)
-
-    def missing(self) -> Codes:
-        """Number of NaN per column."""
-        if is_sparse(self.X):
-            return _per_column(self.X, np.isnan(self.X.data))
-        return np.asarray(np.isnan(self.X).sum(axis=0), dtype=np.intp)
-
-
-def _per_column(X: Any, entries: Array) -> Codes:
-    return np.bincount(X.indices[entries], minlength=X.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

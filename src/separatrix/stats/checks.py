@@ -8,6 +8,7 @@ and `require_squares` take another pass over the rows, so they run only after a 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -35,14 +36,12 @@ def confusion(block: Block, predicted: Codes, n_classes: int) -> Tally:
     return Tally(bincount(cell, block.weight, n_classes**2).reshape(n_classes, n_classes))
 
 
-def nonfinite(block: Block) -> Tally:
-    """Number of NaN and infinite values per column."""
-    return Tally(block.nonfinite())
-
-
-def infinite(block: Block) -> Tally:
-    """Number of infinite values per column; NaN is not counted."""
-    return Tally(block.nonfinite() - block.missing())
+def nonfinite(block: Block, allow_nan: bool = False) -> Tally:
+    """Number of NaN and infinite values per column; ``allow_nan`` ignores NaN."""
+    X = block.X
+    values = X.data if is_sparse(X) else X
+    wrong = np.isinf(values) if allow_nan else ~np.isfinite(values)
+    return Tally(np.bincount(X.indices[wrong], minlength=X.shape[1]) if is_sparse(X) else wrong.sum(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def require_finite(source: Source, *, allow_nan: bool = False) -> None:
     """
     if source.has_basis:
         require_finite(source.raw, allow_nan=allow_nan)
-    count = source.reduce(infinite if allow_nan else nonfinite).count
+    count = source.reduce(partial(nonfinite, allow_nan=allow_nan)).count
     bad = np.flatnonzero(count)
     if len(bad) == 0:
         return

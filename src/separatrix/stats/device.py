@@ -78,12 +78,7 @@ def gram(rows: DeviceRows, origin: Float, weight: Any) -> Any:
         return split_gram(rows.tensor, rows.like(origin), weight, CHUNK_ROWS)
     Z = rows.tensor - rows.like(origin)
     Y = Z if weight is None else Z * weight.to(Z.dtype)[:, None]
-    whole, M = len(Z) - len(Z) % CHUNK_ROWS, Z.shape[1]  # sums of chunks have the precision of the rows
-    total = Z[whole:].double().T @ Y[whole:].double()
-    if whole:
-        products = Z[:whole].view(-1, CHUNK_ROWS, M).transpose(1, 2) @ Y[:whole].view(-1, CHUNK_ROWS, M)
-        total = total + products.double().sum(dim=0)
-    return total
+    return DeviceRows(Y).sums(Z)
 
 
 def gram_with_bias(rows: DeviceRows, origin: Float, bias: bool, weight: Any) -> Float:

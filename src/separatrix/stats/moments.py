@@ -56,17 +56,8 @@ class Scatter(Protocol):
     def merge(self, other: Self, shift: Float) -> Self:
         """Add both sums, and ``shift[k] shift[k]'`` for each class."""
 
-    def without(self, shift: Float) -> Self:
-        """Subtract ``shift[k] shift[k]'`` for each class, to centre rows afterwards."""
-
-    def plus(self, k: int, matrix: Float) -> Self:
-        """Add a matrix (M, M) to the scatter of class k."""
-
     def on_classes(self, position: Codes, n_classes: int) -> Self:
         """Renumber the classes: class k becomes class ``position[k]`` of ``n_classes``."""
-
-    def is_finite(self) -> bool:
-        """Whether no sum overflowed or contains NaN."""
 
 
 def spread_out(array: Float, position: Codes, n_classes: int) -> Float:
@@ -89,8 +80,38 @@ def squared_sums(Z: Rows) -> Float:
     return np.asarray(np.einsum("nm,nm->m", Z, Z), dtype=np.float64)
 
 
+class ArrayScatter:
+    """A scatter that is one array, of which the first axis numbers the classes."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, Z: Rows, bounds: Codes) -> Self:
+        raise NotImplementedError
+
+    @property
+    def array(self) -> Float:
+        """The one field of the record."""
+        (name,) = type(self).__slots__  # type: ignore[misc]  # a subclass has one field
+        return np.asarray(getattr(self, name))
+
+    def merge(self, other: Self, shift: Float) -> Self:
+        return type(self)(self.array + other.array + self._products(shift))  # type: ignore[call-arg]
+
+    def without(self, shift: Float) -> Self:
+        """Subtract ``shift[k] shift[k]'`` for each class, to centre rows afterwards."""
+        return type(self)(self.array - self._products(shift))  # type: ignore[call-arg]
+
+    def on_classes(self, position: Codes, n_classes: int) -> Self:
+        return type(self)(spread_out(self.array, position, n_classes))  # type: ignore[call-arg]
+
+    def _products(self, shift: Float) -> Float:
+        """``shift[k] shift[k]'`` for each class, stored as this scatter is: a class of one row each."""
+        return self.of(shift, np.arange(len(shift) + 1)).array
+
+
 @dataclass(frozen=True, slots=True)
-class PooledScatter:
+class PooledScatter(ArrayScatter):
     """S_W = Σ_k S_k as one (M, M) matrix."""
 
     matrix: Float
@@ -98,9 +119,6 @@ class PooledScatter:
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> PooledScatter:
         return cls(gram(Z))
-
-    def merge(self, other: PooledScatter, shift: Float) -> PooledScatter:
-        return PooledScatter(self.matrix + other.matrix + shift.T @ shift)
 
     def combined(self, factor: Float) -> Float:
         """factor S_W; the factor must be the same for all classes, which are no longer separate."""
@@ -114,42 +132,19 @@ class PooledScatter:
     def on_classes(self, position: Codes, n_classes: int) -> PooledScatter:
         return self  # the classes are no longer separate
 
-    def is_finite(self) -> bool:
-        return bool(np.isfinite(self.matrix).all())
-
-    def without(self, shift: Float) -> PooledScatter:
-        return PooledScatter(self.matrix - shift.T @ shift)
-
 
 @dataclass(frozen=True, slots=True)
-class ClassScatter:
+class ClassScatter(ArrayScatter):
     """S_k for each class, (K, M, M)."""
 
     matrices: Float
 
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> ClassScatter:
-        K, M = len(bounds) - 1, Z.shape[1]
-        matrices = np.zeros((K, M, M))
-        for k, (start, stop) in enumerate(pairwise(bounds)):
-            matrices[k] = gram(Z[start:stop])
-        return cls(matrices)
-
-    def merge(self, other: ClassScatter, shift: Float) -> ClassScatter:
-        return ClassScatter(self.matrices + other.matrices + _outer(shift))
+        return cls(np.stack([gram(Z[start:stop]) for start, stop in pairwise(bounds)]))
 
     def plus(self, k: int, matrix: Float) -> ClassScatter:
-        position = np.array([k])
-        return ClassScatter(self.matrices + spread_out(matrix[None], position, len(self.matrices)))
-
-    def on_classes(self, position: Codes, n_classes: int) -> ClassScatter:
-        return ClassScatter(spread_out(self.matrices, position, n_classes))
-
-    def is_finite(self) -> bool:
-        return bool(np.isfinite(self.matrices).all())
-
-    def without(self, shift: Float) -> ClassScatter:
-        return ClassScatter(self.matrices - _outer(shift))
+        return ClassScatter(self.matrices + spread_out(matrix[None], np.array([k]), len(self.matrices)))
 
     def combined(self, factor: Float) -> Float:
         """Σ_k factor_k S_k."""
@@ -161,33 +156,14 @@ class ClassScatter:
 
 
 @dataclass(frozen=True, slots=True)
-class DiagonalScatter:
+class DiagonalScatter(ArrayScatter):
     """Σ_n (x_nm - m_km)^2 for each class and column, (K, M)."""
 
     squares: Float
 
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> DiagonalScatter:
-        squares = np.zeros((len(bounds) - 1, Z.shape[1]))
-        for k, (start, stop) in enumerate(pairwise(bounds)):
-            squares[k] = squared_sums(Z[start:stop])
-        return cls(squares)
-
-    def merge(self, other: DiagonalScatter, shift: Float) -> DiagonalScatter:
-        return DiagonalScatter(self.squares + other.squares + shift**2)
-
-    def plus(self, k: int, matrix: Float) -> DiagonalScatter:
-        squares = np.diag(matrix)[None]
-        return DiagonalScatter(self.squares + spread_out(squares, np.array([k]), len(self.squares)))
-
-    def on_classes(self, position: Codes, n_classes: int) -> DiagonalScatter:
-        return DiagonalScatter(spread_out(self.squares, position, n_classes))
-
-    def is_finite(self) -> bool:
-        return bool(np.isfinite(self.squares).all())
-
-    def without(self, shift: Float) -> DiagonalScatter:
-        return DiagonalScatter(self.squares - shift**2)
+        return cls(np.stack([squared_sums(Z[start:stop]) for start, stop in pairwise(bounds)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,19 +191,8 @@ class FactoredScatter:
         )
         return stacked.compressed() if len(stacked.owner) > 2 * shift.size else stacked
 
-    def plus(self, k: int, matrix: Float) -> FactoredScatter:
-        L = linalg.cholesky(matrix, lower=True)
-        owner = np.full(len(L), k)
-        return FactoredScatter(np.concatenate([self.rows, L.T]), np.concatenate([self.owner, owner]))
-
     def on_classes(self, position: Codes, n_classes: int) -> FactoredScatter:
         return FactoredScatter(self.rows, position[self.owner])
-
-    def is_finite(self) -> bool:
-        return bool(np.isfinite(self.rows).all())
-
-    def without(self, shift: Float) -> FactoredScatter:
-        raise TypeError("FactoredScatter is built from centred rows only")
 
     def compressed(self) -> FactoredScatter:
         """Return at most M rows per class, with the same scatter."""
@@ -253,10 +218,6 @@ class FactoredScatter:
     def spread(self, w: Float) -> Float:
         """w' S_k w for each class."""
         return bincount(self.owner, (self.rows @ w) ** 2, int(self.owner.max()) + 1)
-
-
-def _outer(shift: Float) -> Float:
-    return np.asarray(np.einsum("km,kl->kml", shift, shift))
 
 
 S = TypeVar("S", bound=Scatter)
@@ -296,9 +257,15 @@ class ClassMoments(Generic[S]):
         """m = Σ_k N_k m_k / N."""
         return self.count @ self.mean / self.total
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether no sum overflowed or contains NaN."""
+        scatter = (getattr(self.scatter, name) for name in self.scatter.__slots__)  # type: ignore[attr-defined]
+        return all(np.isfinite(array).all() for array in (self.mean, *scatter))
+
     def plus_scatter(self, k: int, matrix: Float) -> ClassMoments[S]:
-        """Add a matrix to the scatter of class k."""
-        return ClassMoments(self.count, self.mean, self.scatter.plus(k, matrix))
+        """Add a matrix (M, M) to the scatter of class k, which must be pooled or one matrix for each class."""
+        return replace(self, scatter=self.scatter.plus(k, matrix))  # type: ignore[attr-defined]
 
     def on_classes(self, position: Codes, n_classes: int) -> ClassMoments[S]:
         """Renumber the classes: class k becomes class ``position[k]`` of ``n_classes``."""
@@ -329,7 +296,7 @@ def collect_moments(
     kind: type[Scatter] = FactoredScatter if source.n_rows < len(source.columns) else scatter
     with np.errstate(invalid="ignore", over="ignore"):
         moments = source.reduce(partial(class_moments, n_classes=n_classes, scatter=kind))
-    if not (np.isfinite(moments.mean).all() and moments.scatter.is_finite()):
+    if not moments.is_finite:
         require_finite(source)
         require_squares(source)
     return moments  # type: ignore[return-value]  # kind is scatter or FactoredScatter
@@ -443,7 +410,8 @@ def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[
     squares, lost = squared_sums(Z), (shift**2).sum(axis=0)
     if np.any(lost > MAX_CANCELLATION * np.maximum(squares - lost, 0) + np.finfo(float).tiny):
         return _dense_moments(to_dense(X), weight, bounds, scatter)
-    return ClassMoments(count, mean, scatter.of(Z, bounds).without(shift))
+    about_zero: Any = scatter.of(Z, bounds)
+    return ClassMoments(count, mean, about_zero.without(shift))
 
 
 def _sparse_column_moments(X: Rows, weight: Float | None) -> ClassMoments[DiagonalScatter]:
