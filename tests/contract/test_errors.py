@@ -296,7 +296,7 @@ UNREADABLE: dict[str, tuple[str, str | bytes, tuple[str, ...]]] = {
         "Sales of 2020\n\nname;price\nAda;1,5\nAlan;7\nx;1;2\n",
         ("line 6", "expected 2 fields, as in line 3", "found 3"),
     ),
-    "a title above a list of names": ("t.csv", "names\nSmith,John\nDoe,Jane\n", ("line 2", "If line 1 is a title")),
+    "a title above a list of names": ("t.csv", "names\nSmith,John\nDoe,Jane\n", ("line 2", "if line 1 is a title")),
     "a quote that is never closed": ("t.csv", 'a,b\n1,"2, 2"\n3,"4\n' + "1,2\n" * 600_000, ("never closed",)),
     "a CSV file without a line": ("t.csv", "", ("t.csv is empty",)),
     "equal column names": ("t.csv", "a,b, a ,b\n1,2,3,4\n", ("columns 1 and 3", "'a'", "'b'", "Rename")),

@@ -106,11 +106,6 @@ class ArrowFile(TableFile):
         self._file = unpacked(where, self)
         with self._file.open("rb") as file:
             head = file.read(6)
-        if head[:4] == b"FEA1":
-            raise FileReadError(
-                f"{self.path} is a Feather file of version 1, which is obsolete. Read it with "
-                "pyarrow.feather.read_table, and write it again."
-            )
         self._is_stream = head != b"ARROW1"
         with self._opened_file() as reader:
             self.types = reader.schema.remove_metadata()

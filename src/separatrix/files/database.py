@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.files.dialect import name_columns
 from separatrix.files.location import FileReadError, Location, unpacked
-from separatrix.files.table import Sink, TableFile, choose_table
+from separatrix.files.table import Sink, TableFile, choose_table, kinds_to_schema
 from separatrix.table import Kind, join, kind_of_values, values_to_arrow
 
 if TYPE_CHECKING:
@@ -51,10 +52,9 @@ class SqliteTable(TableFile):
             self._notes += notes
             self._sources = {name: quoted(column[1]) for name, column in zip(self.columns, declared, strict=True)}
             self.n_rows = int(database.execute(f"SELECT count(*) FROM {self._table}").fetchone()[0])
-            kinds = {
-                name: self._kind(database, self._sources[name], str(column[2]).upper())
-                for name, column in zip(self.columns, declared, strict=True)
-            }
+            kinds = dict(zip(self.columns, stored_kinds(database, self._sources.values(), self._table), strict=True))
+            for name, column in zip(self.columns, declared, strict=True):
+                kinds[name] = self._declared_kind(database, self._sources[name], str(column[2]).upper(), kinds[name])
         self._set_kinds(kinds)
 
     @contextmanager
@@ -68,15 +68,11 @@ class SqliteTable(TableFile):
                 "database."
             ) from error
 
-    def _kind(self, database: sqlite3.Connection, column: str, declared: str) -> Kind:
-        """Kind of the stored values; boolean or date if the column is declared so and every value agrees."""
-        query = f"FROM {self._table} WHERE {column} IS NOT NULL"
-        kind = Kind.NOTHING
-        for (stored,) in database.execute(f"SELECT DISTINCT typeof({column}) {query}").fetchall():
-            kind = join(kind, STORED[stored])
+    def _declared_kind(self, database: sqlite3.Connection, column: str, declared: str, kind: Kind) -> Kind:
+        """Boolean or date if the column is declared so and every value agrees; otherwise the kind of the values."""
         if declared == "BOOLEAN" and kind is Kind.INTEGER:
-            other = database.execute(f"SELECT 1 {query} AND {column} NOT IN (0, 1) LIMIT 1").fetchone()
-            return kind if other else Kind.BOOLEAN
+            query = f"SELECT 1 FROM {self._table} WHERE {column} NOT IN (0, 1) LIMIT 1"
+            return kind if database.execute(query).fetchone() else Kind.BOOLEAN
         if declared in ("BOOLEAN", *DECLARED_DATES) and kind is Kind.TEXT:
             cursor, kind = database.execute(f"SELECT {column} FROM {self._table}"), Kind.NOTHING
             while rows := cursor.fetchmany(FETCH_ROWS):
@@ -91,11 +87,12 @@ class SqliteTable(TableFile):
             yield from fetch_batches(cursor, {name: self.kinds[name] for name in columns}, rows)
 
 
-def kinds_to_schema(kinds: Mapping[str, Kind]) -> pa.Schema:
-    """Arrow types of columns by their kinds."""
-    import pyarrow as pa
-
-    return pa.schema([(name, kind.type) for name, kind in kinds.items()])
+def stored_kinds(database: sqlite3.Connection, columns: Iterable[str], table: str) -> list[Kind]:
+    """Kinds that fit all values of each column, which are given as SQL: one pass over the rows."""
+    types = ", ".join(f"group_concat(DISTINCT typeof({column}))" for column in columns)
+    found = database.execute(f"SELECT {types} FROM {table}").fetchone()
+    names = [(text or "").split(",") for text in found]
+    return [reduce(join, [STORED[name] for name in some if name in STORED], Kind.NOTHING) for some in names]
 
 
 def fetch_batches(cursor: sqlite3.Cursor, kinds: Mapping[str, Kind], rows: int) -> Iterator[pa.RecordBatch]:

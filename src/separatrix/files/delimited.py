@@ -238,17 +238,14 @@ class DelimitedFile(TableFile):
         if row:
             start = mark.join(row)
             start = start if len(start) <= 60 else f"{start[:60]}..."
-            remedy = f"Correct it: a text that contains the delimiter ({mark!r}) must be in quotes."
+            remedy = f"a text that contains the delimiter ({mark!r}) must be in quotes."
             if len(row) < expected:
-                remedy = (
-                    f"Add the missing delimiters ({mark!r}); a field may be blank. If the line is a remark or a total, "
-                    "remove it; if a line was broken in two, join it."
-                )
+                remedy = f"add the missing delimiters ({mark!r}), remove a remark or a total, or join a broken line."
             elif expected == 1:
-                remedy = f"If line {header} is a title, remove it: the column names come first."
+                remedy = f"if line {header} is a title, remove it, since the column names come first."
             return (
                 f"{self.path}, line {line}: expected {expected} {'field' if expected == 1 else 'fields'}, as in line "
-                f"{header}, but found {len(row)}. The line begins {start!r}. {remedy}"
+                f"{header}, but found {len(row)}. The line begins {start!r}. Correct it: {remedy}"
             )
         if "straddling" in str(error):
             return (

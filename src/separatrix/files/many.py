@@ -87,43 +87,27 @@ class FilePart(ArrowRows):
         for batch in batches:
             if batch.schema.equals(schema):
                 yield batch
-                continue
-            arrays = []
-            for name, kind in zip(schema.names, schema.types, strict=True):
-                column = batch.column(name)
-                try:  # integers beyond 2**53 are rounded, as NumPy rounds them
-                    arrays.append(
-                        pa.nulls(len(column))
-                        if pa.types.is_null(kind)
-                        else column.cast(kind, safe=not pa.types.is_floating(kind))
-                    )
-                except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                    raise FileReadError(
-                        f"Column {name!r} of {self.path} is of type {column.type} and does not fit {kind}, the common "
-                        f"type of all files: {error}. Write it as one type in every file, or leave it out with "
-                        "columns=."
-                    ) from error
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            else:  # integers beyond 2**53 are rounded, as NumPy rounds them
+                arrays = [batch.column(f.name).cast(f.type, safe=not pa.types.is_floating(f.type)) for f in schema]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class FileRows(ArrowRows):
     """One table in one file or several."""
 
-    def __init__(self, files: Sequence[FilePart], tables: Sequence[TableFile]) -> None:
-        self._files, self._tables = files, tables
+    def __init__(self, paths: Sequence[str], tables: Sequence[TableFile]) -> None:
+        self._paths, self._tables = paths, tables
         self._types: dict[str, pa.DataType] = {}  # found so far, because finding them may take a pass over text
         self.columns = tables[0].columns
-        first = files[0].path
-        self.title = first if len(files) == 1 else f"{first} and {len(files) - 1} more"
+        self.title = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
         counts = [table.n_rows for table in tables]
         self.known_rows = None if None in counts else sum(n or 0 for n in counts)
         self._where: Condition | None = None
 
     def filtered(self, where: Condition) -> FileRows:
         """The rows that meet a condition."""
-        found = FileRows(self._files, self._tables)
-        found._types, found._where, found.known_rows = self._types, where, None
-        return found
+        self._where, self.known_rows = where, None
+        return self
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Types of the columns, the same in every batch of every file.
@@ -137,8 +121,7 @@ class FileRows(ArrowRows):
 
         unknown = [name for name in columns if name not in self._types]
         if unknown:
-            paths = [file.path for file in self._files]
-            schemas = list(zip(paths, [table.schema(unknown) for table in self._tables], strict=True))
+            schemas = list(zip(self._paths, [table.schema(unknown) for table in self._tables], strict=True))
             self._types.update({name: _common_type(name, schemas) for name in unknown})
         return pa.schema([(name, self._types[name]) for name in columns])
 
@@ -173,8 +156,8 @@ class FileRows(ArrowRows):
         schema = self.schema(tuple(dict.fromkeys([*columns, *used])))
         types = dict(zip(schema.names, schema.types, strict=True))
         return [
-            replace(file, types=types, where=self._where, table=table, known_rows=None if self._where else table.n_rows)
-            for file, table in zip(self._files, self._tables, strict=True)
+            FilePart(path, table.fingerprint, types, self._where, None, None if self._where else table.n_rows, table)
+            for path, table in zip(self._paths, self._tables, strict=True)
         ]
 
 
@@ -202,7 +185,7 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
             paths += found
     tables = [open_table(path, types=types) for path in paths]
     require_same_columns({path: table.columns for path, table in zip(paths, tables, strict=True)})
-    return FileRows([FilePart(p, t.fingerprint, {}) for p, t in zip(paths, tables, strict=True)], tables)
+    return FileRows(paths, tables)
 
 
 def _is_plain_parquet(table: TableFile) -> bool:

@@ -18,7 +18,6 @@ from separatrix.files.workbook import ExcelSheet, ExcelSink
 from separatrix.files.writer import (
     ArrowSink,
     CsvSink,
-    FileWriter,
     JsonSink,
     ParquetSink,
     StandardOutput,
@@ -114,7 +113,7 @@ def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str
     if os.fspath(path) == STANDARD:
         return StandardOutput()
     where = place(path, table)
-    return FileWriter(where, _classes(where.format)[1], force=force)
+    return TableWriter(where, _classes(where.format)[1], force=force)
 
 
 def _classes(kind: str) -> tuple[Any, Any]:

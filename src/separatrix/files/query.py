@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from separatrix.exceptions import DataError
-from separatrix.files.database import STORED, fetch_batches, kinds_to_schema, quoted
+from separatrix.files.database import fetch_batches, quoted, stored_kinds
 from separatrix.files.stream import SpooledRows
+from separatrix.files.table import kinds_to_schema
 from separatrix.files.where import Condition, make_condition
-from separatrix.table import Kind, join
+from separatrix.table import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,13 +41,14 @@ class QueryRows(SpooledRows):
         self.title = f"the query {line if len(line) <= 60 else line[:57] + '...'!r}"
         self.reads_ahead = database.reads_ahead
         self.where: Condition | None = None
-        with database.answer(f"SELECT * FROM ({sql}\n) AS scanned LIMIT 0", 1) as (self._whole, _):
-            pass
-        self.columns = tuple(self._whole.names)
+        self._schema = database.schema(sql)
+        self.columns = tuple(self._schema.names)
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Types of the columns, from the database."""
-        return self._database.types(self._select(columns), self._whole, columns)
+        import pyarrow as pa
+
+        return pa.schema([self._schema.field(name) for name in columns])
 
     def read_origin(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Run the query; rows come in the order in which the database returns them.
@@ -116,38 +117,25 @@ class Database(ABC):
     def answer(self, sql: str, rows: int) -> AbstractContextManager[Answer]:
         """Result of a query in batches of about ``rows`` rows; a failure is a `QueryError`."""
 
-    def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
-        """Types of some columns of a query, as the database declares them in ``known``."""
-        import pyarrow as pa
-
-        del sql
-        return pa.schema([known.field(name) for name in columns])
+    def schema(self, sql: str) -> pa.Schema:
+        """Types of all columns of a query."""
+        with self.answer(f"SELECT * FROM ({sql}\n) AS scanned LIMIT 0", 1) as (schema, _):
+            return schema
 
 
 def open_database(connection: Any) -> Database:
     """The database behind a connection or an address; raises if it is neither."""
-    if connection is None:
-        raise DataError(
-            "A query needs connection=: a DuckDB, sqlite3 or ADBC connection, or an address such as "
-            "postgresql://user@host/name."
-        )
+    library = type(connection).__module__.partition(".")[0]
     if isinstance(connection, sqlite3.Connection):
         return Sqlite(connection)
-    if isinstance(connection, str):
-        if connection.startswith(URIS):
-            return Adbc(connection)
-        raise DataError(
-            f"connection={connection!r} is not a supported address ({', '.join(URIS)}...). Open a connection to that "
-            "database, and give it instead."
-        )
-    library = type(connection).__module__.partition(".")[0]
     if library in ("duckdb", "_duckdb"):
         return Duck(connection)
-    if library.startswith("adbc_driver"):
+    if library.startswith("adbc_driver") or (isinstance(connection, str) and connection.startswith(URIS)):
         return Adbc(connection)
+    given = repr(connection) if isinstance(connection, str) else f"a {library}.{type(connection).__name__}"
     raise DataError(
-        f"connection is a {type(connection).__module__}.{type(connection).__name__}. Supported: DuckDB, sqlite3 and "
-        "ADBC connections, and addresses such as postgresql://user@host/name."
+        f"connection is {given}. Supported: DuckDB, sqlite3 and ADBC connections, and addresses such as "
+        "postgresql://user@host/name."
     )
 
 
@@ -193,69 +181,62 @@ class Adbc(Database):
                 connection = stack.enter_context(closing(dbapi.connect(self.connection)))
             cursor = stack.enter_context(closing(connection.cursor()))
             cursor.execute(sql)
-            reader = cursor.fetch_record_batch()
-            yield _numeric_schema(reader.schema), map(_numeric, reader)
+            yield _numeric_as_numbers(cursor.fetch_record_batch())
+
+
+def _numeric_as_numbers(reader: pa.RecordBatchReader) -> Answer:
+    """PostgreSQL sends NUMERIC as text, with every digit; models need a number."""
+    import pyarrow as pa
+
+    is_numeric = [
+        (field.metadata or {}).get(b"ADBC:postgresql:typname") == b"numeric" or "type_name=numeric" in str(field.type)
+        for field in reader.schema
+    ]
+    schema = pa.schema(
+        [
+            field.with_type(pa.float64()) if numeric else field.remove_metadata()
+            for field, numeric in zip(reader.schema, is_numeric, strict=True)
+        ]
+    )
+
+    def convert(batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [
+            column.cast(pa.string()).cast(pa.float64()) if numeric else column
+            for column, numeric in zip(batch.columns, is_numeric, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return schema, map(convert, reader)
 
 
 @dataclass(frozen=True, eq=False)
 class Sqlite(Database):
     """Python's own SQLite: a connection belongs to the thread that made it, and every cell has its own type.
 
-    ``found`` caches the kinds of the columns of each query.
+    ``kinds`` are those of the columns of the query, from all rows.
     """
 
     connection: sqlite3.Connection
-    found: dict[str, dict[str, Kind]] = field(default_factory=dict)
+    kinds: dict[str, Kind] = field(default_factory=dict)
     reads_ahead = False
+
+    def schema(self, sql: str) -> pa.Schema:
+        """Types that fit all values of each column: one pass over the rows."""
+        with _failing(sqlite3.Error, "SQLite"):
+            with closing(self.connection.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")) as cursor:
+                names = [column[0] for column in cursor.description]
+            found = stored_kinds(self.connection, [quoted(name) for name in names], f"({sql}\n)")
+        self.kinds.update(zip(names, found, strict=True))
+        return kinds_to_schema(self.kinds)
 
     @contextmanager
     def answer(self, sql: str, rows: int) -> Iterator[Answer]:
         """Batches whose columns have the types that fit all of their values."""
-        with _failing(sqlite3.Error, "SQLite"):
-            kinds = self._kinds(sql)
-            with closing(self.connection.execute(sql)) as cursor:
-                yield kinds_to_schema(kinds), fetch_batches(cursor, kinds, rows)
-
-    def types(self, sql: str, known: pa.Schema, columns: Sequence[str]) -> pa.Schema:
-        """Types of the values of all rows."""
-        with _failing(sqlite3.Error, "SQLite"):
-            kinds = self._kinds(sql)
-        return kinds_to_schema({name: kinds[name] for name in columns})
-
-    def _kinds(self, sql: str) -> dict[str, Kind]:
-        if sql not in self.found:
-            with closing(self.connection.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")) as cursor:
-                names = [column[0] for column in cursor.description]
-            self.found[sql] = {}
-            for name in names:
-                stored = self.connection.execute(f"SELECT DISTINCT typeof({quoted(name)}) FROM ({sql}\n)").fetchall()
-                kinds = [STORED[found] for (found,) in stored if found != "null"]
-                self.found[sql][name] = reduce(join, kinds, Kind.NOTHING)
-        return self.found[sql]
-
-
-def _numeric_schema(schema: pa.Schema) -> pa.Schema:
-    """PostgreSQL sends NUMERIC as text, with every digit; models need a number."""
-    import pyarrow as pa
-
-    return pa.schema([f.with_type(pa.float64()) if _is_numeric(f) else f.remove_metadata() for f in schema])
-
-
-def _numeric(batch: pa.RecordBatch) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    if not any(map(_is_numeric, batch.schema)):
-        return batch
-    columns = [
-        column.cast(pa.string()).cast(pa.float64()) if _is_numeric(kind) else column
-        for kind, column in zip(batch.schema, batch.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=_numeric_schema(batch.schema))
-
-
-def _is_numeric(column: pa.Field) -> bool:
-    metadata = column.metadata or {}
-    return bool(metadata.get(b"ADBC:postgresql:typname") == b"numeric" or "type_name=numeric" in str(column.type))
+        with _failing(sqlite3.Error, "SQLite"), closing(self.connection.execute(sql)) as cursor:
+            names = [column[0] for column in cursor.description]
+            _require_distinct(names, "the query")
+            kinds = {name: self.kinds[name] for name in names}
+            yield kinds_to_schema(kinds), fetch_batches(cursor, kinds, rows)
 
 
 @contextmanager

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -99,10 +99,14 @@ class TableFile(ABC):
 
     def _set_kinds(self, kinds: dict[str, Kind]) -> None:
         """Set ``columns`` and ``types`` for a format whose cells have no Arrow types."""
-        import pyarrow as pa
+        self.columns, self.kinds, self.types = tuple(kinds), kinds, kinds_to_schema(kinds)
 
-        self.columns, self.kinds = tuple(kinds), kinds
-        self.types = pa.schema([(name, kind.type) for name, kind in kinds.items()])
+
+def kinds_to_schema(kinds: Mapping[str, Kind]) -> pa.Schema:
+    """Arrow types of columns by their kinds."""
+    import pyarrow as pa
+
+    return pa.schema([(name, kind.type) for name, kind in kinds.items()])
 
 
 class Sink(ABC):

@@ -14,7 +14,6 @@ import os
 import shutil
 import sys
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -32,8 +31,8 @@ DISK_FULL = ("no space left", "disk is full", "disk full")  # messages of Arrow,
 PARQUET_GROUP_ROWS = 65_536
 
 
-class TableWriter(ABC):
-    """Writes a table, as `open_writer` returns it: a context manager.
+class TableWriter:
+    """Writes a table to a file, as `open_writer` returns it: a context manager.
 
     Attributes
     ----------
@@ -43,10 +42,14 @@ class TableWriter(ABC):
         Number of rows written so far.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.n_rows = path, 0
+    def __init__(self, where: Location, make_sink: Callable[[Any, pa.Schema, Location], Sink], *, force: bool) -> None:
+        self.path, self.n_rows = where.path, 0
+        self._where, self._make_sink, self._force = where, make_sink, force
         self._sink: Sink | None = None
         self._schema: pa.Schema | None = None
+        self._stack = ExitStack()
+        self._folder: Path | None = None
+        self._refuse_existing()
 
     def write(self, table: Any) -> None:
         """Write a record batch, or any table that Arrow can convert; the first determines the columns.
@@ -75,28 +78,6 @@ class TableWriter(ABC):
                     ) from error
             self._write(batch)
             self.n_rows += batch.num_rows
-
-    @abstractmethod
-    def _write(self, batch: pa.RecordBatch) -> None:
-        """Write a batch of the first schema."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    @abstractmethod
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        """Move the file to its place, or remove it after an error."""
-
-
-class FileWriter(TableWriter):
-    """Writes a table to a file."""
-
-    def __init__(self, where: Location, make_sink: Callable[[Any, pa.Schema, Location], Sink], *, force: bool) -> None:
-        super().__init__(where.path)
-        self._where, self._make_sink, self._force = where, make_sink, force
-        self._refuse_existing()
-        self._stack = ExitStack()
-        self._folder: Path | None = None
 
     def _refuse_existing(self) -> None:
         if self.path.exists() and not self._force:
@@ -180,13 +161,15 @@ class StandardOutput(TableWriter):
     """Writes CSV to standard output, batch by batch; rows cannot be withdrawn after an error."""
 
     def __init__(self) -> None:
-        super().__init__(Path(STANDARD))
+        super().__init__(Location(Path(STANDARD), "csv"), CsvSink, force=True)
+
+    def __enter__(self) -> Self:
+        return self
 
     def _write(self, batch: pa.RecordBatch) -> None:
         if self._sink is None:
-            where = Location(self.path, "csv")
-            refuse_nested(batch.schema, where)
-            self._sink = CsvSink(sys.stdout.buffer, batch.schema, where)
+            refuse_nested(batch.schema, self._where)
+            self._sink = CsvSink(sys.stdout.buffer, batch.schema, self._where)
         self._sink.write(batch)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
