@@ -42,7 +42,7 @@ from separatrix.priors import Flat, Gaussian
 from separatrix.rows import Block, Source, check_weight, in_memory
 from separatrix.separation import Separability, Support, check_separation, separability
 from separatrix.solvers import Newton, Posterior, Solution, pose
-from separatrix.stats import Design
+from separatrix.stats import Design, Tally
 
 INTERCEPT = "intercept"
 MAX_COLUMNS = 10_000  # 0.8 GB for each matrix of all pairs
@@ -417,31 +417,17 @@ def _start(posterior: Posterior, null: NullModel) -> Float:
     if posterior.design.bias:
         theta[0, -1] = null.activation
         return theta
-    statistic = partial(normal_equations, z=null.working_response, design=posterior.design)
-    here = posterior.source.reduce(statistic)
+    z = null.working_response
+    rows = posterior.source.viewed(lambda block: replace(block, t=z[np.asarray(block.row)], offset=None))
+    here = replace(posterior, source=rows, likelihood=NormalIdentity()).value_grad_hess(theta)
     with single_thread_blas():
-        theta = np.asarray(linalg.lstsq(posterior.prior.add_to(here.information), here.projection)[0])[None]
+        theta = -np.asarray(linalg.lstsq(here.hess, here.grad[0])[0])[None]
     if not np.isfinite(posterior.value_grad(theta).value):
         raise DataError(
             f"No start was found without an intercept: link={null.likelihood.link!r} needs positive activations. Set "
             "fit_intercept=True, or use link='log'."
         )
     return theta
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _NormalEquations:
-    information: Float
-    projection: Float
-
-    def __add__(self, other: _NormalEquations) -> _NormalEquations:
-        return _NormalEquations(self.information + other.information, self.projection + other.projection)
-
-
-def normal_equations(block: Block, z: Float, design: Design) -> _NormalEquations:
-    """Normal equations of a least squares fit to ``z`` (N,), on one block."""
-    weight = np.ones(len(block)) if block.weight is None else block.weight
-    return _NormalEquations(design.gram(block, weight), design.collect(block, weight * z[np.asarray(block.row)])[0])
 
 
 def check_maximum(fit: GLMFit) -> None:
@@ -477,9 +463,10 @@ def require_positive_means(posterior: Posterior, theta: Float, targets: Array) -
         if not found:
             continue
         limit = posterior.source.reduce(partial(change_along, posterior=posterior, theta=theta, found=found))
-        if limit.n_rows and limit.change <= 0:
+        change, n_rows = limit.count
+        if n_rows > 0 and change <= 0:
             raise DataError(
-                f"The best mean of {limit.n_rows} rows is zero or less, but means are positive with a log link: the "
+                f"The best mean of {n_rows:.0f} rows is zero or less, but means are positive with a log link: the "
                 f"weights would grow without limit along {', '.join(map(repr, found.columns)) or 'the intercept'}. Use "
                 "link='identity', set alpha > 0, or drop those rows or columns."
             )
@@ -491,26 +478,15 @@ def falling_as_counts(block: Block, posterior: Posterior, theta: Float, small: f
     return Support(is_count=True).repeat(replace(block, t=1.0 - may_fall))
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """2 (lim E - E), and the number of rows whose mean tends to zero."""
-
-    change: float
-    n_rows: int
-
-    def __add__(self, other: _Change) -> _Change:
-        return _Change(self.change + other.change, self.n_rows + other.n_rows)
-
-
-def change_along(block: Block, posterior: Posterior, theta: Float, found: Separability) -> _Change:
-    """Change of E on one block along the direction that was found."""
+def change_along(block: Block, posterior: Posterior, theta: Float, found: Separability) -> Tally:
+    """2 (lim E - E) along the direction that was found, and the number of rows whose mean tends to zero, of a block."""
     design = posterior.design
     d = design.of_user_units(found.coef, found.intercept)
     moved = np.asarray(design.activate(replace(block, offset=None), d))
     weight = np.ones(len(block)) if block.weight is None else block.weight
     falls = (moved < -MAX_ON_PLANE * float(np.abs(d[0]) @ posterior.column_units)) & (weight > 0)
     mu, t = _means(posterior, block, theta)[falls], block.targets[falls]
-    return _Change(float(weight[falls] @ (2 * t * mu - mu**2)), int(falls.sum()))
+    return Tally(np.array([weight[falls] @ (2 * t * mu - mu**2), falls.sum()]))
 
 
 def _means(posterior: Posterior, block: Block, theta: Float) -> Float:

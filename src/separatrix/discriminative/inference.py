@@ -72,64 +72,42 @@ class TestResult:
         return f"{self.method} test of {which} = 0: {law} = {self.statistic:.5g}, p = {self.p_value:.3g}"
 
 
-@dataclass(frozen=True, eq=False)
-class Restriction:
-    """Model of the ``free`` coefficients; ``rest`` contains the values of all others."""
+def fit_restricted(fit: GLMFit, fixed: list[int], values: Float, *starts: Float) -> tuple[float, Float] | None:
+    """Deviance and coefficients of the model in which some coefficients have given values, from the best start.
 
-    posterior: Posterior
-    free: Codes
-    rest: Float
-
-    def start(self, w: Float) -> Float:
-        """θ (1, Q) of the free coefficients in a vector of all of them."""
-        part, bias = w[self.free], self.posterior.design.bias
-        M = len(part) - bias
-        return self.posterior.design.of_user_units(part[None, :M], part[M:])
-
-    def all_of(self, theta: Float) -> Float:
-        """Vector of all coefficients, the free ones from θ."""
-        coef, intercept = self.posterior.design.in_user_units(theta)
-        w = self.rest.copy()
-        w[self.free] = np.append(coef[0], intercept)[: len(self.free)]
-        return w
-
-
-def restrict(fit: GLMFit, fixed: list[int], values: Float) -> Restriction:
-    """The model in which some coefficients have given values."""
+    None if no start has a likelihood.
+    """
     full = fit.posterior
     P, M = full.design.width, len(full.design.origin)
     free = np.setdiff1d(np.arange(P), fixed)
-    rest = np.zeros(P)
-    rest[fixed] = values
-    m, held = free[free < M], np.array([j for j in fixed if j < M], dtype=np.intp)
-    view = partial(hold_columns, free=m, held=held, values=rest[held], constant=float(rest[M:].sum()))
+    w = np.zeros(P)
+    w[fixed] = values
+    m, held, bias = free[free < M], np.array([j for j in fixed if j < M], dtype=np.intp), M in free
+    view = partial(hold_columns, free=m, held=held, values=w[held], constant=float(w[M:].sum()))
     source = full.source.viewed(view, tuple(full.source.columns[j] for j in m))
-    mean, spread, bias = full.units.mean[m], full.units.spread[m], M in free
+    mean, spread = full.units.mean[m], full.units.spread[m]
     if full.design.bias and not bias:
         spread = np.hypot(mean, spread)  # without a bias, columns can only be centred about zero
     units: Units = replace(full.units, mean=mean, spread=spread)
     design = Design(full.design.origin[m], True, full.design.subtract) if bias else Design(np.zeros(len(m)), False)
     prior = Penalty(np.zeros((1, len(free))), np.zeros(len(free)))
-    return Restriction(Posterior(source, full.likelihood, prior, design, units), free, rest)
+    model = Posterior(source, full.likelihood, prior, design, units)
+    thetas = [design.of_user_units(start[m][None], start[M : M + bias]) for start in starts]
+    value, theta = min(((model.value_grad(theta).value, theta) for theta in thetas), key=lambda point: point[0])
+    if not np.isfinite(value):
+        return None
+    if theta.size:
+        solution = replace(fit.solver, trace=True).minimise(model, theta)
+        value, theta = solution.trace[-1].value, solution.value
+    coef, intercept = design.in_user_units(theta)
+    w[free] = np.append(coef[0], intercept)[: len(free)]
+    return 2.0 * value, w
 
 
 def hold_columns(block: Block, free: Codes, held: Codes, values: Float, constant: float) -> Block:
     """The free columns, with the others times their coefficients in the offset."""
     known = np.asarray(block.X[:, held] @ values, dtype=np.float64) + constant
     return replace(block, X=block.X[:, free], offset=known if block.offset is None else block.offset + known)
-
-
-def fit_restricted(fit: GLMFit, fixed: list[int], values: Float, *starts: Float) -> tuple[float, Float] | None:
-    """Deviance and coefficients of the restricted model, from the best start; None if no start has a likelihood."""
-    model = restrict(fit, fixed, values)
-    points = ((model.posterior.value_grad(theta).value, theta) for theta in map(model.start, starts))
-    value, theta = min(points, key=lambda point: point[0])
-    if not np.isfinite(value):
-        return None
-    if theta.size:
-        solution = replace(fit.solver, trace=True).minimise(model.posterior, theta)
-        value, theta = solution.trace[-1].value, solution.value
-    return 2.0 * value, model.all_of(theta)
 
 
 def conditional_mean(fit: GLMFit, fixed: list[int], values: Float) -> Float:
@@ -232,39 +210,26 @@ def profile_interval(fit: GLMFit, j: int, reach: float) -> tuple[float, float]:
     error = float(np.sqrt(fit.dispersion * fit.user_covariance[j, j]))
     if not (error > 0 and np.isfinite(reach)):  # a perfect fit, or no rows left to estimate the dispersion
         return center - reach * error, center + reach * error
-    below, above = (_distance(_Profile(fit, j, side), reach, error) for side in (-1.0, 1.0))
+    below, above = (_distance(fit, j, side, reach, error) for side in (-1.0, 1.0))
     return center - below, center + above
 
 
-class _Profile:
-    """√[(D(w_j = ŵ_j ± x) - D̂)/φ̂] on one side; each fit starts from the nearest one inside the interval."""
+def _distance(fit: GLMFit, j: int, side: float, reach: float, error: float) -> float:
+    """The x with √[(D(w_j = ŵ_j ± x) - D̂)/φ̂] = reach, by secants in a bracket.
 
-    def __init__(self, fit: GLMFit, j: int, side: float) -> None:
-        self.fit, self.j, self.side, self.center = fit, j, side, float(fit.coefficients[j])
-        self.inside = self.last = (0.0, fit.coefficients)
-        self.tangent = conditional_mean(fit, [j], np.array([self.center + side])) - fit.coefficients
-
-    def __call__(self, x: float) -> float:
-        b = np.array([self.center + self.side * x])
-        x0, w = self.inside
-        found = fit_restricted(self.fit, [self.j], b, w + (x - x0) * self.tangent, w)
-        if found is None:
-            return np.inf
-        self.last = (x, found[1])
-        return float(np.sqrt(max(found[0] - self.fit.goodness.deviance, 0.0) / self.fit.dispersion))
-
-
-def _distance(profile: _Profile, reach: float, error: float) -> float:
-    """The x at which a profile that rises from zero, nearly a straight line, is ``reach``: secants in a bracket."""
+    Each fit starts from the nearest one inside the interval.
+    """
+    w, center = fit.coefficients, float(fit.coefficients[j])
+    tangent = conditional_mean(fit, [j], np.array([center + side])) - w
     low, high = (0.0, 0.0), (np.inf, np.inf)
     x, before = reach * error, (0.0, 0.0)
     for _ in range(100):
-        z = profile(x)
+        found = fit_restricted(fit, [j], np.array([center + side * x]), w + (x - low[0]) * tangent, w)
+        z = np.inf if found is None else float(np.sqrt(max(found[0] - fit.goodness.deviance, 0.0) / fit.dispersion))
         if abs(z - reach) <= PROFILE_TOL * reach:
             return x
-        if z < reach:
-            profile.inside = profile.last
-            low = (x, z)
+        if found is not None and z < reach:
+            low, w = (x, z), found[1]
             if np.isinf(high[1]):  # no likelihood was found there from further inside: try again from here
                 high = (np.inf, np.inf)
         else:

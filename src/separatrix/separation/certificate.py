@@ -55,7 +55,7 @@ from separatrix.priors import Penalty
 from separatrix.rows import Block, Source
 from separatrix.separation.program import Separability, separability
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Factor, Newton, Posterior, Solution, factorise
-from separatrix.stats import Design, Largest, collect_sample, largest_share
+from separatrix.stats import Design, Largest, collect_sample, largest_share, least_lead
 
 MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # up to here a program is run although a prior keeps weights finite
 MAX_SLOPE_CHANGE = 0.5
@@ -115,10 +115,12 @@ def check_separation(
     else:
         source = objective.source if support is None else objective.source.viewed(support.repeat)
         found = separability(source, n_classes, fit_intercept=objective.design.bias)
-    if found.status == "unknown" and support is None and objective.separates(solution.value):
-        coef, intercept = objective.design.in_user_units(solution.value)
-        length = np.linalg.norm(coef)
-        found = Separability("complete", coef / length, intercept / length, objective.source.columns, 0, 0, 1)
+    if found.status == "unknown" and support is None:
+        lead = objective.source.reduce(partial(least_lead, theta=solution.value, design=objective.design))
+        if lead.value < 0:  # the weights put every row on its own side
+            coef, intercept = objective.design.in_user_units(solution.value)
+            length = np.linalg.norm(coef)
+            found = Separability("complete", coef / length, intercept / length, objective.source.columns, 0, 0, 1)
     if needs_maximum and found.status == "unknown":
         warn(UNDECIDED, SeparationWarning)
     if needs_maximum and found:

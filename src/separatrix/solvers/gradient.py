@@ -54,14 +54,9 @@ class GradientDescent(Limits):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from separatrix.rows import as_source
-    >>> from separatrix.likelihoods import Logit
-    >>> from separatrix.priors import Gaussian
-    >>> from separatrix.solvers import pose
+    >>> from separatrix import LogisticRegression
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> objective = pose(as_source(X[:, :5], y), Logit(), Gaussian(), fit_intercept=True)
-    >>> solution = GradientDescent().minimise(objective, np.zeros(objective.shape))
-    >>> solution.status.value
+    >>> LogisticRegression(solver=GradientDescent()).fit(X[:, :5], y).solution_.status.value
     'converged: the gradient is zero to the tolerance'
     """
 

@@ -28,7 +28,6 @@ from separatrix.stats import (
     ValueGrad,
     ValueGradHess,
     column_survey,
-    least_lead,
     representative_sample,
     require_finite,
     require_squares,
@@ -146,10 +145,6 @@ class Posterior:
         here = self.reduce(value_grad_hess, theta=theta, exact=exact, single=single)
         value, pull = self.prior.value_grad(theta)
         return ValueGradHess(here.value + value, here.grad + pull, self.prior.add_to(here.hess))
-
-    def separates(self, theta: Float) -> bool:
-        """Whether θ puts every row on its own side; for labels, not for soft targets."""
-        return self.source.reduce(partial(least_lead, theta=theta, design=self.design)).value < 0
 
     def gradient_size(self, grad: Float) -> float:
         """Largest component of a gradient, per standard deviation of its column and per unit of weight."""

@@ -23,8 +23,9 @@ Lengths are in the metric D of `hessian.diagonal` and have no units: |θ|² = θ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,6 +43,16 @@ FIRST_REACH = 0.1  # |θ - start|/√(total weight) after the first step; it cha
 AVERAGING_POWER = 3.0  # weight of later θ in an average (Shamir & Zhang 2013); 0 is the plain mean
 MIN_CAUTION = 2.0  # c, as a multiple of the largest measured curvature
 MAX_REPEATS = 15  # epochs in a row without progress, each with steps half as long
+
+Update = Callable[[Float, Block, slice], Float]  # the next θ, from some rows of a block and their positions in it
+
+
+class _Walk(NamedTuple):
+    """Current θ, the weighted average of all θ so far, and the number of steps."""
+
+    theta: Float
+    mean: Float
+    n_steps: int
 
 
 @dataclass(frozen=True)
@@ -64,14 +75,9 @@ class StochasticGradient:
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from separatrix.rows import as_source
-    >>> from separatrix.likelihoods import Logit
-    >>> from separatrix.priors import Gaussian
-    >>> from separatrix.solvers import pose
+    >>> from separatrix import LogisticRegression
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> objective = pose(as_source(X[:, :5], y), Logit(), Gaussian(), fit_intercept=True)
-    >>> solution = StochasticGradient(rng=0).minimise(objective, np.zeros(objective.shape))
-    >>> solution.status.value
+    >>> LogisticRegression(solver=StochasticGradient(rng=0)).fit(X[:, :5], y).solution_.status.value
     'converged: the gradient is zero to the tolerance'
     """
 
@@ -120,15 +126,50 @@ class _Run:
         self.caution = MIN_CAUTION
         self.repeats = 0
 
-    def sequential(self, theta: Float) -> Float:
-        """Result of an epoch of plain steps."""
-        return self._epoch(_Sequential(self.objective, theta, self.D), theta)
+    def sequential(self, start: Float) -> Float:
+        """Result of an epoch of plain steps θ ← θ - η D⁻¹ g_B(θ) with η = r / √Σ |g_B|²."""
+        objective, prior, D = self.objective, self.objective.prior, self.D
+        reach, squares = FIRST_REACH * np.sqrt(objective.units.total), 0.0
 
-    def corrected(self, theta: Float, grad: Float) -> Float:
-        """Result of an epoch of corrected steps from an anchor, given the gradient of all rows at the anchor."""
-        rule = _Corrected(self.objective, theta, grad, self.D, self.caution, self.curvature)
-        result = self._epoch(rule, theta)
-        self.seen = rule.seen or self.curvature  # an epoch of one step measures none
+        def step(theta: Float, part: Block, rows: slice) -> Float:
+            nonlocal reach, squares
+            slope = _slope(objective, part, theta)
+            grad = _batch_grad(objective, part, slope) + prior.dot(theta - prior.mean)
+            squares += squared_length(grad, D)
+            if squares == 0:  # rows without weight
+                return theta
+            theta = theta - (reach / np.sqrt(squares)) * (grad / D)
+            away = theta - start
+            reach = max(reach, np.sqrt(float(np.vdot(away, D * away))))
+            return theta
+
+        return self._epoch(lambda block: step, start)
+
+    def corrected(self, anchor: Float, grad: Float) -> Float:
+        """Result of an epoch of corrected steps from an anchor, given the gradient of all rows at the anchor.
+
+        θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ]; c rises at once if a larger curvature is measured.
+        """
+        objective, D, seen = self.objective, self.D, 0.0
+
+        def enter(block: Block) -> Update:
+            at_anchor = _slope(objective, block, anchor)
+
+            def step(theta: Float, part: Block, rows: slice) -> Float:
+                nonlocal seen
+                away = theta - anchor
+                slope = _slope(objective, part, theta) - at_anchor[rows]
+                change = _batch_grad(objective, part, slope) + objective.prior.dot(away)
+                length = float(np.vdot(away, D * away))
+                if length > 0:
+                    seen = max(seen, np.sqrt(squared_length(change, D) / length))
+                c = self.caution * max(self.curvature, seen)
+                return np.asarray(theta - (grad + change) / (c * D))
+
+            return step
+
+        result = self._epoch(enter, anchor)
+        self.seen = seen or self.curvature  # an epoch of one step measures none
         return result
 
     def keeps(self, is_lower: bool) -> bool:
@@ -139,93 +180,25 @@ class _Run:
             self.caution, self.repeats = 2 * self.caution, self.repeats + 1
         return is_lower
 
-    def _epoch(self, rule: _Rule, start: Float) -> Float:
+    def _epoch(self, enter: Callable[[Block], Update], start: Float) -> Float:
+        """Weighted average of θ over the mini-batches of one pass; ``enter`` gives the update for a block."""
+
         def show(walk: _Walk, block: Block) -> _Walk:
             # In single precision a small difference of two gradients would be rounding error.
             block = replace(block, X=block.X.astype(np.float64, copy=False))
-            rule.enter(block)
+            theta, mean, n_steps = walk
+            step = enter(block)
             n, parts = len(block), -(-len(block) // self.batch)
             for i in range(parts):  # of nearly equal length
                 rows = slice(n * i // parts, n * (i + 1) // parts)
                 t, weight, offset = (None if x is None else x[rows] for x in (block.t, block.weight, block.offset))
-                part = Block(block.X[rows], t, weight, block.row[rows], offset)
-                walk = walk.to(rule.step(walk.theta, part, rows))
-            return walk
+                theta = step(theta, Block(block.X[rows], t, weight, block.row[rows], offset), rows)
+                n_steps += 1
+                mean = mean + (1 + AVERAGING_POWER) / (n_steps + AVERAGING_POWER) * (theta - mean)
+            return _Walk(theta, mean, n_steps)
 
         with single_thread_blas():
             return self.objective.source.fold(show, _Walk(start, start, 0), self.rng).mean
-
-
-class _Walk(NamedTuple):
-    """Current θ, the weighted average of all θ so far, and the number of steps."""
-
-    theta: Float
-    mean: Float
-    n_steps: int
-
-    def to(self, theta: Float) -> _Walk:
-        share = (1 + AVERAGING_POWER) / (self.n_steps + 1 + AVERAGING_POWER)
-        return _Walk(theta, self.mean + share * (theta - self.mean), self.n_steps + 1)
-
-
-class _Rule(Protocol):
-    """Update of θ by a mini-batch."""
-
-    def enter(self, block: Block) -> None:
-        """Work done once per block."""
-
-    def step(self, theta: Float, part: Block, rows: slice) -> Float:
-        """The next θ, from some rows of the block."""
-
-
-class _Sequential:
-    """θ ← θ - η D⁻¹ g_B(θ) with η = r / √Σ |g_B|²."""
-
-    def __init__(self, objective: Posterior, start: Float, D: Float) -> None:
-        self.objective, self.start, self.D = objective, start, D
-        self.reach = FIRST_REACH * np.sqrt(objective.units.total)
-        self.squares = 0.0
-
-    def enter(self, block: Block) -> None:
-        """Nothing."""
-
-    def step(self, theta: Float, part: Block, rows: slice) -> Float:
-        """A plain step."""
-        prior = self.objective.prior
-        grad = _batch_grad(self.objective, part, _slope(self.objective, part, theta)) + prior.dot(theta - prior.mean)
-        self.squares += squared_length(grad, self.D)
-        if self.squares == 0:  # rows without weight
-            return theta
-        theta = theta - (self.reach / np.sqrt(self.squares)) * (grad / self.D)
-        away = theta - self.start
-        self.reach = max(self.reach, np.sqrt(float(np.vdot(away, self.D * away))))
-        return theta
-
-
-class _Corrected:
-    """θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ] with c a multiple of the largest measured curvature."""
-
-    def __init__(
-        self, objective: Posterior, anchor: Float, grad: Float, D: Float, caution: float, curvature: float
-    ) -> None:
-        self.objective, self.anchor, self.grad, self.D = objective, anchor, grad, D
-        self.caution, self.curvature = caution, curvature
-        self.seen = 0.0
-
-    def enter(self, block: Block) -> None:
-        """Compute the slopes at the anchor for all rows of the block."""
-        self.slope = _slope(self.objective, block, self.anchor)
-
-    def step(self, theta: Float, part: Block, rows: slice) -> Float:
-        """A corrected step; c rises at once if a larger curvature is measured."""
-        away = theta - self.anchor
-        slope = _slope(self.objective, part, theta) - self.slope[rows]
-        change = _batch_grad(self.objective, part, slope) + self.objective.prior.dot(away)
-        length = float(np.vdot(away, self.D * away))
-        if length > 0:
-            self.seen = max(self.seen, np.sqrt(squared_length(change, self.D) / length))
-        c = self.caution * max(self.curvature, self.seen)
-        return np.asarray(theta - (self.grad + change) / (c * self.D))
 
 
 def _slope(objective: Posterior, block: Block, theta: Float) -> Array:
