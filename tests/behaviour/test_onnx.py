@@ -122,6 +122,12 @@ def test_the_mean_of_a_regression(family, link):
     np.testing.assert_allclose(export(model, X)["mean"], model.predict(X), rtol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis])
+def test_discriminant_analysis_with_more_columns_than_rows(kind):
+    rows, y = blobs(30, n_features=50, n_classes=3)
+    agree(kind(shrinkage=0.3, estimate="predictive").fit(rows, y), rows)
+
+
 def test_discriminant_analysis_of_a_row_with_a_missing_value_is_nan():
     rows, y = blobs(60, n_classes=2)
     model = sx.LinearDiscriminantAnalysis().fit(rows, y)

@@ -103,6 +103,13 @@ def test_a_table_classifier_is_saved(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
 
 
+def test_naive_bayes_of_a_table_with_text_is_saved(tmp_path):
+    table = pd.DataFrame({"plan": ["free", "pro", None, "pro"] * 5, "visits": np.arange(20) % 7, "part": [0.2, 0.5] * 10})
+    model = sx.NaiveBayes({"visits": "poisson", "part": "beta"}).fit(table, np.arange(20) % 2)
+    again = load(save(model, tmp_path / "table.sx"))
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+
+
 def test_naive_bayes_of_an_encoded_table_is_saved(tmp_path):
     """The mean of a column of 0 and 1 is outside the support of a Bernoulli family."""
     table = pd.DataFrame({"on": np.array([0, 1, 1, 0, 1, 0] * 5, dtype=float), "size": np.arange(30.0)})
@@ -357,6 +364,12 @@ def test_a_record_has_the_fields_of_its_class():
         read(record(SOLUTION, value=1))
     with pytest.raises(FileError, match="Solution has no field or argument 'colour'"):
         read(record(SOLUTION, **whole, colour=1))
+
+
+def test_fields_of_a_later_revision_are_ignored():
+    whole = {"value": 1, "status": None, "steps": 1, "passes": 1, "colour": 2}
+    again = Reader({}, newer=True).value(record(SOLUTION, **whole))
+    assert "colour" not in vars(again)
 
 
 def test_new_arguments_get_their_defaults():

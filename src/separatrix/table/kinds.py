@@ -184,24 +184,22 @@ def kind_of_class(cls: type) -> Kind:
 def kind_of_values(values: Sequence[Any], before: Kind, *, iso: bool = False) -> Kind:
     """Kind of a batch of cells from a file (None if missing), joined with the kind of the batches before.
 
-    ``iso`` declares that text in ISO 8601 is a date, as in formats that have no dates of their own.
+    ``iso`` declares that text in ISO 8601 is a date and blank text is missing, as in formats that have no dates of
+    their own.
     """
     kind = before
     classes = set(map(type, values)) - {type(None)}
-    is_text = str in classes
+    texts = [value for value in values if type(value) is str and (value or not iso)] if str in classes else []
     for found in map(kind_of_class, classes - {str}):
         kind = join(kind, Kind.TEXT if found in (Kind.OTHER, Kind.DURATION) else found)
     if int in classes and any(type(value) is int and not -INT64_LIMIT <= value < INT64_LIMIT for value in values):
         kind = join(kind, Kind.NUMBER)
-    if is_text and iso and kind in (Kind.NOTHING, Kind.DATE, Kind.TIME):
+    if texts and iso and kind in (Kind.NOTHING, Kind.DATE, Kind.TIME):
         import pyarrow as pa
 
-        texts = pa.array([value for value in values if type(value) is str and value], pa.string())
-        if not len(texts):
-            return kind
-        dates = (found for found in (Kind.DATE, Kind.TIME) if is_castable(texts, found))
+        dates = (found for found in (Kind.DATE, Kind.TIME) if is_castable(pa.array(texts, pa.string()), found))
         return join(kind, next(dates, Kind.TEXT))
-    return Kind.TEXT if is_text else kind
+    return Kind.TEXT if texts else kind
 
 
 def kind_of_type(wanted: Any) -> Kind:
@@ -228,10 +226,10 @@ def values_to_arrow(values: Sequence[Any], kind: Kind) -> pa.Array:
 
     match kind:
         case Kind.NUMBER:
-            numbers = [None if value is None else float(value) for value in values]
+            numbers = [None if value is None or value == "" else float(value) for value in values]
             return pa.array(numbers, pa.float64(), from_pandas=True)  # NaN is missing
         case Kind.INTEGER | Kind.BOOLEAN:
-            return pa.array(values, kind.type)
+            return pa.array([None if value == "" else value for value in values], kind.type)
         case _:
             return pa.array([_as_json_text(value) for value in values], pa.string()).cast(kind.type)
 
