@@ -104,7 +104,8 @@ def test_a_table_classifier_is_saved(tmp_path):
 
 
 def test_naive_bayes_of_a_table_with_text_is_saved(tmp_path):
-    table = pd.DataFrame({"plan": ["free", "pro", None, "pro"] * 5, "visits": np.arange(20) % 7, "part": [0.2, 0.5] * 10})
+    table = pd.DataFrame({"plan": ["free", "pro", None, "pro"] * 5, "visits": np.arange(20) % 7, "part": 0.5})
+    table.loc[::3, "part"] = 0.25
     model = sx.NaiveBayes({"visits": "poisson", "part": "beta"}).fit(table, np.arange(20) % 2)
     again = load(save(model, tmp_path / "table.sx"))
     np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
