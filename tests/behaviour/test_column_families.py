@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from separatrix.exceptions import DataError
 from separatrix.families import Categorical, ValueCounts, ValuedCategorical
 from separatrix.generative.family_classifier import encode_text
 from separatrix.generative.naive_bayes import MAX_DISTINCT_VALUES, NaiveBayes, candidates, log_evidence, survey_columns
@@ -175,15 +174,6 @@ def test_encoding_does_not_change_the_input():
         assert np.asarray(TABLES[name], object)[0, 1] == "b"
 
 
-def test_numbers_in_a_text_column_are_refused_by_name():
-    with pytest.raises(DataError, match="Column 'kind' contained text when the model was fitted"):
-        encode_text(pd.DataFrame({"size": [1.0], "kind": [3]}), {1: np.array(["a"])})
-    with pytest.raises(DataError, match="Column 'x1' contained text"):
-        encode_text(np.eye(2), {1: np.array(["a"])})
-    with pytest.raises(DataError, match="Column 'x0' contained text"):
-        encode_text(np.array([["a"], [3]], dtype=object), {0: np.array(["a"])})
-
-
 def test_a_text_column_without_values_is_missing():
     missing = pl.DataFrame({"kind": [None, None]}, schema={"kind": pl.String})
     assert np.isnan(as_floats(encode_text(missing)[0])).all()
@@ -217,12 +207,6 @@ def test_counts_are_sums_of_responsibilities():
 def test_values_of_rows_without_weight_are_not_categories():
     facts = ValueCounts.of(np.array([[1.0], [2.0]]), np.array([[1.0], [0.0]]))
     assert facts.values[0].tolist() == [1.0]
-
-
-def test_text_and_numbers_cannot_be_added():
-    numbers = ValueCounts.of(np.array([[4.0]]), np.ones((1, 1)))
-    with pytest.raises(DataError, match="text in one part of the rows .*'a'.*numbers"):
-        _ = numbers + ValueCounts.of(np.array([[0.0]]), np.ones((1, 1))).renamed(0, np.array(["a"]))
 
 
 def test_densities_and_samples_use_the_values():

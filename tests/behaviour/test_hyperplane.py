@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 import separatrix as sx
-from problems import STORAGES, blobs, separable
-from separatrix.exceptions import DataError
+from problems import STORAGES, separable
 from separatrix.geometry import Hyperplane, margin, nearest_rows, radius
 
 
@@ -35,26 +34,6 @@ def test_the_plane_of_a_model():
     assert np.array_equal(plane.side(X) > 0, model.predict(X) == 1)
 
 
-def test_models_without_a_single_plane_in_x():
-    X, y = blobs(60)
-    with pytest.raises(DataError, match="3 classes has no single plane"):
-        Hyperplane.of(sx.FisherDiscriminant().fit(X, y))
-    with pytest.raises(DataError, match="without a basis"):
-        Hyperplane.of(sx.FisherDiscriminant(basis=sx.basis.Polynomial(2)).fit(X, y == 0))
-
-
-@pytest.mark.parametrize("w", [[0.0, 0.0], [np.nan, 1.0], [[1.0]]])
-def test_directions_that_are_none(w):
-    with pytest.raises(ValueError, match="not all zero"):
-        Hyperplane(w, 0.0)
-
-
-@pytest.mark.parametrize(("w", "w0"), [(1.0, np.nan), (1.0, -np.inf), (1e-200, 1e200)])
-def test_planes_that_are_nowhere(w, w0):
-    with pytest.raises(ValueError, match="w0 must be a finite number"):
-        Hyperplane([w, 0.0], w0)
-
-
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1.0, 1e200, 1e307])
 def test_the_size_of_w_neither_overflows_nor_vanishes(size):
     plane = Hyperplane([3 * size, 4 * size], -10 * size)
@@ -69,24 +48,11 @@ def test_a_plane_cannot_be_changed():
         plane.w[0] = 7.0
 
 
-def test_rows_that_do_not_fit_the_plane():
-    plane = Hyperplane([1.0, 2.0], 0.0)
-    for ask in plane.signed_distance, plane.foot, plane.side:
-        with pytest.raises(DataError, match="X has 3 columns, but the plane has 2 weights"):
-            ask(np.ones((4, 3)))
-        with pytest.raises(DataError, match=r"column 'x1' \(1 of 2 rows\)"):
-            ask([[1.0, np.nan], [0.0, 1.0]])
-    with pytest.raises(DataError, match="X has 4 rows but y has 3 labels"):
-        margin(plane, np.ones((4, 2)), [0, 1, 1])
-
-
 def test_margin_and_radius_from_their_definitions():
     X, y = separable(50)
     plane = Hyperplane.of(sx.FisherDiscriminant().fit(X, y))
     r = (X @ plane.w + plane.w0) / np.linalg.norm(plane.w)
     assert margin(plane, X, np.where(y, "yes", "no")) == pytest.approx(np.where(y, r, -r).min())
-    with pytest.raises(DataError, match="needs two classes"):
-        margin(plane, X, np.arange(50) % 3)
     for storage in STORAGES.values():
         assert radius(storage(X)) == pytest.approx(np.linalg.norm(X, axis=1).max())
 
@@ -97,12 +63,9 @@ def test_the_radius_of_very_long_and_very_short_rows(size, storage):
     assert radius(STORAGES[storage](size * np.array([[3.0, 4.0], [1.0, -1.0]]))) == pytest.approx(5 * size)
 
 
-def test_the_radius_of_single_precision_rows_and_of_none_that_are_finite():
+def test_the_radius_of_single_precision_rows_and_of_zeros():
     assert radius(np.array([[3e30, 4e30]], dtype=np.float32)) == pytest.approx(5e30)
     assert radius([[0.0, 0.0]]) == 0
-    for bad in np.nan, np.inf:
-        with pytest.raises(DataError, match=r"column 'x0' \(1 of 2 rows\)"):
-            radius([[bad, 1.0], [0.0, 1.0]])
 
 
 def test_the_rows_nearest_to_the_widest_plane_are_the_support_vectors_of_a_hard_machine():

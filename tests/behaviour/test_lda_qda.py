@@ -113,12 +113,6 @@ def test_qda_does_not_depend_on_units():
     )
 
 
-def test_the_predictive_has_no_quadratic_form():
-    X, y = blobs(60, n_classes=2)
-    with pytest.raises(AttributeError, match="predictive"):
-        _ = sx.QuadraticDiscriminantAnalysis(estimate="predictive").fit(X, y).quadratic_
-
-
 @pytest.mark.parametrize("estimate", ["ml", "map", "predictive"])
 def test_qda_with_more_columns_than_rows_equals_the_dense_computation(estimate, rng):
     X, y = rng.normal(size=(18, 30)), np.arange(18) % 2

@@ -43,17 +43,6 @@ def test_mixed_linear_families_have_a_linear_form():
     np.testing.assert_allclose(X @ model.coef_[0] + model.intercept_[0], joint[:, 1] - joint[:, 0], atol=1e-10)
 
 
-def test_a_missing_linear_form_is_explained():
-    X = np.column_stack([B[:, 0], RNG.normal(t, 1)])
-    frame = pd.DataFrame(X, columns=["member", "age"])
-    model = NaiveBayes({"age": "normal"}).fit(frame, t)
-    with pytest.raises(AttributeError, match="not linear in column 'age' \\(normal\\), whose density is a Normal"):
-        _ = model.coef_
-    certain = NaiveBayes("bernoulli", estimate="ml").fit([[0.0], [0.0], [1.0]], [0, 0, 1])
-    with pytest.raises(AttributeError, match="a probability is 0 in column 'x0'"):
-        _ = certain.intercept_
-
-
 def test_closed_form_by_hand_for_mixed_columns():
     """Poisson and normal, maximum likelihood, against scipy.stats."""
     X = np.column_stack([RNG.poisson(2 + t), RNG.normal(t, 1 + t)])
@@ -117,28 +106,6 @@ def test_the_first_rows_determine_the_families():
         model.partial_fit(B + 5 * (np.arange(4) == 0), t)
 
 
-def test_models_with_different_families_cannot_be_merged():
-    one, two = NaiveBayes().fit(B, t), NaiveBayes().fit(B + 0.5 * RNG.normal(size=B.shape), t)
-    with pytest.raises(DataError, match="Column 0 is bernoulli in one part and normal in the other.*Name the family"):
-        one.merge(two)
-
-
-@pytest.mark.parametrize(
-    ("families", "message"),
-    [
-        ("gaussian", "families='gaussian'\\): choose one of 'auto', 'bernoulli'"),
-        ("multinomial", "'multinomial' describes a whole row, not a column. Use ExponentialFamilyClassifier"),
-        ({"x0": "poison"}, "families='poison'\\): choose one of"),
-        ({"agee": "normal"}, "names column 'agee', which is not in the table.*'x0', 'x1', 'x2', 'x3'"),
-        ({4: "normal"}, "names column 4, which is not in the table"),
-        (3, "families=3\\): choose one of"),
-    ],
-)
-def test_invalid_families_are_named(families, message):
-    with pytest.raises(ValueError, match=message):
-        NaiveBayes(families).fit(B, t)
-
-
 # -- an exponent on the likelihood -------------------------------------------------------------------------------------
 def test_the_linear_form_includes_the_exponent():
     for temper in (0.3, True):
@@ -191,12 +158,6 @@ def test_a_given_exponent_allows_partial_fits_and_a_fitted_one_does_not():
             attempt()
     assert found.temperature_ == NaiveBayes("bernoulli", temper=True).fit(B, t).temperature_
     assert whole.add_class(B[:20], 7).temperature_ == 0.4
-
-
-@pytest.mark.parametrize("temper", [0, -1.0, np.nan, np.inf, "yes", None])
-def test_an_invalid_exponent_is_named(temper):
-    with pytest.raises(ValueError, match="temper must be False, True or a finite number greater than 0"):
-        NaiveBayes(temper=temper).fit(B, t)
 
 
 IN_PIECES = dict.fromkeys(

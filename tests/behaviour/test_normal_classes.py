@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, multivariate_t
 
 import separatrix as sx
 from problems import blobs
-from separatrix.exceptions import CollinearError, ConvergenceWarning, DataError
+from separatrix.exceptions import CollinearError, ConvergenceWarning
 from separatrix.generative._kernels import sweep_patterns
 from separatrix.generative.covariance import DenseCovariance, FactoredCovariance, NormalClasses, condition, patterns
 from separatrix.generative.em import Expectation, expected_moments, maximise_expectation
@@ -94,29 +94,6 @@ def test_unlabelled_rows_can_be_marked_by_a_value_or_as_missing(model, marker):
     fitted = model(unlabelled=marker).fit(X, labels)
     assert fitted.classes_.tolist() == [0, 1]
     assert fitted.class_count_.sum() == pytest.approx(100)
-    with pytest.raises(DataError, match="None of 40 rows has a label"):
-        model(unlabelled=marker).fit(X[60:], labels[60:])
-
-
-@both_models
-def test_missing_values_need_all_rows_at_once(model):
-    X, y = blobs(100, n_classes=2)
-    with pytest.raises(DataError, match="EM needs all rows"):
-        model().partial_fit(with_missing_values(X), y)
-    with pytest.raises(DataError, match="fitted by EM"):
-        model().fit(with_missing_values(X), y).merge(model().fit(X, y))
-
-
-@both_models
-def test_a_column_or_a_class_without_values_is_named(model):
-    X, y = blobs(100, n_classes=2)
-    X[:, 2] = np.nan
-    with pytest.raises(DataError, match="Column 'x2' has no value in any class"):
-        model().fit(X, y)
-    X, y = blobs(100, n_classes=2)
-    X[y == 1, 2] = np.nan
-    with pytest.raises(DataError, match="Column 'x2' has no value in class 1"):
-        model().fit(X, y)
 
 
 def test_the_predictive_is_the_student_t_of_the_conjugate_posterior():
@@ -203,22 +180,16 @@ def test_missing_values_with_more_columns_than_rows(model, rng):
 
 
 @both_models
-def test_collinear_constant_and_few_rows_are_named(model):
+def test_collinear_columns_are_named_and_shrinkage_allows_few_rows(model):
     X, y = blobs(100, n_classes=2)
     with pytest.raises(CollinearError, match=r"'x(0|4)' is a multiple of 'x(0|4)'.*shrinkage"):
         model().fit(np.column_stack([X, 3 * X[:, 0]]), y)
-    with pytest.raises(CollinearError, match="Constant within every class: column 'x4'"):
-        model().fit(np.column_stack([X, np.full(100, 1e7)]), y)
-    with pytest.raises(CollinearError, match="3 rows cannot determine the covariance of 4 columns"):
-        model().fit(X[:3], [0, 1, 0])
     assert model(shrinkage=0.2).fit(X[:3], [0, 1, 0]).predict_proba(X).shape == (100, 2)
 
 
-def test_qda_names_the_class_with_too_few_rows():
+def test_shrinkage_allows_a_class_of_three_rows():
     X, _ = blobs(100, n_classes=2)
     labels = np.array(["many", "few"])[(np.arange(100) >= 97).astype(int)]
-    with pytest.raises(CollinearError, match="class 'few' is singular.*The class has 3 rows for 4 columns"):
-        sx.QuadraticDiscriminantAnalysis().fit(X, labels)
     assert sx.QuadraticDiscriminantAnalysis(shrinkage="evidence").fit(X, labels).score(X, labels) > 0.9
 
 
@@ -229,27 +200,6 @@ def test_a_class_of_one_row(model):
     fitted = model(shrinkage=0.3).fit(X, labels)
     assert_allclose(fitted.means_[1], X[5])
     assert np.isfinite(fitted.predict_log_proba(X)).all()
-
-
-@both_models
-def test_ledoit_wolf_needs_complete_rows_at_once(model):
-    X, y = blobs(60, n_classes=2)
-    with pytest.raises(DataError, match="second time"):
-        model(shrinkage="ledoit-wolf").partial_fit(X, y)
-    with pytest.raises(DataError, match="complete, labelled rows"):
-        model(shrinkage="ledoit-wolf").fit(with_missing_values(X), y)
-
-
-@both_models
-def test_invalid_arguments_are_named(model):
-    X, y = blobs(60, n_classes=2)
-    for arguments, message in [
-        ({"shrinkage": "best"}, "'ledoit-wolf', 'evidence', or a number"),
-        ({"shrinkage": -0.1}, "between 0 and 1"),
-        ({"estimate": "bayes"}, "'ml', 'map', 'predictive'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            model(**arguments).fit(X, y)
 
 
 M = 4

@@ -29,8 +29,11 @@ from sklearn.preprocessing import StandardScaler
 import separatrix as sx
 from problems import blobs
 from separatrix import table
-from separatrix.exceptions import DataError, ExportError, FileError
+from separatrix.exceptions import CollinearError, DataError, ExportError, FileError
+from separatrix.families import FactsError, NormalGamma, NormalKnownVariance, ValueCounts
 from separatrix.files import FileReadError, FileWriteError, QueryError, open_table, open_writer, scan
+from separatrix.generative.family_classifier import encode_text
+from separatrix.geometry import Hyperplane, margin, radius
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
 from separatrix.solvers import LBFGS, GradientDescent, Newton
 from separatrix.table.values import CellError
@@ -49,6 +52,8 @@ class Mistake(NamedTuple):
 
 
 # Hyperplanes, rules and decisions
+HYPERPLANE = Hyperplane([1.0, 2.0], 0.0)
+
 RULES = [
     Mistake(
         "fisher targets of three classes",
@@ -56,10 +61,238 @@ RULES = [
         DataError,
         ("targets='fisher'", "3: 0, 1, 2"),
     ),
+    Mistake(
+        "the plane of three classes",
+        lambda _: Hyperplane.of(sx.FisherDiscriminant().fit(X, THREE)),
+        DataError,
+        ("3 classes", "no single plane"),
+    ),
+    Mistake(
+        "the plane of a model with a basis",
+        lambda _: Hyperplane.of(sx.FisherDiscriminant(basis=sx.basis.Polynomial(2)).fit(X, Y)),
+        DataError,
+        ("without a basis",),
+    ),
+    *(
+        Mistake(f"a plane with w = {w}", lambda _, w=w: Hyperplane(w, 0.0), ValueError, ("not all zero",))
+        for w in ([0.0, 0.0], [np.nan, 1.0], [[1.0]])
+    ),
+    *(
+        Mistake(f"a plane with {w, w0}", lambda _, w=w, w0=w0: Hyperplane([w, 0], w0), ValueError, ("w0", "finite"))
+        for w, w0 in ((1.0, np.nan), (1.0, -np.inf), (1e-200, 1e200))
+    ),
+    *(
+        Mistake(
+            f"{ask} of three columns",
+            lambda _, ask=ask: getattr(HYPERPLANE, ask)(X[:, :3]),
+            DataError,
+            ("3", "2 weights"),
+        )
+        for ask in ("signed_distance", "foot", "side")
+    ),
+    Mistake(
+        "a distance from NaN",
+        lambda _: HYPERPLANE.foot([[1.0, np.nan], [0.0, 1.0]]),
+        DataError,
+        ("'x1'", "1 of 2 rows"),
+    ),
+    Mistake(
+        "a margin without labels", lambda _: margin(HYPERPLANE, X[:, :2], Y[:9]), DataError, ("60 rows", "9 labels")
+    ),
+    Mistake("a margin of three classes", lambda _: margin(HYPERPLANE, X[:, :2], THREE), DataError, ("two classes",)),
+    Mistake("the radius of NaN", lambda _: radius([[np.nan, 1.0], [0.0, 1.0]]), DataError, ("'x0'", "1 of 2 rows")),
 ]
 
 # Generative models and exponential families
-GENERATIVE: list[Mistake] = []
+LDA, QDA, NB = sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis, sx.NaiveBayes
+Exponential = sx.ExponentialFamilyClassifier
+HOLES = np.where(np.arange(240).reshape(60, 4) % 7, X, np.nan)
+FRAME = pd.DataFrame(X, columns=list("abcd"))
+COUNTED = np.abs(np.round(X))
+EM = ("fitted by EM", "refit")
+ZEROS = ValueCounts.of(np.zeros((1, 1)), np.ones((1, 1)))
+
+
+def lda(X=X, y=Y, **arguments):
+    return LDA(**arguments).fit(X, y)
+
+
+def fits(model, X=X, y=Y):
+    return lambda _: model.fit(X, y)
+
+
+def changed(X, rows, column, value):
+    X = X.copy()
+    X[rows, column] = value
+    return X
+
+
+def encoded(X, d):
+    return lambda _: encode_text(X, {d: np.array(["a"])})
+
+
+GENERATIVE = [
+    # Class probabilities, samples
+    Mistake("probabilities of one class of two", fits(LDA(priors=[1.0])), DataError, ("[1.0]", "2 classes")),
+    Mistake("class probabilities of sum 1.5", fits(LDA(priors=[0.5, 1.0])), DataError, ("1.5", "to 1")),
+    Mistake("a class without a probability", fits(LDA(priors={0: 1.0})), DataError, ("class 1", "no entry")),
+    Mistake("a negative class probability", fits(NB(priors=[1.5, -0.5])), DataError, ("-0.5", "one probability")),
+    Mistake(
+        "samples of a basis", lambda _: lda(basis=sx.basis.Polynomial(2)).sample(3), DataError, ("Fit without basis",)
+    ),
+    Mistake("samples of an unknown class", lambda _: lda().sample(3, y="z"), DataError, ("'z'", "[0, 1]")),
+    # Batches, new classes, merging
+    Mistake("a class that exists", lambda _: lda().add_class(X, 1), DataError, ("1 is already a class", "partial_fit")),
+    Mistake("a class of too few rows", lambda _: QDA().fit(X, Y).add_class(X[:1], 9), CollinearError, ("class 9",)),
+    Mistake(
+        "a class of another type", lambda _: lda().add_class(X, "new"), DataError, ("numbers", "text", "same type")
+    ),
+    Mistake(
+        "classes of another type",
+        lambda _: lda().partial_fit(X, Y, classes=["a"]),
+        DataError,
+        ("new classes are text",),
+    ),
+    Mistake(
+        "two types of model", lambda _: lda().merge(QDA().fit(X, Y)), TypeError, ("merge Linear", "with Quadratic")
+    ),
+    Mistake("merging 4 and 3 columns", lambda _: lda().merge(lda(X[:, :3])), DataError, ("4 and 3 columns",)),
+    Mistake(
+        "merging columns in another order",
+        lambda _: lda(FRAME).merge(lda(FRAME[list("bacd")])),
+        DataError,
+        ("['a', 'b', 'c', 'd']", "['b', 'a', 'c', 'd']"),
+    ),
+    Mistake(
+        "merging different bases",
+        lambda _: lda(basis=sx.basis.RBF(X[:5], width=1.0)).merge(lda(basis=sx.basis.RBF(X[5:9], width=1.0))),
+        DataError,
+        ("different bases",),
+    ),
+    Mistake(
+        "merging different families",
+        lambda _: NB("poisson").fit(COUNTED, Y).merge(NB("normal").fit(COUNTED, Y)),
+        DataError,
+        ("Column 0", "poisson", "normal", "Name the family"),
+    ),
+    Mistake("a batch after EM", lambda _: lda(HOLES).partial_fit(X, Y), DataError, EM),
+    Mistake("a class after EM", lambda _: lda(HOLES).add_class(X, 9), DataError, EM),
+    Mistake("merging after EM", lambda _: lda().merge(lda(HOLES)), DataError, EM),
+    Mistake(
+        "unlabelled rows in a batch",
+        lambda _: NB(unlabelled=-1).partial_fit(X, np.where(np.arange(60) % 3, Y, -1)),
+        DataError,
+        ("20 rows have no label", "EM"),
+    ),
+    Mistake("only unlabelled rows", fits(LDA(unlabelled=-1), y=np.full(60, -1)), DataError, ("None of 60 rows",)),
+    # Normal classes
+    Mistake("missing values in a batch", lambda _: LDA().partial_fit(HOLES, Y), DataError, ("all rows", "impute")),
+    Mistake("a column without values", fits(LDA(), changed(X, slice(60), 2, np.nan)), DataError, ("'x2'", "any class")),
+    Mistake("a class without values", fits(QDA(), changed(X, Y == 1, 2, np.nan)), DataError, ("'x2'", "class 1")),
+    Mistake(
+        "Ledoit-Wolf in batches", lambda _: LDA(shrinkage="ledoit-wolf").partial_fit(X, Y), DataError, ("'evidence'",)
+    ),
+    Mistake("Ledoit-Wolf of NaN", fits(QDA(shrinkage="ledoit-wolf"), HOLES), DataError, ("complete", "'evidence'")),
+    Mistake("unknown shrinkage", fits(LDA(shrinkage="best")), ValueError, ("'best'", "'ledoit-wolf'", "number")),
+    Mistake("negative shrinkage", fits(QDA(shrinkage=-0.1)), ValueError, ("-0.1", "between 0 and 1")),
+    Mistake("unknown estimate of LDA", fits(LDA(estimate="bayes")), ValueError, ("'bayes'", "'predictive'")),
+    Mistake("constant column", fits(LDA(), changed(X, slice(60), 1, 1e7)), CollinearError, ("'x1'", "drop the column")),
+    Mistake("3 rows of 4 columns", fits(LDA(), X[:3], [0, 1, 0]), CollinearError, ("3 rows", "4 columns", "shrinkage")),
+    Mistake(
+        "a class of 3 rows in QDA",
+        fits(QDA(), y=np.where(np.arange(60) < 57, "many", "few")),
+        CollinearError,
+        ("class 'few' is singular", "3 rows for 4 columns", "shrinkage"),
+    ),
+    # Families of columns
+    Mistake("an unknown family for all columns", fits(NB("gaussian")), ValueError, ("'gaussian'", "'bernoulli'")),
+    Mistake("an unknown family for a column", fits(NB({"x0": "poison"})), ValueError, ("'poison'", "'poisson'")),
+    Mistake("a number as family", fits(NB(3)), ValueError, ("families=3", "'auto'")),
+    Mistake("a family of rows for columns", fits(NB("multinomial")), ValueError, ("ExponentialFamilyClassifier",)),
+    Mistake("the family of an unknown column", fits(NB({"agee": "normal"})), DataError, ("'agee'", "'x0', 'x1'")),
+    Mistake("the family of column 4 of 4", fits(NB({4: "normal"})), DataError, ("column 4", "0 to 3")),
+    Mistake("text that is normal", fits(NB("normal"), FRAME.astype(str)), DataError, ("'a'", "text", "'categorical'")),
+    Mistake("NaN in a multinomial", fits(Exponential("multinomial"), HOLES), DataError, ("'x0'", "9 missing")),
+    Mistake("an unknown family of rows", fits(Exponential("gaussian")), ValueError, ("'gaussian'", "'bernoulli'")),
+    Mistake("an unknown estimate", fits(Exponential(estimate="mle")), ValueError, ("'mle'", "'predictive'")),
+    Mistake(
+        "a pseudo-count of zero", fits(Exponential(pseudo_count=0)), ValueError, ("pseudo_count=0", "greater than 0")
+    ),
+    Mistake(
+        "the predictive of a shared gamma",
+        fits(Exponential("gamma", estimate="predictive")),
+        ValueError,
+        ("'gamma'", "shared_scale=False"),
+    ),
+    *(
+        Mistake(
+            f"no values of a {family} column",
+            fits(NB(family), changed(X, slice(60), 1, np.nan)),
+            DataError,
+            ("'x1'", "drop"),
+        )
+        for family in ("auto", "normal", "categorical")
+    ),
+    Mistake("equal values", fits(NB("normal"), changed(X, slice(60), 1, 3.5)), DataError, ("'normal'", "'x1'", "drop")),
+    Mistake(
+        "equal values in a class by maximum likelihood",
+        fits(NB("normal", estimate="ml"), changed(X, Y == 0, 1, 3.5)),
+        DataError,
+        ("class 0, column 'x1'", "prior"),
+    ),
+    Mistake("a class of weight zero", lambda _: NB().fit(X, Y, sample_weight=Y), DataError, ("class 0", "weight 0")),
+    *(
+        Mistake(f"temper={temper!r}", fits(NB(temper=temper)), ValueError, (f"temper={temper!r}", "greater than 0"))
+        for temper in (0, -1.0, np.nan, np.inf, "yes", None)
+    ),
+    Mistake(
+        "a fitted exponent in batches", lambda _: NB(temper=True).partial_fit(X, Y), DataError, ("temper=<a number>",)
+    ),
+    *(
+        Mistake(
+            f"the linear form of a {family} with separate scales",
+            lambda _, family=family: Exponential(family, shared_scale=False).fit(np.abs(X), Y).coef_,
+            AttributeError,
+            ("not linear in column 'x0'",),
+        )
+        for family in ("normal", "gamma", "multivariate_normal")
+    ),
+    Mistake(
+        "the linear form of probability zero",
+        lambda _: NB("bernoulli", estimate="ml").fit([[0.0], [0.0], [1.0]], [0, 0, 1]).intercept_,
+        AttributeError,
+        ("0 in column 'x0'", "estimate='map'"),
+    ),
+    Mistake(
+        "the quadratic form of a predictive",
+        lambda _: QDA(estimate="predictive").fit(X, Y).coef_,
+        AttributeError,
+        ("predictive",),
+    ),
+    # Text columns
+    Mistake(
+        "numbers in a text column",
+        encoded(pd.DataFrame({"size": [1.0], "kind": [3]}), 1),
+        DataError,
+        ("'kind'", "text"),
+    ),
+    Mistake("an array without its text", encoded(X, 1), DataError, ("'x1'", "text")),
+    Mistake("objects with numbers", encoded(np.array([["a"], [3]], dtype=object), 0), DataError, ("'x0'", "text")),
+    Mistake(
+        "text in one part and numbers in another",
+        lambda _: ZEROS + ZEROS.renamed(0, np.array(["a"])),
+        DataError,
+        ("'a'", "text", "one type"),
+    ),
+    # Statistics that determine no parameters
+    Mistake(
+        "a class without spread and without sd",
+        lambda _: NormalKnownVariance.ml(NormalKnownVariance.facts([[1.0], [1.0], [5.0]], np.eye(2)[[0, 0, 1]])),
+        FactsError,
+        ("column 0", "give sd"),
+    ),
+    Mistake("the mode of a wide prior", lambda _: NormalGamma(0.0, 1.0, 1.0, 1.0).mode, ValueError, ("shape", "3/2")),
+]
 
 # Discriminative models, likelihoods, priors, solvers, separation
 COUNTS = np.arange(60) % 4
