@@ -106,8 +106,8 @@ def _diagnose(A: Float) -> SingularError:
     order = pivot - 1
     basis = np.tril(L)[:rank, :rank]
     weights = linalg.solve_triangular(basis, np.tril(L)[rank:, :rank].T, lower=True, trans="T")
-    combination = {
-        int(live[order[rank + i]]): sorted(int(live[order[j]]) for j in np.flatnonzero(np.abs(weights[:, i]) > 1e-6))
-        for i in range(len(live) - rank)
-    }
-    return SingularError([int(j) for j in np.flatnonzero(scale == 0)], dict(sorted(combination.items())))
+    combination = {}
+    for i in range(len(live) - rank):
+        others = live[order[:rank][np.abs(weights[:, i]) > 1e-6]]
+        combination[int(live[order[rank + i]])] = np.sort(others).tolist()
+    return SingularError(np.flatnonzero(scale == 0).tolist(), dict(sorted(combination.items())))

@@ -229,8 +229,8 @@ def test_tables_of_every_library_keep_names_order_and_values(make):
     batch = open_batch(make(TWO_COLUMNS))
     assert list(batch.columns) == ["a", "b"]
     assert batch.n_rows == 2
-    assert batch.read("a").numbers.tolist() == [1, 2]
-    assert batch.read("b").texts == ("x", "y")
+    assert read_values(batch.columns["a"], "a").numbers.tolist() == [1, 2]
+    assert read_values(batch.columns["b"], "b").texts == ("x", "y")
     assert open_batch(batch) is batch
 
 
@@ -238,4 +238,4 @@ def test_tables_of_every_library_keep_names_order_and_values(make):
 def test_arrays_and_lists_have_numbered_columns(table):
     batch = open_batch(table)
     assert list(batch.columns) == ["x0", "x1"]
-    assert batch.read("x0").numbers.tolist() == [1]
+    assert read_values(batch.columns["x0"], "x0").numbers.tolist() == [1]

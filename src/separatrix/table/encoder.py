@@ -37,8 +37,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     min_count : int, optional
         Levels with fewer rows share a column. Default: 10, or 2 % of the rows if that is fewer.
     drop : {"none", "first"}, default "none"
-        "first" leaves out the most frequent level of each category, for models without a prior, whose weights are
-        otherwise not unique.
+        "first" leaves out the most frequent level of each category. With a prior on the weights keep "none": all levels
+        are treated alike and the weights are unique. Without a prior, columns that sum to one are collinear with the
+        intercept: use "first".
     sparse : bool or "auto", default "auto"
         Whether the result is sparse; "auto" if fewer than a tenth of the entries are not zero.
     hashing : int, optional

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -105,17 +106,8 @@ def infer_types(
         Columns whose type is given instead of inferred.
     target : str, optional
         Column to predict, which is not encoded.
-    max_levels : int, default 100
-        Number of the most frequent levels of a category that get a column each; the others share one.
-    min_count : int, optional
-        Levels with fewer rows share a column. Default: 10, or 2 % of the rows if that is fewer.
-    drop : {"none", "first"}, default "none"
-        "first" leaves out the most frequent level of a category. With a prior on the weights keep "none": all levels
-        are treated alike and the weights are unique. Without a prior, columns that sum to one are collinear with the
-        intercept: use "first".
-    hashing : int, optional
-        Number of columns into which a category with more than ``max_levels`` levels is hashed. By default the levels
-        beyond ``max_levels`` share one column.
+    max_levels, min_count, drop, hashing
+        As in `TableEncoder`.
 
     Raises
     ------
@@ -160,7 +152,12 @@ def infer_types(
             plans.append(_PLAN_OF_TYPE[overrides[name]](name, column, options))
         elif name != target:
             plans.append(_infer(name, column, options))
-    return Schema(tuple(plans), statistics.n_rows)
+    schema = Schema(tuple(plans), statistics.n_rows)
+    columns = schema.columns
+    if len(set(columns)) < len(columns):
+        twice = Counter(columns).most_common(1)[0][0]
+        raise DataError(f"Two columns would both become {twice!r}. Rename one of the table's columns.")
+    return schema
 
 
 def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # noqa: PLR0911  # one return per rule

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count, repeat
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -62,11 +63,6 @@ class Plan(ABC):
     def note(self) -> str:
         """Sentence about an uncertain decision, or ""."""
         return ""
-
-    @property
-    def fill(self) -> float:
-        """Expected number of non-zero entries per row."""
-        return 1.0
 
     @abstractmethod
     def entries(self, values: Values) -> Entries:
@@ -142,12 +138,16 @@ class CategoryPlan(Plan):
 
     def entries(self, values: Values) -> Entries:
         """A one in each row, unless it has the reference level or an unseen one."""
-        prefix = len(self.column) + 1
-        known = {name[prefix:]: place for place, name in enumerate(self.names)}
-        other, missing = known.pop(OTHER, -1), known.pop(MISSING, -1)
-        known |= dict.fromkeys(self.pooled, other) | ({self.reference: -1} if self.reference else {})
+        levels = list(self.levels)
+        if self.reference:
+            levels.remove(self.reference)
+        other = len(levels) if self.pooled else -1
+        missing = len(levels) + bool(self.pooled) if self.missing else -1
+        known = dict(zip(levels, count())) | dict.fromkeys(self.pooled, other)
+        if self.reference:
+            known[self.reference] = -1
         texts, codes = values.as_texts(self.column)
-        places = np.array([*[known.get(text, other) for text in texts], missing])
+        places = np.array([*map(known.get, texts, repeat(other)), missing])
         return _indicators(places, codes, self.missing, _count_unseen(texts, codes, known))
 
 
@@ -203,11 +203,6 @@ class DatePlan(Plan):
         days = [f"{self.column}: days"] * (not self.constant)
         return (*days, *circles, *[f"{self.column} is missing"] * self.indicator)
 
-    @property
-    def fill(self) -> float:
-        """The days and both coordinates of each cycle."""
-        return float(not self.constant) + 2 * len(self.cycles)
-
     def entries(self, values: Values) -> Entries:
         """Days, then circles, then the indicator."""
         days = values.as_dates(self.column, self.order)
@@ -243,8 +238,9 @@ def _entries(columns: list[tuple[Codes, Float]], missing: Codes, indicator: bool
     """Join (rows, values) of each numeric column; the last one indicates the missing rows if there is an indicator."""
     if indicator:
         columns = [*columns, (missing, np.ones(len(missing)))]
-    row, value = map(np.concatenate, zip(*columns, strict=True))
-    return Entries(row, np.repeat(np.arange(len(columns)), [len(rows) for rows, _ in columns]), value, unseen)
+    rows, values = zip(*columns, strict=True)
+    column = np.repeat(np.arange(len(columns)), list(map(len, rows)))
+    return Entries(np.concatenate(rows), column, np.concatenate(values), unseen)
 
 
 def _indicators(places: Codes, codes: Codes, missing: bool, unseen: Unseen) -> Entries:

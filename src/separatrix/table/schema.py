@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from separatrix._array import Codes, Float, Rows
 from separatrix.exceptions import DataError
 from separatrix.table.plans import NO_ENTRIES, CategoryPlan, DatePlan, DropPlan, HashPlan, NumberPlan, Plan, Unseen
 from separatrix.table.text import PLAIN, YEAR_FIRST
-from separatrix.table.values import CellError, open_batch
+from separatrix.table.values import CellError, open_batch, read_values
 
 FORMAT = "separatrix.table"
 VERSION = 3  # 2 added hashes; 3 added spellings of numbers and orders of dates
@@ -30,12 +29,6 @@ class Schema:
 
     plans: tuple[Plan, ...]
     n_rows: int
-
-    def __post_init__(self) -> None:
-        columns = self.columns
-        if len(set(columns)) < len(columns):
-            twice = Counter(columns).most_common(1)[0][0]
-            raise DataError(f"Two columns would both become {twice!r}. Rename one of the table's columns.")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,7 +80,10 @@ class Schema:
     @property
     def is_sparse(self) -> bool:
         """Whether `encode` returns a sparse matrix by default: if few entries of a row are not zero."""
-        return sum([plan.fill for plan in self.plans if plan.names]) < SPARSE_BELOW * len(self.columns)
+        n_entries = 0  # of a row that are not zero
+        for plan in self.plans:
+            n_entries += bool(plan.names) + (2 * len(plan.cycles) if isinstance(plan, DatePlan) else 0)
+        return n_entries < SPARSE_BELOW * len(self.columns)
 
     def encode(self, table: Any, *, sparse: bool | None = None, first_row: int = 0) -> Rows:
         """Encode a table or batch as float64 (n, M), dense or CSR; ``sparse=None`` chooses by `is_sparse`.
@@ -110,8 +106,10 @@ class Schema:
         for plan in self.plans:
             if not (names := plan.names):
                 continue
+            if plan.column not in batch.columns:
+                batch.require([plan.column])
             try:
-                entries = plan.entries(batch.read(plan.column))
+                entries = plan.entries(read_values(batch.columns[plan.column], plan.column))
             except CellError as error:
                 raise error.moved(first_row) from None
             if entries.unseen:

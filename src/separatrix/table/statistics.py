@@ -37,7 +37,7 @@ from separatrix.table.text import (
     split_units,
     tidy,
 )
-from separatrix.table.values import Values, merge_kinds, open_batch
+from separatrix.table.values import Values, merge_kinds, open_batch, read_values
 
 Level = str | float
 
@@ -341,5 +341,5 @@ def table_statistics(
         batch.require(skipped)
     for column in columns:
         if column not in skipped:
-            columns[column] = ColumnStatistics.of(batch.read(column), max_distinct, name)
+            columns[column] = ColumnStatistics.of(read_values(batch.columns[column], column), max_distinct, name)
     return TableStatistics(columns, batch.n_rows)

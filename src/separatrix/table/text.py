@@ -111,7 +111,11 @@ NUMPY_DATE = re.compile(
 
 def tidy(texts: Iterable[str]) -> list[str]:
     """Strip white space; words for a missing value become empty."""
-    return ["" if text.casefold() in MISSING_WORDS else text for text in map(str.strip, texts)]
+    cells = list(map(str.strip, texts))
+    for i, cell in enumerate(cells):
+        if cell.casefold() in MISSING_WORDS:
+            cells[i] = ""
+    return cells
 
 
 def format_number(number: float) -> str:

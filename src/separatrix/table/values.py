@@ -9,10 +9,8 @@ value. None, NaN, NA, NaT and blank text are missing; a column with nothing else
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -63,17 +61,16 @@ def merge_kinds(a: Kind, b: Kind) -> Kind | None:
     return Kind.NUMBER if {a, b} == {Kind.BOOLEAN, Kind.NUMBER} else None
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(NamedTuple):
     """Values of n rows: ``numbers`` (n,), or ``texts[codes]`` if the kind is text.
 
     ``declared`` is True if the column's type is categorical; ``example`` shows a value of kind OTHER.
     """
 
     kind: Kind
-    numbers: Float = field(default_factory=partial(np.empty, 0))
+    numbers: Float = np.empty(0)
     texts: tuple[str, ...] = ()
-    codes: Codes = field(default_factory=partial(np.arange, 0))
+    codes: Codes = np.empty(0, np.intp)
     declared: bool = False
     example: str = ""
 
@@ -138,12 +135,6 @@ class Batch(NamedTuple):
 
     columns: dict[str, Any]
     n_rows: int
-
-    def read(self, name: str) -> Values:
-        """Values of one column."""
-        if name not in self.columns:
-            self.require([name])
-        return read_values(self.columns[name], name)
 
     def require(self, names: Iterable[str]) -> None:
         """Raise DataError, with the most similar names, if the table lacks one of these columns."""
@@ -231,8 +222,9 @@ def _in_days(column: Array) -> Float:
 
 def _read_texts(column: Iterable[Any], *, declared: bool = False) -> Values:
     """Codes in the order of first appearance; a dictionary is faster than sorting."""
-    codes_of: dict[Any, int] = {}
-    raw = np.fromiter((codes_of.setdefault(text, len(codes_of)) for text in column), np.intp)
+    codes_of: defaultdict[Any, int] = defaultdict()
+    codes_of.default_factory = codes_of.__len__
+    raw = np.fromiter(map(codes_of.__getitem__, column), np.intp)
     kept: list[str] = []
     code = np.full(len(codes_of), -1)
     for text, first in codes_of.items():
