@@ -27,7 +27,6 @@ from separatrix.cli.datasets import CATALOGUE
 from separatrix.cli.errors import CODES, CommandError, failure_of
 from separatrix.cli.explain import PICTURES, curves_of, sparkline
 from separatrix.cli.files import name_of, require_columns, require_free
-from separatrix.cli.fit import class_label
 from separatrix.cli.options import MODELS, model_names, names_among, split_types
 from separatrix.cli.output import (
     MAX_LISTED_COLUMNS,
@@ -281,17 +280,6 @@ def test_options_are_split_at_commas_but_names_may_contain_them():
             split_types([wrong])
 
 
-def test_the_positive_class_is_found_by_its_text():
-    assert class_label(["no", "yes"], None) == "yes"
-    assert class_label([0, 1], "0") == 0
-    assert class_label(["a", "b", "c"], None) is None
-    assert class_label(["a", "b", "c"], "a") == "a"
-    with pytest.raises(CommandError, match="The classes are no, yes"):
-        class_label(["no", "yes"], "maybe")
-    with pytest.raises(CommandError, match="Did you mean 'class 11'"):
-        class_label([f"class {k}" for k in range(12)], "clas 11")
-
-
 def test_values_become_json_types():
     value = {"a": np.nan, "b": -np.inf, "c": np.array([1.0, np.nan]), "d": np.int64(3), "e": (True, None, "x")}
     assert plain(value) == {"a": None, "b": "-Infinity", "c": [1.0, None], "d": 3, "e": [True, None, "x"]}
@@ -320,8 +308,6 @@ def test_progress_names_stages_rows_and_the_time_left(screen, hidden):
 
 def test_missing_columns_are_all_named_with_the_nearest_names(folder):
     table = open_table("loans.csv")
-    with pytest.raises(CommandError, match=r"has no column 'incme', which x\. Did you mean 'income'"):
-        require_columns(table, ["age", "incme"], why="x")
     with pytest.raises(CommandError, match=r"lacks 2 columns that x: 'Age' \('age'\?\), 'zzz'\."):
         require_columns(table, ["Age", "zzz"], why="x")
     names = {"a/b.csv.gz": "b", "shop.db::orders": "orders", "-": "standard input", ".csv": "data"}
@@ -413,53 +399,21 @@ def test_fit_refuses_wrong_options(folder, words, code, expected):
     refuse(folder, ["fit", "loans.csv", "-t", "outcome", "--models", "prior", *words], code, expected)
 
 
-def _bad_tables(frame):
-    lines = frame.to_csv(index=False).splitlines()
-    return {
-        "constant.csv": frame.assign(outcome="repaid").to_csv(index=False),
-        "continuous.csv": frame.assign(outcome=np.linspace(0, 1, len(frame))).to_csv(index=False),
-        "twice.csv": "\n".join(lines).replace("debts", "age", 1),
-        "ragged.csv": "\n".join([*lines[:57], lines[57] + ",extra", *lines[58:]]),
-        "empty.csv": "",
-        "header.csv": lines[0] + "\n",
-        "alone.csv": frame[["outcome"]].to_csv(index=False),
-    }
-
-
 @pytest.mark.parametrize(
-    ("data", "expected"),
+    ("data", "outcome", "expected"),
     [
-        ("nothing.csv", "nothing.csv"),
-        ("constant.csv", "constant.csv: 'outcome' has 1"),
-        ("continuous.csv", "--types outcome=categorical"),
-        ("twice.csv", "'age'"),
-        ("ragged.csv", "line 58"),
-        ("empty.csv", "empty"),
-        ("header.csv", "no rows"),
-        ("alone.csv", "nothing to predict it from"),
-        ("mixed.csv", "line 4"),
+        ("nothing.csv", None, "nothing.csv"),
+        ("constant.csv", "repaid", "constant.csv: 'outcome' has 1"),
+        ("continuous.csv", np.linspace(0, 1, 300), "--types outcome=categorical"),
+        ("header.csv", None, "no rows"),
     ],
 )
-def test_a_table_that_cannot_be_used_is_named_with_the_reason(folder, data, expected):
-    for name, text in _bad_tables(pd.read_csv("loans.csv")).items():
-        (folder / name).write_text(text)
-    (folder / "mixed.csv").write_bytes("a,outcome\né,1\né,0\n".encode() + b"\xe9,1\n")
+def test_a_table_that_cannot_be_used_is_named_with_the_reason(folder, data, outcome, expected):
+    frame = pd.read_csv("loans.csv")
+    frame[:0].to_csv("header.csv", index=False)
+    if outcome is not None:
+        frame.assign(outcome=outcome).to_csv(data, index=False)
     refuse(folder, ["fit", data, "--target", "outcome", "-o", "new.sx"], 3, expected)
-
-
-def test_a_failing_model_is_a_row_of_the_comparison(folder, monkeypatch):
-    def fail(*_, **__):
-        raise AttributeError("'NoneType' object has no attribute 'shape'")
-
-    monkeypatch.setattr("separatrix.NaiveBayes.fit", fail)
-    result = run("fit", "loans.csv", "-t", "outcome", *FAST, "-o", "new.sx", "--no-report")
-    assert result.exit_code == 0
-    assert "naive Bayes failed. AttributeError: 'NoneType'" in one_line(result.stdout)
-
-
-def test_a_model_that_does_not_suit_the_table_is_not_a_bug(folder):
-    pd.read_csv("loans.csv").head(40).to_csv("small.csv", index=False)
-    refuse(folder, ["fit", "small.csv", "-t", "outcome", "--models", "curved", "-o", "new.sx"], 3, "does not suit")
 
 
 def test_model_and_report_are_written_together_before_anything_is_printed(folder, monkeypatch):
@@ -759,19 +713,6 @@ def drawn(monkeypatch):
 
         monkeypatch.setattr(kind, maker, keep)
     return seen
-
-
-def test_pictures_refer_to_the_positive_class(folder, fitted, drawn):
-    for kind in ("coefficients", "reliability"):
-        for label in ("defaulted", "repaid"):
-            words = ("plot", "model.sx", "loans.csv", "--kind", kind, "--positive", label, "-o", "p.png", "--force")
-            assert run(*words).exit_code == 0
-    one, other, low, high = drawn
-    assert set(one.names) <= set(fitted.encoder_.schema_.columns)
-    assert (one.labels, other.labels) == (("defaulted",), ("repaid",))
-    np.testing.assert_allclose(one.weight, -other.weight)
-    assert "defaulted" in low.event
-    assert "repaid" in high.event
 
 
 def test_one_of_three_classes_has_its_own_weights_and_calibration(tmp_path, monkeypatch, drawn):

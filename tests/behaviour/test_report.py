@@ -452,10 +452,6 @@ def test_decisions_agree_with_scikit_learn(study_of_two, study_of_five):
         assert 1 / (1 + float(cost.replace(",", ""))) == pytest.approx(threshold, rel=0.05, abs=0.005)
 
 
-def usage(study, path="model.sx"):
-    return usage_section(study, path)
-
-
 @pytest.mark.parametrize("name", ["study_of_two", "study_without_weights"])
 def test_the_python_snippet_runs(name, request, tmp_path, monkeypatch):
     study = request.getfixturevalue(name)
@@ -464,24 +460,21 @@ def test_the_python_snippet_runs(name, request, tmp_path, monkeypatch):
     table.assign(joined="2021-03-04").to_csv(tmp_path / "new.csv", index=False)
     monkeypatch.chdir(tmp_path)
     made = {}
-    exec(usage(study)["python"], made)
+    exec(usage_section(study, "model.sx")["python"], made)
     assert made["P"].shape == (20, 2)
     assert len(made["predicted"]) == 20
     assert ("interval" in made) == (name == "study_of_two")
 
 
 def test_snippets_name_the_model_file_and_the_models_own_class_order(study_of_two, study_of_five):
-    used = usage(study_of_five, "my models/a.sx")
+    used = usage_section(study_of_five, "my models/a.sx")
     assert "sx.load('my models/a.sx')" in used["python"]
     assert 'read_parquet("new.parquet")' in used["python"]
     assert used["shell"].startswith("separatrix predict 'my models/a.sx' new.parquet ")
-    view = positive_view(replace(study_of_two, positive="leaves"))
-    assert "one column per class: leaves, stays" in usage(view)["python"]
-    assert (
-        "1 - model.predict_interval(rows, 0.95)[:, ::-1]  # lower and upper probability of leaves"
-        in usage(view)["python"]
-    )
-    assert "interval = model.predict_interval(rows, 0.95)" in usage(study_of_two)["python"]
+    turned = usage_section(positive_view(replace(study_of_two, positive="leaves")), "model.sx")["python"]
+    assert "one column per class: leaves, stays" in turned
+    assert "1 - model.predict_interval(rows, 0.95)[:, ::-1]  # lower and upper probability of leaves" in turned
+    assert "interval = model.predict_interval(rows, 0.95)" in usage_section(study_of_two, "model.sx")["python"]
 
 
 def test_provenance_lists_what_is_needed_to_reproduce_the_model(study_of_two):
@@ -562,12 +555,9 @@ def test_pictures_and_tables_have_names_and_heads_have_scopes(document):
     assert ("html", {"lang": "en"}) in tags
 
 
-def test_every_section_is_there(study_of_two):
+def test_every_section_is_there_and_one_model_alone_has_no_comparison(study_of_two, study_of_new_rows):
     ids = Outline(render(study_of_two)).ids
     assert [name for name in ids if name in SECTIONS] == SECTIONS
-
-
-def test_one_model_alone_has_no_comparison(study_of_new_rows):
     assert "models" not in Outline(render(study_of_new_rows)).ids
 
 
@@ -631,15 +621,6 @@ def test_text_has_the_contrast_of_level_aa(theme):
         assert contrast(colour["ink"], colour[ground]) >= 7
         assert contrast(colour["muted"], colour[ground]) >= 4.5
         assert contrast(colour["accent"], colour[ground]) >= 4.5
-
-
-def test_classes_have_the_colours_of_the_plots_on_a_light_background():
-    from separatrix.plots.drawing import COLOURS
-
-    style = TEMPLATES.joinpath("report.css").read_text()
-    light = re.findall(r"--k\d: light-dark\((#\w{6}),", style)
-    differ = [(ours, theirs) for ours, theirs in zip(light, COLOURS, strict=True) if ours != theirs]
-    assert [theirs for _, theirs in differ] == ["#F0E442"]  # yellow, which cannot be seen on white
 
 
 # -- in a browser ------------------------------------------------------------------------------------------------------
@@ -719,10 +700,6 @@ def test_nothing_is_wider_than_the_screen(browser, addresses, name, width):
     show(browser, addresses[name], width=width)
     assert is_without_sideways_scroll(browser)
     assert browser.execute_script(OVERFLOWING) == []
-
-
-def test_folded_parts_fit_when_opened(browser, addresses):
-    show(browser, addresses["study_of_five"], width=400)
     browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert is_without_sideways_scroll(browser)
 
@@ -736,15 +713,6 @@ def test_the_background_follows_the_system_and_the_chosen_theme(browser, address
     assert (lightness(browser) > 128) != is_light
 
 
-def test_the_theme_can_be_chosen_by_keyboard(browser, addresses):
-    from selenium.webdriver.common.keys import Keys
-
-    show(browser, addresses["study_of_two"])
-    chosen = browser.find_element("id", "theme-auto")
-    chosen.send_keys(Keys.ARROW_LEFT)  # round to the last
-    assert lightness(browser) < 128
-
-
 def test_a_class_can_be_singled_out(browser, addresses):
     show(browser, addresses["study_of_five"])
     lines = "[...document.querySelectorAll('#effects .curves .line')]"
@@ -752,18 +720,6 @@ def test_a_class_can_be_singled_out(browser, addresses):
     assert set(browser.execute_script(shown)) == {True, False}
     browser.execute_script("document.getElementById('only-2').click()")
     assert set(browser.execute_script(shown)) == {True}
-
-
-def test_pictures_are_as_wide_as_their_place_and_marks_are_inside(browser, addresses):
-    show(browser, addresses["study_of_two"], width=400)
-    outside = """
-        return [...document.querySelectorAll('.picture')].flatMap(p => {
-            const box = p.getBoundingClientRect();
-            return [...p.querySelectorAll('circle, rect')].map(e => e.getBoundingClientRect())
-                .filter(r => box.width > 0 && (r.left < box.left - 5 || r.right > box.right + 5));
-        }).length
-    """
-    assert browser.execute_script(outside) == 0
 
 
 def test_it_prints_on_white_paper(browser, addresses):

@@ -232,16 +232,6 @@ def test_names_of_ramps_distinguish_their_knots():
     assert names.tolist() == ["age from 1 to 1.0001", "age from 1.0001 to 1.0002"]
 
 
-@pytest.mark.parametrize("knots", [[[0.0, 1.0], [0.0, 1.0]], [[1.0]], [[0.0, 0.0]], [[1.0, 0.0]], [[0.0, np.nan]]])
-def test_invalid_knots_and_columns_are_an_error(knots):
-    with pytest.raises(ValueError, match="knots"):
-        Ramps([0], knots=knots).fit(X)
-    with pytest.raises(DataError, match="column 7"):
-        Ramps([7]).fit(X)
-    with pytest.raises(ValueError, match="n_knots"):
-        Ramps([0], n_knots=2).fit(X)
-
-
 def test_ramps_are_a_scikit_learn_transformer():
     check_estimator(Ramps((0,)), on_skip=None)
 

@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 import separatrix as sx
 from problems import blobs
 from separatrix import table
+from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import CollinearError, DataError, ExportError, FileError
 from separatrix.families import FactsError, NormalGamma, NormalKnownVariance, ValueCounts
 from separatrix.files import FileReadError, FileWriteError, QueryError, open_table, open_writer, scan
@@ -36,6 +37,7 @@ from separatrix.generative.family_classifier import encode_text
 from separatrix.geometry import Hyperplane, margin, radius
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
 from separatrix.solvers import LBFGS, GradientDescent, Newton
+from separatrix.study import MODELS, Ramps, conduct
 from separatrix.table.values import CellError
 
 X, Y = blobs(60, n_classes=2, distance=4.0)
@@ -763,7 +765,61 @@ TABLES = [
 ]  # fmt: skip
 
 # Comparisons, studies, command line, report
-STUDIES: list[Mistake] = []
+CLASSIFIER, BAYES = GaussianNB(), sx.BayesianLogisticRegression()
+INPUTS, CUSTOMER = make_mixed_types(600, as_frame=True, rng=0)
+TABLE = INPUTS.assign(customer=CUSTOMER)
+TWICE = pd.concat([TABLE, TABLE], axis=1)
+NINE = np.where(np.arange(60) < 2, 9, 0)
+STUDIES = [
+    Mistake(name, call, error, tuple(words))
+    for name, error, call, *words in [
+        ("test rows without labels", ValueError, lambda _: sx.compare([CLASSIFIER], X, Y, X_test=X), "needs y_test"),
+        ("test labels without rows", ValueError, lambda _: sx.compare([CLASSIFIER], X, Y, y_test=Y), "needs X_test"),
+        ("a new test label", DataError, lambda _: sx.compare([CLASSIFIER], X, Y, X_test=X, y_test=Y + 6), "label 6"),
+        ("labels of one class", DataError, lambda _: sx.compare([CLASSIFIER], X, 0 * Y), "every label is 0"),
+        ("a class of one row", DataError, lambda _: sx.compare([CLASSIFIER], X[1:], NINE[1:]), "Class 9", "X_test"),
+        ("no training row", DataError, lambda _: sx.compare([CLASSIFIER], X, NINE, test_size=0.9), "class 9", "Lower"),
+        ("every row held out", ValueError, lambda _: sx.compare([CLASSIFIER], X, Y, test_size=60), "test_size=60"),
+        ("no model", ValueError, lambda _: sx.compare([], X, Y), "models is empty"),
+        ("a model without a list", TypeError, lambda _: sx.compare(CLASSIFIER, X, Y), "GaussianNB()", "[model, ...]"),
+        ("a class for a model", TypeError, lambda _: sx.compare([GaussianNB], X, Y), "pass GaussianNB()"),
+        ("a text for a model", TypeError, lambda _: sx.compare(["lda"], X, Y), "'lda'", "needs fit and predict"),
+        ("names of a mapping", ValueError, lambda _: sx.compare({"a": BAYES}, X, Y, names=["b"]), "Omit names="),
+        ("a name used twice", ValueError, lambda _: sx.compare([BAYES, BAYES], X, Y, names=["a", "a"]), "'a' is used"),
+        ("too few names", ValueError, lambda _: sx.compare([BAYES, BAYES], X, Y, names=["a"]), "each of the 2 models"),
+        ("an unknown criterion", ValueError, lambda _: sx.compare([BAYES], X, Y).best("f1"), "'f1'", "'brier'"),
+        ("a criterion without values", ValueError, lambda _: sx.compare([CLASSIFIER], X, Y).best("bic"), "'bic'"),
+        ("an average without evidence", ValueError, lambda _: sx.compare([CLASSIFIER], X, Y).average(), "evidence"),
+        ("a model not compared", KeyError, lambda _: sx.compare([CLASSIFIER], X, Y)["qda"], "'qda'", "'GaussianNB'"),
+        ("an average of points", ValueError, lambda _: sx.ModelAverage({"p": CLASSIFIER}).fit(X, Y), "'p'", "Remove"),
+        ("a prior without a model", ValueError, lambda _: sx.ModelAverage({"a": BAYES}, {}).fit(X, Y), "'a'", "weight"),
+        ("a prior below zero", ValueError, lambda _: sx.ModelAverage({"a": BAYES}, {"a": -1}).fit(X, Y), "negative"),
+        ("a prior of zero", ValueError, lambda _: sx.ModelAverage({"a": BAYES}, {"a": 0}).fit(X, Y), "not all zero"),
+        ("a misspelled target", DataError, lambda _: conduct(TABLE, "custommer"), "Did you mean 'customer'"),
+        ("nothing but the target", DataError, lambda _: conduct(TABLE[["customer"]], "customer"), "only column"),
+        ("an array for a table", DataError, lambda _: conduct(X, "customer"), "ndarray", "data frame"),
+        ("no label at all", DataError, lambda _: conduct(TABLE.assign(customer=None), "customer"), "is missing"),
+        ("two columns of one name", DataError, lambda _: conduct(TWICE, "customer"), "same name", "'charge'"),
+        ("one label", DataError, lambda _: conduct(TABLE.assign(customer="stays"), "customer"), "'stays' (600)"),
+        ("a class of one row each", DataError, lambda _: conduct(TABLE[:3], "customer"), "two rows each"),
+        ("a continuous target", DataError, lambda _: conduct(TABLE, "charge"), "'charge' looks continuous"),
+        ("no value at all", DataError, lambda _: conduct(TABLE[["customer"]].assign(x=None), "customer"), "x was"),
+        ("a type of no column", DataError, lambda _: conduct(TABLE, "customer", types={"cals": "drop"}), "'calls'"),
+        ("text as numbers", DataError, lambda _: conduct(TABLE, "customer", types={"contract": "number"}), "contract"),
+        ("numeric target", DataError, lambda _: conduct(TABLE, "customer", types={"customer": "number"}), "'customer'"),
+        ("a model misspelt", ValueError, lambda _: conduct(TABLE, "customer", models=["naive bays"]), "'naive Bayes'"),
+        ("a study of no model", ValueError, lambda _: conduct(TABLE, "customer", models=[]), "models is empty"),
+        ("too few rows for a model", ValueError, lambda _: conduct(TABLE[:40], "customer", models=MODELS), "not suit"),
+        ("too many test rows", ValueError, lambda _: conduct(TABLE, "customer", test_share=0.9), "test_share=0.9"),
+        ("an impossible level", ValueError, lambda _: conduct(TABLE, "customer", level=1.0), "level=1.0"),
+        ("no such class", ValueError, lambda _: conduct(TABLE[:9], "customer", positive="maybe"), "'maybe'", "'stays'"),
+        ("falling knots", ValueError, lambda _: Ramps([0], knots=[[1.0, 0.0]]).fit(X), "[1.0, 0.0]", "increasing"),
+        ("an infinite knot", ValueError, lambda _: Ramps([0], knots=[[0.0, np.inf]]).fit(X), "inf", "increasing"),
+        ("knots of too many columns", ValueError, lambda _: Ramps([0], knots=[[0, 1]] * 2).fit(X), "knots for 2"),
+        ("a ramp along no column", DataError, lambda _: Ramps([7]).fit(X), "column 7", "0 to 3"),
+        ("too few knots", ValueError, lambda _: Ramps([0], n_knots=2).fit(X), "n_knots=2", "at least 3"),
+    ]
+]  # fmt: skip
 
 # Saved models, ONNX, geometry, plots, datasets
 PLANE, PLANE_Y = blobs(60, n_features=2, n_classes=2)

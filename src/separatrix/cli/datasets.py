@@ -107,7 +107,8 @@ def demo(
         with writing(home):
             home.mkdir(exist_ok=True)
         require_free([data, model, report], force=force)
-        printer.text(f"Same as: separatrix fit {data} --target {target} -o {model} --report {report}", "")
+        fit = f"separatrix fit {data} --target {target} -o {model} --report {report}"
+        printer.text(f"This command is the same as: {fit}", "")
         files = {"data": data, "model": model, "report": report}
         with stages("Reading", hidden=as_json) as progress:
             _write("loans", data, rows=None, seed=0, force=force)

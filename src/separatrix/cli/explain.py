@@ -68,7 +68,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Show the weights of a saved model with intervals and odds ratios, its evidence, and warnings."""
-    from separatrix.study import PriorOnly, captured
+    from separatrix.study import captured
     from separatrix.study import explain as explain_model
 
     printer = Printer(as_json=as_json)
@@ -103,19 +103,7 @@ def explain(
             of_class = (str(curve.label),) if many else ()
             table.add_row(curve.name, *of_class, *ends, sparkline(curve.log_odds), f"{curve.span:.2f}")
         printer.text(table)
-    if found:
-        other = "the geometric mean of all classes" if many else next(str(c) for c in classes if c != found[0].label)
-        toward = f"its class against {other}" if many else f"{found[0].label} against {other}"
-        text = (
-            f"A weight is the change of the log-odds of {toward} for one unit of its feature, or for a level compared "
-            "with the average level. 'odds x' is the factor on the odds, 'per sd' the weight of one standard deviation."
-        )
-        text += " A curve shows the log-odds at the knots; its range is the highest minus the lowest." if curves else ""
-        printer.text("", text)
-    elif isinstance(estimator, PriorOnly):
-        printer.text("", "This model has no weights: it predicts the class proportions for every row.")
-    else:
-        printer.text("", "This model has no weights: its boundary is not a hyperplane.")
+    printer.text("", _meaning_of_weights(fitted, found, has_curves=bool(curves)))
     if evidence is not None:
         n_rows = getattr(fitted, "n_rows_", None)
         printer.heading("Evidence" + (f" of {n_rows:,} training rows" if n_rows else ""))
@@ -141,6 +129,27 @@ def explain(
             "notes": notes,
         }
     )
+
+
+def _meaning_of_weights(model: Any, weights: Sequence[Coefficient], *, has_curves: bool) -> str:
+    """How to read the weights, or why there are none."""
+    from separatrix.study import PriorOnly
+
+    if not weights:
+        is_prior = isinstance(model.estimator_, PriorOnly)
+        reason = "it predicts the class proportions for every row" if is_prior else "its boundary is not a hyperplane"
+        return f"This model has no weights: {reason}."
+    side, classes = weights[0].label, model.classes_.tolist()
+    if len(classes) > 2:
+        toward = "its class against the geometric mean of all classes"
+    else:
+        toward = f"{side} against {classes[0] if side == classes[1] else classes[1]}"
+    text = (
+        f"A weight is the change of the log-odds of {toward} for one unit of its feature, or for a level compared with "
+        "the average level. 'odds x' is the factor on the odds, 'per sd' the weight of one standard deviation."
+    )
+    curves = " A curve shows the log-odds at the knots; its range is the highest minus the lowest." * has_curves
+    return text + curves
 
 
 class Curve(NamedTuple):

@@ -278,7 +278,7 @@ def print_study(
         printer.text(f"Odds, effects and decisions refer to {study.positive}{against}; use --positive to switch.")
     printer.heading(f"Chosen: {choice.name}")
     printer.text(" ".join(choice.reasons))
-    printer.heading(f"Models compared on {len(comparison.test_rows):,} held-out rows")
+    printer.heading(f"Models compared on {len(comparison.test_rows):,} held-out rows (standard errors in brackets)")
     printer.text(output.comparison_table(comparison), "", *notes_on(comparison))
     printer.heading("Columns")
     columns, n_more = output.column_table(schema)

@@ -244,7 +244,7 @@ class Comparison:
 
 
 def notes_on(comparison: Comparison) -> list[str]:
-    """Sentences needed to read a comparison: failures first, then what the numbers do not show."""
+    """Sentences needed to read a comparison: failures first, then calibration by chance and missing scores."""
     notes = [f"{trial.name} failed. {trial.failure}" for trial in comparison if trial.failure]
     ran = [trial for trial in comparison if not trial.failure]
     scored = [trial for trial in ran if trial.test.rows is not None]
@@ -269,9 +269,9 @@ def notes_on(comparison: Comparison) -> list[str]:
     compared = [trial.name for trial in ran if trial.evidence.of_labels]
     if 2 <= len(compared) < len(ran):
         notes.append(
-            "P(model) compares the models that report the evidence p(t | x) of the training labels: "
-            f"{enumerated(compared)}. The evidence of a generative model belongs to p(x, t) and cannot be compared "
-            "with it; other models report none."
+            "P(model) is the posterior probability among the models that report the evidence p(t | x) of the training "
+            f"labels: {enumerated(compared)}. Generative models report the evidence of p(x, t), which cannot be "
+            "compared with it; other models report none."
         )
     return notes
 

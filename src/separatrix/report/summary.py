@@ -194,8 +194,8 @@ HEADINGS = {
     "new values": Heading("New values", "Predictions for such rows rely on the other columns."),
     "missing": Heading(
         "Missing values",
-        "The model treats a missing value as information. Make sure that values of new rows are missing for the same "
-        "reasons.",
+        "The model treats a missing value as information. Make sure that values are missing for the same reasons in "
+        "new rows.",
     ),
     "dropped": Heading(
         "Dropped columns",
@@ -261,4 +261,4 @@ def passed_checks(study: Study, perf: Performance, warned: list[Warned]) -> str:
         checks["approximation"] = "a poor approximation of the posterior"
     found = {item.topic for item in warned}
     passed = [problem for topic, problem in checks.items() if topic not in found]
-    return f"Checks that found no problem: {enumerated(passed)}." if passed else ""
+    return f"Problems that were checked for and not found: {enumerated(passed)}." if passed else ""

@@ -312,5 +312,4 @@ def _evidence_reasons(near: list[Trial], tied: list[Trial], chosen: Trial) -> It
         yield f"Of these, {chosen.name} has the largest evidence, ln p = {chosen.evidence.log_evidence:.1f}{ahead}."
     without = [trial.name for trial in near if not trial.evidence.of_labels]
     if without:
-        subject = "reports" if len(without) == 1 else "report"
-        yield f"{enumerated(without)} {subject} neither a comparable evidence nor intervals of probabilities."
+        yield f"Neither a comparable evidence nor intervals of probabilities are available from {enumerated(without)}."
