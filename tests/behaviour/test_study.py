@@ -359,20 +359,6 @@ def test_curves_three_classes_and_generative_models():
     assert separation(inside, estimator=sx.LinearDiscriminantAnalysis(shrinkage=0.1)) == ("unknown", ())
 
 
-@pytest.mark.parametrize("status", ["overlapping", "quasi-complete"])
-def test_separation_by_one_of_five_hundred_weights(status):
-    rng = np.random.default_rng(1)
-    wide = rng.normal(size=(1600, 500))
-    wide[:, -1] = np.arange(1600) < 8
-    labels = wide[:, 0] + rng.logistic(size=1600) > 0
-    labels[:8] = True if status == "quasi-complete" else np.arange(8) % 2 == 0
-    table = pd.DataFrame(wide, columns=[f"c{d}" for d in range(500)])
-    estimator = sx.BayesianLogisticRegression(sx.Gaussian(1.0), structure="diagonal")
-    found, notes = separation(labels, table, estimator=estimator)
-    assert found == status
-    assert ["without error along c499:" in note.text for note in notes] == [True] * (status == "quasi-complete")
-
-
 @pytest.mark.parametrize(("noise", "status"), [(0.0, "complete"), (1.0, "unknown")])
 def test_beyond_a_thousand_weights_only_the_fitted_weights_are_checked(noise, status):
     rng = np.random.default_rng(2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -97,7 +97,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Fit a model to a table of loans that comes with the package, in less than a minute."""
-    from separatrix.cli.fit import compare_file, fit_chosen, print_study, write_study
+    from separatrix.cli.fit import compare_file, fit_and_write, print_study
     from separatrix.study import N_LATER_STAGES
 
     printer, home, target = Printer(as_json=as_json), Path(folder), CATALOGUE["loans"].target
@@ -113,8 +113,7 @@ def demo(
         with stages("Reading", hidden=as_json) as progress:
             _write("loans", data, rows=None, seed=0, force=force)
             compared, table = compare_file(data, target, {}, (), progress=progress, later=N_LATER_STAGES)
-            study = fit_chosen(compared, table, data, progress=progress)
-            write_study(study, files)
+            study = fit_and_write(compared, table, data, files, progress=progress)
     except BaseException:
         if is_new:
             shutil.rmtree(home, ignore_errors=True)
@@ -124,21 +123,12 @@ def demo(
 
 
 def _write(name: str, output: str, *, rows: int | None, seed: int, force: bool) -> int:
-    """Write a data set of the catalogue, and return the number of rows."""
-    from separatrix.files import open_writer
-
-    table = _table(name, rows, seed)
-    with writing(output), open_writer(output, force=force) as writer:
-        writer.write(table)
-    return int(table.num_rows)
-
-
-def _table(name: str, rows: int | None, seed: int) -> Any:
-    """Columns and target of a data set as one Arrow table."""
+    """Write a data set of the catalogue with its target as the last column, and return the number of rows."""
     import numpy as np
     import pyarrow as pa
 
     from separatrix import datasets as home
+    from separatrix.files import open_writer
 
     entry = CATALOGUE[name]
     if name == "lobsters":
@@ -150,4 +140,7 @@ def _table(name: str, rows: int | None, seed: int) -> Any:
         make = getattr(home, entry.function)
         X, y, *_ = make(rng=seed) if rows is None else make(rows, rng=seed)
         columns = X if isinstance(X, dict) else {f"x{d}": column for d, column in enumerate(np.asarray(X).T)}
-    return pa.table({key: pa.array(values, from_pandas=True) for key, values in columns.items()} | {entry.target: y})
+    arrays = {key: pa.array(values, from_pandas=True) for key, values in columns.items()}
+    with writing(output), open_writer(output, force=force) as writer:
+        writer.write(pa.table(arrays | {entry.target: y}))
+    return len(y)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,7 +46,7 @@ from separatrix.cli.options import (
 
 if TYPE_CHECKING:
     from separatrix.files import TableFile
-    from separatrix.study import Compared, Stage, Study
+    from separatrix.study import Compared, Study
 
 DEFAULT_REPORT = "report.html"
 MAX_LISTED_CLASSES = 8
@@ -95,8 +95,7 @@ def fit(
     with stages("Reading", hidden=as_json) as progress:
         options |= {"progress": progress, "later": N_LATER_STAGES}
         compared, table = compare_file(data, target, split_types(types), drop or (), **options)
-        study = fit_chosen(compared, table, data, level=level, positive=positive, progress=progress)
-        write_study(study, files)
+        study = fit_and_write(compared, table, data, files, positive=positive, level=level, progress=progress)
     print_study(compared, study, table, data, files, Printer(as_json=as_json))
 
 
@@ -212,16 +211,20 @@ def compare_file(
         return compare_models(rows, target, **options), table
 
 
-def fit_chosen(
+def fit_and_write(
     compared: Compared,
     table: TableFile,
     data: str,
+    files: Mapping[str, str],
     *,
-    level: float = 0.95,
     positive: str | None = None,
-    progress: Callable[[Stage], None] | None = None,
+    **options: Any,
 ) -> Study:
-    """Fit the chosen model to all rows of the file, in memory or as they are read, and explain it."""
+    """Fit the chosen model to all rows of the file, in memory or as they are read, and explain it.
+
+    Writes the model and the report, both or none. ``options`` are passed to `study_of`.
+    """
+    from separatrix.export import packed
     from separatrix.study import study_of
 
     label = None if positive is None else class_label(compared.table.classes.tolist(), positive)
@@ -233,7 +236,14 @@ def fit_chosen(
         kept = [name for name in table.columns if name != target and types.get(name) != "drop"]
         everything = scan(data, target=target, columns=kept, where=f'"{target}" IS NOT NULL')
     with about(table.path):
-        return study_of(compared, level=level, positive=label, progress=progress, everything=everything)
+        study = study_of(compared, positive=label, everything=everything, **options)
+    contents = {files["model"]: packed(study.model, study.about)}
+    if "report" in files:
+        from separatrix.report import render
+
+        contents[files["report"]] = render(study, model_path=files["model"]).encode("utf-8", errors="replace")
+    write_together(contents)
+    return study
 
 
 def class_label(classes: Sequence[Any], given: str | None) -> Any:
@@ -246,18 +256,6 @@ def class_label(classes: Sequence[Any], given: str | None) -> Any:
         hint = few if len(classes) <= 8 else nearest(given, map(str, classes))
         raise CommandError("usage", f"--positive {given}: there is no such class. {hint}")
     return known[0]
-
-
-def write_study(study: Study, files: Mapping[str, str]) -> None:
-    """Write the model and the report, both or none."""
-    from separatrix.export import packed
-
-    contents = {files["model"]: packed(study.model, study.about)}
-    if "report" in files:
-        from separatrix.report import render
-
-        contents[files["report"]] = render(study, model_path=files["model"]).encode("utf-8", errors="replace")
-    write_together(contents)
 
 
 def print_study(
