@@ -171,12 +171,10 @@ def _ignores_labels(step: Any) -> bool:
 # -- fitting and predicting --------------------------------------------------------------------------------------------
 
 
-def weight_arguments(model: Any, weight: Float | None) -> dict[str, Any]:
+def weight_arguments(model: Any, weight: Float) -> dict[str, Any]:
     """Keyword arguments that pass row weights to ``fit``; a pipeline passes them to its last step."""
     from sklearn.pipeline import Pipeline
 
-    if weight is None:
-        return {}
     if get_config()["enable_metadata_routing"] or has_fit_parameter(model, "sample_weight"):
         return {"sample_weight": weight}
     if isinstance(model, Pipeline) and has_fit_parameter(model.steps[-1][1], "sample_weight"):
@@ -259,7 +257,7 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
             require_classes(classes)
             y, sample_weight = classes[codes], check_weight(sample_weight, len(codes))
         for model in models.values():
-            model.fit(X, y, **weight_arguments(model, sample_weight))
+            model.fit(X, y, **({} if sample_weight is None else weight_arguments(model, sample_weight)))
         evidence = {name: read_evidence(model) for name, model in models.items()}
         without = [name for name, found in evidence.items() if not found.of_labels]
         if without:

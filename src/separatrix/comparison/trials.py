@@ -167,7 +167,7 @@ def run_trial(name: str, model: Any, train: Fold, test: Fold, classes: Array) ->
     try:
         if is_regressor(model):
             raise TypeError(f"{type(model).__name__} is a regressor: it predicts numbers, not classes.")
-        arguments = weight_arguments(model, train.weight)
+        arguments = {} if train.weight is None else weight_arguments(model, train.weight)
         start = perf_counter()
         model.fit(train.X, classes[train.codes], **arguments)
         fit_seconds = perf_counter() - start
