@@ -33,7 +33,7 @@ CASES = [(0.0, 0.01), (0.0, 1.0), (2.0, 4.0), (-2.0, 4.0), (-10.0, 1.0), (-30.0,
 
 
 def tilted_on_a_grid(log_p, mu, v):
-    """ln Z and the derivatives that mean, variance and third cumulant stand for: the trapezium rule, plainly."""
+    """ln Z and its derivatives, from mean, variance and third cumulant by the trapezium rule."""
     s = np.sqrt(v)
     a = np.linspace(mu - v - 12 * s, mu + v + 12 * s, 200_001)
     log_f = log_p(a) - 0.5 * (a - mu) ** 2 / v - 0.5 * np.log(2 * np.pi * v)

@@ -62,7 +62,7 @@ def test_a_gaussian_times_a_sigmoid():
     assert isinstance(q.covariance, float)
 
 
-def test_student_t():
+def test_the_mode_of_a_student_t_is_found_from_its_tail():
     """f = -(ν+1)/2 ln(1 + x²/ν): found from the far tail, in which f curves upwards; variance ν/(ν+1)."""
     q = laplace_approximation(lambda x: -2 * np.log1p((x - 3) ** 2 / 3), 500.0)
     assert abs(q.mode - 3) < 1e-8
@@ -173,12 +173,12 @@ def expect(message, log_density, x0, **derivatives):
 
 
 @pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf])
-def test_a_start_outside_the_support(value):
+def test_a_start_outside_the_support_raises(value):
     expect("not finite at x0 = 1. Start inside", lambda x: value, 1.0)
 
 
 @pytest.mark.parametrize("x0", [np.nan, [0.0, np.inf], [], [[0.0]]])
-def test_an_invalid_start(x0):
+def test_an_invalid_start_raises(x0):
     expect("x0 must be a finite number or a vector", lambda x: 0.0, x0)
 
 
@@ -188,7 +188,7 @@ def test_saddle_names_the_direction():
     expect(turned, lambda x: (x[0] + x[1]) ** 2 - (x[0] - x[1]) ** 2 - (x**4).sum(), [0.0, 0.0])
 
 
-def test_minimum():
+def test_a_minimum_raises():
     expect("x = 0 is a minimum and not a maximum", lambda x: x**2 - x**4, 0.0)
     expect("is a minimum", lambda x: x**2 - x**4, 0.0, gradient=lambda x: 2 * x, hessian=lambda x: 2.0)
 
@@ -201,7 +201,7 @@ def test_the_mode_is_found_from_near_a_saddle():
 @pytest.mark.parametrize(
     "f", [lambda x: x, lambda x: 0.5 * x, lambda x: np.log1p(x * x), lambda x: np.log1p(x**2) / 10 + 1e-3 * x]
 )
-def test_an_unbounded_density(f):
+def test_an_unbounded_density_raises(f):
     expect(r"still rises, .* from x0 = 0.5 the search came to x = .*, along \+x\. The mode lies at infinity", f, 0.5)
 
 
@@ -251,6 +251,6 @@ def test_a_gradient_of_the_wrong_shape():
         laplace_approximation(lambda x: -x @ x, np.ones(3), gradient=lambda x: x[:2])
 
 
-def test_a_maximum_at_an_edge():
+def test_a_maximum_at_an_edge_of_the_support_raises():
     with pytest.raises(LaplaceError):
         laplace_approximation(lambda x: -x if x >= 0 else -np.inf, 1.0)

@@ -65,7 +65,7 @@ def test_every_evaluation_is_one_pass(rng):
         assert objective.source.passes == before + 1
 
 
-def test_the_size_of_a_gradient_knows_neither_units_nor_the_number_of_rows():
+def test_the_size_of_a_gradient_does_not_depend_on_units_or_the_number_of_rows():
     X, t = overlapping()
     units = np.array([1e-3, 1.0, 50.0, 1e4])
     once = Problem(X, t).posterior()
@@ -101,7 +101,7 @@ def test_sparse_rows_are_never_subtracted_from(rng):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_row_that_is_not_a_number_is_traced_to_its_column(bad):
+def test_the_error_for_nan_and_infinity_names_the_column(bad):
     X, t = overlapping(n=30)
     X[7, 2] = bad
     with pytest.raises(DataError, match="x2"):
@@ -167,7 +167,7 @@ def test_by_class_inverts_each_block_and_takes_out_the_mean(name, rng):
 
 
 @pytest.mark.parametrize("columns", ["twins", "constant", "zero"])
-def test_a_singular_block_still_gives_a_way_down(columns, rng):
+def test_a_singular_block_still_gives_a_descent_direction(columns, rng):
     X, t = overlapping(n_classes=3)
     more = {"twins": X[:, 0], "constant": np.full(len(X), 3.0), "zero": np.zeros(len(X))}[columns]
     objective = Problem(np.column_stack([X, more]), t).posterior()

@@ -60,16 +60,16 @@ def test_without_rows_the_bound_is_minus_the_divergence_from_the_prior(kind, rng
 
 
 def test_the_bound_rises_at_the_rate_of_the_natural_gradient():
-    """|R'g|² + ½ |R'HR - I|² for each unit of the share."""
+    """|R'g|² + ½ |R'HR - I|² per unit of the fraction of a step."""
     objective, _, _ = two_weights()
     bound = Bound(objective, partial(module.scalar_average, objective=objective), 1e-6)
     mode = at_the_mode(objective)
     here = bound.at(mode.mean + 0.3, mode.factor)
-    there, share = bound.ascend(here, 1e-5)
+    there, fraction = bound.ascend(here, 1e-5)
     root = here.factor.root
     change = root.T @ here.hess @ root - np.eye(2)
     rate = np.sum((root.T @ here.grad[0]) ** 2) + 0.5 * np.sum(change**2)
-    assert (there.bound - here.bound) / share == pytest.approx(rate, rel=1e-3)
+    assert (there.bound - here.bound) / fraction == pytest.approx(rate, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
@@ -139,7 +139,7 @@ def skewed(rng, n=150, K=4, scale=5.0):
 
 
 def test_two_classes_are_one_output_under_the_prior_of_a_difference(rng):
-    """w_1 - w_0 of two weights N(0, s²) is N(0, 2 s²), and their sum learns nothing."""
+    """w_1 - w_0 of two weights N(0, s²) is N(0, 2 s²), and the data have no information on their sum."""
     X = rng.normal(size=(60, 3))
     t = (X @ [2.0, -1.0, 0.5] + rng.logistic(size=60) > 0).astype(int)
     one = pose(as_source(X, t), Logit(), Gaussian(np.sqrt(8.0), intercept_scale=np.sqrt(18.0)), fit_intercept=True)
@@ -174,16 +174,16 @@ def test_three_classes_of_the_gold_standard():
 
 
 def test_the_softmax_bound_rises_as_fast_as_its_derivatives_predict(rng):
-    """The bound rises as fast as they say, in the mean and in the covariance, with the points held fixed."""
+    """In the mean and in the covariance, with the points held fixed."""
     objective = skewed(rng)
     mode, points = at_the_mode(objective), module.point_sets(3, 64)
     bound = Bound(objective, partial(module.softmax_average, points=points, design=objective.design), 1e-6)
     here = bound.at(mode.mean, mode.factor)
-    there, share = bound.ascend(here, 1e-5)
+    there, fraction = bound.ascend(here, 1e-5)
     root = here.factor.root
     change = root.T @ here.hess @ root - np.eye(len(root))
     rate = np.sum((root.T @ here.grad.ravel()) ** 2) + 0.5 * np.sum(change**2)
-    assert (there.bound - here.bound) / share == pytest.approx(rate, rel=0.01)
+    assert (there.bound - here.bound) / fraction == pytest.approx(rate, rel=0.01)
 
 
 @pytest.mark.parametrize("K", [2, 3, 6])

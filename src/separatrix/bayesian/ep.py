@@ -474,7 +474,7 @@ def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Flo
     """Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m', (P, P): one pass."""
     if method == "tensor":
         found = objective.source.reduce(partial(cumulant_tensor, sites=sites, q=q, objective=objective))
-        T = found.grad
+        T = found.grad.copy()  # arrays from Dask workers are read-only
         for i in range(len(T)):
             T[i:, i, i:] = T[i:, i:, i] = T[i, i:, i:]
         flat = T.reshape(len(T), -1)
@@ -487,6 +487,19 @@ def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Flo
         S2 = (psi[rows] @ psi.T) ** 2 * np.outer(weight[rows], weight)
         total += psi[rows].T @ (S2 @ psi)
     return total
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SkewedRows:
+    """ψ (N, P), u times the number of sites of each row, and the sum of the terms n = m, which are not pairs."""
+
+    psi: Float
+    weight: Float
+    own: Float
+
+    def __add__(self, other: SkewedRows) -> SkewedRows:
+        psi, weight = np.concatenate([self.psi, other.psi]), np.concatenate([self.weight, other.weight])
+        return SkewedRows(psi, weight, self.own + other.own)
 
 
 def gathered_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> SkewedRows:
@@ -509,16 +522,3 @@ def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior)
         rest = rows.psi[:, i:]
         T[i, i:, i:] = (rest * (rows.weight * rows.psi[:, i])[:, None]).T @ rest
     return ValueGradHess(0.0, T, rows.own)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SkewedRows:
-    """ψ (N, P), u times the number of sites of each row, and the sum of the terms n = m, which are not pairs."""
-
-    psi: Float
-    weight: Float
-    own: Float
-
-    def __add__(self, other: SkewedRows) -> SkewedRows:
-        psi, weight = np.concatenate([self.psi, other.psi]), np.concatenate([self.weight, other.weight])
-        return SkewedRows(psi, weight, self.own + other.own)

@@ -58,10 +58,6 @@ class Activations:
         """Variance of each activation, (n,) or (n, C)."""
         return self.cov if self.cov.ndim == 1 else np.asarray(np.diagonal(self.cov, axis1=1, axis2=2))
 
-    def take(self, rows: Array) -> Activations:
-        """Select rows."""
-        return Activations(self.mean[rows], self.cov[rows])
-
 
 # -- full --------------------------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) 
     known = a.is_finite
     if not known.all():
         P = np.full((len(known), 2 if a.mean.ndim == 1 else a.mean.shape[1]), np.nan)
-        P[known] = class_probabilities(likelihood, a.take(known), rule)
+        P[known] = class_probabilities(likelihood, Activations(a.mean[known], a.cov[known]), rule)
         return P
     if a.mean.ndim == 1:
         if rule == "map":

@@ -103,7 +103,8 @@ def importance(
         ranks = [(w.smoothed.k < GOOD_K, w.smoothed.k < USABLE_K, w.smoothed.effective_size) for w in (best, found)]
         best = found if ranks[1] > ranks[0] else best
     (draws, smoothed), mean = best, best.draws.mean
-    log_likelihood, usable = float(log_likelihoods(objective, mean[None])[0]), smoothed.k < USABLE_K
+    log_likelihood = float(objective.reduce(log_likelihood_sums, theta=mean[None]).grad[0])
+    usable = smoothed.k < USABLE_K
     approximation = Approximation(
         mean, best.precision(), log_likelihood, smoothed.log_mean, "importance", proposal.steps, is_converged=usable
     )
@@ -172,7 +173,8 @@ def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.ran
     away = (theta - prior.mean).reshape(-1, len(prior.precision))  # one output per row, or all if Λ couples them
     squared = (away * prior.dot(away)).reshape(n, -1).sum(axis=1)
     log_prior = 0.5 * (prior.log_det() - squared) - proposal.mean.size * LOG_SQRT_2PI
-    smoothed = pareto_smooth(log_likelihoods(objective, theta) + log_prior - log_q)
+    log_likelihood = objective.reduce(log_likelihood_sums, theta=theta).grad
+    smoothed = pareto_smooth(log_likelihood + log_prior - log_q)
     return Weighted(Draws(theta, smoothed.weights), smoothed)
 
 
@@ -211,13 +213,8 @@ class Draws:
         return p
 
 
-def log_likelihoods(objective: Posterior, theta: Float) -> Float:
-    """Return ln p(D | θ_s) = Σ_n weight_n ln p(t_n | θ_s φ̃_n) of draws θ (S, C, P), (S,): one pass."""
-    return np.asarray(objective.reduce(log_likelihood_sums, theta=theta).grad)
-
-
 def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
-    """ln p(t | θ_s) of the rows of a block, summed, (S,)."""
+    """ln p(D | θ_s) = Σ_n weight_n ln p(t_n | θ_s φ̃_n) of draws θ (S, C, P) on one block, (S,)."""
     S, C = theta.shape[:2]
     total = np.zeros(S)
     step = max(1, MAX_DRAW_ACTIVATIONS // (S * C))
@@ -248,8 +245,8 @@ class Smoothed:
 
     Attributes
     ----------
-    log_weights : array of shape (S,)
-        ln r_s, normalised: the weights sum to one.
+    weights : array of shape (S,)
+        r_s, normalised: the weights sum to one.
     k : float
         Shape of the tail of the raw weights. Minus infinity if all weights are equal (q is p), plus infinity if the
         tail has fewer than five weights, so that it is unknown.
@@ -259,15 +256,10 @@ class Smoothed:
         ln (1/S) Σ r_s, the estimate of ln Z.
     """
 
-    log_weights: Float
+    weights: Float
     k: float
     effective_size: float
     log_mean: float
-
-    @property
-    def weights(self) -> Float:
-        """The normalised weights, (S,)."""
-        return np.asarray(np.exp(self.log_weights))
 
 
 def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
@@ -360,4 +352,4 @@ def _normalised(relative: Float, *, k: float, top: float) -> Smoothed:
     total = float(special.logsumexp(relative))
     log_weights = relative - total
     effective_size = float(np.exp(-special.logsumexp(2.0 * log_weights)))
-    return Smoothed(log_weights, k, effective_size, top + total - float(np.log(len(relative))))
+    return Smoothed(np.exp(log_weights), k, effective_size, top + total - float(np.log(len(relative))))
