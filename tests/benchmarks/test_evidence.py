@@ -26,7 +26,7 @@ BOUT = Bout("a", 0, 100, 3, 2, 0.4, 0.5, 0.02, 0.03, 0.1, 0.5, 1.0, 0.6, "ep")
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_a_table_is_finite_numbers_and_codes_of_at_least_two_classes(table):
     if not table.is_here:
-        pytest.skip(f"{table.folder} is not kept beside the project")
+        pytest.skip(f"{table.folder} is not available")
     X, y = table.data()
     assert X.dtype == np.float64
     assert np.isfinite(X).all()
@@ -34,12 +34,12 @@ def test_a_table_is_finite_numbers_and_codes_of_at_least_two_classes(table):
     assert set(y) == set(range(y.max() + 1)) != {0}
 
 
-def test_words_become_columns_and_a_gap_is_a_word_or_the_mean():
+def test_categories_become_indicators_and_missing_numbers_the_mean():
     frame = pd.DataFrame({"colour": ["red", "blue", None, "red"], "size": [1.0, np.nan, 3.0, 5.0]})
     np.testing.assert_array_equal(encode(frame), [[0, 1, 0, 1.0], [1, 0, 0, 3.0], [0, 0, 1, 3.0], [0, 1, 0, 5.0]])
 
 
-def test_a_bout_trains_on_two_thirds_and_judges_both_on_the_rest():
+def test_both_methods_are_trained_on_two_thirds_and_scored_on_the_rest():
     X, y = make_overlapping(150, 2)
     table = Table("two normals", "", lambda folder: (X, y))
     bouts = list(duel.fight([table], splits=2))
@@ -51,7 +51,7 @@ def test_a_bout_trains_on_two_thirds_and_judges_both_on_the_rest():
     assert bouts[0].log_loss != bouts[1].log_loss
 
 
-def test_a_ratio_is_one_of_means_and_its_error_vanishes_where_all_splits_agree():
+def test_a_ratio_of_means_has_no_error_if_all_splits_agree():
     proportional = [replace(BOUT, split=s, log_loss=0.8 * loss, log_loss_cv=loss) for s, loss in enumerate((0.2, 0.6))]
     (verdict,) = duel.verdicts(proportional)
     assert verdict.ratio == pytest.approx(0.8)
@@ -69,7 +69,7 @@ def test_the_plain_loop_and_the_library_compute_the_same_evidence(width, scale, 
     assert surface.log_evidence.item() == pytest.approx(plain, abs=1e-3)  # where SciPy stops by default
 
 
-def test_the_command_keeps_a_part_as_scratch_and_prints_both(tmp_path, monkeypatch, capsys):
+def test_the_command_writes_and_prints_both_comparisons(tmp_path, monkeypatch, capsys):
     X, y = make_overlapping(90, 2)
     monkeypatch.setattr(tables, "DATA", tmp_path)
     monkeypatch.setattr(command, "TABLES", (Table("haberman", ".", lambda folder: (X, y)), Table("lobster", "x", None)))

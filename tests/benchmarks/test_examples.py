@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The examples run, print, draw, and show what they say; the gallery has them all. A page of prose does as it says."""
+"""The examples run, print and draw; the gallery has them all; the page on posteriors is correct."""
 
 from __future__ import annotations
 
@@ -12,21 +12,14 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.image as mpimg
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 GALLERY = ROOT / "docs" / "gallery"
-LARGEST = 200_000  # bytes of a picture in the gallery
-SMALL = {"rbf_evidence": ["--rows", "80", "--side", "3"]}  # those that can be asked for less than the gallery shows
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+MAX_PICTURE_BYTES = 200_000
+SMALL = {"rbf_evidence": ["--rows", "80", "--side", "3"]}  # smaller than in the gallery
 
 
 def load(name):
@@ -38,7 +31,7 @@ def load(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_prints_numbers_and_saves_its_picture_where_it_is_told(name, tmp_path, monkeypatch, capsys):
+def test_an_example_prints_numbers_and_saves_its_picture(name, tmp_path, monkeypatch, capsys):
     script = ROOT / "examples" / f"{name}.py"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(script), f"{name}.png", *SMALL.get(name, [])])
@@ -49,11 +42,11 @@ def test_an_example_prints_numbers_and_saves_its_picture_where_it_is_told(name, 
     height, width = mpimg.imread(tmp_path / f"{name}.png").shape[:2]
     assert width > 400
     assert height > 200
-    assert {path.stem for path in tmp_path.iterdir()} == {name}  # and nothing beside, but perhaps its animation
+    assert {path.stem for path in tmp_path.iterdir()} == {name}  # and perhaps an animation
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_says_what_to_see_and_stands_in_the_gallery(name):
+def test_an_example_has_a_description_and_is_in_the_gallery(name):
     said = ast.get_docstring(ast.parse((ROOT / "examples" / f"{name}.py").read_text()))
     assert said is not None
     assert len(said.split()) > 25
@@ -64,9 +57,9 @@ def test_an_example_says_what_to_see_and_stands_in_the_gallery(name):
     assert f"(../examples/{name}.py)" in page
 
 
-def test_the_gallery_is_light_and_shows_nothing_that_no_example_draws():
+def test_the_pictures_of_the_gallery_are_small_and_come_from_examples():
     assert {path.stem for path in GALLERY.iterdir()} <= set(EXAMPLES)
-    assert [path.name for path in GALLERY.iterdir() if path.stat().st_size > LARGEST] == []
+    assert [path.name for path in GALLERY.iterdir() if path.stat().st_size > MAX_PICTURE_BYTES] == []
 
 
 def test_weights_of_naive_bayes_by_hand_are_those_of_the_model():
@@ -90,7 +83,7 @@ def findings(rbf_evidence):
     return rbf_evidence.experiment(rows=200, side=5)
 
 
-def test_narrow_functions_are_over_fitted_and_tuned_ones_are_not(rbf_evidence, findings):
+def test_narrow_functions_overfit_and_tuned_ones_do_not(rbf_evidence, findings):
     train, test, _ = rbf_evidence.scores(findings.narrow, findings.data, "map")
     assert train > test + 0.2
     tuned_train, tuned_test, _ = rbf_evidence.scores(findings.tuned.model, findings.data, "map")
@@ -98,7 +91,7 @@ def test_narrow_functions_are_over_fitted_and_tuned_ones_are_not(rbf_evidence, f
     assert abs(tuned_train - tuned_test) < 0.5 * (train - test)
 
 
-def test_averaging_makes_probabilities_less_extreme_and_leaves_the_boundary_where_it_was(rbf_evidence, findings):
+def test_averaging_makes_probabilities_less_extreme_and_keeps_the_boundary(rbf_evidence, findings):
     grid = np.random.default_rng(0).uniform(-2, 2, size=(2000, 2))
     for model in (findings.narrow, findings.tuned.model):
         mode, averaged = (rbf_evidence.probabilities(model, grid, rule) - 0.5 for rule in ("map", "exact"))
@@ -110,14 +103,7 @@ def test_the_search_ends_above_every_cell_of_the_grid(findings):
     assert findings.tuned.model.log_evidence_ > findings.surface.log_evidence.max()
 
 
-def test_the_table_is_made(rbf_evidence, findings, capsys):
-    rbf_evidence.report(findings)
-    printed = capsys.readouterr().out
-    assert printed.count("Laplace") == printed.count("MAP") == 2
-    assert f"{findings.tuned.model.log_evidence_:.1f} at the end of a search" in printed
-
-
-def test_the_page_on_posteriors_says_what_happens():
+def test_the_page_on_posteriors_is_correct():
     page = ROOT / "docs" / "bayesian.md"
     found = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.attempted > 20

@@ -83,9 +83,9 @@ def test_the_unchecked_fit_is_the_same_fit_without_the_check():
 
 
 @pytest.mark.data
-@pytest.mark.skipif(not FASHION.is_here, reason="the data sets are kept beside the project, and are not here")
+@pytest.mark.skipif(not FASHION.is_here, reason="the data set is not available")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_tighter_tolerance_ends_at_a_lower_objective_and_lower_than_scikit_learns_default():
+def test_a_tighter_tolerance_reaches_a_lower_objective_than_scikit_learn():
     data, objective = FASHION.data(), OBJECTIVES["softmax"]
     entries = [entry for entry in libraries.load(["separatrix", "sklearn"]) if "softmax" in entry.tasks]
     answers = {}

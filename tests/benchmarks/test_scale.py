@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.scale import child, cluster, files, report, simulate, workers
+from benchmarks.scale import child, cluster, report, simulate, workers
 from benchmarks.scale.constants import Effort, from_rows, to_rows
 from benchmarks.scale.model import Constants, Place, Problem, Recipe, Work, predict, sample_rows
-from benchmarks.scale.record import Circumstances, write_records
+from benchmarks.scale.record import Circumstances
 from benchmarks.scale.tables import TARGET, Shape, make, make_dask, partition_sizes, write_parquet
 from benchmarks.scale.tasks import FITS
 from benchmarks.scale.witness import LABELS, Witness
@@ -70,7 +70,7 @@ def test_labels_follow_a_logistic_model_with_weights_of_length_two():
 
 
 @pytest.mark.parametrize("fit", FITS)
-def test_a_witness_changes_no_bit_and_sees_every_pass(fit, tmp_path):
+def test_counting_reads_changes_no_bit_and_sees_every_pass(fit, tmp_path):
     shape = Shape(120_000, 20)
     X, y = make(shape)
     plain = FITS[fit]().fit(X, y)
@@ -89,7 +89,7 @@ def test_a_witness_changes_no_bit_and_sees_every_pass(fit, tmp_path):
 # The model
 
 
-def test_one_process_takes_its_work_over_its_cores():
+def test_the_predicted_time_of_one_process_is_the_sum_of_its_parts():
     """4 gradients, a Hessian, labels on one core, the sample, two solves: added up by hand."""
     N, M = 1e6, 10
     found = predict(Problem("fit", N, M), ALONE, EXACT)
@@ -100,7 +100,7 @@ def test_one_process_takes_its_work_over_its_cores():
     assert found.bound == "arithmetic"
 
 
-def test_a_pass_takes_no_less_than_its_bytes_and_no_less_than_bare_reading():
+def test_a_pass_takes_at_least_the_time_to_read_its_bytes():
     problem = Problem("fit", 1e8, 10)
     slow = replace(ALONE, bandwidth=1e8)
     assert predict(problem, slow, EXACT).parts["memory"] == pytest.approx(5 * 8e9 / 1e8)
@@ -117,20 +117,17 @@ def test_a_pass_takes_no_less_than_its_bytes_and_no_less_than_bare_reading():
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(200_000, 20), (600_000, 4), (30_000, 80)])
-def test_the_model_knows_how_many_rows_the_library_samples(rows, columns):
+def test_the_cost_model_samples_as_many_rows_as_the_library(rows, columns):
     X, y = make(Shape(rows, columns))
     objective = pose(as_source(X, y.astype(np.intp)), Logit(), Gaussian(), fit_intercept=True)
     assert objective.sample is not None
     assert objective.sample.n_rows == pytest.approx(sample_rows(rows, columns), rel=0.01)
 
 
-# Constants
-
-
 # The runs
 
 
-def test_a_child_reads_once_for_lda_and_tells_its_own_memory(tmp_path):
+def test_a_child_process_reads_once_for_lda_and_reports_its_memory(tmp_path):
     write_parquet(Shape(20_000, 4), tmp_path, files=2)
     found = child.run_child("lda", tmp_path)
     assert found.passes == 1
@@ -156,7 +153,7 @@ def threads_alone(monkeypatch):
 
 
 @pytest.mark.usefixtures("threads_alone")
-def test_partitions_give_the_coefficients_of_memory_and_know_three_classes(monkeypatch):
+def test_partitions_give_the_coefficients_of_memory_and_fit_three_classes(monkeypatch):
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
     rows = list(cluster.measure(Shape(20_000, 5), partitions=3, repeats=1))
     fits, (iris,) = rows[:-1], rows[-1:]
@@ -182,36 +179,7 @@ def test_every_case_is_predicted_and_measured():
 # The page
 
 
-def test_the_page_in_the_documentation_is_made_from_the_results_that_are_kept():
+def test_the_page_in_the_documentation_is_made_from_the_committed_results():
     page = report.PAGE.read_text(encoding="utf-8")
     assert report.fill(page) == page
     assert [found[2] for found in report.MARKS.finditer(page)] == list(report.TABLES)
-
-
-def test_every_table_is_made_from_results(tmp_path):
-    here = tmp_path / report.HERE
-    known = replace(
-        EXACT,
-        sample=dict.fromkeys(FITS, Work(1e-8)),
-        recipes=dict.fromkeys(FITS, EXACT.recipes["fit"]),
-        graph={"processes": 0.02},
-        task={"processes": 0.001},
-        pace={"processes": {"gradient": 1.5}},
-    )
-    write_records(to_rows(known), here / "constants.csv", ABOUT)
-    write_records(
-        [simulate.SimulatedRow("memory", 10**6, 20, "lda", 1, 1, 0.1, 0.125, 0.8, "arithmetic")],
-        here / "simulate.csv",
-        ABOUT,
-    )
-    write_records([files.FileRow(10**7, 20, 8, 1.6, "lda", 3.0, 1, 3.0, 1.2, 400.0)], here / "files.csv", ABOUT)
-    write_records(
-        [cluster.ClusterRow(10**6, 50, 8, "lda", "threads", "separatrix", 0.5, 1, 1.1, 1e-15, None)],
-        here / "cluster.csv",
-        ABOUT,
-    )
-    page = report.fill("".join(f"<!-- table: {name} -->\n<!-- end -->\n" for name in report.TABLES), tmp_path)
-    assert page.count("Not measured yet") == 1  # the card, whose results are not there
-    for words in ("a factor of 1.25", "| 1.20 | 400 |", "| 1.10 | 1e-15 |", "16 workers of 8 cores", "core-ns"):
-        assert words in page
-    assert report.fill(page, tmp_path) == page

@@ -80,7 +80,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
 
 def _read_manifest(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
     try:
-        manifest = parse_json(archive.read(MANIFEST))
+        manifest = json.loads(archive.read(MANIFEST))
         is_model = manifest["magic"] == MAGIC and isinstance(manifest["sha256"], dict)
     except (LookupError, TypeError, ValueError, RecursionError):
         is_model = False
@@ -95,18 +95,3 @@ def _read_manifest(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
             f"formats up to {FORMAT}. Upgrade separatrix, or save the model again with this version."
         )
     return dict(manifest)
-
-
-def parse_json(data: bytes, *, finite: bool = True) -> Any:
-    """Standard JSON: duplicate keys raise, and so do NaN and infinity if ``finite``."""
-
-    def refuse(text: str) -> Any:
-        raise ValueError(f"{text} is not JSON")
-
-    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise ValueError("an object has the same key twice")
-        return found
-
-    return json.loads(data, object_pairs_hook=distinct, parse_constant=refuse if finite else float)

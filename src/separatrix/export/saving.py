@@ -23,13 +23,12 @@ from separatrix._array import Array
 from separatrix._output import write_atomically
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.exceptions import PACKAGE, FileError
-from separatrix.export.archive import FORMAT, REVISION, TREE, parse_json, read_archive, write_archive
+from separatrix.export.archive import FORMAT, REVISION, TREE, read_archive, write_archive
 from separatrix.export.reader import Reader
-from separatrix.export.writer import Writer, is_ours
+from separatrix.export.writer import Writer
 from separatrix.generative import FamilyClassifier
+from separatrix.meta import is_ours
 from separatrix.study import TableClassifier
-
-STRICT_FORMAT = 2  # first format whose tree is standard JSON, without NaN
 
 
 def save(
@@ -112,11 +111,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     ['high']
     """
     manifest, members = read_archive(path)
-    number, revision = manifest["format"], manifest.get("revision", 0)
-    newer = number == FORMAT and type(revision) is int and revision > REVISION
+    revision = manifest.get("revision", 0)
+    newer = manifest["format"] == FORMAT and type(revision) is int and revision > REVISION
     file = f"{path}, written by separatrix {manifest.get('version')},"
     try:
-        model = Reader(members, newer=newer).value(parse_json(members[TREE], finite=number >= STRICT_FORMAT))
+        model = Reader(members, newer=newer).value(json.loads(members[TREE]))
     except Exception as error:
         raise FileError(f"{file} cannot be read: {error}. Save the model again with this version.") from error
     if not isinstance(model, BaseEstimator):

@@ -22,16 +22,12 @@ from sklearn.base import BaseEstimator
 from separatrix._array import Array, is_sparse
 from separatrix.exceptions import PACKAGE, FileError
 from separatrix.likelihoods import cloglog, log_odds, normal_quantile
+from separatrix.meta import is_ours
 
 #: Functions that can be part of a model. A file can name only these.
 FUNCTIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (log_odds, normal_quantile, cloglog)}
 #: scikit-learn transformers inside bases: saved as their arguments, and fitted again to the same number of columns.
 TRANSFORMERS = ("PolynomialFeatures", "SplineTransformer")
-
-
-def is_ours(kind: type) -> bool:
-    """Whether a class belongs to this package."""
-    return kind.__module__ == PACKAGE or kind.__module__.startswith(PACKAGE + ".")
 
 
 class Writer:
@@ -59,7 +55,8 @@ class Writer:
         if isinstance(value, FunctionType) and FUNCTIONS.get(value.__name__) is value:
             return {"is": "function", "name": value.__name__}
         if type(value).__name__ in TRANSFORMERS and type(value).__module__.startswith("sklearn.preprocessing."):
-            return self._transformer(value, where)
+            arguments, columns = self._items(value.get_params(deep=False), where), value.n_features_in_
+            return {"is": "transformer", "class": type(value).__name__, "arguments": arguments, "columns": columns}
         if dataclasses.is_dataclass(value):
             fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         else:
@@ -90,15 +87,6 @@ class Writer:
             return {"is": "record", "class": _name(type(value), where), "fields": self._items(fields, where)}
         items = [self.node(item, f"{where}[{i}]") for i, item in enumerate(value)]
         return {"is": type(value).__name__, "items": items}
-
-    def _transformer(self, value: Any, where: str) -> Any:
-        arguments = self._items(value.get_params(deep=False), where)
-        return {
-            "is": "transformer",
-            "class": type(value).__name__,
-            "arguments": arguments,
-            "columns": value.n_features_in_,
-        }
 
     def _items(self, fields: Mapping[str, Any], where: str) -> dict[str, Any]:
         return {name: self.node(value, f"{where}.{name}") for name, value in fields.items()}
