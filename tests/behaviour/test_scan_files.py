@@ -248,7 +248,7 @@ TEXT = (pa.string(), pa.string_view(), pa.binary())
 
 def counted(column, start=0, weight=None):
     columns = {"y": column} if weight is None else {"y": column, "w": weight}
-    return count_labels(Piece(start, start + len(column), pa.record_batch(columns)), "y", weight and "w")
+    return count_labels(Piece(start, start + len(column), [pa.record_batch(columns)]), "y", weight and "w")
 
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)

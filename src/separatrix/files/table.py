@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from separatrix._arguments import check_count
 from separatrix._text import did_you_mean
 from separatrix.files.location import FileReadError, Location
-from separatrix.rows import cut_batches
+from separatrix.rows import cut_batches, join_batches
 from separatrix.table import Kind
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class TableFile(ABC):
         """
         chosen, most = self._chosen(columns), check_count("batches", "rows", rows)
         self.where.require_unchanged(self.fingerprint)
-        return cut_batches(self.stream(chosen, most), most, MAX_BATCH_BYTES)
+        groups = cut_batches(self.stream(chosen, most), most, MAX_BATCH_BYTES)
+        return (join_batches(batches) for batches in groups)
 
     def read(self, *, columns: Sequence[str] | None = None) -> pa.Table:
         """Read the whole table into memory."""

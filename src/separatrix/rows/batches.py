@@ -100,11 +100,20 @@ class ArrowRows(ABC):
 
 
 class Piece(NamedTuple):
-    """Rows ``start`` to ``stop`` of a partition, as an Arrow record batch."""
+    """Rows ``start`` to ``stop`` of a partition: an Arrow record batch, or slices of several that a reader returned."""
 
     start: int
     stop: int
-    batch: pa.RecordBatch
+    parts: Sequence[pa.RecordBatch]
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        """All columns as one batch."""
+        return join_batches(self.parts)
+
+    def column(self, name: str) -> pa.Array:
+        """One column as one array."""
+        return join_batches([part.select([name]) for part in self.parts]).column(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,13 +186,12 @@ class Batches:
         with closing(reader):  # type: ignore[type-var]  # a generator
             yield from reader
 
-    def _numbered(self, batches: Generator[pa.RecordBatch]) -> Generator[Piece]:
+    def _numbered(self, groups: Generator[list[pa.RecordBatch]]) -> Generator[Piece]:
         row = 0
-        with closing(batches):
-            for batch in batches:
-                if batch.num_rows:
-                    yield Piece(row, row + batch.num_rows, batch)
-                    row += batch.num_rows
+        with closing(groups):
+            for parts in groups:
+                first, row = row, row + sum(part.num_rows for part in parts)
+                yield Piece(first, row, parts)
         self.rows.settle(row)
 
     def read(self, piece: Any) -> Rows:
@@ -191,7 +199,7 @@ class Batches:
         plan = self.plan
         if plan.encode is not None:
             return plan.encode(piece.batch)
-        return to_matrix([piece.batch.column(name) for name in plan.features], piece.batch.num_rows, plan.dtype)
+        return to_matrix(piece, plan.features, plan.dtype)
 
     # One of many partitions that workers read: the plan is sent once, the part with each task.
 
@@ -211,10 +219,10 @@ class Batches:
 
 def cut_batches(
     batches: Generator[pa.RecordBatch], height: int, max_bytes: int | None = None
-) -> Generator[pa.RecordBatch]:
-    """The same rows in batches of ``height`` rows, the last one shorter. A batch that is long enough is not copied.
+) -> Generator[list[pa.RecordBatch]]:
+    """The same rows in groups of ``height`` rows, the last one shorter. A group is a few slices, without a copy.
 
-    With ``max_bytes``, a batch that exceeds it has fewer rows.
+    With ``max_bytes``, a group that exceeds it has fewer rows.
     """
     kept: list[pa.RecordBatch] = []
     n_kept = n_bytes = 0
@@ -226,13 +234,14 @@ def cut_batches(
                 start, n_kept = start + kept[-1].num_rows, n_kept + kept[-1].num_rows
                 n_bytes += 0 if max_bytes is None else kept[-1].nbytes
                 if n_kept == height or (max_bytes is not None and n_bytes >= max_bytes):
-                    yield _joined(kept)
+                    yield kept
                     kept, n_kept, n_bytes = [], 0, 0
     if kept:
-        yield _joined(kept)
+        yield kept
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Concatenate batches; a single one is not copied."""
     import pyarrow as pa
 
     if len(batches) == 1:
@@ -280,20 +289,23 @@ def numbers(column: pa.Array) -> Array:
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
-def to_matrix(columns: list[pa.Array], n_rows: int, dtype: Any) -> Array:
-    """The columns as a matrix (n, D): the one copy that every pass over a file makes.
+def to_matrix(piece: Piece, names: tuple[str, ...], dtype: Any) -> Array:
+    """Columns of a piece as a matrix (n, D): the one copy that every pass over a file makes.
 
     The matrix is in column order: writing rows would take four times as long, and products with vectors are as fast.
     """
-    X = np.empty((len(columns), n_rows), dtype)
-    for d, column in enumerate(columns):
-        X[d] = numbers(column)
+    X, start = np.empty((len(names), piece.stop - piece.start), dtype), 0
+    for part in piece.parts:
+        stop = start + part.num_rows
+        for d, name in enumerate(names):
+            X[d, start:stop] = numbers(part.column(name))
+        start = stop
     return X.T
 
 
 def column_in_memory(rows: Batches, name: str) -> Array:
     """All values of a column: numbers with NaN for missing values, or text with None."""
-    return np.concatenate([_values(plain(piece.batch.column(name))) for piece in rows.batches((name,))])
+    return np.concatenate([_values(plain(piece.column(name))) for piece in rows.batches((name,))])
 
 
 def _values(column: pa.Array) -> Array:
@@ -344,9 +356,9 @@ class ColumnTargets:
         """Return the rows of a piece with codes and weights."""
         codes = weight = None
         if self.target is not None:
-            codes = codes_of(piece.batch.column(self.target), self.classes, self.unlabelled)
+            codes = codes_of(piece.column(self.target), self.classes, self.unlabelled)
         if self.weight is not None:
-            weight = numbers(piece.batch.column(self.weight)).astype(np.float64, copy=False)
+            weight = numbers(piece.column(self.weight)).astype(np.float64, copy=False)
         return Block(X, codes, weight, range(first + piece.start, first + piece.stop))
 
 
@@ -425,11 +437,11 @@ def count_labels(piece: Piece, target: str, weight: str | None = None) -> LabelC
     """Labels of a piece, with their rows and weights."""
     import pyarrow as pa
 
-    column = piece.batch.column(target)
+    column = piece.column(target)
     labels = plain(column)
     if pa.types.is_temporal(labels.type) or pa.types.is_nested(labels.type):
         raise DataError(f"The target {target!r} holds values of type {column.type}, which are not classes.")
-    share = None if weight is None else _weights(piece.batch.column(weight), piece.start, weight)
+    share = None if weight is None else _weights(piece.column(weight), piece.start, weight)
     coded = _without_nan(labels).dictionary_encode()
     n = len(coded.dictionary)
     _require_few(n, target)
