@@ -53,6 +53,17 @@ def test_a_value_of_another_type_is_named(tmp_path):
     table = open_table(csv_file(tmp_path, "a,b\n1,2\n3,four\n"), types={"b": "number"})
     with pytest.raises(FileReadError, match=r"column 'b' has 'four' in row 2 .*numbers. Correct it"):
         table.read()
+    table = open_table(csv_file(tmp_path, "a,b\n1,x\n2,y\n2000,z\n"), types={"a": pa.int8()})
+    with pytest.raises(FileReadError, match=r"column 'a' has '2000' in row 3 .*int8"):
+        table.read()
+
+
+def test_a_late_word_for_a_missing_value_loses_no_row(tmp_path):
+    rows = ["1.5,x"] * 200_000  # more than one block
+    table = open_table(csv_file(tmp_path, "\n".join(["a,b", *rows, "NA,y", *rows, "nan,y", ""])))
+    for _ in range(2):
+        found = table.read()["a"]
+        assert (len(found), found.null_count, found[200_000].as_py()) == (400_002, 2, None)
 
 
 def test_decimal_commas_are_numbers_if_another_mark_delimits(tmp_path):

@@ -84,9 +84,9 @@ def test_a_missing_file_suggests_similar_names(tmp_path):
 
 def test_folders_and_patterns_are_parquet(tmp_path):
     touch(tmp_path, "parts/b.parquet", "parts/a.parquet", "parts/_tmp/c.parquet", "parts/.d.parquet", "parts/e.md")
-    names = [part.name for part in find(tmp_path / "parts").files]
+    names = [part.name for part in find(tmp_path / "parts").parts]
     assert names == ["a.parquet", "b.parquet"]
-    assert [part.name for part in find(f"{tmp_path}/parts/*.parquet").files] == names
+    assert [part.name for part in find(f"{tmp_path}/parts/*.parquet").parts] == names
     touch(tmp_path, "text/a.csv", "text/b.csv")
     with pytest.raises(FileReadError, match=r"a folder without Parquet files: it contains a.csv, b.csv\."):
         find(tmp_path / "text")

@@ -31,6 +31,7 @@ BLOCK_BYTES = 2**20  # split at a time; Arrow holds several blocks
 MIN_BLOCK_LINES = 8  # blocks are larger if lines are long
 SAMPLE_BYTES = 2**18
 MAX_LINE_BYTES = 2**27  # of the first line
+NO_TYPES: Mapping[str, Any] = {}
 WORDS = dict.fromkeys(("text", "categorical", "date", "drop"), Kind.TEXT)
 SPELLED = ("number", "boolean")  # requested types with several spellings: the first block decides
 
@@ -52,6 +53,8 @@ class DelimitedFile(TableFile):
         if self._dialect.quoted and len(self.columns) > 1 and self._quotes_are_letters():
             self._dialect = self._dialect._replace(quoted=False)
             self._notes.append('Quotes (") were read as part of the text, since some are not closed.')
+        self._decimal_comma = self._dialect.delimiter != ","  # whether a number may be written 3,5
+        self._has_plain_numbers = True  # until a pass finds another spelling
         self.kinds: dict[str, Kind] = {}
         self._exact: dict[str, pa.DataType] = {}
         self._spelled = {name: wanted for name, wanted in types.items() if name in self.columns and wanted in SPELLED}
@@ -111,12 +114,7 @@ class DelimitedFile(TableFile):
         import pyarrow as pa
 
         chosen = self._chosen(columns)
-        self._infer(chosen)
-        return pa.schema([(name, self._exact.get(name, self.kinds[name].type)) for name in chosen])
-
-    def _infer(self, columns: tuple[str, ...]) -> None:
-        """Find the kinds of the columns that are not known yet."""
-        named = tuple(name for name in columns if name in self._spelled and name not in self.kinds)
+        named = tuple(name for name in chosen if name in self._spelled and name not in self.kinds)
         if named:
             first, block = self._scan(named, first_block=True), None
             for name, kind in first.items():
@@ -130,51 +128,78 @@ class DelimitedFile(TableFile):
                             self.kinds[name] = Kind.TEXT
                 elif kind is not Kind.NOTHING:
                     self.kinds[name] = kind
-        unknown = tuple(name for name in columns if name not in self.kinds)
+        unknown = tuple(name for name in chosen if name not in self.kinds)
         if unknown:
             self.kinds |= self._scan(unknown)
             commas = [name for name in unknown if self.kinds[name] is Kind.COMMA]
             if commas:
                 self._notes.append(f"Numbers with a decimal comma were found in: {', '.join(commas[:10])}.")
+        return pa.schema([(name, self._exact.get(name, self.kinds[name].type)) for name in chosen])
 
     def _scan(self, columns: tuple[str, ...], *, first_block: bool = False) -> dict[str, Kind]:
         kinds = dict.fromkeys(columns, Kind.NOTHING)
         for batch in self._texts(columns):
             for name, texts in zip(columns, batch.columns, strict=True):
-                kinds[name] = kind_of_texts(texts, kinds[name], comma=self._dialect.decimal_comma)
+                kinds[name] = kind_of_texts(texts, kinds[name], comma=self._decimal_comma)
             if first_block or all(kind is Kind.TEXT for kind in kinds.values()):
                 break
         return kinds
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the file from its beginning."""
+        """Read the file. Arrow converts plain numbers; from the first other spelling on, texts are cast."""
         import pyarrow as pa
 
-        schema, row = self.schema(columns), 0
+        schema, n_read = self.schema(columns), 0
+        if self._has_plain_numbers and not self._dialect.spaced:
+            try:
+                for batch in self._numbers(columns, schema):
+                    yield batch
+                    n_read += batch.num_rows
+                return
+            except pa.ArrowInvalid:
+                self._has_plain_numbers = False  # later passes do not try again
+        row = 0
         for batch in self._texts(columns):
-            arrays = [self._values(name, texts, row) for name, texts in zip(columns, batch.columns, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            if row >= n_read:
+                arrays = [self._values(name, texts, row) for name, texts in zip(columns, batch.columns, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
             row += batch.num_rows
+
+    def _numbers(self, columns: tuple[str, ...], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Batches whose numbers Arrow converts, without text in between; raises ArrowInvalid if a cell is not plain."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        plain = {name: self.kinds[name].type for name in columns if self.kinds[name] in (Kind.INTEGER, Kind.NUMBER)}
+        row = 0
+        with open_text(self.where, self._encoding) as stream, reading(self.where):
+            for batch in self._split(stream, columns, self._dialect, plain):
+                arrays = []
+                for name, cells in zip(columns, batch.columns, strict=True):
+                    if name in plain and pa.types.is_floating(cells.type) and pc.any(pc.is_nan(cells)).as_py():
+                        raise pa.ArrowInvalid("nan is a word for a missing value")
+                    arrays.append(
+                        cells.cast(schema.field(name).type) if name in plain else self._values(name, cells, row)
+                    )
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                row += batch.num_rows
 
     def _values(self, name: str, texts: pa.Array, row: int) -> pa.Array:
         import pyarrow as pa
 
-        kind, comma = self.kinds[name], self._dialect.decimal_comma
+        kind = self.kinds[name]
         try:
-            values = cast_texts(texts, kind, comma=comma)
+            values = cast_texts(texts, kind, comma=self._decimal_comma)
             return values.cast(self._exact[name]) if name in self._exact else values
         except pa.ArrowInvalid as error:
-            wrong = 0
-            for i in range(len(texts)):
-                try:
-                    cast_texts(texts[i : i + 1], kind, comma=comma)
-                except pa.ArrowInvalid:
-                    wrong = i
-                    break
+            if len(texts) > 1:  # the first half that has a wrong cell raises, with its row
+                half = len(texts) // 2
+                self._values(name, texts[:half], row)
+                self._values(name, texts[half:], row + half)
+            should = self._exact.get(name, kind.value)
             raise FileReadError(
-                f"{self.path}: column {name!r} has {texts[wrong].as_py()!r} in row {row + wrong + 1} (after the line "
-                f"of names), but it should have {kind.value}. Correct it, leave it blank, or read the column as "
-                "another type."
+                f"{self.path}: column {name!r} has {texts[0].as_py()!r} in row {row + 1} (after the line of names), "
+                f"but it should have {should}. Correct it, leave it blank, or read the column as another type."
             ) from error
 
     def _texts(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
@@ -193,7 +218,10 @@ class DelimitedFile(TableFile):
             except pa.ArrowInvalid as error:
                 raise FileReadError(self._explained(error)) from error
 
-    def _split(self, stream: Any, columns: tuple[str, ...], dialect: Dialect) -> Iterator[pa.RecordBatch]:
+    def _split(
+        self, stream: Any, columns: tuple[str, ...], dialect: Dialect, types: Mapping[str, pa.DataType] = NO_TYPES
+    ) -> Iterator[pa.RecordBatch]:
+        """Cells of text, or of the given types."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
@@ -210,7 +238,7 @@ class DelimitedFile(TableFile):
                 delimiter=dialect.delimiter, quote_char='"' if dialect.quoted else False, newlines_in_values=True
             ),
             arrow.ConvertOptions(
-                column_types=dict.fromkeys(self.columns, pa.string()),
+                column_types={name: types.get(name, pa.string()) for name in self.columns},
                 include_columns=list(columns),
                 strings_can_be_null=True,
                 null_values=[""],

@@ -46,11 +46,6 @@ class Dialect(NamedTuple):
     header: tuple[str, ...]
     title: str = ""
 
-    @property
-    def decimal_comma(self) -> bool:
-        """Whether a number may be written 3,5."""
-        return self.delimiter != ","
-
 
 def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
     """Determine the dialect from the beginning of a text.

@@ -60,15 +60,10 @@ class Location:
     table: str | None = None
     parts: tuple[Path, ...] = ()
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The file, or the parts of a folder."""
-        return self.parts or (self.path,)
-
     def fingerprint(self) -> tuple[tuple[int, ...], ...]:
         """Size, modification time and inode of each file; raises if one was removed."""
         try:
-            states = [os.stat(file) for file in self.files]
+            states = [os.stat(file) for file in self.parts or (self.path,)]
         except FileNotFoundError as error:
             raise FileReadError(f"{error.filename} was removed after it was opened. Restore it.") from error
         return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)

@@ -213,7 +213,7 @@ def _numeric_as_numbers(reader: pa.RecordBatchReader) -> Answer:
 class Sqlite(Database):
     """Python's own SQLite: a connection belongs to the thread that made it, and every cell has its own type.
 
-    ``kinds`` are those of the columns of the query, from all rows.
+    ``kinds`` has the kind of each column of the query, found from all rows.
     """
 
     connection: sqlite3.Connection

@@ -89,7 +89,9 @@ class TableFile(ABC):
         """Read the whole table into memory."""
         import pyarrow as pa
 
-        return pa.Table.from_batches(list(self.batches(columns=columns)), schema=self.schema(columns))
+        self.where.require_unchanged(self.fingerprint)
+        batches = self.stream(self._chosen(columns), READ_BATCH_ROWS)
+        return pa.Table.from_batches(list(batches), schema=self.schema(columns))
 
     def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         chosen = self.columns if columns is None else tuple(columns)
