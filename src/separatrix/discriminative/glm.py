@@ -45,7 +45,7 @@ from separatrix.discriminative.inference import (
 )
 from separatrix.estimator import check_results, known_columns, truth_in_memory, unchanged_on_error
 from separatrix.exceptions import warn
-from separatrix.likelihoods import LIKELIHOODS, MeanLikelihood, mean_likelihood
+from separatrix.likelihoods import LIKELIHOODS, mean_likelihood
 from separatrix.rows import Block, RowMap, in_memory, open_rows, targets_in_memory
 from separatrix.solvers import Newton
 
@@ -169,7 +169,13 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
         exposure : array of shape (N,), optional
             Known factor of each row's mean (log link): time at risk, area, population.
         """
-        likelihood, solver = self._arguments()
+        owner = type(self).__name__
+        family = check_option(owner, "family", self.family, LIKELIHOODS)
+        if self.link is not None:
+            check_option(owner, "link", self.link, LIKELIHOODS[family], otherwise=f" for family={family!r}, or None")
+        likelihood = mean_likelihood(family, self.link)
+        alpha = check_number(owner, "alpha", self.alpha, low=0.0)
+        solver = Newton(check_positive(owner, "tol", self.tol), check_count(owner, "max_steps", self.max_steps))
         with unchanged_on_error(self):
             y, sample_weight = targets_in_memory(X, y, sample_weight)
             opened = open_rows(X)
@@ -180,22 +186,11 @@ class GeneralizedLinearModel(RegressorMixin, BaseEstimator):
             source = opened.with_numbers(targets.t, targets.weight, targets.offset)
             basis = fit_basis(self.basis, source)
             source = source.mapped(basis)
-            fit = fit_glm(
-                source, targets, likelihood, alpha=self.alpha, fit_intercept=self.fit_intercept, solver=solver
-            )
+            fit = fit_glm(source, targets, likelihood, alpha=alpha, fit_intercept=self.fit_intercept, solver=solver)
             check_maximum(fit)
             self._keep(fit, basis)
             warn_if_unfinished(fit)
         return self
-
-    def _arguments(self) -> tuple[MeanLikelihood, Newton]:
-        owner = type(self).__name__
-        family = check_option(owner, "family", self.family, LIKELIHOODS)
-        if self.link is not None:
-            check_option(owner, "link", self.link, LIKELIHOODS[family], otherwise=f" for family={family!r}, or None")
-        check_number(owner, "alpha", self.alpha, low=0.0)
-        solver = Newton(check_positive(owner, "tol", self.tol), check_count(owner, "max_steps", self.max_steps))
-        return mean_likelihood(family, self.link), solver
 
     def _keep(self, fit: GLMFit, basis: RowMap | None) -> None:
         """Store the fit in the user's units; everything at the end, so that an error changes nothing."""

@@ -220,24 +220,23 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         self._keep(replace(found, steps=steps, trace=self.trace_), training.passes)
 
     def _with_noise(self, objective: Posterior, solution: Solution[Float]) -> tuple[Solution[Float], Float]:
-        """Weights and confusion matrix, estimated in the space of the rows if there are fewer rows than columns."""
-        if not is_wide(objective):
-            return self._climb(objective, solution.value)
-        small = dual(objective)
-        start = Auto(self.tol).minimise(small.objective, np.zeros(small.objective.shape))
-        found, confusion = self._climb(small.objective, start.value)
-        return small.primal(found), confusion
+        """Weights and confusion matrix, from the weights of the fit without noise.
 
-    def _climb(self, objective: Posterior, start: Float) -> tuple[Solution[Float], Float]:
-        """From the weights of the fit without noise to those with noise, and to the rates if they are unknown."""
-        joint = Joint(objective, self._rates(len(self.classes_)))
+        If there are fewer rows than columns, they are estimated in the space of the rows.
+        """
         name = type(self).__name__
         tol = check_positive(name, "tol", self.tol)
         most = DEFAULT_MAX_STEPS if self.max_steps is None else check_count(name, "max_steps", self.max_steps)
+        small, start = dual(objective) if is_wide(objective) else None, solution.value
+        if small is not None:
+            objective = small.objective
+            start = Auto(tol).minimise(objective, np.zeros(objective.shape)).value
+        joint = Joint(objective, self._rates(len(self.classes_)))
         found = joint.minimise(start, tol=tol, max_steps=most, trace=self.trace)
         theta, eta = joint.split(found.value)
         trace = tuple(Step(joint.split(step.theta)[0], *step[1:]) for step in found.trace)
-        return replace(found, value=theta, trace=trace, end=None), joint.rates.confusion(eta)
+        found = replace(found, value=theta, trace=trace, end=None)
+        return found if small is None else small.primal(found), joint.rates.confusion(eta)
 
     def _rates(self, n_classes: int) -> Rates | KnownRates:
         if self.noise is None:

@@ -44,16 +44,7 @@ from scipy import linalg, sparse
 
 from separatrix._array import Array, Float, is_sparse
 
-# The simplex method at the finest tolerance that HiGHS accepts; then without presolve, which calls programs infeasible
-# if columns agree to nine digits, although b = 0 is a solution; then another method, and coarser tolerances.
-ATTEMPTS = (
-    ("highs", 1e-10, True),
-    ("highs-ds", 1e-10, False),
-    ("highs-ipm", 1e-10, False),
-    ("highs", 1e-9, True),
-    ("highs", 1e-8, True),
-    ("highs", 1e-7, True),
-)
+HIGHS_TOL = 1e-10  # the finest tolerance that HiGHS accepts
 HIGHS_LIMIT_REACHED = 1  # status of scipy.optimize.linprog
 MAX_STEPS_PER_SIDE = 3  # simplex steps per row and column of a program: most need less than one, the others cycle
 MAX_PROGRAM_SECONDS = 10.0
@@ -130,10 +121,11 @@ def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:
     """Minimise cost'x subject to A x <= upper and the bounds; `UndecidedError` if HiGHS finds no solution."""
     from scipy.optimize import linprog
 
-    limits = {"maxiter": MAX_STEPS_PER_SIDE * sum(A.shape), "time_limit": MAX_PROGRAM_SECONDS}
-    for method, tol, presolve in ATTEMPTS:
-        options = {"primal_feasibility_tolerance": tol, "dual_feasibility_tolerance": tol, "presolve": presolve}
-        result = linprog(cost, A, upper, bounds=bounds, method=method, options=options | limits)
+    options = {"primal_feasibility_tolerance": HIGHS_TOL, "dual_feasibility_tolerance": HIGHS_TOL}
+    options |= {"maxiter": MAX_STEPS_PER_SIDE * sum(A.shape), "time_limit": MAX_PROGRAM_SECONDS}
+    # Presolve calls programs infeasible if columns agree to nine digits, although b = 0 is a solution.
+    for method, presolve in (("highs", True), ("highs-ds", False)):
+        result = linprog(cost, A, upper, bounds=bounds, method=method, options=options | {"presolve": presolve})
         if result.status == 0:
             return np.asarray(result.x)
         if result.status == HIGHS_LIMIT_REACHED:
