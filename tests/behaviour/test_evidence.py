@@ -17,16 +17,13 @@ from separatrix.bayesian.evidence import (
     prior_scales,
     rescaled,
     rotate,
-    stationary_slope,
     well_determined,
 )
-from separatrix.bayesian.posterior import Approximation, laplace
 from separatrix.bayesian.tuning import Parabola, Surrogate
 from separatrix.likelihoods import LabelNoise, Logit, Probit, Softmax, SoftmaxLabelNoise
 from separatrix.priors import Gaussian
 from separatrix.rows import as_source
-from separatrix.solvers import Factor, factorise, pose
-from separatrix.stats import log_det_slope
+from separatrix.solvers import Factor, pose
 
 
 def three_columns(prior, *, standardize=False, fit_intercept=True, likelihood=None):
@@ -108,49 +105,6 @@ def test_the_gradient_of_the_evidence_includes_the_shift_of_the_mode(likelihood,
     here = replace(objective, prior=scales.prior(eta))
     slope = evidence_slope(here, FitLaplace(1e-12).fit(here))
     assert_allclose(scales.gradient(eta, slope), differences(objective, scales, eta), atol=1e-6)
-
-
-@pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=LIKELIHOODS)
-def test_the_slope_of_the_log_determinant_against_differences(likelihood, rng):
-    objective = problem(likelihood, weight=True)
-    theta = 0.5 * rng.normal(size=objective.shape) / objective.column_units
-    if not likelihood.is_log_concave:
-        theta = FitLaplace().fit(objective).mean
-
-    def log_det(at):
-        return factorise(objective.value_grad_hess(at).hess, objective.shape[0], objective.prior.free).log_det
-
-    root = laplace(objective, theta).factor.root
-    block = objective.source.as_block()
-    v = log_det_slope(block, theta, root, likelihood, objective.design).grad
-    step = 1e-5 / objective.column_units
-    for c, p in np.ndindex(*theta.shape):
-        e = np.zeros_like(theta)
-        e[c, p] = step[p]
-        assert_allclose(v[c, p] * step[p], (log_det(theta + e) - log_det(theta - e)) / 2, rtol=2e-5, atol=1e-9)
-
-
-def test_the_slope_for_a_gaussian_likelihood_is_the_stationary_one(rng):
-    """If the log likelihood is a parabola, the evidence is known, and its slope is the stationary one."""
-    objective = problem(Logit())
-    H = np.eye(5) + np.ones((5, 5))
-    centre = rng.normal(size=5)
-
-    def exact(prior):
-        A = H + prior.matrix()
-        m = np.linalg.solve(A, H @ centre + prior.matrix() @ prior.mean[0])
-        d = m - prior.mean[0]
-        energy = 0.5 * (m - centre) @ H @ (m - centre) + 0.5 * d @ prior.matrix() @ d
-        value = -energy + 0.5 * prior.log_det() - 0.5 * np.linalg.slogdet(A)[1]
-        return Approximation(m[None], factorise(A, 1, prior.free), 0.0, value, "exact")
-
-    scales = prior_scales(objective, "columns")
-    eta = np.array([0.3, -0.2, 0.1, 0.4])
-    here = replace(objective, prior=scales.prior(eta))
-    gradient = scales.gradient(eta, stationary_slope(here.prior, exact(here.prior)))
-    step = 1e-5 * np.eye(4)
-    change = [exact(scales.prior(eta + e)).log_evidence - exact(scales.prior(eta - e)).log_evidence for e in step]
-    assert_allclose(gradient, np.array(change) / 2e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize("standardize", [True, False])

@@ -21,7 +21,6 @@ from separatrix.bayesian.ep import (
     posterior_of,
     tilted,
 )
-from separatrix.bayesian.logistic_normal import sigmoid_derivatives
 from separatrix.bayesian.predictive import logit_normal_log_odds
 from separatrix.likelihoods import LabelNoise, Logit, Probit
 
@@ -62,18 +61,6 @@ def test_closed_forms_of_tilted_moments_are_the_integrals(name, mu, v, t):
 
 
 @pytest.mark.parametrize("name", TILTED)
-@given(mu=st.floats(-12, 12), v=st.floats(1e-4, 30), t=st.sampled_from([0, 1]))
-@settings(max_examples=20)
-def test_each_tilted_moment_is_the_derivative_of_the_one_before(name, mu, v, t):
-    h = 1e-3
-    ahead, here, behind = (one(TILTED[name], mu + d, v, t) for d in (h, 0.0, -h))
-    difference = (ahead - behind) / (2 * h)
-    assert_allclose(here[1], difference[0], rtol=1e-5, atol=1e-6)
-    assert_allclose(-here[2], difference[1], rtol=1e-5, atol=1e-6)
-    assert_allclose(here[3], difference[2], rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", TILTED)
 def test_a_gaussian_without_width_leaves_the_likelihood_itself(name, rng):
     likelihood, a, t = TILTED[name], rng.normal(size=50, scale=5), rng.integers(2, size=50)
     found = tilted(likelihood, a, np.full(50, 1e-14), t)
@@ -95,19 +82,6 @@ def test_the_normaliser_is_the_predictive_probability(rng):
     mu, v = rng.normal(size=200, scale=4), rng.gamma(1.0, 9.0, size=200)
     up, down = (tilted(Logit(), mu, v, np.full(200, t)).log_z for t in (1, 0))
     assert_allclose(up - down, logit_normal_log_odds(mu, v), rtol=1e-8, atol=1e-9)
-
-
-def test_averages_of_the_sigmoid_and_its_derivatives_by_quadrature():
-    x, w = np.polynomial.hermite_e.hermegauss(200)
-    w = w / w.sum()
-    for m, s in [(0.0, 0.5), (1.0, 1.0), (3.0, 1.5), (0.2, 2.0)]:
-        a = -m + s * x
-        up, down = 1 / (1 + np.exp(-a)), 1 / (1 + np.exp(a))
-        first = up * down
-        moments = [w @ up, w @ first, w @ (first * (down - up)), w @ (first * ((down - up) ** 2 - 2 * first))]
-        log_q, log_c, second, third = sigmoid_derivatives(np.array([m]), np.array([s]))
-        assert_allclose([log_q[0], log_c[0]], np.log(moments[:2]), rtol=1e-10, atol=1e-12)
-        assert_allclose([second[0], third[0]], np.array(moments[2:]) / moments[1], rtol=1e-7, atol=1e-9)
 
 
 def sites_at(objective, mean):

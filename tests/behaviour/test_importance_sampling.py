@@ -12,7 +12,6 @@ from scipy import special, stats
 
 from exact import LIKELIHOODS, at_the_mode, on_a_grid, posed, two_weights
 from separatrix.bayesian.sampling import (
-    Draws,
     Proposal,
     fit_generalized_pareto,
     importance,
@@ -49,14 +48,6 @@ def test_log_likelihoods_are_sums_over_rows(C, rng):
     if C > 1:
         log_p = np.take_along_axis(log_p, t[None, :, None], axis=2)[:, :, 0]
     assert_allclose(objective.reduce(log_likelihood_sums, theta=theta).grad, log_p @ weight, rtol=1e-10)
-
-
-def test_moments_are_those_of_repeated_draws(rng):
-    theta, count = rng.normal(size=(6, 2, 3)), np.array([1, 4, 2, 1, 1, 3])
-    draws = Draws(theta, count / count.sum())
-    repeated = np.repeat(theta, count, axis=0).reshape(count.sum(), -1)
-    assert_allclose(draws.mean.ravel(), repeated.mean(axis=0), rtol=1e-12)
-    assert_allclose(draws.covariance, np.cov(repeated.T, bias=True), rtol=1e-10, atol=1e-14)
 
 
 def factor_of(precision):

@@ -190,17 +190,13 @@ def diagonal(request):
     return objective, laplace(objective, mode), laplace_diagonal(objective, mode)
 
 
-def test_diagonal_precisions_are_the_diagonal_of_the_hessian(diagonal):
+def test_the_diagonal_structure_is_that_of_the_hessian_and_its_errors_have_a_known_direction(diagonal):
     _, full, ours = diagonal
     assert np.allclose(ours.precision.ravel(), np.diag(full.factor.matrix), rtol=1e-10)
     assert np.isclose(ours.log_likelihood, full.log_likelihood, rtol=1e-12)
-
-
-def test_the_errors_of_the_diagonal_structure_have_a_known_direction(diagonal):
-    _, full, ours = diagonal
     assert (ours.std <= full.std * (1 + 1e-12)).all()
-    assert ours.log_evidence < full.log_evidence
     gap = 0.5 * (np.log(np.diag(full.factor.matrix)).sum() - full.factor.log_det)
+    assert gap > 0
     assert np.isclose(full.log_evidence - ours.log_evidence, gap, rtol=1e-8)
 
 
@@ -262,22 +258,13 @@ def dual(request, rng):
     return objective, laplace(objective, mode), laplace_dual(objective, mode)
 
 
-def test_dual_evidence_is_that_of_all_weights(dual):
-    _, full, ours = dual
+def test_the_dual_structure_is_the_posterior_of_all_weights(dual, rng):
+    objective, full, ours = dual
     assert np.isclose(ours.log_evidence, full.log_evidence, rtol=1e-10)
     assert np.isclose(ours.log_likelihood, full.log_likelihood, rtol=1e-10)
-    assert (ours.name, ours.structure) == ("laplace", "dual")
-
-
-def test_dual_moments_are_those_of_all_weights(dual):
-    _, full, ours = dual
     assert np.allclose(ours.mean, full.mean, atol=1e-8)
     assert np.allclose(ours.std, full.std, rtol=1e-8)
     assert np.allclose(ours.covariance, full.covariance, atol=1e-9)
-
-
-def test_dual_activations_of_new_rows(dual, rng):
-    objective, full, ours = dual
     X = 3 * rng.normal(size=(9, M))
     a, b = full.activations(X, objective.design), ours.activations(X, objective.design)
     assert np.allclose(a.mean, b.mean, rtol=1e-7, atol=1e-8)
