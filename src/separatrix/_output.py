@@ -21,27 +21,21 @@ def as_frame(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 @contextmanager
-def atomic_path(target: Path) -> Iterator[Path]:
-    """Yield a temporary path that is renamed to ``target`` at the end, or removed on any exception, Ctrl-C included.
+def atomic_file(target: Path) -> Iterator[IO[bytes]]:
+    """Yield an open file that replaces ``target`` at the end, or is removed on any exception, Ctrl-C included.
 
-    The caller creates the file, so it gets the user's default permissions.
+    Its content is on disk before it replaces the target, and it has the user's default permissions.
     """
     path = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        yield path
+        with open(path, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(path, target)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-
-
-@contextmanager
-def atomic_file(target: Path) -> Iterator[IO[bytes]]:
-    """Yield an open file whose content is on disk before it replaces ``target``."""
-    with atomic_path(target) as path, open(path, "xb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def write_atomically(target: Path, content: bytes) -> None:

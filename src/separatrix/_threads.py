@@ -29,6 +29,8 @@ THREAD_LIMIT = os.environ.get("OMP_NUM_THREADS", "")
 MAX_SCRATCH_BYTES = 2**25  # working memory that a thread keeps: several blocks of the usual size
 MAX_SERIAL_MULTIPLICATIONS = 2e9  # about 0.1 s on one core
 
+_cores = cache(joblib.cpu_count)  # cached, because joblib reads the limits of the process group from files
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -94,12 +96,6 @@ class _Scratch(local):
 
 
 _scratch = _Scratch()
-
-
-@cache
-def _cores() -> int:
-    """Number of cores; cached, because joblib reads the limits of the process group from files."""
-    return int(joblib.cpu_count())
 
 
 @cache

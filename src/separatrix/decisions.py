@@ -172,19 +172,7 @@ class DecisionRule(AbstractWrapper):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DecisionRule:
         """Fit a clone of the wrapped classifier unless it is already fitted, and check the costs.
 
-        Parameters
-        ----------
-        X : table that the wrapped classifier accepts
-            Rows.
-        y : array-like of shape (N,)
-            Labels.
-        sample_weight : array-like of shape (N,), optional
-            Weights, if the wrapped classifier accepts them.
-
-        Returns
-        -------
-        DecisionRule
-            This object.
+        X, y and ``sample_weight`` are whatever the wrapped classifier accepts.
         """
         _require_predict_proba(self.estimator)
         with unchanged_on_error(self):

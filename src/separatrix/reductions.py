@@ -121,19 +121,8 @@ class AbstractReduction(AbstractWrapper):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit a clone of the wrapped classifier to each binary problem; for two classes, one clone to ``y`` itself.
 
-        Parameters
-        ----------
-        X : table that the wrapped classifier accepts
-            Rows.
-        y : array-like of shape (N,)
-            Labels of two or more classes; optional for a scan with a target column.
-        sample_weight : array-like of shape (N,), optional
-            Weights, if the wrapped classifier accepts them.
-
-        Returns
-        -------
-        self
-            This object.
+        X is any table that the wrapped classifier accepts. ``y`` has labels of two or more classes, and is optional for
+        a scan with a target column. ``sample_weight`` is allowed if the wrapped classifier accepts weights.
         """
         check_option(type(self).__name__, "ambiguous", self.ambiguous, ("resolve", "reject"))
         if all(getattr(self.estimator, name, None) is None for name in ("decision_function", "predict_proba")):

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from separatrix._output import as_frame, atomic_file, atomic_path, write_atomically
+from separatrix._output import as_frame, atomic_file, write_atomically
 
 
 def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
@@ -39,8 +39,8 @@ def test_an_interrupted_write_keeps_the_existing_file(tmp_path, interruption):
 
 def test_a_file_has_the_rights_that_any_file_has(tmp_path):
     (tmp_path / "plain").write_bytes(b"")
-    with atomic_path(tmp_path / "new") as path:
-        path.write_bytes(b"content")
+    with atomic_file(tmp_path / "new") as file:
+        file.write(b"content")
         assert not (tmp_path / "new").exists()
     rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "new")]
     assert rights[0] == rights[1]

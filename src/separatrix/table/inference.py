@@ -178,7 +178,7 @@ def _infer(name: str, column: ColumnStatistics, options: Options) -> Plan:  # no
             return _date(name, column, options)
         # Years of two digits are too ambiguous to guess days and months as well.
         advice = "dates with years of two digits whose day and month cannot be distinguished: write them as YYYY-MM-DD"
-    if _yes_no(levels.counts):
+    if len(levels.counts) == 2 and _yes_no(levels.counts):
         return _boolean(name, column, options)
     if not column.declared and levels.n_distinct > max(ALWAYS_CATEGORY_LEVELS, n_values / 2):
         why = f"{'nearly all' if levels.n_distinct >= 0.9 * n_values else 'most'} values are distinct"
@@ -269,8 +269,8 @@ def _boolean(name: str, column: ColumnStatistics, options: Options) -> Plan:
 
 
 def _yes_no(levels: Mapping[Level, int]) -> tuple[str, str] | None:
-    """The words for no and for yes, if these are the levels."""
-    spelled = {str(level).strip().casefold(): str(level) for level in levels} if len(levels) == 2 else {}
+    """The words for no and for yes, if these are the two levels."""
+    spelled = {str(level).strip().casefold(): str(level) for level in levels}
     for no, yes in NO_YES:
         if spelled.keys() == {no, yes}:
             return spelled[no], spelled[yes]
