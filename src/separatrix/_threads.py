@@ -37,7 +37,7 @@ Out = TypeVar("Out")
 
 def n_threads() -> int:
     """Number of cores this process may use, at most ``OMP_NUM_THREADS`` as set when the package was imported."""
-    cores = _cores()
+    cores = int(_cores())
     return max(1, min(cores, int(THREAD_LIMIT))) if THREAD_LIMIT.isdigit() else cores
 
 
