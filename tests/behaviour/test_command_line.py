@@ -452,7 +452,9 @@ def test_report_evaluates_a_saved_model(folder, loans, fitted):
     assert found["figures"]["log_loss"] == pytest.approx([-loss.value, loss.standard_error])
     assert found["figures"]["auc"] == pytest.approx([auc.value, auc.standard_error])
     assert set(found["figures"]) == {"log_loss", "accuracy", "auc", "brier", "ece", "ece_if_calibrated"}
-    assert f"{-loss.value:.4f}" in run("report", "model.sx", "loans.csv", "-o", "again.html").stdout
+    text = run("report", "model.sx", "loans.csv", "-o", "again.html").stdout
+    assert f"{-loss.value:.4f}" in text
+    assert "ECE expected by chance" in text
     assert "separatrix explain model.sx" in (folder / "r.html").read_text()
     sx.save(fitted, "unnamed.sx")
     refuse(folder, ["report", "unnamed.sx", "loans.csv", "-o", "x.html"], 3, "--target COL")

@@ -50,6 +50,14 @@ if TYPE_CHECKING:
 
 DEFAULT_REPORT = "report.html"
 MAX_LISTED_CLASSES = 8
+METRICS = {
+    "log_loss": "log-loss",
+    "accuracy": "accuracy",
+    "auc": "AUC",
+    "brier": "Brier score",
+    "ece": "calibration error (ECE)",
+    "ece_if_calibrated": "ECE expected by chance",
+}
 
 
 @command(
@@ -163,7 +171,7 @@ def report(
     figures = output.text_table("metric", "value", "standard error", right=(1, 2))
     for name, (value, error) in output.figures_of(study).items():
         if not isnan(value):
-            figures.add_row(name.replace("_", " "), f"{value:.4f}", "" if isnan(error) else f"{error:.4f}")
+            figures.add_row(METRICS[name], f"{value:.4f}", "" if isnan(error) else f"{error:.4f}")
     is_one_of_many = study.positive is not None and len(study.classes) > 2
     printer.heading(f"Metrics, {study.positive} against all other classes" if is_one_of_many else "Metrics")
     printer.text(figures)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The models offered for a table by its size, from the simplest to the richest, and the simplest of them.
+"""Models that suit a table of a given size, from the simplest to the richest, and `PriorOnly`, the simplest.
 
 A pass over N rows with W weights takes about N W² operations, the unit in which the cost of a model is limited.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Notes: what to know before acting on a model, on its table, its warnings, and separation of the classes."""
+"""Notes on a table, on the warnings of a model, and on separation of the classes: what to know before acting."""
 
 from __future__ import annotations
 
