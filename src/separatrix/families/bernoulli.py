@@ -29,12 +29,7 @@ from separatrix.families.sufficient_statistics import Sums
 
 @dataclass(frozen=True)
 class Bernoulli(Family[Sums]):
-    """p(x) = μ^x (1 - μ)^(1-x).
-
-    Parameters
-    ----------
-    log_odds
-        η = ln μ/(1-μ); -inf and inf stand for μ = 0 and μ = 1. See `of_probability`.
+    """p(x) = μ^x (1 - μ)^(1-x): ``log_odds`` η = ln μ/(1-μ); -inf and inf are μ = 0 and μ = 1. See `of_probability`.
 
     Examples
     --------

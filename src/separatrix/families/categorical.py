@@ -36,14 +36,8 @@ from separatrix.families.sufficient_statistics import FactsError, LevelCounts, o
 
 @dataclass(frozen=True)
 class Categorical(Family[LevelCounts]):
-    """p(x) = μ_x.
-
-    Parameters
-    ----------
-    log_probability
-        ln μ (..., L); -inf for impossible levels and for padding.
-    log_unseen
-        ln p of a code that is not a level of its column.
+    """p(x) = μ_x: ``log_probability`` ln μ (..., L), -inf for impossible levels and for padding, and ``log_unseen``,
+    ln p of a code that is not a level of its column.
 
     Examples
     --------
@@ -140,14 +134,8 @@ class Categorical(Family[LevelCounts]):
 
 @dataclass(frozen=True)
 class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
-    """μ ~ Dirichlet(α): α_l earlier observations of level l.
-
-    Parameters
-    ----------
-    alpha
-        (..., L); zero if a column has no such level.
-    unseen
-        The pseudo-count of a level that did not occur.
+    """μ ~ Dirichlet(α): ``alpha`` (..., L) counts earlier observations of each level, zero if a column has no such
+    level, and ``unseen`` is the pseudo-count of a level that did not occur.
     """
 
     alpha: Float

@@ -187,10 +187,7 @@ class FractionsFamily(PositiveFamily):
 class Dirichlet(FractionsFamily):
     """p(x) = Γ(Σα)/ΠΓ(α_d) Π x_d^(α_d - 1) for a row x of fractions that sum to one.
 
-    Parameters
-    ----------
-    alpha
-        (..., D), all > 0; the mean is α/Σα.
+    ``alpha`` (..., D) is positive; the mean is α/Σα.
 
     Examples
     --------
@@ -266,12 +263,7 @@ class Dirichlet(FractionsFamily):
 
 @dataclass(frozen=True)
 class Beta(FractionsFamily):
-    """p(x) = x^(a-1) (1-x)^(b-1) / B(a, b).
-
-    Parameters
-    ----------
-    a, b
-        Both > 0; the mean is a/(a+b).
+    """p(x) = x^(a-1) (1-x)^(b-1) / B(a, b) with ``a`` and ``b`` > 0; the mean is a/(a+b).
 
     Examples
     --------

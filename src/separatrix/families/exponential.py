@@ -28,12 +28,7 @@ REMEDY_FOR_ZEROS = "drop the column, or use another family"
 
 @dataclass(frozen=True)
 class Exponential(Family[Sums]):
-    """p(x) = b e^(-b x) for x >= 0.
-
-    Parameters
-    ----------
-    rate
-        b > 0, one over the mean.
+    """p(x) = b e^(-b x) for x >= 0: ``rate`` b > 0, one over the mean.
 
     Examples
     --------

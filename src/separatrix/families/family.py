@@ -121,9 +121,10 @@ class Family(Density, Generic[F]):
         return facts
 
     @classmethod
-    @abstractmethod
     def ml(cls, facts: F) -> Self:
         """Maximum likelihood; raises `FactsError` if the estimate of a class and column does not exist."""
+        facts.require_some()
+        return cls.of_mean_u(facts.mean_u)
 
     @classmethod
     def weak_prior(cls, facts: F, worth: float = 1.0) -> Any:

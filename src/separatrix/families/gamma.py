@@ -44,14 +44,9 @@ GRIDS_PER_BATCH = 4096  # normalisers integrated together
 
 @dataclass(frozen=True)
 class Gamma(PositiveFamily):
-    """p(x) = b^a x^(a-1) e^(-b x) / Γ(a).
+    """p(x) = b^a x^(a-1) e^(-b x) / Γ(a): ``shape`` a > 0 and ``rate`` b > 0.
 
-    Parameters
-    ----------
-    shape
-        a > 0; 1/√a is the standard deviation over the mean.
-    rate
-        b > 0; the mean is a/b.
+    The mean is a/b, and the standard deviation is 1/√a times the mean.
 
     Examples
     --------

@@ -33,14 +33,9 @@ PARTS_OF_A_ROW = "The columns are parts of one count: drop those rows, or give e
 
 @dataclass(frozen=True)
 class Multinomial(Family[Sums]):
-    """p(x | T) = T!/Π x_d! Π μ_d^x_d for a row x of D counts.
+    """p(x | T) = T!/Π x_d! Π μ_d^x_d for a row x of D counts, with ``log_probability`` ln μ (..., D).
 
-    Parameters
-    ----------
-    log_probability
-        ln μ (..., D).
-    trials
-        T of the rows that `sample` draws; the density takes T from x.
+    ``trials`` is T of the rows that `sample` draws; the density takes T from x.
 
     Examples
     --------
@@ -142,14 +137,8 @@ class Multinomial(Family[Sums]):
 
 @dataclass(frozen=True)
 class DirichletMultinomial(Prior[Multinomial, Sums], of=Multinomial):
-    """μ ~ Dirichlet(α).
-
-    Parameters
-    ----------
-    alpha
-        α_d > 0 earlier counts in column d.
-    trials, rows
-        The mean T of ``rows`` earlier rows, used by `sample` only.
+    """μ ~ Dirichlet(α): ``alpha`` α_d > 0 earlier counts in column d. ``trials``, the mean T of ``rows`` earlier rows,
+    is used by `sample` only.
     """
 
     alpha: Float

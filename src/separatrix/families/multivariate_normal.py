@@ -64,14 +64,7 @@ def whitened(W: Float, x: Float) -> Float:
 
 @dataclass(frozen=True)
 class MultivariateNormal(Family[VectorMoments]):
-    """N(x | μ, Σ).
-
-    Parameters
-    ----------
-    mean
-        μ (..., D).
-    covariance
-        Σ (..., D, D), positive definite.
+    """N(x | μ, Σ): ``mean`` μ (..., D), and ``covariance`` Σ (..., D, D), positive definite.
 
     Examples
     --------
@@ -163,16 +156,8 @@ class MultivariateNormal(Family[VectorMoments]):
 
 @dataclass(frozen=True)
 class NormalWishart(Prior[MultivariateNormal, VectorMoments], of=MultivariateNormal):
-    """Λ ~ Wishart(Ψ^-1, dof), μ | Λ ~ N(m, (βΛ)^-1).
-
-    Parameters
-    ----------
-    mean, count
-        m (..., D), and β > 0, the number of observations the prior is worth.
-    dof
-        Degrees of freedom, > D - 1.
-    scatter
-        Ψ (..., D, D), positive definite, in the units of x².
+    """Λ ~ Wishart(Ψ^-1, dof), μ | Λ ~ N(m, (βΛ)^-1): ``mean`` m (..., D), ``count`` β > 0, the number of observations
+    the prior is worth, ``dof`` > D - 1, and ``scatter`` Ψ (..., D, D), positive definite, in the units of x².
     """
 
     mean: Float

@@ -89,14 +89,7 @@ class _NormalFamily(Family[Moments]):
 
 @dataclass(frozen=True)
 class Normal(_NormalFamily):
-    """N(x | μ, σ²).
-
-    Parameters
-    ----------
-    mean
-        μ.
-    sd
-        σ > 0, the standard deviation.
+    """N(x | μ, σ²): ``mean`` μ and standard deviation ``sd`` σ > 0.
 
     Examples
     --------
@@ -145,14 +138,8 @@ class Normal(_NormalFamily):
 
 @dataclass(frozen=True)
 class NormalGamma(Prior[Normal, Moments], of=Normal):
-    """λ ~ Gamma(a, b), μ | λ ~ N(m, 1/(βλ)).
-
-    Parameters
-    ----------
-    mean, count
-        m, and β > 0, the number of observations the prior is worth.
-    shape, rate
-        a and b, both > 0: λ = 1/σ² has mean a/b.
+    """λ ~ Gamma(a, b), μ | λ ~ N(m, 1/(βλ)): ``mean`` m, ``count`` β > 0, the number of observations the prior is
+    worth, ``shape`` a > 0 and ``rate`` b > 0.
     """
 
     mean: Float
@@ -223,14 +210,7 @@ def log1p_square(z: Float) -> Float:
 
 @dataclass(frozen=True)
 class NormalKnownVariance(_NormalFamily):
-    """N(x | μ, σ²) with σ given.
-
-    Parameters
-    ----------
-    mean
-        μ.
-    sd
-        σ > 0, known.
+    """N(x | μ, σ²) with ``mean`` μ and ``sd`` σ > 0, which is known.
 
     Examples
     --------
@@ -268,15 +248,7 @@ class NormalKnownVariance(_NormalFamily):
 
 @dataclass(frozen=True)
 class NormalNormal(Prior[NormalKnownVariance, Moments], of=NormalKnownVariance):
-    """μ ~ N(m, s²) for x ~ N(μ, σ²).
-
-    Parameters
-    ----------
-    mean, spread
-        m and s > 0.
-    sd
-        σ > 0, known.
-    """
+    """μ ~ N(m, s²) for x ~ N(μ, σ²): ``mean`` m, ``spread`` s > 0, and ``sd`` σ > 0, known."""
 
     mean: Float
     spread: Float

@@ -30,12 +30,7 @@ from separatrix.families.sufficient_statistics import Sums
 
 @dataclass(frozen=True)
 class Poisson(Family[Sums]):
-    """p(x) = λ^x e^-λ / x!.
-
-    Parameters
-    ----------
-    rate
-        λ >= 0, the mean count.
+    """p(x) = λ^x e^-λ / x!: ``rate`` λ >= 0, the mean count.
 
     Examples
     --------
@@ -96,11 +91,6 @@ class Poisson(Family[Sums]):
     @classmethod
     def facts(cls, x: Array, R: Array) -> Sums:
         return Sums.of(x, R, cls.log_h)
-
-    @classmethod
-    def ml(cls, facts: Sums) -> Self:
-        facts.require_some()
-        return cls.of_mean_u(facts.mean_u)
 
 
 @dataclass(frozen=True)

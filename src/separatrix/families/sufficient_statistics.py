@@ -130,6 +130,7 @@ class FactsError(DataError):
 class Facts(Record):
     """Sufficient statistics of some rows: a count for each class and column, and ``+``."""
 
+    mean_u: Any  # the mean of u(x), if the statistics are sums of u
     is_constant: Any  # whether the values of an entry are equal up to rounding; only for statistics with a spread
 
     @property
