@@ -5,7 +5,6 @@ from multiprocessing import get_context
 
 import dask
 import dask.array as da
-import dask.bag as db
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -126,53 +125,12 @@ def test_names_filters_types_and_sparse_chunks():
         np.testing.assert_allclose(found.coef_, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (da.ones(5), r"1 dimension;.*X.reshape\(-1, 1\)"),
-        (da.ones((5, 2, 2)), "3 dimensions"),
-        (da.ones((5, 0)), "0 feature"),
-        (da.ones((5, 2), dtype=complex), r"complex128.*X.astype\(float\)"),
-        (dd.from_pandas(pd.DataFrame({"a": [1.0]}), npartitions=1)["a"], r"X.to_frame\(\)"),
-        (db.from_sequence([1, 2]), "Dask Bag.*to_dataframe"),
-        (dd.from_pandas(pd.DataFrame({"a": [1.0], "city": ["Rome"]})), r"'city' \(.*get_dummies.*TableClassifier"),
-        (da.ones((6, 3), chunks=2)[da.zeros(6, chunks=2) > 0], "0 sample"),
-    ],
-)
-def test_tables_without_rows_or_numbers_are_refused_with_a_remedy(wrong, said):
-    with pytest.raises(DataError, match=said):
-        sx.LogisticRegression().fit(wrong, np.array([0, 1]))
-
-
-FRAME = pd.DataFrame(X[:, :2], columns=["a", "b"])
-
-
-def halves(change):
-    parts = [dask.delayed(change(half)) for half in (FRAME[:150], FRAME[150:])]
-    return dd.from_delayed(parts, meta=FRAME[:0], verify_meta=False)
-
-
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        (lambda part: part.rename(columns={"b": "bb"}), r"Partition \d has no column 'b'.*'bb'.*map_partitions"),
-        (lambda part: part[["a", "b", "a"]], r"Partition \d has 2 columns named 'a'"),
-        (lambda part: part.assign(b="x"), r"In partition \d: Columns that are not numbers: 'b'"),
-    ],
-)
-def test_a_partition_with_other_columns_is_an_error_that_names_it(part, said):
-    broken = halves(part)
-    with pytest.raises(DataError, match=said):
-        sx.LogisticRegression().fit(broken, y)
-
-
 # -- labels and weights
 
 
 LENGTHS = (25, 0, 30, 5)
 WORDS = np.array(["lot", "few", "none"])[np.random.default_rng(0).integers(3, size=60)]
 WEIGHT = np.random.default_rng(1).integers(1, 4, size=60) / 2
-HALVES = da.arange(60, chunks=9) % 2
 
 
 def labelled(y, weight=None, rules=None):
@@ -231,33 +189,6 @@ def test_soft_targets_of_three_classes_and_of_two(rng):
     source, blocks = labelled(dd.from_pandas(two), None, LabelRules(soft=True))
     assert source.classes.tolist() == ["q", "p"]
     np.testing.assert_allclose(joined(blocks, "t"), two["p"])
-
-
-@pytest.mark.parametrize(
-    ("y", "weight", "rules", "said"),
-    [
-        (da.zeros(61, chunks=9), None, LabelRules(), "X has 60 rows but y has 61 labels"),
-        (da.zeros(60, chunks=9), None, LabelRules(), "every label is 0.0"),
-        (da.full(60, -1, chunks=9), None, LabelRules(unlabelled=-1), "None of 60 rows has a label"),
-        (HALVES, da.ones(59, chunks=9), LabelRules(), "sample_weight has 59 values, expected 60"),
-        (HALVES, -da.ones(60, chunks=9), LabelRules(), r"In partition \d of sample_weight"),
-        (HALVES, HALVES, LabelRules(), "class 0 has weight 0"),
-        (HALVES, da.zeros(60, chunks=9), LabelRules(), "Every sample_weight is zero"),
-        (da.where(HALVES > 0, np.nan, 1.0), None, LabelRules(), r"In partition \d of y:.*missing"),
-        (None, da.ones(60), LabelRules(), "requires y"),
-        (da.ones((60, 2, 2)), None, LabelRules(), "3 dimensions"),
-        (db.from_sequence([1, 2]), None, LabelRules(), "y is a Dask Bag"),
-    ],
-)
-def test_labels_and_weights_that_do_not_match_the_rows_are_errors(y, weight, rules, said):
-    with pytest.raises(ValueError, match=said):
-        labelled(y, weight, rules)
-
-
-def test_labels_of_different_types_in_different_partitions_are_an_error():
-    mixed = da.concatenate([lazy(np.array([1, 2] * 15, object), 30), lazy(np.array(["a", "b"] * 15, object), 30)])
-    with pytest.raises(DataError, match="different types cannot be sorted: int, str"):
-        labelled(mixed)
 
 
 # -- predictions

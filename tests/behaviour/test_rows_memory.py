@@ -15,7 +15,6 @@ from scipy import sparse
 import separatrix as sx
 from problems import STORAGES, blobs, names
 from separatrix._array import to_dense
-from separatrix.exceptions import DataError
 from separatrix.files import scan
 from separatrix.rows import Block, RowStore, as_source, open_rows, targets_in_memory, watched
 from separatrix.rows.memory import open_memory
@@ -122,30 +121,6 @@ def test_a_mixed_frame_is_held_at_most_once():
     tracemalloc.stop()
     assert peak < 1.8 * 8 * n * 20
     assert_array_equal(rows.read(slice(n - 3, n)), frame.to_numpy(dtype=float)[-3:])
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_columns_that_are_not_numbers_are_named_with_their_type(library):
-    columns = {"ok": [1.0, 2.0], "city": ["Oslo", "Rome"], "when": np.array(["2020-01-01"] * 2, "datetime64[us]")}
-    with pytest.raises(DataError, match=r"not numbers: 'city' \(.*\), 'when' \(.*\)\. Encode"):
-        open_rows(LIBRARIES[library](columns))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (X + 1j, "Complex data not supported"),
-        (X[:, 0], "Reshape your data"),
-        (X[None], "dim 3"),
-        (pd.Series([1.0]), "to_frame"),
-        (pl.LazyFrame({"a": [1.0]}), "collect"),
-        (pd.DataFrame({"a": []}), "0 sample"),
-        ([[1.0, "x"]], "'x1' holds 'x' at row 0"),
-    ],
-)
-def test_other_objects_are_refused(wrong, said):
-    with pytest.raises(ValueError, match=said):
-        open_rows(wrong)
 
 
 def test_columns_of_a_frame_may_have_the_names_of_methods():

@@ -15,6 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import dask
+import dask.array as da
+import dask.bag as db
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -31,11 +35,12 @@ from problems import blobs
 from separatrix import table
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import CollinearError, DataError, ExportError, FileError
-from separatrix.families import FactsError, NormalGamma, NormalKnownVariance, ValueCounts
+from separatrix.families import FAMILIES, FactsError, NormalGamma, NormalKnownVariance, ValueCounts
 from separatrix.files import FileReadError, FileWriteError, QueryError, open_table, open_writer, scan
 from separatrix.generative.family_classifier import encode_text
 from separatrix.geometry import Hyperplane, margin, radius
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
+from separatrix.rows import LabelRules, open_rows, pair
 from separatrix.solvers import LBFGS, GradientDescent, Newton
 from separatrix.study import MODELS, Ramps, conduct
 from separatrix.table.values import CellError
@@ -416,7 +421,130 @@ BAYESIAN = [
 ]
 
 # Basis functions, sufficient statistics, rows in memory, on Dask and on a device
-ROWS: list[Mistake] = []
+HALVES = da.arange(60, chunks=9) % 2
+CITIES = {"ok": [1.0, 2.0], "city": ["Oslo", "Rome"], "when": np.array(["2020-01-01"] * 2, "datetime64[us]")}
+
+
+def _lazy_fit(rows: Any) -> None:
+    sx.LogisticRegression().fit(rows, np.arange(60) % 2)
+
+
+def _other_part(change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    frame = pd.DataFrame(np.ones((60, 2)), columns=["a", "b"])
+    parts = [dask.delayed(change(half)) for half in (frame[:30], frame[30:])]
+    _lazy_fit(dd.from_delayed(parts, meta=frame[:0], verify_meta=False))
+
+
+def _lazy_labels(y: Any, weight: Any = None, **rules: Any) -> None:
+    open_rows(da.zeros((60, 1), chunks=((25, 0, 30, 5), 1))).with_labels(y, weight, LabelRules(**rules))
+
+
+def _labels(y: Any, weight: Any = None, **rules: Any) -> None:
+    pair(y, weight, 3, LabelRules(**rules))
+
+
+def _shares(*row: float) -> None:
+    _labels(np.array([[0.2, 0.3, 0.5], row, [0.0, 0.25, 0.75]]), soft=True)
+
+
+def _support(family: str, *row: float) -> None:
+    FAMILIES[family].check_support(np.array([row]), ("a", "b"))
+
+
+ROWS = [
+    Mistake(name, lambda _, call=call: call(), error, tuple(words))
+    for name, call, error, *words in [
+        # Tables in memory
+        ("text in pandas", lambda: open_rows(pd.DataFrame(CITIES)), DataError, "'city' (", "'when' (", "Encode"),
+        ("text in polars", lambda: open_rows(pl.DataFrame(CITIES)), DataError, "'city' (String)", "'when' (", "Encode"),
+        ("text in Arrow", lambda: open_rows(pa.table(CITIES)), DataError, "'city' (String)", "'when' (", "Encode"),
+        ("text in a list", lambda: open_rows([[1.0, "x"]]), ValueError, "'x1' holds 'x' at row 0"),
+        ("complex numbers", lambda: open_rows(X + 1j), ValueError, "Complex data not supported"),
+        ("a vector", lambda: open_rows(X[:, 0]), ValueError, "Reshape your data"),
+        ("a cube", lambda: open_rows(X[None]), ValueError, "dim 3"),
+        ("a series", lambda: open_rows(pd.Series([1.0])), DataError, "to_frame"),
+        ("a lazy frame of numbers", lambda: open_rows(pl.LazyFrame({"a": [1.0]})), DataError, "collect"),
+        ("no rows", lambda: open_rows(pd.DataFrame({"a": []})), DataError, "0 sample"),
+        # Labels and weights in memory
+        ("real numbers as labels", lambda: _labels(np.linspace(0, 1, 3)), ValueError, "Unknown label type"),
+        ("no labels", lambda: _labels(None), ValueError, "requires y"),
+        ("a label is None", lambda: _labels([1, "a", None]), DataError, "1 of 3 labels are missing", "row 2"),
+        ("every label marks none", lambda: _labels([-1] * 3, unlabelled=-1), DataError, "None of 3 rows"),
+        ("two labels for three rows", lambda: _labels([0, 1]), DataError, "X has 3 rows but y has 2 labels"),
+        ("one class", lambda: _labels([0, 0, 0]), DataError, "only one class", "every label is 0"),
+        ("unknown label", lambda: _labels(["z", "b", "b"], known=np.array(["b", "c"])), DataError, "'z'"),
+        ("a class without weight", lambda: _labels([0, 1, 1], [1, 0, 0]), DataError, "class 1 has weight 0"),
+        ("no weight at all", lambda: _labels([0, 1, 1], [0, 0, 0]), DataError, "Every sample_weight is zero"),
+        ("a weight below 0", lambda: _labels([0, 1, 1], [1, -1, 0]), DataError, "sample_weight[1] is -1"),
+        ("a weight of NaN", lambda: _labels([0, 1, 1], [1, np.nan, 0]), DataError, "NaN or infinity (1 of 3)"),
+        ("too few weights", lambda: _labels([0, 1, 1], [1, 1]), DataError, "expected (3,)"),
+        ("probability below 0", lambda: _shares(0.5, 0.6, -0.1), DataError, "Row 1", "(0.5, 0.6, -0.1)", "1 of 3"),
+        ("probability of NaN", lambda: _shares(np.nan, 0.5, 0.5), DataError, "Row 1", "(nan"),
+        ("probabilities of 0.9", lambda: _shares(0.5, 0.4, 0.0), DataError, "Row 1", "sums to 0.9", "Divide"),
+        # Dask collections
+        ("a Dask vector", lambda: _lazy_fit(da.ones(5)), DataError, "1 dimension;", "X.reshape(-1, 1)"),
+        ("a Dask cube", lambda: _lazy_fit(da.ones((5, 2, 2))), DataError, "3 dimensions"),
+        ("a Dask array without columns", lambda: _lazy_fit(da.ones((5, 0))), DataError, "0 feature"),
+        ("complex Dask", lambda: _lazy_fit(da.ones((5, 2), dtype=complex)), DataError, "complex128", "X.astype(float)"),
+        ("a Dask series", lambda: _lazy_fit(dd.from_pandas(pd.Series([1.0]))), DataError, "X.to_frame()"),
+        ("a Dask bag", lambda: _lazy_fit(db.from_sequence([1, 2])), DataError, "Dask Bag", "to_dataframe"),
+        (
+            "text in Dask",
+            lambda: _lazy_fit(dd.from_pandas(pd.DataFrame({"city": ["Rome"]}))),
+            DataError,
+            "'city' (",
+            "get_dummies",
+            "TableClassifier",
+        ),
+        ("an empty Dask array", lambda: _lazy_fit(da.ones((6, 3))[da.zeros(6) > 0]), DataError, "0 sample"),
+        (
+            "a partition with another column",
+            lambda: _other_part(lambda part: part.rename(columns={"b": "bb"})),
+            DataError,
+            "no column 'b'",
+            "'bb'",
+            "map_partitions",
+        ),
+        (
+            "a partition with a column twice",
+            lambda: _other_part(lambda part: part[["a", "b", "a"]]),
+            DataError,
+            "2 columns named 'a'",
+        ),
+        ("text in a partition", lambda: _other_part(lambda part: part.assign(b="x")), DataError, "In partition", "'b'"),
+        ("too many Dask labels", lambda: _lazy_labels(da.zeros(61, chunks=9)), DataError, "60 rows", "61 labels"),
+        ("one class in Dask", lambda: _lazy_labels(da.zeros(60, chunks=9)), DataError, "every label is 0.0"),
+        ("Dask labels that mark none", lambda: _lazy_labels(0 * HALVES, unlabelled=0), DataError, "None of 60 rows"),
+        ("NaN in Dask labels", lambda: _lazy_labels(da.where(HALVES > 0, np.nan, 1.0)), DataError, "of y:", "missing"),
+        (
+            "Dask labels of two types",
+            lambda: _lazy_labels(
+                da.concatenate([HALVES[:30].astype(object), da.full(30, "a", dtype=object, chunks=30)])
+            ),
+            DataError,
+            "int, str",
+        ),
+        ("Dask labels of three dimensions", lambda: _lazy_labels(da.ones((60, 2, 2))), DataError, "3 dimensions"),
+        ("a bag of labels", lambda: _lazy_labels(db.from_sequence([1, 2])), DataError, "y is a Dask Bag"),
+        ("no labels for Dask", lambda: _lazy_labels(None, da.ones(60)), ValueError, "requires y"),
+        ("too few Dask weights", lambda: _lazy_labels(HALVES, da.ones(59)), DataError, "59 values, expected 60"),
+        ("Dask weights below 0", lambda: _lazy_labels(HALVES, -da.ones(60)), DataError, "In partition 0 of sample_w"),
+        ("a class without Dask weight", lambda: _lazy_labels(HALVES, HALVES), DataError, "class 0 has weight 0"),
+        ("no Dask weight", lambda: _lazy_labels(HALVES, 0 * HALVES), DataError, "Every sample_weight is zero"),
+        # Values outside the support of a family
+        ("Bernoulli of 2", lambda: _support("bernoulli", 0.0, 2.0), DataError, "'b' contains 2", "Recode"),
+        ("category of -1", lambda: _support("categorical", -1.0, 0.0), DataError, "'a' contains -1", "0, 1, 2"),
+        ("Poisson of 1.5", lambda: _support("poisson", 1.5, 0.0), DataError, "'a' contains 1.5", "family"),
+        ("multinomial of NaN", lambda: _support("multinomial", 1.0, np.nan), DataError, "'b' has 1 missing"),
+        ("exponential of -1", lambda: _support("exponential", -1.0, 0.0), DataError, "'a' contains -1"),
+        ("gamma of 0", lambda: _support("gamma", 1.0, 0.0), DataError, "'b' contains 0"),
+        ("beta of 1.5", lambda: _support("beta", 1.5, 0.5), DataError, "'a' contains 1.5", "percentages"),
+        ("Dirichlet of 0.9", lambda: _support("dirichlet", 0.5, 0.4), DataError, "sums to 0.9", "Divide"),
+        ("Dirichlet of 0", lambda: _support("dirichlet", 1 - 1e-9, 0.0), DataError, "'b' contains 0"),
+        ("normal of infinity", lambda: _support("normal", 0.0, np.inf), DataError, "'b' contains inf"),
+        ("normal row with NaN", lambda: _support("multivariate_normal", np.nan, 0.0), DataError, "'a' has 1 missing"),
+    ]
+]
 
 # Files, queries and scans
 CELLS = pa.table({"a": [1, 2, 3], "A": [4, 5, 6], "b c": ["x", "y", "z"], "d": [1.0, 2.0, 3.0]})
