@@ -85,8 +85,14 @@ def to_onnx(
         raise ExportError(f"to_onnx: {target} exists. Choose another name, or pass force=True to replace it.")
     check_is_fitted(model)
     kind = "float" if dtype == "float32" else "double"
-    graph = Graph()
-    found = _predictions(model, graph, kind)
+    graph, inner = Graph(), model
+    if isinstance(model, TableClassifier):
+        inner, X = model.estimator_, encoded_columns(model.encoder_.schema_, graph, kind)
+    elif isinstance(model, FamilyClassifier) and any(v.dtype.kind == "U" for v in model.facts_.categories.values()):
+        X = text_columns(model, graph, kind)
+    else:
+        X = graph.input("X", kind, ["N", int(model.n_features_in_)]).as_double()
+    found = predictions(inner, X)
     outputs = _outputs(found, graph, kind)
     if intervals:
         outputs |= _interval(model, found, kind, level)
@@ -100,15 +106,6 @@ def to_onnx(
     if target is not None:
         write_atomically(target, proto.SerializeToString())
     return proto
-
-
-def _predictions(model: Any, graph: Graph, kind: str) -> Predictions:
-    """Apply the model to its inputs."""
-    if isinstance(model, TableClassifier):
-        return predictions(model.estimator_, encoded_columns(model.encoder_.schema_, graph, kind))
-    if isinstance(model, FamilyClassifier) and any(v.dtype.kind == "U" for v in model.facts_.categories.values()):
-        return predictions(model, text_columns(model, graph, kind))
-    return predictions(model, graph.input("X", kind, ["N", int(model.n_features_in_)]).as_double())
 
 
 def _outputs(found: Predictions, graph: Graph, kind: str) -> dict[str, Output]:

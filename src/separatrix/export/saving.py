@@ -19,7 +19,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._array import Array
 from separatrix._output import write_atomically
 from separatrix.bayesian import BayesianLogisticRegression
 from separatrix.exceptions import PACKAGE, FileError
@@ -134,7 +133,14 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _require_prediction(model: Any) -> None:
     """Predict one row, of encoded columns for a table; errors are raised unchanged."""
     model = model.estimator_ if isinstance(model, TableClassifier) else model
-    row = _valid_row(model)
+    D = int(model.n_features_in_)
+    row = np.full((1, D), 0.5)
+    if isinstance(model, FamilyClassifier):  # a row in the support of all families, with text for text columns
+        fractions = {"beta": 0.5, "dirichlet": 1.0 / D}
+        row = np.array([[fractions.get(family, 1.0) for family in model.families_]], dtype=object)
+        for d, values in model.facts_.categories.items():
+            row[0, d] = values[0].item() if len(values) else None
+        row = row if model._texts else row.astype(np.float64)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the row has no column names
         if isinstance(model, BayesianLogisticRegression):  # the posterior, without the tables of the integral
@@ -143,15 +149,3 @@ def _require_prediction(model: Any) -> None:
             found = model.predict(row)
     if len(found) != 1:
         raise ValueError(f"{len(found)} predictions for one row")
-
-
-def _valid_row(model: Any) -> Array:
-    """One row in the support of all families; with text for columns that were text."""
-    D = int(model.n_features_in_)
-    if not isinstance(model, FamilyClassifier):
-        return np.full((1, D), 0.5)
-    fractions = {"beta": 0.5, "dirichlet": 1.0 / D}
-    row = np.array([[fractions.get(family, 1.0) for family in model.families_]], dtype=object)
-    for d, values in model.facts_.categories.items():
-        row[0, d] = values[0].item() if len(values) else None
-    return row if model._texts else row.astype(np.float64)

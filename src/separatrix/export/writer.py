@@ -36,7 +36,7 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: list[bytes] = []
 
-    def node(self, value: Any, where: str) -> Any:  # noqa: PLR0911  (one line for each kind)
+    def node(self, value: Any, where: str) -> Any:  # noqa: PLR0911, PLR0912  (one case for each kind)
         """Node of a value; ``where`` is its place in the model, for error messages."""
         if value is None or type(value) in (bool, int, str):
             return value
@@ -44,10 +44,25 @@ class Writer:
             return value if math.isfinite(value) else {"is": "float", "value": repr(value)}
         if isinstance(value, Enum):
             return {"is": "enum", "class": _name(type(value), where), "name": value.name}
-        if isinstance(value, np.ndarray | np.generic) or is_sparse(value):
-            return self._numbers(value, where)
-        if isinstance(value, Mapping | list | tuple | set | frozenset | range | slice):
-            return self._collection(value, where)
+        if isinstance(value, np.generic):
+            return {"is": "scalar", "array": self._array(np.asarray(value))}
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind != "O":
+                return {"is": "array", "array": self._array(value)}
+            items = [self.node(item, where) for item in value.ravel().tolist()]  # names and labels
+            return {"is": "objects", "items": items, "shape": list(value.shape)}
+        if is_sparse(value):
+            csr = value.tocsr()
+            parts = [self._array(part) for part in (csr.data, csr.indices, csr.indptr)]
+            return {"is": "csr", "parts": parts, "shape": list(csr.shape)}
+        if isinstance(value, range | slice):
+            return {"is": type(value).__name__, "items": [value.start, value.stop, value.step]}
+        if isinstance(value, Mapping):
+            pairs = [[self.node(k, where), self.node(v, f"{where}[{k!r}]")] for k, v in value.items()]
+            return {"is": "dict", "items": pairs}
+        if type(value) in (list, tuple, set, frozenset):
+            items = [self.node(item, f"{where}[{i}]") for i, item in enumerate(value)]
+            return {"is": type(value).__name__, "items": items}
         if isinstance(value, np.dtype):
             return {"is": "dtype", "name": value.str}
         if isinstance(value, np.random.Generator):
@@ -57,36 +72,14 @@ class Writer:
         if type(value).__name__ in TRANSFORMERS and type(value).__module__.startswith("sklearn.preprocessing."):
             arguments, columns = self._items(value.get_params(deep=False), where), value.n_features_in_
             return {"is": "transformer", "class": type(value).__name__, "arguments": arguments, "columns": columns}
-        if dataclasses.is_dataclass(value):
+        if isinstance(value, tuple):  # a named tuple
+            fields = value._asdict()  # type: ignore[attr-defined]
+        elif dataclasses.is_dataclass(value):
             fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         else:
             state = value.__getstate__() if isinstance(value, BaseEstimator) else vars(value)
             fields = {name: item for name, item in state.items() if name != "_sklearn_version"}
         return {"is": "record", "class": _name(type(value), where), "fields": self._items(fields, where)}
-
-    def _numbers(self, value: Any, where: str) -> Any:
-        if isinstance(value, np.generic):
-            return {"is": "scalar", "array": self._array(np.asarray(value))}
-        if is_sparse(value):
-            csr = value.tocsr()
-            parts = [self._array(part) for part in (csr.data, csr.indices, csr.indptr)]
-            return {"is": "csr", "parts": parts, "shape": list(csr.shape)}
-        if value.dtype.kind == "O":  # names and labels
-            items = [self.node(item, where) for item in value.ravel().tolist()]
-            return {"is": "objects", "items": items, "shape": list(value.shape)}
-        return {"is": "array", "array": self._array(value)}
-
-    def _collection(self, value: Any, where: str) -> Any:
-        if isinstance(value, range | slice):
-            return {"is": type(value).__name__, "items": [value.start, value.stop, value.step]}
-        if isinstance(value, Mapping):
-            pairs = [[self.node(k, where), self.node(v, f"{where}[{k!r}]")] for k, v in value.items()]
-            return {"is": "dict", "items": pairs}
-        if isinstance(value, tuple) and type(value) is not tuple:
-            fields = value._asdict()  # type: ignore[attr-defined]  # a named tuple
-            return {"is": "record", "class": _name(type(value), where), "fields": self._items(fields, where)}
-        items = [self.node(item, f"{where}[{i}]") for i, item in enumerate(value)]
-        return {"is": type(value).__name__, "items": items}
 
     def _items(self, fields: Mapping[str, Any], where: str) -> dict[str, Any]:
         return {name: self.node(value, f"{where}.{name}") for name, value in fields.items()}

@@ -130,7 +130,7 @@ class ComparisonDisplay:
                 f"{self.probability[at]:.2g}", (below[at], at), xytext=(-10, 0), textcoords="offset points",
                 ha="right", va="center", fontsize=10,
             )  # fmt: skip
-        ax.margins(x=0.25)
+        ax.margins(x=0.35)  # room for the labels
         ax.set_xlabel(f"ln p(D) − ({best:.1f}), of the best (nats)\nlabels: p(model | D)".replace("-", "−"))
         ax.locator_params(axis="x", nbins=5)
         ax.tick_params(left=False, labelleft=False)
