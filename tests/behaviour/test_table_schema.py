@@ -80,12 +80,9 @@ def test_sparse_and_dense_matrices_are_equal(table, drop):
 
 def test_many_levels_are_sparse_by_default():
     frame = pd.DataFrame({"c": [f"v{i % 60:02d}" for i in range(1200)]})
-    schema = infer_types(table_statistics(frame))
-    X = schema.encode(frame)
-    assert schema.is_sparse
-    assert sparse.issparse(X)
-    one_hot = OneHotEncoder(categories=[[name.removeprefix("c=") for name in schema.columns]])
-    np.testing.assert_array_equal(X.toarray(), one_hot.fit_transform(frame[["c"]]).toarray())
+    X = infer_types(table_statistics(frame)).encode(frame)
+    assert isinstance(X, sparse.csr_array)
+    np.testing.assert_array_equal(X.toarray(), OneHotEncoder().fit_transform(frame).toarray())
 
 
 def test_the_table_can_be_recovered_from_its_numbers(table):
@@ -97,19 +94,22 @@ def test_the_table_can_be_recovered_from_its_numbers(table):
     levels = ["red", "blue", "green", "(missing)"]
     back = X[[f"colour={level}" for level in levels]].idxmax(axis=1).str.removeprefix("colour=")
     assert (back == frame["colour"].fillna("(missing)")).all()
-    assert (
-        X["charge"].where(X["charge is missing"] == 0) == pd.to_numeric(frame["charge"], errors="coerce")
-    ).sum() == (X["charge is missing"] == 0).sum()
+    charge = pd.to_numeric(frame["charge"], errors="coerce").rename("charge")
+    pd.testing.assert_series_equal(X["charge"].where(X["charge is missing"] == 0), charge)
     assert (X["paid=Yes"] == (frame["paid"] == "Yes")).all()
 
 
-def test_json_gives_an_equal_schema_and_identical_numbers(table):
+def test_json_gives_an_equal_schema_and_identical_numbers_and_older_versions_are_read(table):
     frame = pd.DataFrame(table)
     schema = infer_types(table_statistics(frame), drop="first")
     restored = Schema.from_json(schema.to_json())
     assert restored == schema
-    assert restored.to_json() == schema.to_json()
     np.testing.assert_array_equal(restored.encode(frame), schema.encode(frame))
+    older = json.loads(schema.to_json()) | {"version": 1}
+    for column in older["columns"]:
+        for field in ("spelling", "unit", "order", "note"):
+            column.pop(field, None)
+    assert Schema.from_json(json.dumps(older)).columns == schema.columns
 
 
 def test_the_description_has_a_line_for_each_column(table):
@@ -164,24 +164,12 @@ def test_a_restored_schema_reads_numbers_in_the_format_of_training():
     assert restored.text_types == {"Umsatz": "text", "Rabatt": "text", "Eintritt": "text"}
 
 
-def test_json_of_the_first_version_is_read():
-    schema = infer_types(table_statistics(pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "y"]})), min_count=1)
-    saved = json.loads(schema.to_json()) | {"version": 1}
-    for column in saved["columns"]:
-        for field in ("spelling", "unit", "note"):
-            column.pop(field, None)
-    assert Schema.from_json(json.dumps(saved)) == schema
-
-
 def encode(plan, values):
     return Schema((plan,), 1).encode_counted(pd.DataFrame({"c": pd.Series(values, dtype=object)}), sparse=False)
 
 
 def number(**changes):
-    return NumberPlan(
-        **{"column": "c", "kind": "number", "why": "", "mean": 5.0, "indicator": False, "constant": False, "words": {}}
-        | changes
-    )
+    return NumberPlan("c", "number", "", **{"mean": 5.0, "indicator": False, "constant": False, "words": {}} | changes)
 
 
 def test_missing_numbers_are_set_to_the_mean_and_flagged():
@@ -202,21 +190,6 @@ def test_yes_and_no_are_one_and_zero_and_other_words_unseen():
     assert encode(plan, [True, False])[0].tolist() == [[1], [0]]
 
 
-def category(**changes):
-    return CategoryPlan(
-        **{
-            "column": "c",
-            "kind": "categorical",
-            "why": "",
-            "levels": ("a", "b"),
-            "pooled": (),
-            "missing": False,
-            "reference": "",
-        }
-        | changes
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "places", "unseen"),  # in which of the columns each row has its one
     [
@@ -228,7 +201,8 @@ def category(**changes):
     ],
 )
 def test_levels_rare_unseen_and_missing(changes, places, unseen):
-    plan = category(**changes)
+    options = {"levels": ("a", "b"), "pooled": (), "missing": False, "reference": ""} | changes
+    plan = CategoryPlan("c", "categorical", "", **options)
     columns = list(dict.fromkeys(place for place in places if place))
     assert plan.names == tuple(f"c={column}" for column in columns)
     X, got = encode(plan, ["a", "b", "r", "z", None])
@@ -260,13 +234,6 @@ def zips(rng, n=3000, levels=ZIP_CODES):
     return pd.DataFrame({"zip": rng.choice(np.array(levels), n), "size": rng.normal(size=n)})
 
 
-def hash_plan(**changes):
-    return HashPlan(
-        **{"column": "c", "kind": "categorical", "why": "", "n_columns": 8, "missing": False, "dropped": False}
-        | changes
-    )
-
-
 def splitmix(x):
     """SplitMix64 (Steele 2014) in whole numbers of Python. Saved models depend on it: it must never change."""
     x = (x + 0x9E3779B97F4A7C15) % 2**64
@@ -277,7 +244,8 @@ def splitmix(x):
 
 def test_hashes_do_not_depend_on_the_process():
     table = pd.DataFrame({"zip": ["07030", "é", "10001"]})
-    found = Schema((hash_plan(column="zip", n_columns=1000),), 3).encode(table, sparse=False).argmax(axis=1)
+    plan = HashPlan("zip", "categorical", "", n_columns=1000, missing=False, dropped=False)
+    found = Schema((plan,), 3).encode(table, sparse=False).argmax(axis=1)
     assert found.tolist() == [splitmix(zlib.crc32(text.encode())) % 1000 for text in table["zip"]]
 
 

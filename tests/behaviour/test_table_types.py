@@ -56,15 +56,9 @@ COLUMNS = {
     "one day": (pd.to_datetime(["2024-01-01"] * N), "constant", ()),
     "one day with gaps": (pd.to_datetime(["2024-01-01", None] * (N // 2)), "date", ("c is missing",)),
     "ten days": (pd.to_datetime(ROW % 10, unit="D"), "date", ("c: days",)),
-    "hours of ten days": (
-        pd.to_datetime(ROW, unit="h"),
-        "date",
-        ("c: days", "c: hour (cos)", "c: hour (sin)"),
-    ),
+    "hours of ten days": (pd.to_datetime(ROW, unit="h"), "date", ("c: days", "c: hour (cos)", "c: hour (sin)")),
     "days of a season": (
-        pd.to_datetime(ROW % 99, unit="D"),
-        "date",
-        ("c: days", "c: weekday (cos)", "c: weekday (sin)"),
+        pd.to_datetime(ROW % 99, unit="D"), "date", ("c: days", "c: weekday (cos)", "c: weekday (sin)")
     ),
     "days of years, as text": (
         pd.Series(pd.to_datetime(9 * ROW, unit="D")).dt.strftime("%Y-%m-%d"),
@@ -247,6 +241,6 @@ def test_the_name_of_an_id_decides_if_values_are_far_apart(name):
 
 
 def test_a_named_id_may_repeat_a_little():
-    assert "nearly all distinct (1000 of 1050), with the name" in reason([*(31 * COUNTER), *(31 * COUNTER[:50])], "ID")
-    assert reason([*(31 * COUNTER), *(31 * COUNTER[:200])], "ID") == ""
-    assert reason([*(31 * COUNTER), *(31 * COUNTER[:50])], "weight") == ""
+    few, many = (31 * np.append(COUNTER, COUNTER[:n]) for n in (50, 200))
+    assert "nearly all distinct (1000 of 1050), with the name" in reason(few, "ID")
+    assert reason(many, "ID") == reason(few, "weight") == ""
