@@ -199,6 +199,15 @@ class Draws:
         away = (self.theta - self.mean).reshape(len(self.theta), -1)
         return np.asarray((away * self.weights[:, None]).T @ away)
 
+    def quantiles(self, levels: Float) -> Float:
+        """Quantiles of each parameter, (levels, C, P), by the cumulative sum of the weights of sorted draws."""
+        flat = self.theta.reshape(len(self.theta), -1)
+        order = np.argsort(flat, axis=0, kind="stable")
+        reached = np.cumsum(self.weights[order], axis=0) - 0.5 * self.weights[order]
+        sorted_ = np.take_along_axis(flat, order, axis=0)
+        found = np.stack([np.interp(levels, r, x) for r, x in zip(reached.T, sorted_.T, strict=True)], axis=-1)
+        return found.reshape(len(levels), *self.theta.shape[1:])
+
     def probability(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> Float:
         """Σ_s weight_s p(t | x, θ_s), without a Gaussian in between: (n,) for class 1, or (n, K)."""
         S, C = self.theta.shape[:2]
