@@ -46,13 +46,3 @@ def test_probabilities_are_normal_and_keep_their_digits_in_both_tails():
     P = model.predict_proba(far)
     tail = special.ndtr(-30.0)
     assert_allclose(P, [[1, tail], [tail, 1]], rtol=1e-9)
-
-
-def test_soft_targets_are_rows_of_both_classes_with_weights():
-    X, y = two_classes(100)
-    share = np.where(y == 1, 0.9, 0.2)
-    soft = ProbitRegression().fit(X, np.column_stack([1 - share, share]))
-    hard = ProbitRegression().fit(
-        np.vstack([X, X]), np.repeat([1, 0], len(X)), sample_weight=np.append(share, 1 - share)
-    )
-    assert_allclose(soft.coef_, hard.coef_, rtol=1e-6)

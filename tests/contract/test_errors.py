@@ -28,6 +28,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
@@ -38,7 +39,7 @@ from separatrix.exceptions import CollinearError, DataError, ExportError, FileEr
 from separatrix.families import FAMILIES, FactsError, NormalGamma, NormalKnownVariance, ValueCounts
 from separatrix.files import FileReadError, FileWriteError, QueryError, open_table, open_writer, scan
 from separatrix.generative.family_classifier import encode_text
-from separatrix.geometry import Hyperplane, margin, radius
+from separatrix.geometry import Hyperplane, linear_functions, margin, radius
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
 from separatrix.rows import LabelRules, open_rows, pair
 from separatrix.solvers import LBFGS, GradientDescent, Newton
@@ -214,7 +215,7 @@ GENERATIVE = [
 ]
 
 # Discriminative models, likelihoods, priors, solvers, separation
-COUNTS = np.arange(60) % 4
+COUNTS, POLYNOMIAL = np.arange(60) % 4, sx.basis.Polynomial(2)
 
 
 def with_fourth(values: Any, value: float) -> Any:
@@ -257,6 +258,9 @@ DISCRIMINATIVE = [
         ("L-BFGS without memory", lambda: LBFGS(memory=0), ValueError, "LBFGS(memory=0)"),
         ("descent of -1 steps", lambda: GradientDescent(max_steps=-1), ValueError, "GradientDescent(max_steps=-1)"),
         ("weights that overflow", lambda: sx.LogisticRegression().fit(X, Y, [1e308] * 60), DataError, "add up to inf"),
+        ("functions of neighbours", lambda: linear_functions(KNeighborsClassifier().fit(X, Y)), DataError, "no coef_"),
+        ("functions of a basis", lambda: linear_functions(logistic(basis=POLYNOMIAL)), DataError, "with a basis"),
+        ("functions without a fit", lambda: linear_functions(sx.LogisticRegression()), NotFittedError, "not fitted"),
         # Labels that are sometimes wrong
         ("noise of one half", lambda: label_noise(0.5), ValueError, "noise=0.5", "below 0.5"),
         ("noise of three classes", lambda: label_noise(0.7, THREE), ValueError, "0.7", "below 0.667"),

@@ -121,7 +121,7 @@ def third_order(objective: Posterior, approximation: Approximation, found: Skewn
     mean = approximation.mean + step
     value = objective.prior.value_grad(approximation.mean)[0] - approximation.log_likelihood  # of E at the mode
     rise = 0.5 * approximation.factor.square(step)
-    value = value + rise if rise <= objective.rounding * abs(value) else objective.value_grad(mean).value
+    value = value + rise if rise <= objective.units.rounding * abs(value) else objective.value_grad(mean).value
     return replace(approximation, mean=mean, log_likelihood=objective.prior.value_grad(mean)[0] - value)
 
 

@@ -201,7 +201,7 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
             self._warn_of_steps(noisy, found)
         if not self.separation_ and has_free_weights(objective):
             here, far = (noisy.value_grad(scale * theta).value for scale in (1.0, SHARP_FACTOR))
-            if far <= here + noisy.rounding * abs(here):
+            if far <= here + noisy.units.rounding * abs(here):
                 warn(SHARP, SeparationWarning)
         in_units = objective.design.in_user_units
         self.coef_, self.intercept_ = in_units(theta)

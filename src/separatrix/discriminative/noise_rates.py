@@ -50,6 +50,7 @@ from separatrix.solvers import (
     Posterior,
     Solution,
     Status,
+    Units,
     approximate_inverse,
 )
 from separatrix.stats import Design, ValueGrad
@@ -281,9 +282,9 @@ class Joint:
         return self._value_grad_counts(vector)[0]
 
     @property
-    def rounding(self) -> float:
-        """Relative rounding error of the objective."""
-        return self.weights.rounding
+    def units(self) -> Units:
+        """Units of the columns."""
+        return self.weights.units
 
     def gradient_size(self, grad: Float) -> float:
         """Size as for weights alone; a rate has no units."""

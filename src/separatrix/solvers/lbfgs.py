@@ -67,7 +67,7 @@ class LBFGS(Limits):
             moved, trials, is_idle = None, 0, progress.ends(here.value, size)
             if not is_idle:
                 direction = -pairs.dot(here.grad)
-                moved, trials = descend(objective.value_grad, theta, here, direction, rounding=objective.rounding)
+                moved, trials = descend(objective.value_grad, theta, here, direction, rounding=objective.units.rounding)
             passes += trials
             if moved is not None:
                 pairs.add(moved[0] - theta, moved[1].grad - here.grad)
@@ -77,7 +77,7 @@ class LBFGS(Limits):
                 # -B g is tried, and kept if it halves the gradient.
                 trial = theta - inverse.solve(here.grad)
                 there, passes = objective.value_grad(trial), passes + 1
-                noise = MAX_RISE_IN_ROUNDINGS * objective.rounding * abs(here.value)
+                noise = MAX_RISE_IN_ROUNDINGS * objective.units.rounding * abs(here.value)
                 is_halved = objective.gradient_size(there.grad) <= MIN_GRADIENT_DECREASE * size
                 moved = (trial, there) if is_halved and there.value <= here.value + noise else None
                 if moved is None and (is_idle or not pairs.pairs):

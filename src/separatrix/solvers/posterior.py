@@ -126,11 +126,6 @@ class Posterior:
         """(C, P): outputs, and weights per output."""
         return self.likelihood.n_outputs, self.design.width
 
-    @property
-    def rounding(self) -> float:
-        """Relative rounding error of E."""
-        return self.units.rounding
-
     def value_grad(self, theta: Float) -> ValueGrad:
         """E and ∂E/∂θ: one pass."""
         here = self.reduce(value_grad, theta=theta)
