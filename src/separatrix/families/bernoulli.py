@@ -102,7 +102,8 @@ class Bernoulli(Family[Sums]):
     def ml(cls, facts: Sums) -> Self:
         """η = ln(ones / zeros)."""
         facts.require_some()
-        return cls(_log_ratio(facts.total_u[..., 0], facts.count - facts.total_u[..., 0]))
+        with np.errstate(divide="ignore"):  # -inf or inf if all values are equal
+            return cls(np.log(facts.total_u[..., 0]) - np.log(facts.count - facts.total_u[..., 0]))
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class BetaBernoulli(Prior[Bernoulli, Sums], of=Bernoulli):
     @property
     def mode(self) -> Bernoulli:
         """μ = a/(a + b), which is the posterior mean of μ."""
-        return Bernoulli(_log_ratio(self.a, self.b))
+        return Bernoulli(np.log(self.a) - np.log(self.b))
 
     def predictive(self) -> Bernoulli:
         """The distribution of the next x, equal to `mode`."""
@@ -146,9 +147,3 @@ class BetaBernoulli(Prior[Bernoulli, Sums], of=Bernoulli):
         ones = facts.total_u[..., 0]
         zeros = facts.count - ones
         return log_rising(self.a, ones) + log_rising(self.b, zeros) - log_rising(self.a + self.b, ones + zeros)
-
-
-def _log_ratio(a: Float, b: Float) -> Float:
-    """ln a - ln b; -inf or inf if one of them is zero."""
-    with np.errstate(divide="ignore"):
-        return np.log(a) - np.log(b)

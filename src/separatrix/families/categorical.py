@@ -147,13 +147,13 @@ class DirichletCategorical(Prior[Categorical, LevelCounts], of=Categorical):
     @classmethod
     def weak(cls, facts: LevelCounts, worth: float = 1.0) -> Self:
         """``worth`` observations of each level that occurs in any class."""
-        facts.overall()  # raises if a column has no values
         return cls.symmetric(worth, facts.levels)
 
     @classmethod
     def symmetric(cls, alpha: float, levels: Any) -> Self:
         """The same pseudo-count for each of ``levels`` (D,) levels; for one class, (1, D, L)."""
         levels = np.asarray(levels)
+        FactsError.unless(levels[None] > 0, "no values at all", "drop the column", overall=True)
         real = np.arange(max(1, levels.max(initial=1))) < levels[..., None]
         return cls(np.where(real, alpha, 0.0)[None], np.full((1, *levels.shape), alpha))
 

@@ -89,7 +89,6 @@ class GroupedDensity:
 def prior_of(family: str, facts: Any, worth: float = 1.0) -> Any:
     """The conjugate prior worth ``worth`` observations, in the units of the data."""
     if family == "categorical":
-        facts.by_code.overall()  # raises, naming the column, if it has no values
         return DirichletCategorical.symmetric(worth, facts.levels)
     if family == "normal_known_variance":
         # σ² within classes, with ``worth`` observations of the overall variance added; treated as known from then on.
@@ -151,10 +150,6 @@ class Affine(NamedTuple):
     W: Float
     w0: Float
     origin: Float
-
-    def scaled(self, factor: float) -> Affine:
-        """The form times a number."""
-        return Affine(factor * self.W, factor * self.w0, self.origin)
 
     def scores(self, X: Rows) -> Float:
         """w_k'(x - m) + w_k0, (n, K)."""

@@ -158,8 +158,10 @@ class FamilyClassifier(GenerativeClassifier):
         self.densities_ = dict(zip((g.family for g in facts.groups), self._density_of_rows.densities, strict=True))
         given = check_temper(type(self).__name__, self.temper)
         self.temperature_ = self.temperature_ if given is None else given
-        form = affine_form(self._density_of_rows)
-        self._affine = None if form is None else form.scaled(self.temperature_)
+        self._affine = affine_form(self._density_of_rows)
+        if self._affine is not None:
+            W, w0, origin = self._affine
+            self._affine = Affine(self.temperature_ * W, self.temperature_ * w0, origin)
 
     def _priors_of(self, facts: GroupedFacts) -> tuple[Any, ...]:
         """The conjugate prior of each group."""
