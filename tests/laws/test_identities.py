@@ -18,7 +18,7 @@ from separatrix._special import root_of_decreasing
 from separatrix.exceptions import CollinearError
 from separatrix.likelihoods import Covariances, Logit, Softmax, mean_likelihood
 from separatrix.priors import Flat
-from separatrix.rows import as_source, cut_batches
+from separatrix.rows import as_source, cut_batches, join_batches
 from separatrix.separation.certificate import is_overlapping
 from separatrix.solvers import Auto, GradientDescent, Newton, Status, StochasticGradient, pose
 from separatrix.stats import collect_sample
@@ -152,7 +152,7 @@ def test_a_sample_has_one_row_of_each_stratum():
 def test_blocks_are_cut_by_row_number_wherever_batches_end(lengths, height):
     ends = np.cumsum([0, *lengths])
     batches = (pa.record_batch({"a": np.arange(low, high)}) for low, high in pairwise(ends))
-    pieces = [batch.column("a").to_pylist() for batch in cut_batches(batches, height)]
+    pieces = [join_batches(group).column("a").to_pylist() for group in cut_batches(batches, height)]
     assert list(chain.from_iterable(pieces)) == list(range(ends[-1]))
     assert all(len(piece) == height for piece in pieces[:-1])
 
@@ -182,5 +182,4 @@ def test_the_prior_of_a_level_does_not_depend_on_its_frequency(rng):
 
 def test_categories_of_different_batches_are_unified():
     batches = [pa.record_batch({"a": pa.array(texts).dictionary_encode()}) for texts in (["x", "y"], ["z", "x"])]
-    (found,) = cut_batches((batch for batch in batches), 10)
-    assert found["a"].to_pylist() == ["x", "y", "z", "x"]
+    assert join_batches(batches)["a"].to_pylist() == ["x", "y", "z", "x"]
