@@ -25,7 +25,6 @@ from separatrix.discriminative.model import DiscriminativeClassifier
 from separatrix.discriminative.noise_rates import (
     STRUCTURES,
     Joint,
-    KnownRates,
     Rates,
     given_confusion,
     noisy_likelihood,
@@ -238,7 +237,8 @@ class LabelNoiseLogisticRegression(DiscriminativeClassifier):
         found = replace(found, value=theta, trace=trace, end=None)
         return found if small is None else small.primal(found), joint.rates.confusion(eta)
 
-    def _rates(self, n_classes: int) -> Rates | KnownRates:
+    def _rates(self, n_classes: int) -> Rates:
+        rates = Rates.of(self.rates, n_classes)
         if self.noise is None:
-            return Rates.of(self.rates, n_classes)
-        return KnownRates(given_confusion(type(self).__name__, self.noise, n_classes))
+            return rates
+        return replace(rates, known=given_confusion(type(self).__name__, self.noise, n_classes))

@@ -71,10 +71,14 @@ STRUCTURES: Mapping[str, Callable[[int], Codes]] = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rates:
-    """Unknown rates: index of the η of each entry of the matrix (K, K), and the count c of the prior."""
+    """Unknown rates: index of the η of each entry of the matrix (K, K), and the count c of the prior.
+
+    If the matrix is ``known``, there is no η to estimate.
+    """
 
     group: Codes
     pseudo: float
+    known: Float | None = None
 
     @classmethod
     def of(cls, structure: str, n_classes: int) -> Rates:
@@ -84,7 +88,7 @@ class Rates:
     @property
     def n(self) -> int:
         """Number of η."""
-        return int(self.group.max()) + 1
+        return int(self.group.max()) + 1 if self.known is None else 0
 
     def start(self) -> Float:
         """η if a tenth of all labels is wrong."""
@@ -97,6 +101,8 @@ class Rates:
 
     def confusion(self, eta: Float) -> Float:
         """C (K, K)."""
+        if self.known is not None:
+            return self.known
         R = self.odds(eta)[self.group]
         np.fill_diagonal(R, 1.0)
         return np.asarray(R / R.sum(axis=1, keepdims=True))
@@ -107,6 +113,8 @@ class Rates:
         ``counts`` (K, K) are the expected numbers of rows with true class k and label j. They determine the gradient:
         ∂ ln p(t)/∂ ln r_kj = q_k ([t = j] - C_kj), with q the posterior of the true class.
         """
+        if self.known is not None:
+            return 0.0, np.zeros(0)
         value = self.pseudo * float(np.logaddexp(0.0, eta).sum() + np.logaddexp(0.0, -eta).sum())
         excess = counts - counts.sum(axis=1, keepdims=True) * self.confusion(eta)
         off, r = ~np.eye(len(counts), dtype=bool), self.odds(eta)
@@ -115,6 +123,8 @@ class Rates:
 
     def curvature(self, eta: Float, counts: Float) -> Float:
         """Second derivative for each η if the true classes were known: the bound of EM."""
+        if self.known is not None:
+            return np.zeros(0)
         C, r = self.confusion(eta), self.odds(eta)
         K = len(C)
         share = np.zeros((K, self.n))  # fraction of the labels of a class that belong to each η
@@ -122,29 +132,6 @@ class Rates:
         np.add.at(share, (np.nonzero(off)[0], self.group[off]), C[off])
         known = (1.0 - r) ** 2 * (counts.sum(axis=1) @ (share * (1.0 - share)))
         return np.asarray(known + 2.0 * self.pseudo * r * (1.0 - r))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class KnownRates:
-    """A given matrix: no η to estimate."""
-
-    C: Float
-
-    def start(self) -> Float:
-        """No η."""
-        return np.zeros(0)
-
-    def confusion(self, eta: Float) -> Float:
-        """C (K, K)."""
-        return self.C
-
-    def value_grad(self, eta: Float, counts: Float) -> tuple[float, Float]:
-        """Zero, and no gradient."""
-        return 0.0, np.zeros(0)
-
-    def curvature(self, eta: Float, counts: Float) -> Float:
-        """No curvature."""
-        return np.zeros(0)
 
 
 def noisy_likelihood(confusion: Float) -> Noisy:
@@ -270,7 +257,7 @@ class Joint:
     """E(θ, η) as a function of one vector, θ row by row and then η, with the methods that L-BFGS uses."""
 
     weights: Posterior
-    rates: Rates | KnownRates
+    rates: Rates
 
     def split(self, vector: Float) -> tuple[Float, Float]:
         """θ and η."""
