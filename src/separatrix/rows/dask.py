@@ -58,14 +58,11 @@ ONE_THREAD = Threads(in_task=True)
 # Dask's own vocabulary
 
 
-def task(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``task(f)(a, b)`` is a lazy f(a, b); lazy arguments, and lists of them, are computed first."""
-    lazy: Callable[..., Any] = import_module("dask").delayed(function, pure=False, traverse=False)
-    return lazy
+def task(value: Any) -> Any:
+    """``task(f)(a, b)`` is a lazy f(a, b); lazy arguments, and lists of them, are computed first.
 
-
-def shared(value: Any) -> Any:
-    """A value of which each worker gets one copy, however many tasks use it."""
+    ``task(value)`` is a lazy value of which each worker gets one copy, however many tasks use it.
+    """
     return import_module("dask").delayed(value, pure=False, traverse=False)
 
 
@@ -76,7 +73,7 @@ def for_each(value: Any) -> Any:
     """
     if not is_cluster():
         return value  # threads have it already
-    return value if len(import_module("cloudpickle").dumps(value)) <= MAX_BYTES_PER_TASK else shared(value)
+    return value if len(import_module("cloudpickle").dumps(value)) <= MAX_BYTES_PER_TASK else task(value)
 
 
 def is_cluster() -> bool:
@@ -347,16 +344,19 @@ class Dask(Runner):
         ends = accumulate((part.n_rows for part in source.partitions), initial=0)
         cuts = [[None if each is None else each[low:high] for each in given] for low, high in pairwise(ends)]
         with self._scheduler():
-            return persist(*(shared(Targets(t, weight, offset)) for t, weight, offset in cuts))
+            return persist(*(task(Targets(t, weight, offset)) for t, weight, offset in cuts))
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         """Class codes; labels and weights may be Dask collections, in other partitions too, or lie in memory."""
         if is_dask(y):
             return _label_lazily(y, sample_weight, tuple(part.n_rows for part in source.partitions), rules)
         # With the labels in memory, as many weights fit as well.
-        return super().label(source, y, sample_weight.compute() if is_dask(sample_weight) else sample_weight, rules)
+        weight = sample_weight.compute() if is_dask(sample_weight) else sample_weight
+        found = super().label(source, y, weight, rules)
+        (targets,) = found.targets
+        return found._replace(targets=self.attach(source, targets.t, targets.weight, None))
 
-    def _on_part(self, work: Callable[..., Any], part: Any, *settings: Any) -> Callable[..., Any]:
+    def _on_part(self, work: Callable[..., Any], part: Any, *settings: Any) -> Any:
         """A lazy call of ``work`` on a partition; settings are hidden in a partial, which Dask does not look into."""
         return task(partial(work, part.stripped(), *settings))
 
@@ -596,7 +596,7 @@ def _lazy_weights(sample_weight: Any, n_rows: int) -> tuple[Sequence[Any], Seque
     """Parts of the weights and their lengths; None if every row counts once."""
     if not is_dask(sample_weight):
         weight = check_weight(sample_weight, n_rows)
-        return None if weight is None else ([shared(weight)], [n_rows])
+        return None if weight is None else ([task(weight)], [n_rows])
     given = enumerate(_parts(sample_weight, "sample_weight"))
     parts = persist(*(task(_checked_weight)(part, i) for i, part in given))
     counts = compute(*map(task(len), parts))

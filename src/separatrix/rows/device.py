@@ -301,7 +301,9 @@ class Stream(Runner):
             found = _device_codes(to_tensor(y).to(source.partitions[0].tensor.device), source.n_rows)
             if found is not None:
                 return Labelled(self.attach(source, found[1], None, None), found[0])
-        return super().label(source, to_host(y), to_host(sample_weight), rules)
+        paired = super().label(source, to_host(y), to_host(sample_weight), rules)
+        (targets,) = paired.targets
+        return paired._replace(targets=self.attach(source, targets.t, targets.weight, None))
 
 
 def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:

@@ -100,8 +100,8 @@ class Runner:
         raise NotImplementedError
 
     def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
-        """``answer`` of all rows together, or of each partition, as a lazy array."""
-        return answer(source)
+        """``answer`` of each partition, as a lazy array; only called if the runner is remote."""
+        raise NotImplementedError
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
         """Targets for each partition."""
@@ -109,12 +109,10 @@ class Runner:
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
         """Targets for each partition from labels in memory, encoded once."""
-        found = pair(y, sample_weight, source.n_rows, rules)
-        (targets,) = found.targets
-        return found._replace(targets=self.attach(source, targets.t, targets.weight, None))
+        return pair(y, sample_weight, source.n_rows, rules)
 
     def measured(self, source: Source) -> Source:
-        """Return the source with known lengths of all partitions."""
+        """Return the source with known lengths of all partitions; only called if the runner is remote."""
         return source
 
 
@@ -163,6 +161,8 @@ class Source:
     @property
     def n_rows(self) -> int:
         """Number of rows; counting them may take a pass over one column."""
+        if not self.runner.is_remote:
+            return int(self.partitions[0].n_rows)
         return sum(partition.n_rows for partition in self.runner.measured(self).partitions)
 
     @property
@@ -175,7 +175,7 @@ class Source:
     def with_labels(self, y: Any, sample_weight: Any = None, rules: LabelRules | None = None) -> Source:
         """Attach class codes and weights; labels come from ``y``, or from the store of the rows if ``y`` is None."""
         rules = rules or LabelRules()
-        source = self._prepared()
+        source = self._prepared() if self.store is not None or self.runner.is_remote else self
         if y is None and self.store is not None:
             found: Labelled = self.store.label(source, sample_weight, rules)
         else:
@@ -193,15 +193,14 @@ class Source:
 
     def with_numbers(self, t: Any, weight: Any = None, offset: Any = None) -> Source:
         """Attach targets (class codes or real numbers), weights and offsets that are in memory."""
-        source = self._prepared()
+        source = self._prepared() if self.store is not None or self.runner.is_remote else self
         return replace(source, targets=self.runner.attach(source, t, weight, offset), count=PassCount())
 
     def _prepared(self) -> Source:
         """The same rows outside memory, ready to be read several times, with known lengths of all partitions."""
         if self.store is not None:
             self.store.prepare()
-        measured: Source = self.runner.measured(self)
-        return measured
+        return self.runner.measured(self) if self.runner.is_remote else self
 
     def mapped(self, basis: RowMap | None) -> Source:
         """The same rows as basis functions φ(x), evaluated block by block; Φ (N, M) is never whole in memory."""
@@ -275,7 +274,7 @@ class Source:
 
     def each(self, answer: Callable[[Source], Array]) -> Any:
         """``answer`` of this source; of each partition of a Dask collection, as a lazy array."""
-        return self.runner.each(self, answer)
+        return self.runner.each(self, answer) if self.runner.is_remote else answer(self)
 
     def as_block(self) -> Block:
         """All rows as one block; the source must have one partition in memory."""

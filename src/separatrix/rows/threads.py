@@ -11,7 +11,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -91,7 +91,7 @@ class Threads(Runner):
         """Sum of the statistic, in the order of the blocks."""
         (rows,), (targets,) = source.partitions, source.targets
         pieces = rows.pieces(source.height, targets.columns)
-        with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
+        with _closing(pieces):
             sums = self._each(lambda p: statistic(targets.block(rows.read(p), p, source.first)), pieces, rows)
             return functools.reduce(operator.add, sums)
 
@@ -111,7 +111,7 @@ class Threads(Runner):
         watch = None if self.in_task else WATCH.get()
         advance = None if watch is None else watch.begin(rows.known_rows)
         pieces = rows.pieces(source.height, targets.columns, rng)
-        with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
+        with _closing(pieces):
             for piece in pieces:
                 block = targets.block(rows.read(piece), piece, source.first)
                 state = step(state, block if rng is None else block.take(rng.permutation(len(block))))
@@ -123,7 +123,7 @@ class Threads(Runner):
         """Results of all rows, in order."""
         (rows,) = source.partitions
         pieces = rows.pieces(height)
-        with closing(pieces) if isinstance(pieces, Generator) else nullcontext():
+        with _closing(pieces):
             return stack(iter(self._each(lambda p: row_function(rows.read(p)), pieces, rows)), rows.known_rows)
 
     def _each(self, work: Callable[[Any], Any], pieces: Iterable[Any], rows: Any) -> Iterable[Any]:
@@ -144,6 +144,11 @@ class Threads(Runner):
 
 
 THREADS = Threads()
+
+
+def _closing(pieces: Iterable[Any]) -> AbstractContextManager[Any]:
+    """Close a generator even if a pass ends early: it may hold a file or a thread."""
+    return closing(pieces) if isinstance(pieces, Generator) else nullcontext()
 
 
 class _End:
