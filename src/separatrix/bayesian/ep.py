@@ -262,8 +262,10 @@ class Sweep:
 
 
 class Cavities(NamedTuple):
-    """Mean and variance of each row's activation, under q and without the row's own site; each (n,)."""
+    """Site of each row, and mean and variance of its activation, under q and without the row's own site; each (n,)."""
 
+    tau: Float
+    nu: Float
     mu: Float
     var: Float
     mu_out: Float
@@ -275,7 +277,8 @@ class Cavities(NamedTuple):
 
 def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cavities:
     """Return the cavity of every row of a block."""
-    tau, nu = sites.tau[np.asarray(block.row)], sites.nu[np.asarray(block.row)]
+    row = slice(block.row.start, block.row.stop) if isinstance(block.row, range) else block.row
+    tau, nu = sites.tau[row], sites.nu[row]
     mu = objective.design.activate(block, q.mean[None, :])
     var = objective.design.row_variance(block.X, q.factor.root)
     power = np.ones(len(block)) if block.weight is None else np.where(block.weight > 0, np.minimum(block.weight, 1), 1)
@@ -283,19 +286,19 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
     is_density = left > MIN_CAVITY
     left = np.where(is_density, left, 1.0)
     mu_out = np.where(is_density, mu - power * var * (nu - tau * mu) / left, mu)
-    return Cavities(mu, var, mu_out, var / left, left, power, is_density)
+    return Cavities(tau, nu, mu, var, mu_out, var / left, left, power, is_density)
 
 
 def swept_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
     """New sites of the rows of a block, and the quality of q there."""
-    row, out = np.asarray(block.row), cavities(block, sites, q, objective)
+    out = cavities(block, sites, q, objective)
     found = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power)
     left = 1.0 - out.var_out * found.curvature  # variance of the tilted density relative to the cavity
     is_valid = out.is_density & (left > 0)
     left = np.where(is_valid, left, 1.0)
-    tau = np.where(is_valid, found.curvature / left / out.power, sites.tau[row])
+    tau = np.where(is_valid, found.curvature / left / out.power, out.tau)
     slope = found.slope + found.curvature * out.mu_out
-    nu = np.where(is_valid, slope / left / out.power, sites.nu[row])
+    nu = np.where(is_valid, slope / left / out.power, out.nu)
     log_p = objective.likelihood.derivatives(out.mu, block.codes).log_p
     # ln s_n(mu) + (ln Z_n - ln ∫ cavity s_n)/power, in which s_n(mu) cancels: cavity s_n is q times that integral.
     moved = (out.mu - out.mu_out) ** 2
