@@ -200,18 +200,6 @@ def test_parquet_parts_with_other_columns_or_types_are_an_error(tmp_path):
         open_table(tmp_path)
 
 
-def test_a_damaged_parquet_file_is_named(tmp_path):
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": [str(i * i) for i in range(4000)]}), path, row_group_size=2000, use_dictionary=False)
-    start = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
-    data = bytearray(path.read_bytes())
-    data[start : start + 40] = b"\xff" * 40
-    path.write_bytes(data)
-    table = open_table(path)
-    with pytest.raises(FileReadError, match=r"t.parquet is damaged"):
-        table.read()
-
-
 ARROW_TABLE = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
 
 
@@ -278,13 +266,3 @@ def test_duckdb_types_become_numbers_text_and_times(tmp_path):
     assert [str(kind) for kind in table.schema().types] == kinds
     assert table.read().to_pylist()[0]["a"] == 1.25
     assert table.n_rows == 1
-
-
-def test_several_duckdb_tables_need_a_name(tmp_path):
-    path = tmp_path / "t.duckdb"
-    make_duckdb(path, "CREATE TABLE orders (a INT)", "CREATE TABLE people (a INT)")
-    with pytest.raises(FileReadError, match="has 2 tables: 'orders', 'people'"):
-        open_table(path)
-    make_duckdb(tmp_path / "void.duckdb", "SELECT 1")
-    with pytest.raises(FileReadError, match="has no tables"):
-        open_table(tmp_path / "void.duckdb")

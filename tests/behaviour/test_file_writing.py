@@ -137,9 +137,3 @@ def test_a_missing_value_in_the_only_column_is_a_row(tmp_path):
 def test_json_has_lists_and_null_for_nan(tmp_path):
     text = write(tmp_path / "t.jsonl", {"a": [float("nan"), 1.5], "b": [[1], None]}).read_text()
     assert text == '{"a": null, "b": [1]}\n{"a": 1.5, "b": null}\n'
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".sqlite"])
-def test_lists_are_an_error_in_flat_formats(tmp_path, suffix):
-    with pytest.raises(FileWriteError, match=r"column 'a' has type list<.*>, which .* cannot hold. Write Parquet"):
-        write(tmp_path / f"t{suffix}", {"a": [[1]]})

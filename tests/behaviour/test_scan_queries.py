@@ -145,11 +145,6 @@ def test_a_condition_selects_rows_of_a_query(shop, where):
     assert scan("SELECT * FROM t ORDER BY b;", connection=shop, where=where).column("b").tolist() == [0, 1, 2]
 
 
-def test_columns_of_the_same_name_are_refused(shop):
-    with pytest.raises(DataError, match=r"2 columns named 'a'.*AS \"a_2\""):
-        list(scan("SELECT a, b, a FROM t", connection=shop).batches())
-
-
 def test_postgresql_gives_the_fit_of_memory_and_numbers_for_numeric(postgres):
     from adbc_driver_postgresql import dbapi
 
@@ -215,12 +210,6 @@ def test_a_stream_that_is_read_once_can_be_fitted_and_scored():
     assert 0.3 < model.score(rows) < 1
     unlabelled = scan(pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(7)), columns=["a", "b"])
     np.testing.assert_allclose(fit(unlabelled, TABLE["y"].to_numpy()).coef_, EXPECTED, rtol=1e-8)
-
-
-def test_a_full_disk_is_an_error_with_the_folder_and_the_remedy(monkeypatch):
-    monkeypatch.setattr("separatrix.files.stream.MIN_FREE_BYTES", 2**60)
-    with pytest.raises(DataError, match=r"disk is nearly full.*TMPDIR"):
-        fit(scan(lambda: TABLE, target="y"))
 
 
 def test_labels_with_dictionaries_that_differ_between_batches_are_copied():

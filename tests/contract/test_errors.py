@@ -19,6 +19,7 @@ import dask
 import dask.array as da
 import dask.bag as db
 import dask.dataframe as dd
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -37,7 +38,7 @@ from separatrix import table
 from separatrix.datasets import make_mixed_types
 from separatrix.exceptions import CollinearError, DataError, ExportError, FileError
 from separatrix.families import FAMILIES, FactsError, NormalGamma, NormalKnownVariance, ValueCounts
-from separatrix.files import FileReadError, FileWriteError, QueryError, open_table, open_writer, scan
+from separatrix.files import FileReadError, FileWriteError, LibsvmFile, QueryError, open_table, open_writer, scan
 from separatrix.generative.family_classifier import encode_text
 from separatrix.geometry import Hyperplane, linear_functions, margin, radius
 from separatrix.likelihoods import LabelNoise, SoftmaxLabelNoise
@@ -563,6 +564,17 @@ def _scan(arguments: dict[str, Any], _: Path) -> None:
     list(scan(CELLS, **arguments).batches())
 
 
+def _read_sparse(text: str | bytes, arguments: dict[str, Any], folder: Path) -> None:
+    path = folder / ("t.svm.gz" if isinstance(text, bytes) else "t.svm")
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    sx.LogisticRegression().fit(LibsvmFile(path, **arguments))
+
+
+def _write(name: str, cell: Any, folder: Path) -> None:
+    with open_writer(folder / name) as writer:
+        writer.write(pa.table({"a": [cell]}))
+
+
 UNREADABLE: dict[str, tuple[str, str | bytes, tuple[str, ...]]] = {
     "a line with too many fields": (
         "t.csv",
@@ -629,7 +641,51 @@ UNSCANNABLE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "an expression on a wrong type": ({"where": pc.field("b c") > 1}, ("is not understood",)),
     "an expression with a column number": ({"where": pc.field(1) == 5}, ("by its number", "Name it")),
 }
+SPARSE: dict[str, tuple[str | bytes, dict[str, Any], type[Exception], tuple[str, ...]]] = {
+    "a sparse file without rows": ("# nothing\n  \n", {}, FileReadError, ("t.svm has no rows", "label index:value")),
+    "a truncated archive of rows": (
+        gzip.compress(b"1 1:1\n" * 1000)[:-20],
+        {},
+        FileReadError,
+        ("t.svm.gz", "truncated"),
+    ),
+    "an index below the first": (
+        "1 1:1\n0 0:1\n",
+        {"zero_based": False},
+        FileReadError,
+        ("line 2: index 0", "below 1"),
+    ),
+    "an index above the last": (
+        "1 1:1\n0 3:1\n",
+        {"n_features": 2, "zero_based": False},
+        FileReadError,
+        ("line 2: index 3", "n_features=2"),
+    ),
+    "one index more than features": ("1 0:1\n0 2:1\n", {"n_features": 2}, FileReadError, ("0 to 2", "n_features=3")),
+    "sparse labels that are not whole": ("0.5 1:1\n1 1:2\n", {}, DataError, ("label 0.5", "fit(file, y)")),
+    "sparse labels of one class": ("3 1:1\n3 1:2\n", {}, DataError, ("one class", "3")),
+}
 FILES = [
+    *(
+        Mistake(name, partial(_read_sparse, text, given), error, words)
+        for name, (text, given, error, words) in SPARSE.items()
+    ),
+    Mistake("several sparse files", lambda _: scan(["a.svm", "b.svm"]), FileReadError, ("together", "cat part")),
+    Mistake("a pattern of sparse files", lambda _: scan("*.svm"), FileReadError, ("together", "cat part")),
+    Mistake("a missing sparse file", lambda _: scan("none.svm"), FileReadError, ("none.svm does not exist",)),
+    Mistake("a target of a sparse file", lambda _: scan("a.svm", target="y"), DataError, ("a.svm", "target='y'")),
+    *(
+        Mistake(f"a list in {name}", partial(_write, name, [1]), FileWriteError, ("'a' has type list", "Parquet"))
+        for name in ("t.csv", "t.xlsx", "t.sqlite")
+    ),
+    Mistake("a long text in a workbook", partial(_write, "t.xlsx", "x" * 40_000), FileWriteError, ("40000", "CSV")),
+    Mistake("a control character", partial(_write, "t.xlsx", "bell\x07"), FileWriteError, ("control character", "CSV")),
+    Mistake(
+        "equal names in a query",
+        lambda _: list(scan("SELECT 1 AS a, 2 AS a", connection=duckdb.connect()).batches()),
+        DataError,
+        ("2 columns named 'a'", 'AS "a_2"'),
+    ),
     *(
         Mistake(name, partial(_read, file, content), FileReadError, words)
         for name, (file, content, words) in UNREADABLE.items()

@@ -126,9 +126,10 @@ def _decode(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
             if at == len(window) and not is_list:
                 return
             message = error.msg if at < len(window) else "The list is not closed"
+            place = error.pos if error.pos < len(window) else at  # of a record without end, its beginning
             raise FileReadError(
-                f"{path}, line {line + window.count(chr(10), at, error.pos)}: not JSON ({message}: "
-                f"{window[error.pos : error.pos + 40]!r}). Each line must be a complete record, or the file a list of "
+                f"{path}, line {line + window.count(chr(10), at, place)}: not JSON ({message}: "
+                f"{window[place : place + 40]!r}). Each line must be a complete record, or the file a list of "
                 "records in [ and ]. Correct it, or write the file again."
             ) from error
         yield line, value
