@@ -126,8 +126,6 @@ def test_the_marginal_likelihood_of_categories_is_polyas_less_the_choice_of_the_
 
 
 COLUMNS = {"size": [1.5, 2.5, 3.5, 4.5], "kind": ["b", "a", None, "b"]}
-
-
 TABLES = {
     "pandas": pd.DataFrame(COLUMNS, index=[7, 5, 6, 8]),
     "pandas_object": pd.DataFrame(COLUMNS).astype({"kind": object}),

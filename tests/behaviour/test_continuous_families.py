@@ -123,8 +123,6 @@ def test_posterior_predictive_and_marginal_are_integrals_over_the_mean():
 
 
 MEAN = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, -1.0]])
-
-
 COVARIANCE = np.array([[[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 3.0]], np.eye(3)])
 
 
@@ -381,8 +379,6 @@ def test_samples_of_tiny_shapes_stay_inside(rng):
 
 
 ALPHA = np.array([0.4, 2.0, 5.0])
-
-
 ROWS = np.array([[0.2, 0.3, 0.5], [1e-10, 0.4, 0.6 - 1e-10], [0.05, 0.9, 0.05]])
 
 

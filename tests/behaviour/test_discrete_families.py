@@ -66,8 +66,6 @@ def test_marginal_of_a_hundred_million():
 
 
 X = np.array([[0.0, 1.0], [2.0, 0.0], [2.0, 1.0], [1.0, np.nan]])
-
-
 R = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
 
 
@@ -120,8 +118,6 @@ def test_marginal_is_an_integral_over_the_simplex():
 
 
 P = np.array([0.2, 0.5, 0.3])
-
-
 ROWS = np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 0.0], [1.0, 7.0, 1.0]])
 
 

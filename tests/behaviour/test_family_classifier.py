@@ -43,8 +43,6 @@ def table(n=300, seed=0, n_classes=3):
 
 
 X, y = table()
-
-
 MODEL = NaiveBayes(FAMILIES)
 
 

@@ -10,11 +10,7 @@ from problems import GENERATIVE, blobs
 from separatrix.exceptions import DataError
 
 X, Y = blobs(240, n_classes=3)
-
-
 every_model = pytest.mark.parametrize("make", GENERATIVE.values(), ids=list(GENERATIVE))
-
-
 exact_model = pytest.mark.parametrize(
     "make", [v for k, v in GENERATIVE.items() if "ledoit" not in k], ids=[k for k in GENERATIVE if "ledoit" not in k]
 )

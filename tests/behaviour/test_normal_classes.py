@@ -17,8 +17,6 @@ from separatrix.rows import Block, as_source
 from separatrix.stats import ClassScatter, Tally
 
 MODELS = [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis]
-
-
 both_models = pytest.mark.parametrize("model", MODELS)
 
 
