@@ -83,12 +83,16 @@ def gram(rows: DeviceRows, origin: Float, weight: Any) -> Any:
 
 def gram_with_bias(rows: DeviceRows, origin: Float, bias: bool, weight: Any) -> Float:
     """Σ weight φ̃ φ̃' with φ̃ = (x - origin, 1), returned to the host."""
-    M, total = len(origin), float(weight.double().sum())
-    H = np.full((M + bias, M + bias), total)
-    H[:M, :M] = to_host(gram(rows, origin, weight))
-    if bias:
-        H[:M, M] = H[M, :M] = to_host(rows.sums(weight) - total * rows.on(origin))
-    return H
+    total = float(weight.double().sum())
+    sums = to_host(rows.sums(weight) - total * rows.on(origin)) if bias else None
+    return bordered(to_host(gram(rows, origin, weight)), sums, total)
+
+
+def bordered(product: Float, sums: Float | None, total: float) -> Float:
+    """Σ w φ̃ φ̃' from Σ w φ φ', Σ w φ and Σ w, with φ̃ = (φ, 1); Σ w φ φ' itself without ``sums``."""
+    if sums is None:
+        return np.array(product)
+    return np.block([[product, sums[:, None]], [sums, np.array(total)]])
 
 
 def class_weights(rows: DeviceRows, codes: Array, weight: Array | None, n_classes: int) -> Float:

@@ -31,7 +31,7 @@ from separatrix._array import Array, Float, Rows, device_aware, is_sparse, to_de
 from separatrix._threads import scratch
 from separatrix.likelihoods import Covariances, Likelihood, Logit
 from separatrix.rows import CHUNK_ROWS, Block, DeviceRows
-from separatrix.stats.device import DERIVATIVES, gram_with_bias, has_kernels
+from separatrix.stats.device import DERIVATIVES, bordered, gram_with_bias, has_kernels
 from separatrix.stats.moments import MIN_COMPILED_NUMBERS
 
 CANCELLED = 1e-14  # a sum of squares about the origin, relative to one about zero, that is only rounding error
@@ -213,10 +213,7 @@ class Design:
         s, total, M = np.asarray(scaled.sum(axis=0)).ravel(), weight.sum(), len(self.origin)
         raw = to_dense(X.T @ scaled)
         shift = np.outer(s - 0.5 * total * c, c)
-        H = np.full((self.width, self.width), total)
-        H[:M, :M] = raw - shift - shift.T
-        if self.bias:
-            H[:M, M] = H[M, :M] = s - total * c
+        H = bordered(raw - shift - shift.T, s - total * c if self.bias else None, total)
         if self.spread is None:
             constant = np.abs(np.diag(H)[:M]) <= CANCELLED * np.abs(np.diag(raw))
             H[:M][constant], H[:, :M][:, constant] = 0.0, 0.0
@@ -465,10 +462,7 @@ def _logit_kernel(block: Block, theta: Float, design: Design, *, hessian: str) -
     grad = -np.append(slopes - slope * rest, slope)[None, : design.width]
     if product is None:
         return -float(value), grad, None
-    H = np.full((design.width, design.width), total)
-    H[:M, :M] = to_host(product)
-    if design.bias:
-        H[:M, M] = H[M, :M] = curvatures - total * rest
+    H = bordered(to_host(product), curvatures - total * rest if design.bias else None, total)
     return -float(value), grad, design.without_constants(H)
 
 
