@@ -238,10 +238,20 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
     )
     if solution.steps == 1:  # a single epoch is not worth another pass
         return f"{made}. Increase max_epochs, or check is_separable."
+    # The number of mistakes grows with (R/γ)², and an offset may dominate the radius R.
+    reach = source.reduce(extent)
+    centre = 0.5 * np.abs(reach.high + reach.low)
+    far = np.flatnonzero(centre > MAX_CENTRE_IN_RANGES * (reach.high - reach.low))
+    hint = ""
+    if len(far):
+        hint = (
+            f" Columns far from zero, such as {source.columns[far[0]]!r}, slow down convergence: standardise them with "
+            "make_pipeline(StandardScaler(), Perceptron())."
+        )
     if source.n_rows * len(source.columns) > MAX_CELLS_FOR_PROOF:
         found = "the classes probably cannot be separated by a hyperplane (is_separable decides)"
     elif (status := separability(source, n_classes, fit_intercept=options.fit_intercept).status) == "complete":
-        return f"{made}, but the classes can be separated. Increase max_epochs.{_far_from_zero(source)}"
+        return f"{made}, but the classes can be separated. Increase max_epochs.{hint}"
     elif status == "unknown":
         found = "separability cannot be decided, because columns are nearly collinear"
     else:
@@ -249,18 +259,5 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
     better = ", or weights='average' or 'pocket'" if options.keep == "last" else ""
     return (
         f"{made}: {found}. Use a model for overlapping classes, such as FisherDiscriminant, or a richer "
-        f"basis={better}.{_far_from_zero(source)}"
-    )
-
-
-def _far_from_zero(source: Source) -> str:
-    """A hint if the radius R is dominated by an offset: the number of mistakes grows with (R/γ)²."""
-    reach = source.reduce(extent)
-    centre = 0.5 * np.abs(reach.high + reach.low)
-    far = np.flatnonzero(centre > MAX_CENTRE_IN_RANGES * (reach.high - reach.low))
-    if not len(far):
-        return ""
-    return (
-        f" Columns far from zero, such as {source.columns[far[0]]!r}, slow down convergence: standardise them with "
-        "make_pipeline(StandardScaler(), Perceptron())."
+        f"basis={better}.{hint}"
     )
