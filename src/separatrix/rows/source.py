@@ -209,8 +209,9 @@ class Source:
         names = basis.names(self.columns)
         # A block must suit its basis functions too: a hundred columns of φ may come from two of x.
         widest = max(self.widest, len(names), len(self.columns))
-        seen = self.viewed(lambda block: replace(block, X=basis.evaluate(block.X)), names)
-        return replace(seen, widest=widest).sized_for(0)
+        views = (*self.views, lambda block: replace(block, X=basis.evaluate(block.X)))
+        height = self.partitions[0].height_for(widest)
+        return replace(self, views=views, columns=names, widest=widest, height=height)
 
     def viewed(self, view: Callable[[Block], Block], columns: tuple[str, ...] | None = None) -> Source:
         """The same rows, each block as a function of it; ``columns`` are the names afterwards."""
