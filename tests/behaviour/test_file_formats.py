@@ -190,16 +190,6 @@ def test_parquet_parts_form_one_table_of_the_wider_types(tmp_path):
         assert len(table.fingerprint) == 2
 
 
-def test_parquet_parts_with_other_columns_or_types_are_an_error(tmp_path):
-    pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "p1.parquet")
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "p2.parquet")
-    with pytest.raises(FileReadError, match=r"Column 'b' is in .*p1.parquet but not in .*p2.parquet"):
-        open_table(tmp_path)
-    pq.write_table(pa.table({"a": [1], "b": ["x"]}), tmp_path / "p2.parquet")
-    with pytest.raises(FileReadError, match="different types"):
-        open_table(tmp_path)
-
-
 ARROW_TABLE = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
 
 

@@ -16,7 +16,7 @@ from separatrix.exceptions import DataError
 from separatrix.files.database import fetch_batches, quoted, stored_kinds
 from separatrix.files.stream import SpooledRows
 from separatrix.files.table import kinds_to_schema
-from separatrix.files.where import Condition, make_condition
+from separatrix.files.where import make_condition
 from separatrix.table import Kind
 
 if TYPE_CHECKING:
@@ -40,15 +40,8 @@ class QueryRows(SpooledRows):
         line = " ".join(sql.split())
         self.title = f"the query {line if len(line) <= 60 else line[:57] + '...'!r}"
         self.reads_ahead = database.reads_ahead
-        self.where: Condition | None = None
         self._schema = database.schema(sql)
         self.columns = tuple(self._schema.names)
-
-    def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Types of the columns, from the database."""
-        import pyarrow as pa
-
-        return pa.schema([self._schema.field(name) for name in columns])
 
     def read_origin(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Run the query; rows come in the order in which the database returns them.

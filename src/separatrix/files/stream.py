@@ -32,12 +32,20 @@ class SpooledRows(ArrowRows):
     """Rows that are read from their origin until a copy is made. Derived classes read the origin."""
 
     columns: tuple[str, ...]
+    where: Condition | None = None
+    _schema: pa.Schema
     _copy: str | None = None
     _copied: tuple[str, ...] = ()
 
     def read_origin(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
         """Read these columns once from the origin."""
         raise NotImplementedError
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Types as the origin declares them."""
+        import pyarrow as pa
+
+        return pa.schema([self._schema.field(name) for name in columns])
 
     def prepare(self, columns: tuple[str, ...]) -> None:
         """Copy these columns, unless a copy has them already."""
@@ -112,18 +120,11 @@ class StreamRows(SpooledRows):
         self.title, self._make, self._schema, self._first = title, make, schema, first
         self.columns = tuple(schema.names)
         self.is_fixed = False  # whether it gives the same rows each time, so that no copy is needed
-        self.where: Condition | None = None
 
     def filtered(self, where: Condition) -> StreamRows:
         """The rows that meet a condition."""
         self.where, self.known_rows = where, None
         return self
-
-    def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Types as the stream declares them."""
-        import pyarrow as pa
-
-        return pa.schema([self._schema.field(name) for name in columns])
 
     def prepare(self, columns: tuple[str, ...]) -> None:
         """Copy the rows, unless they are a table in memory."""
