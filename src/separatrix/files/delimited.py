@@ -102,9 +102,9 @@ class DelimitedFile(TableFile):
         """Number of rows; None if they have different numbers of fields."""
         import pyarrow as pa
 
-        with open_text(self.where, self._encoding) as stream, reading(self.where):
+        with reading(self.where):
             try:
-                batches = self._split(stream, self.columns[:1], self._dialect._replace(quoted=quoted))
+                batches = self._split(self.columns[:1], self._dialect._replace(quoted=quoted))
                 return sum(int(batch.num_rows) for batch in batches)
             except pa.ArrowInvalid:
                 return None
@@ -172,8 +172,8 @@ class DelimitedFile(TableFile):
 
         plain = {name: self.kinds[name].type for name in columns if self.kinds[name] in (Kind.INTEGER, Kind.NUMBER)}
         row = 0
-        with open_text(self.where, self._encoding) as stream, reading(self.where):
-            for batch in self._split(stream, columns, self._dialect, plain):
+        with reading(self.where):
+            for batch in self._split(columns, self._dialect, plain):
                 arrays = []
                 for name, cells in zip(columns, batch.columns, strict=True):
                     if name in plain and pa.types.is_floating(cells.type) and pc.any(pc.is_nan(cells)).as_py():
@@ -207,9 +207,9 @@ class DelimitedFile(TableFile):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        with open_text(self.where, self._encoding) as stream, reading(self.where):
+        with reading(self.where):
             try:
-                for batch in self._split(stream, columns, self._dialect):
+                for batch in self._split(columns, self._dialect):
                     if self._dialect.spaced:
                         trimmed = [pc.utf8_ltrim(texts, " ") for texts in batch.columns]
                         yield pa.RecordBatch.from_arrays(trimmed, names=batch.schema.names)
@@ -219,14 +219,16 @@ class DelimitedFile(TableFile):
                 raise FileReadError(self._explained(error)) from error
 
     def _split(
-        self, stream: Any, columns: tuple[str, ...], dialect: Dialect, types: Mapping[str, pa.DataType] = NO_TYPES
+        self, columns: tuple[str, ...], dialect: Dialect, types: Mapping[str, pa.DataType] = NO_TYPES
     ) -> Iterator[pa.RecordBatch]:
         """Cells of text, or of the given types."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
+        # The stream is not closed here but with the reader: Arrow reads ahead on a thread of its own, and a descriptor
+        # that is closed too early may belong to the next file.
         reader = arrow.open_csv(
-            stream,
+            open_text(self.where, self._encoding),
             arrow.ReadOptions(
                 use_threads=False,  # one thread splits in any case, and the others would hold many blocks
                 block_size=self._block_bytes,
