@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Data for examples and experiments: `generators` of numeric data for each situation of the textbook, and `tables`.
+"""Data for examples and experiments: `generators` simulate numeric data, `tables` contains tables of mixed types.
 
-Generators return ``(X, y)``, or a named tuple with more arrays, and the same rows for the same ``rng``.
+Generators return ``(X, y)`` or a named tuple with more arrays. The same ``rng`` gives the same rows.
 """
 
 from separatrix.datasets.generators import (

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generators of numeric data for each situation of the textbook.
+"""Generators of numeric data for the situations discussed in the textbook.
 
-Two classes that a plane separates, that overlap, that have outliers, whose labels are partly wrong; and data of two
-columns without a straight boundary: XOR, a grid of Gaussians, and a wave that narrow basis functions overfit.
+The data sets with a linear boundary are separable, overlap, contain outliers, or have some wrong labels. The data sets
+with a curved boundary have two columns: XOR clusters, a grid of Gaussians, and a wave that narrow basis functions
+overfit.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class NoisyLabels(NamedTuple):
 
 
 def make_separable(n: int = 100, n_features: int = 2, *, margin: float = 0.5, rng: Seed = None) -> tuple[Float, Codes]:
-    """Two classes on both sides of a plane through the origin, at least ``margin`` away from it.
+    """Two classes on opposite sides of a plane through the origin; every row is at least ``margin`` away from it.
 
-    x = s (margin + |z|) w + (the part of a standard normal vector orthogonal to w),    z ~ N(0, 1),  s = ±1 the class
+    x = s (margin + |z|) w + (the part of a standard normal vector orthogonal to w),    z ~ N(0, 1),  s = ±1 by class
 
     The direction w is random. A perceptron makes at most (max |x| / margin)² mistakes, and the
     maximum-likelihood estimate of logistic regression does not exist.
@@ -37,13 +38,13 @@ def make_separable(n: int = 100, n_features: int = 2, *, margin: float = 0.5, rn
     Parameters
     ----------
     n : int, default 100
-        Rows, half of them of class 1.
+        Number of rows; half of them belong to class 1.
     n_features : int, default 2
-        Columns.
+        Number of columns.
     margin : float, default 0.5
         Smallest distance to the plane, greater than zero.
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -64,25 +65,25 @@ def make_separable(n: int = 100, n_features: int = 2, *, margin: float = 0.5, rn
 def make_overlapping(
     n: int = 200, n_features: int = 2, *, n_classes: int = 2, distance: float = 2.0, rng: Seed = None
 ) -> tuple[Float, Codes]:
-    """Normal classes of unit covariance, neighbours ``distance`` apart: no rule is correct for every row.
+    """Normal classes with unit covariance that overlap, so that no rule is correct for every row.
 
     p(x | C_k) = N(x | mu_k, I),    p(C_k) = 1/K,    mu_k on a circle in the first two columns
 
-    For two classes the best rule is the plane x_0 = 0, which errs with probability Φ(-distance/2). Linear discriminant
-    analysis and logistic regression are correct models.
+    For two classes the best boundary is the plane x_0 = 0, with error rate Φ(-distance/2). Linear discriminant
+    analysis and logistic regression are correctly specified for these data.
 
     Parameters
     ----------
     n : int, default 200
-        Rows; classes have equal sizes, up to rounding.
+        Number of rows; classes have equal sizes, up to rounding.
     n_features : int, default 2
-        Columns; at least two for more than two classes.
+        Number of columns, at least two if there are more than two classes.
     n_classes : int, default 2
         Number of classes K.
     distance : float, default 2.0
         Distance between the means of neighbouring classes, in standard deviations.
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -105,22 +106,22 @@ def make_overlapping(
 def make_outliers(
     n: int = 100, *, n_outliers: int = 20, distance: float = 10.0, rng: Seed = None
 ) -> tuple[Float, Codes]:
-    """Two narrow classes, and rows of class 1 far away on the correct side of the boundary.           PRML figure 4.4
+    """Two narrow classes, and outliers of class 1 on the correct side of the boundary.                PRML figure 4.4
 
-    x_0 ~ N(∓1, 0.3²), x_1 ~ N(0, 2²) for the two classes; ``n_outliers`` more rows of class 1 lie about
-    (distance, -distance). Logistic regression is not affected, because these rows are on the correct side of the line
-    x_0 = 0. Least squares penalises every distance from the target, and so rotates the line into the classes.
+    x_0 ~ N(∓1, 0.3²), x_1 ~ N(0, 2²) for the two classes; ``n_outliers`` more rows of class 1 lie around the point
+    (distance, -distance). They do not affect logistic regression, because they are on the correct side of the line
+    x_0 = 0. Least squares penalises every difference from the target value, so it rotates the line into the classes.
 
     Parameters
     ----------
     n : int, default 100
-        Rows of the two classes.
+        Number of rows without the outliers.
     n_outliers : int, default 20
-        Number of outliers; they come last.
+        Number of outliers, which are the last rows.
     distance : float, default 10.0
-        Coordinates of the centre of the outliers.
+        The outliers are centred at (distance, -distance).
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -144,11 +145,11 @@ def make_outliers(
 def make_label_noise(
     n: int = 300, n_features: int = 2, *, noise: float = 0.1, distance: float = 4.0, rng: Seed = None
 ) -> NoisyLabels:
-    """Two normal classes, some of whose labels were recorded wrongly.
+    """Two normal classes with some wrong labels.
 
-    The true labels come from `make_overlapping`; each is swapped with probability ``noise``, independently of its
-    row. This is the model of `LabelNoiseLogisticRegression`. For other models a wrong label far from the boundary is
-    nearly impossible, so their probabilities become less steep.
+    The true labels come from `make_overlapping`. Each label is flipped with probability ``noise``, independently of x,
+    as `LabelNoiseLogisticRegression` assumes. Plain logistic regression gives a wrong label far from the boundary
+    almost no probability. To fit such rows, its weights shrink.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def make_label_noise(
     noise : float, default 0.1
         Probability of a wrong label, at most one half.
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def make_label_noise(
 
 
 class Experiment(NamedTuple):
-    """Training rows, and test rows of the same distribution."""
+    """Training rows and test rows from the same distribution."""
 
     X: Float
     y: Codes
@@ -190,16 +191,17 @@ class Experiment(NamedTuple):
 def make_xor_clusters(n: int = 400, *, std: float = 0.35, rng: Seed = None) -> tuple[Float, Codes]:
     """Four normal clusters at (±1, ±1); the class is 1 if the signs differ.
 
-    No line separates more than three of the four clusters; radial basis functions or the product x_0 x_1 do.
+    A line classifies at most three of the four clusters correctly. Radial basis functions or the product x_0 x_1
+    separate all four.
 
     Parameters
     ----------
     n : int, default 400
-        Rows, a quarter in each cluster.
+        Number of rows, a quarter of them in each cluster.
     std : float, default 0.35
         Standard deviation of a cluster in each direction.
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -224,28 +226,28 @@ def make_gaussian_grid(
     pattern: str = "alternate",
     rng: Seed = None,
 ) -> tuple[Float, Codes]:
-    """A square grid of normal clusters one unit apart, each of one class.
+    """A square grid of normal clusters one unit apart; each cluster belongs to one class.
 
     p(x | cell i, j) = N(x | (i, j), variance I),    i, j = 0 .. side - 1
 
-    With a small variance the cells are islands. At 0.25 the means of neighbours are two standard deviations apart, and
-    the pattern is barely visible.
+    With a small variance the clusters do not overlap. With variance 0.25, the means of neighbouring clusters are two
+    standard deviations apart, and the pattern is barely visible.
 
     Parameters
     ----------
     n : int, default 500
-        Rows, spread evenly over the cells.
+        Number of rows, divided equally among the cells.
     variance : float, default 0.03
         Variance of a cluster in each direction.
     side : int, default 5
-        Cells along each axis.
+        Number of cells along each axis.
     n_classes : int, default 2
         Number of classes K.
     pattern : {"alternate", "random"}, default "alternate"
-        Cell (i, j) has the class (i + j) mod K, a chess board for two classes; or a random class, with equal
-        frequencies up to rounding.
+        "alternate" gives cell (i, j) the class (i + j) mod K, which is a chessboard for two classes. "random" gives
+        each cell a random class; the classes have equally many cells, up to rounding.
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Examples
     --------
@@ -267,24 +269,24 @@ def make_gaussian_grid(
 
 
 def make_rbf_experiment(n: int = 800, *, n_test: int = 200, noise: float = 0.25, rng: Seed = None) -> Experiment:
-    """Two classes on both sides of a wave, with random labels near it: narrow basis functions overfit them.
+    """Two classes separated by a wave, with random labels near it, which narrow basis functions overfit.
 
     x uniform on [-2, 2]²,    p(t = 1 | x) = σ((x_1 - sin 2 x_0) / noise)
 
-    Radial basis functions of width 0.1 on every row follow single labels: the likelihood of the training rows is high,
-    that of the test rows low. With a width near one, which the evidence finds without test rows, the two are about
-    equal.
+    Radial basis functions of width 0.1 with a centre at every row fit single labels: the likelihood of the training
+    rows is high, the likelihood of the test rows is low. With a width near one, both are about equal. Maximising the
+    evidence finds this width without test rows.
 
     Parameters
     ----------
     n : int, default 800
-        Training rows.
+        Number of training rows.
     n_test : int, default 200
-        Test rows.
+        Number of test rows.
     noise : float, default 0.25
-        Distance from the wave, along x_1, at which labels become certain.
+        Distance from the wave, along x_1, at which p(t = 1 | x) = σ(1) = 0.73.
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Returns
     -------
@@ -308,7 +310,7 @@ def make_rbf_experiment(n: int = 800, *, n_test: int = 200, noise: float = 0.25,
 
 
 def _halves(owner: str, n: int) -> Codes:
-    """Alternating classes 0 and 1."""
+    """Labels (n,) that alternate between 0 and 1."""
     return np.arange(check_count(owner, "n", n, least=2)) % 2
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables: survival of lobsters (real), customers and loans with columns of every kind (simulated)."""
+"""Tables: survival of lobsters (real data), and customers and loans with columns of several types (simulated)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ LOBSTERS = {
 
 LOBSTERS_DESCR = """Survival of juvenile lobsters by size.
 
-159 lobsters were tethered on the sea floor of the Gulf of Maine for 24 hours; larger ones escaped their predators more
-often. One column, the carapace length in mm to the nearest 3 mm; the target is 1 for a lobster that survived.
+159 lobsters were tethered on the sea floor of the Gulf of Maine for 24 hours. Larger lobsters escaped their predators
+more often. The only column is the carapace length, to the nearest 3 mm. The target is 1 for a lobster that survived.
 
 Wilkinson, Grabowski, Sherwood and Yund (2015), Journal of Experimental Marine Biology and Ecology 465, 107-112.
 """
@@ -28,7 +28,7 @@ CONTRACTS = ("monthly", "yearly", "two years")
 CONTRACT_PROBABILITIES = ((0.3, 0.35, 0.35), (0.75, 0.2, 0.05))  # of customers who stay, and of customers who leave
 
 PURPOSES = {"car": 0.32, "home": 0.28, "education": 0.2, "business": 0.14, "travel": 0.06}
-# Log-odds of a default per standard deviation of a number, per debt, for a yes, and for each purpose.
+# Effects on the log-odds of a default: income, amount (logarithms) and age per standard deviation, debts per loan.
 LOAN_WEIGHTS = {
     "bias": -2.6,
     "income": -0.9,
@@ -50,12 +50,13 @@ def load_lobsters(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     return_X_y : bool, default False
         Return only ``(X, y)``.
     as_frame : bool, default False
-        X as a pandas DataFrame, y as a Series.
+        Return X as a pandas DataFrame and y as a Series.
 
     Returns
     -------
     Bunch
-        ``data`` (159, 1), ``target`` (159,), ``feature_names``, ``target_names``, ``DESCR``; or ``(X, y)``.
+        ``data`` (159, 1), ``target`` (159,), ``feature_names``, ``target_names``, ``DESCR``; a tuple ``(X, y)`` if
+        ``return_X_y`` is true.
 
     Examples
     --------
@@ -76,26 +77,26 @@ def load_lobsters(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 def make_mixed_types(
     n: int = 500, *, missing: float = 0.0, as_frame: bool = False, rng: int | np.random.Generator | None = None
 ) -> tuple[Any, Any]:
-    """Customers who stay or leave: columns of five kinds, independent given the class.
+    """Customers who stay or leave, with columns of five types that are independent given the class.
 
-    charge      a number           N(65, 20²) if they stay, N(80, 20²) if they leave
-    tenure      a positive number  months, exponential with mean 40 or 15
-    calls       a count            to the help line, Poisson with mean 0.8 or 2.5
-    paperless   0 or 1             with probability 0.4 or 0.7
+    charge      a number           N(65, 20²) if the customer stays, N(80, 20²) if the customer leaves
+    tenure      a positive number  months; exponential with mean 40 (stays) or 15 (leaves)
+    calls       a count            calls to the help line; Poisson with mean 0.8 (stays) or 2.5 (leaves)
+    paperless   0 or 1             1 with probability 0.4 (stays) or 0.7 (leaves)
     contract    a category         "monthly", "yearly" or "two years"
 
-    Three in ten leave. Naive Bayes with the correct family for each column is the correct model.
+    30 % of customers leave. Naive Bayes with the family of each column is the correct model.
 
     Parameters
     ----------
     n : int, default 500
         Rows.
     missing : float, default 0
-        Fraction of values of the first three columns that are missing (NaN), at random.
+        Fraction of the values in the first three columns that are missing (NaN) completely at random.
     as_frame : bool, default False
-        X as a pandas DataFrame, y as a Series.
+        Return X as a pandas DataFrame and y as a Series.
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Returns
     -------
@@ -131,17 +132,17 @@ def make_mixed_types(
 def make_loans(
     n: int = 3000, *, missing: float = 0.04, as_frame: bool = False, rng: int | np.random.Generator | None = None
 ) -> tuple[Any, Any]:
-    """Loans that were repaid or defaulted: a logistic model of mixed columns, with some irrelevant columns.
+    """Loans that were repaid or defaulted, simulated from a logistic model; some columns have no effect.
 
     application   text          an identifier, different in each row
-    applied       a date        within three years; without effect
+    applied       a date        within three years; no effect
     age           a number      years
-    income        a number      thousands per year, log-normal; missing at random in a fraction ``missing`` of the rows
+    income        a number      thousands per year, log-normal; missing in a random fraction ``missing`` of the rows
     amount        a number      thousands, log-normal, larger for larger incomes
     debts         a count       number of other loans
     owns_home     yes or no     more often yes for older applicants
     purpose       a category    one of five
-    currency      a constant
+    currency      a constant    "EUR"
 
     The log-odds of a default are linear in the logarithms of income and amount and in the other columns, with the
     weights of ``LOAN_WEIGHTS``. About one loan in eight defaults.
@@ -153,9 +154,9 @@ def make_loans(
     missing : float, default 0.04
         Fraction of incomes that are missing (NaN).
     as_frame : bool, default False
-        X as a pandas DataFrame, y as a Series.
+        Return X as a pandas DataFrame and y as a Series.
     rng : int or Generator, optional
-        Seed or generator; None is a fixed seed.
+        Seed or generator; with None a fixed seed is used.
 
     Returns
     -------

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Geometry of linear classifiers: hyperplanes and distances from them, decision regions, and separability.
 
-`hyperplane` has the boundary of two classes, `regions` the decision regions of K classes and predictions on a grid.
+`hyperplane` describes the boundary of two classes; `regions` describes the decision regions of K classes, and
+evaluates predictions on a grid.
 """
 
 from separatrix.geometry.hyperplane import Hyperplane, linear_functions, margin, nearest_rows, radius

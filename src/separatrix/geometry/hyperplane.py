@@ -5,7 +5,7 @@ signed distance of x      r = (w'x + w0) / |w|                                  
 distance from the origin  -w0 / |w|                                                                 (4.5)
 foot of the perpendicular x - r w / |w|                                                             (4.6)
 
-Only the ratio of w0 to w matters, so w is divided by its largest entry before anything is squared.
+Only the ratio of w0 to w matters, so w is divided by its largest entry. Squares then cannot overflow.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from separatrix.exceptions import DataError
 from separatrix.rows import as_source, encode_labels
 from separatrix.stats import extent, require_finite
 
-MAX_SQUARABLE = 1e15  # values between its inverse and this can be squared and summed in float32 too
-MARGIN_TOLERANCE = 1e-9  # distances that differ by less, relative to the largest one, are equal
+MAX_SQUARABLE = 1e15  # even in float32, values between 1e-15 and 1e15 can be squared and summed
+MARGIN_TOLERANCE = 1e-9  # distances count as equal if they differ by less than this fraction of the largest distance
 
 
 def linear_functions(model: Any) -> tuple[Float, Float]:
-    """W (C, D) and w0 (C,) of a fitted linear model of x: C = 1 for two classes, K otherwise."""
+    """Weights W (C, D) and intercepts w0 (C,) of a fitted linear model; C = 1 for two classes, otherwise C = K."""
     check_is_fitted(model)
     name = type(model).__name__
     if getattr(model, "basis_", None) is not None:
@@ -66,8 +66,8 @@ class Hyperplane:
             raise ValueError(f"Hyperplane(w={self.w!r}): w must be a vector of finite numbers, not all zero.")
         if not np.isfinite(w0 / float(np.abs(w).max())):
             raise ValueError(
-                f"Hyperplane(w0={self.w0!r}): w0 must be a finite number, and so must w0 / |w|, the distance from the "
-                f"origin; here |w| is {np.abs(w).max():g} or a little more."
+                f"Hyperplane(w0={self.w0!r}): w0 and w0 / |w|, the distance from the origin, must be finite numbers; "
+                f"the largest entry of w is {np.abs(w).max():g}."
             )
         w.setflags(write=False)
         object.__setattr__(self, "w", w)
@@ -83,28 +83,28 @@ class Hyperplane:
 
     @property
     def normal(self) -> Float:
-        """w / |w|."""
+        """Unit normal vector w / |w|."""
         direction = self.w / np.abs(self.w).max()
         return np.asarray(direction / np.linalg.norm(direction))
 
     @property
     def distance_from_origin(self) -> float:
-        """-w0 / |w|, positive if the origin is on the negative side."""
+        """Signed distance -w0 / |w|, positive if the origin is on the negative side."""
         largest = float(np.abs(self.w).max())
         return -self.w0 / largest / float(np.linalg.norm(self.w / largest))
 
     def signed_distance(self, X: Any) -> Float:
-        """r (N,), positive on the side that w points to."""
+        """Signed distance r of each row, (N,); positive on the side that w points to."""
         unit, offset = self.normal, self.distance_from_origin
         return self._map(X, lambda rows: np.asarray(rows @ unit - offset))
 
     def foot(self, X: Any) -> Float:
-        """The nearest point of the plane to each row, (N, D)."""
+        """Point of the plane that is nearest to each row, (N, D)."""
         unit, offset = self.normal, self.distance_from_origin
         return self._map(X, lambda rows: np.asarray(rows - np.outer(rows @ unit - offset, unit)))
 
     def side(self, X: Any) -> Array:
-        """+1, -1, or 0 on the plane itself."""
+        """Side of each row, (N,): +1 or -1; 0 for rows on the plane."""
         return np.sign(self.signed_distance(X)).astype(int)
 
     def _map(self, X: Any, row_function: Callable[[Rows], Float]) -> Float:
@@ -125,9 +125,9 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
     Parameters
     ----------
     plane : Hyperplane
-        Its positive side belongs to the larger label.
+        A plane whose positive side belongs to the larger label.
     X, y : table of shape (N, D) and array-like of shape (N,)
-        Rows, and their labels of two classes.
+        Rows and their labels; there must be two classes.
 
     Examples
     --------
@@ -139,9 +139,9 @@ def margin(plane: Hyperplane, X: Any, y: Any) -> float:
 
 
 def nearest_rows(plane: Hyperplane, X: Any, y: Any) -> Codes:
-    """Positions of the rows at the margin: the support vectors, if the margin is the widest one.
+    """Indices of the rows nearest to the plane; for the plane with the widest margin, these are the support vectors.
 
-    Parameters as in `margin`.
+    The parameters are those of `margin`.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _own_distance(plane: Hyperplane, X: Any, y: Any) -> Float:
         raise DataError(f"A margin needs two classes, but y has {len(classes)}: {classes[:6].tolist()}.")
     r = plane.signed_distance(X)
     if len(codes) != len(r):
-        raise DataError(f"X has {len(r)} rows but y has {len(codes)} labels; they must pair up.")
+        raise DataError(f"X has {len(r)} rows but y has {len(codes)} labels. Pass one label per row.")
     return np.asarray((2 * codes - 1) * r)
 
 

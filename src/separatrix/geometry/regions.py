@@ -21,10 +21,10 @@ from separatrix.geometry.hyperplane import linear_functions
 from separatrix.rows import Source, as_source, as_table
 from separatrix.stats import Extent, extent, require_finite
 
-LP_TOLERANCE = 1e-10  # the finest that HiGHS accepts
-MIN_REGION_WIDTH = 1e-9  # relative to its surroundings; a narrower region counts as empty
-PARALLEL_TOLERANCE = 1e-6  # planes whose normals differ by less intersect too far away to matter
-MAX_SEARCH_DISTANCE = 1e6  # in units of the distances between planes, if no box is given
+LP_TOLERANCE = 1e-10  # the smallest tolerance that HiGHS accepts
+MIN_REGION_WIDTH = 1e-9  # in the scaled coordinates of the linear program; a narrower region counts as empty
+PARALLEL_TOLERANCE = 1e-6  # planes whose normals differ by less than this intersect too far away to matter
+MAX_SEARCH_DISTANCE = 1e6  # half width of the default box, in units of the distance to the farthest plane
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class LinearRegions:
     Parameters
     ----------
     coef, intercept : array-like of shape (K, D) and (K,)
-        W and w0.
+        Weights W and intercepts w0.
 
     Examples
     --------
@@ -64,14 +64,14 @@ class LinearRegions:
 
     @classmethod
     def of(cls, model: Any) -> LinearRegions:
-        """The regions of a fitted linear model; for two classes, a_0 = 0."""
+        """The regions of a fitted linear model; if it has two classes, a_0 = 0."""
         W, w0 = linear_functions(model)
         if len(W) == 1:
             W, w0 = np.vstack([np.zeros_like(W), W]), np.append(0.0, w0)
         return cls(W, w0)
 
     def half_spaces(self, k: int) -> tuple[Float, Float]:
-        """A (K-1, D) and b (K-1,) with R_k = {x: A x <= b}."""
+        """The matrix A (K-1, D) and the vector b (K-1,) of the inequalities R_k = {x: A x <= b}."""
         others = self._others(k)
         return self.coef[others] - self.coef[k], self.intercept[k] - self.intercept[others]
 
@@ -81,15 +81,15 @@ class LinearRegions:
         return self._open(X).map(lambda rows: (a := self._activations(rows)).max(axis=1) == a[:, k])
 
     def of_rows(self, X: Any) -> Codes:
-        """The region of each row; on a boundary, the lower class."""
+        """Index of the region that contains each row, (N,); a row on a boundary gets the lower class."""
         return self._open(X).map(lambda rows: self._activations(rows).argmax(axis=1))
 
     def interior_point(self, k: int, *, within: Any = None) -> Float | None:
         """A point in the interior of R_k, or None if R_k has no interior.
 
-        Solves the linear program max r subject to A x + r |A_j| <= b. Its coordinates do not depend on units and
-        origin: the bounding box of ``within``, to which x is then restricted, or else a box around the planes. A region
-        that exists only because of rounding errors of the coefficients counts as empty.
+        Solves the linear program max r subject to A_j'x + r |A_j| <= b_j. The search is restricted to the bounding box
+        of ``within``; by default, to a box around the planes. The program is scaled to this box, so the result does
+        not depend on units or origin. A region that exists only because of rounding errors counts as empty.
         """
         from scipy.optimize import linprog
 
@@ -126,7 +126,7 @@ class LinearRegions:
         return np.asarray(centre + scale * answer.x[:D]) if answer.x[-1] > MIN_REGION_WIDTH else None
 
     def is_empty(self, k: int, *, within: Any = None) -> bool:
-        """Whether class k is never predicted (or never in the bounding box of ``within``), because others mask it."""
+        """Whether class k is never predicted (in the bounding box of ``within``, if given): other classes mask it."""
         return self.interior_point(k, within=within) is None
 
     def _activations(self, rows: Rows) -> Float:
@@ -134,7 +134,7 @@ class LinearRegions:
 
     def _others(self, k: int) -> Codes:
         if check_count("LinearRegions", "k", k, least=0) >= len(self.coef):
-            raise ValueError(f"LinearRegions: there is no class {k}, only 0 to {len(self.coef) - 1}.")
+            raise ValueError(f"LinearRegions: there is no class {k}; classes are numbered 0 to {len(self.coef) - 1}.")
         return np.flatnonzero(np.arange(len(self.coef)) != k)
 
     def _open(self, X: Any) -> Source:
@@ -146,10 +146,10 @@ class LinearRegions:
 
 
 def _box_of_planes(A: Float, b: Float, rounding: Callable[[Float], Float]) -> tuple[Float, Float, float]:
-    """Centre, scale and reach of a box around the point closest to all planes A x = b.
+    """Centre, scale and reach of a box around the least-squares point of all planes A x = b.
 
-    The scale is the distance of the farthest plane. Columns are scaled so that their largest weight is 1, which makes
-    the box independent of units.
+    The scale is the distance from that point to the farthest plane. Columns are scaled so that their largest weight
+    is 1, which makes the box independent of units.
     """
     D = A.shape[1]
     if not len(A):
@@ -163,15 +163,15 @@ def _box_of_planes(A: Float, b: Float, rounding: Callable[[Float], Float]) -> tu
 
 def bounding_box(source: Source) -> Extent:
     """Smallest and largest value of every column."""
-    with np.errstate(over="ignore"):  # of the radius, which is not used
+    with np.errstate(over="ignore"):  # `extent` also computes a radius, which may overflow and is not used
         return source.reduce(extent)
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Coordinates x (n,), y (n,), and predicted codes (n, n), rows along y.
+    """Coordinates x (n,) and y (n,), and predicted codes (n, n) with one row per value of y.
 
-    Codes are positions in ``classes_``; K stands for any other label, such as a reject label.
+    Codes are indices into ``classes_``; the code K stands for any other label, such as a reject label.
     """
 
     x: Float
@@ -180,16 +180,16 @@ class Grid:
 
 
 def grid_predictions(model: Any, X: Any, *, resolution: int = 200, margin: float = 0.08) -> Grid:
-    """Predictions of a classifier of two columns on a regular grid around the rows of X.
+    """Predict on a regular grid around the rows of X, with a classifier fitted on two columns.
 
     Parameters
     ----------
     model : classifier
-        Fitted on two columns; any classifier, linear or not.
+        Any classifier, linear or not, fitted on two columns.
     X : table of shape (N, 2)
         Rows that the grid covers.
     resolution : int, default 200
-        Points along each axis.
+        Number of points along each axis.
     margin : float, default 0.08
         Margin on each side, as a fraction of the range of the column.
 
@@ -206,7 +206,7 @@ def grid_predictions(model: Any, X: Any, *, resolution: int = 200, margin: float
 
 
 class GridValues(NamedTuple):
-    """Coordinates x (n,), y (n,), and values (n, n, ...) of a function, rows along y."""
+    """Coordinates x (n,) and y (n,), and values (n, n, ...) of a function, with one row per value of y."""
 
     x: Float
     y: Float
@@ -240,7 +240,7 @@ def grid_values(function: Callable[[Any], Array], X: Any, *, resolution: int = 2
 
 
 def codes_of(labels: Array, classes: Array) -> Codes:
-    """Position of each label among K classes; K for any other label."""
+    """Index of each label among the K classes; K for any other label."""
     codes = np.full(len(labels), len(classes), dtype=np.intp)
     for k, label in enumerate(classes):
         codes[labels == label] = k
@@ -248,7 +248,7 @@ def codes_of(labels: Array, classes: Array) -> Codes:
 
 
 def points_like(points: Float, X: Any) -> Any:
-    """Return points (N, D) as a table like X: as a data frame if X is one, because a model may check column names."""
+    """Return points (N, D) as a data frame if X is one, because a model may check column names."""
     import narwhals as nw
 
     if not nw.dependencies.is_into_dataframe(X):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots as scikit-learn style displays: ``from_estimator`` computes, stores and draws; ``plot`` draws again.
+"""Displays in the style of scikit-learn: ``from_estimator`` computes, stores and draws; ``plot`` draws again.
 
-A display keeps its artists in ``ax_`` (the first panel), ``axes_`` (if it has several) and ``figure_``. Needs
-matplotlib: ``pip install separatrix[plots]``. `drawing` has the palette and helpers for figures of your own.
+A display stores its axes in ``ax_`` (the first panel) and ``axes_`` (if it has several panels), and its figure in
+``figure_``. Plots need matplotlib: ``pip install separatrix[plots]``. `drawing` has the palette and the helpers, which
+you can use for your own figures.
 """
 
 from separatrix.plots.boundary import DecisionBoundaryDisplay

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predictions of a classifier over the plane: class, probability, and the uncertainty of the probability.
+"""Predictions of a classifier with two columns, drawn over the plane.
 
 "regions"       the predicted class                                                            PRML figure 4.3
-"probability"   p(C_1 | x), or the largest p(C_k | x) of K classes                             PRML figure 4.12
+"probability"   p(C_1 | x) for two classes, the largest p(C_k | x) for K classes               PRML figure 4.12
 "uncertainty"   width of the 95 % credible interval of that probability
 
-Region outlines are contours of a margin, which is smooth and zero where the prediction changes: the score of a class
-minus the best score of the others. Contours of the predicted codes alone would be staircases. If a rule does not
-predict the class with the largest score (a cost matrix, a reject option), its codes are blurred by about one cell.
+The outline of a region is the zero contour of its margin, the score of the class minus the largest score of the other
+classes. Contours of the predicted codes would be staircases. If a model does not predict the class with the largest
+score (because of a cost matrix or a reject option), margins are computed by blurring the codes by about one grid cell.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MIN_CONTOUR_DISTANCE = 0.008  # fraction of the picture; closer contours would m
 
 
 def margins(model: Any, X: Any, codes: Codes, resolution: int) -> Float:
-    """Margins (n, n, K + 1): positive inside the region of each class; the last one is for rejected points."""
+    """Margins (n, n, K + 1), positive inside the region of each class; the last margin is for rejected points."""
     K = len(model.classes_)
     for name in ("decision_function", "predict_proba"):
         score = getattr(model, name, None)
@@ -63,7 +63,7 @@ def margins(model: Any, X: Any, codes: Codes, resolution: int) -> Float:
 
 
 def blurred(codes: Codes, n_classes: int) -> Float:
-    """Margins from codes alone: the fraction of each class around each point, minus one half."""
+    """Margins computed from the codes: the fraction of each class around each point, minus one half."""
     from scipy.ndimage import gaussian_filter
 
     inside = [
@@ -77,14 +77,14 @@ class DecisionBoundaryDisplay:
     """Predicted class, probability or uncertainty at each point of the plane.
 
     Points that the model rejects are grey and hatched. A new figure gets a legend; in your own axes, call
-    ``ax.legend()``. Artists are in ``ax_`` and ``figure_``.
+    ``ax.legend()``. The axes are in ``ax_``, the figure in ``figure_``.
 
     Attributes
     ----------
-    grid : the points and the predicted codes; K means rejected
+    grid : Grid, the points and the predicted codes; the code K means rejected
     classes : ndarray of shape (K,)
     points : ndarray of shape (N, 2) or None, the rows to draw
-    codes : ndarray of shape (N,) or None, their classes
+    codes : ndarray of shape (N,) or None, the classes of these rows
     columns : names of the two columns
     response : "regions", "probability" or "uncertainty"
     values : ndarray of shape (n, n) or None, the probability or the width of its interval at each point of the grid
@@ -119,14 +119,15 @@ class DecisionBoundaryDisplay:
         model : classifier
             Fitted to two columns.
         X, y : table of shape (N, 2), and optional array-like of shape (N,)
-            The grid covers the rows of X, which are drawn if their classes y are given.
+            The grid covers the rows of X. The rows are drawn if their classes y are given.
         response : {"regions", "probability", "uncertainty"}, default "regions"
-            The predicted class; the probability of the second of two classes, or of the most probable of K; or the
-            width of its 95 % credible interval, for models that have a posterior.
+            "regions" draws the predicted class. "probability" draws the probability of the second of two classes, or
+            of the most probable of K classes. "uncertainty" draws the width of the 95 % credible interval of that
+            probability, if the model has a posterior.
         resolution : int, default 300
-            Points along each axis.
+            Number of points along each axis.
         ax, title : matplotlib axes and str, optional
-            Where to draw (by default in a new figure), and the title.
+            Axes to draw in (a new figure by default), and the title.
         """
         return cls._of(model, X, y, response, resolution).plot(ax, title=title)
 
@@ -134,26 +135,26 @@ class DecisionBoundaryDisplay:
     def map_and_posterior(
         cls, model: Any, X: Any, y: Any = None, *, resolution: int = 200, axes: Any = None
     ) -> tuple[DecisionBoundaryDisplay, DecisionBoundaryDisplay]:
-        """Two plots of one Bayesian fit: probabilities at the posterior mode, and averaged over the posterior.
+        """Draw probabilities at the posterior mode, and next to them probabilities averaged over the posterior.
 
-        Averaging does not move the contour of one half. It moves the other contours away from it, most in regions with
-        few rows.
+        Averaging does not move the contour p = 0.5. It moves the other contours away from p = 0.5, most in regions
+        with few rows.
 
         Parameters
         ----------
         model : BayesianLogisticRegression
-            Fitted to two columns; it is not changed.
+            Fitted to two columns. The model is not changed.
         X, y, resolution
             As in `from_estimator`.
         axes : two matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw in; a new figure by default.
         """
         if "predictive" not in model.get_params():
             raise DataError(
                 f"{type(model).__name__} has no posterior to average over; fit a BayesianLogisticRegression instead."
             )
         averaged = "exact" if model.predictive == "map" else model.predictive
-        X = as_table(X)  # because a stream can be read only once
+        X = as_table(X)  # a stream can be read only once, but X is read several times
         left, right = (
             cls._of(copy(model).set_params(predictive=rule), X, y, "probability", resolution)
             for rule in ("map", averaged)
@@ -165,7 +166,7 @@ class DecisionBoundaryDisplay:
     def _of(cls, model: Any, X: Any, y: Any, response: str, resolution: int) -> DecisionBoundaryDisplay:
         check_option(cls.__name__, "response", response, RESPONSES)
         require_colours(model.classes_)
-        X = as_table(X)  # because a stream can be read only once
+        X = as_table(X)  # a stream can be read only once, but X is read several times
         grid = grid_predictions(model, X, resolution=resolution)
         first, second = as_source(X).columns
         points, codes = (None, None) if y is None else read_rows(X, y, model.classes_)[:2]
@@ -216,7 +217,7 @@ class DecisionBoundaryDisplay:
         from matplotlib.colors import LinearSegmentedColormap
         from scipy.ndimage import maximum_filter
 
-        assert self.values is not None, "a response with values"
+        assert self.values is not None, "only the response 'regions' has no values"
         where = self.grid.x, self.grid.y
         if self.response == "probability" and len(self.classes) > 2:
             self._draw_classes(ax, self.values)
@@ -228,7 +229,7 @@ class DecisionBoundaryDisplay:
             width = f"width of the {INTERVAL_LEVEL:.0%} interval of the probability"
             label = width if is_width else f"p({self.classes[1]} | x)"
             ax.figure.colorbar(shades, ax=ax, label=label, ticks=CONTOURS)
-        # Contours are masked where they would merge, and around such cells, so that they do not reappear.
+        # Contours are masked at cells where they would merge, and in a neighbourhood of two cells, to avoid fragments.
         slope = maximum_filter(np.hypot(*np.gradient(self.values)), 5)
         one_picture_apart = np.diff(CONTOURS)[0] / len(self.grid.x)
         gentle = np.ma.masked_where(slope > one_picture_apart / MIN_CONTOUR_DISTANCE, self.values)
@@ -238,7 +239,7 @@ class DecisionBoundaryDisplay:
             self._draw_outline(ax, self.margins[..., k], width=2.0)
 
     def _draw_classes(self, ax: Any, values: Float) -> None:
-        """Draw each region in the colour of its class, paler for smaller probabilities; hatch reused colours."""
+        """Draw each region in the colour of its class, paler if the probability is smaller; hatch reused colours."""
         from matplotlib.colors import to_rgb
 
         K, x, y = len(self.classes), self.grid.x, self.grid.y
@@ -256,7 +257,7 @@ class DecisionBoundaryDisplay:
 
 
 def _values(model: Any, X: Any, response: str, resolution: int) -> Float:
-    """Values (n, n) on the grid: p(C_1 | x), the largest p(C_k | x), or the widest interval of the K classes."""
+    """Values (n, n) of the response on the grid; "uncertainty" of K classes is the widest interval of any class."""
     name = "predict_proba" if response == "probability" else "predict_interval"
     method = getattr(model, name, None)
     if method is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights with intervals, largest first."""
+"""Plot of the weights of a linear model with their intervals, sorted by absolute size."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from separatrix.likelihoods import Probit
 from separatrix.plots.drawing import COLOURS, MARKERS, MUTED, look, new_figure
 from separatrix.rows import as_source, as_table
 
-WEIGHT_INCHES = 0.34  # height of the line of one weight
+WEIGHT_INCHES = 0.34  # height of the figure per weight
 
 
 @dataclass(eq=False, repr=False)
 class CoefficientDisplay:
-    """Effect of each column on the log-odds (or activation), with an interval if the model has one.
+    """Effect of each column on the log-odds (or activation), with intervals if the model has them.
 
-    Create it with `from_estimator`, `from_summary` or `from_values`. The intercept is not drawn. Artists are in ``ax_``
-    and ``figure_``.
+    Create it with `from_estimator`, `from_summary` or `from_values`. The intercept is not drawn. The axes are in
+    ``ax_``, the figure in ``figure_``.
 
     Attributes
     ----------
-    names : tuple of P str, largest weight first
+    names : tuple of P str, sorted by absolute weight, largest first
     weight, lower, upper : ndarray of shape (C, P)
-        One line per class, or a single one for two classes; intervals are NaN if the model has none.
-    labels : tuple of C str, the class to whose log-odds each line of weights refers
-    level : float, level of the intervals; NaN if there are none
+        Weights and their intervals, one row per class (C = 1 for two classes). Intervals are NaN if the model has none.
+    labels : tuple of C str, the class to whose log-odds each row of weights refers
+    level : float, level of the intervals; NaN if the model has no intervals
     per_spread : bool, whether weights are per standard deviation of their column instead of per unit
     n_left_out : int, number of smaller weights that are not drawn
     quantity : str, "log-odds", or "activation" if the log-odds of the model are not linear
@@ -61,22 +61,22 @@ class CoefficientDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> CoefficientDisplay:
-        """Read the weights of a fitted linear model, and draw.
+        """Draw the weights of a fitted linear model.
 
         Parameters
         ----------
         model : classifier
-            A fitted model with ``coef_``, or a `TableClassifier` around one, whose category levels are shown relative
-            to their average over the rows. Intervals come from its ``summary``.
+            A fitted model with ``coef_``, or a `TableClassifier` around such a model. A `TableClassifier` shows the
+            levels of a category relative to their average over the rows. Intervals come from the model's ``summary``.
         X : table of shape (N, D), optional
-            Training rows. If given, weights are per standard deviation of each column, so that they are comparable;
-            otherwise per unit.
+            Training rows. If given, weights are per standard deviation of each column, which makes them comparable;
+            otherwise they are per unit.
         level : float, default 0.95
             Level of the intervals.
         most : int, default 20
-            Number of weights to draw, largest first.
+            Maximum number of weights to draw. The largest are drawn.
         ax, title : matplotlib axes and str, optional
-            Where to draw (by default in a new figure), and the title.
+            Axes to draw in (a new figure by default), and the title.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class CoefficientDisplay:
         is_probit = isinstance(getattr(inner, "likelihood_", None), Probit)
         quantity = "activation" if is_probit or getattr(inner, "predict_proba", None) is None else "log-odds"
         spread = None
-        if X is not None:  # of every feature, after encoding and basis
+        if X is not None:  # standard deviation of each feature after encoding and basis
             encoder, basis = getattr(model, "encoder_", None), getattr(inner, "basis_", None)
             source = as_source(as_table(X) if encoder is None else encoder.transform(X))
             spread = np.std((source if basis is None else source.mapped(basis)).map(to_dense), axis=0)
@@ -112,7 +112,7 @@ class CoefficientDisplay:
     def from_summary(
         cls, summary: Any, *, most: int = 20, ax: Any = None, title: str | None = None
     ) -> CoefficientDisplay:
-        """Draw the result of ``model.summary()``, in the units of the columns.
+        """Draw the result of ``model.summary()``; weights are per unit of each column.
 
         Examples
         --------
@@ -145,12 +145,12 @@ class CoefficientDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> CoefficientDisplay:
-        """Sort weights by size, and draw.
+        """Sort weights by absolute size, and draw them.
 
         Parameters
         ----------
         names, labels : sequences of P and C str
-            Names of the columns, and one label per line of weights.
+            Names of the columns, and one label per row of weights.
         weight, lower, upper : arrays of shape (P,) or (C, P)
             Weights and their intervals.
         spread : array of shape (P,), optional
@@ -165,8 +165,8 @@ class CoefficientDisplay:
         bounds = [np.full_like(W, np.nan) if b is None else np.reshape(b, W.shape) for b in (lower, upper)]
         if W.shape != (len(labels), len(names)) or (spread is not None and np.shape(spread) != (len(names),)):
             raise DataError(
-                f"Weights of shape {W.shape} do not fit {len(labels)} labels, {len(names)} names and a spread of shape "
-                f"{np.shape(spread) if spread is not None else 'None'}: give (labels, names)."
+                f"weight has shape {W.shape}, expected ({len(labels)}, {len(names)}), one row per label and one column "
+                f"per name; spread has shape {np.shape(spread)}, expected ({len(names)},) or None."
             )
         if len(labels) > len(COLOURS):
             raise ValueError(f"There are {len(labels)} classes, but only {len(COLOURS)} colours. Draw fewer classes.")
@@ -208,7 +208,7 @@ class CoefficientDisplay:
 
 
 def _weights(model: Any, inner: Any, level: float) -> tuple[tuple[str, ...], Float, Float | None, Float | None]:
-    """Names, weights (C, P) and their bounds; for a table, contrasts of levels to their average."""
+    """Names, weights (C, P) and their bounds; a `TableClassifier` gives contrasts of levels to their average."""
     contrasts = getattr(model, "contrasts", None)
     if contrasts is not None:
         found = contrasts()

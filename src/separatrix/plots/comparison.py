@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models compared: held-out log-likelihoods and log evidences."""
+"""Plot of a model comparison: held-out log-likelihoods and log evidences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from separatrix._array import Array, Float
 from separatrix.plots.drawing import COLOURS, MUTED, look, split_axes
 
 FIGURE_INCHES = 9.0  # width of the figure
-MODEL_INCHES = 0.42  # height of the line of one model
+MODEL_INCHES = 0.42  # height of the figure per model
 ZERO_PROBABILITY = "← −∞: probability zero for an observed class"
 
 
@@ -20,11 +20,12 @@ ZERO_PROBABILITY = "← −∞: probability zero for an observed class"
 class ComparisonDisplay:
     """Mean test log-likelihoods with standard errors, and log evidences in a second panel.
 
-    Create it with ``comparison.plot()``. Artists are in ``ax_`` (the left panel), ``axes_`` and ``figure_``.
+    Create it with ``comparison.plot()``. The axes are in ``ax_`` (the left panel) and ``axes_``, the figure is in
+    ``figure_``.
 
     Whiskers are one standard error of the mean over test rows. Rows that are hard for one model are hard for all, so
-    whiskers may overlap even if the difference is certain. A dot is filled if the *paired* difference to the best model
-    is within two of its own standard errors, and hollow if the model is worse than that.
+    whiskers may overlap even if the difference is certain. A dot is filled if the paired difference to the best model
+    is at most two standard errors of that difference, and hollow otherwise.
 
     Attributes
     ----------
@@ -32,8 +33,8 @@ class ComparisonDisplay:
     log_likelihood, standard_error, train : ndarray of shape (M,)
         Mean per row in nats; -inf if a probability was zero, NaN if the model has no probabilities.
     close : ndarray of bool, whether the paired difference to the best is within two standard errors
-    log_evidence, probability : ndarray of shape (M,), with posterior probabilities; NaN if a model has no evidence
-    failed : ndarray of bool
+    log_evidence, probability : ndarray of shape (M,), ln p(D) and p(model | D); NaN if a model has no evidence
+    failed : ndarray of bool, whether the fit of each model failed
     """
 
     names: tuple[str, ...]
@@ -47,14 +48,14 @@ class ComparisonDisplay:
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, ax: Any = None, title: str | None = None) -> ComparisonDisplay:
-        """Read the scores from a comparison, and draw.
+        """Draw the scores of a comparison.
 
         Parameters
         ----------
         comparison : Comparison
             Result of `separatrix.compare`.
-        ax, title : matplotlib axes or one for each panel, and str, optional
-            Where to draw (by default in a new figure), and the title of the left panel.
+        ax, title : matplotlib axes (one, or one per panel) and str, optional
+            Axes to draw in (a new figure by default), and the title of the left panel.
 
         Examples
         --------
@@ -67,7 +68,7 @@ class ComparisonDisplay:
         """
         found = comparison.to_dict()
         comparable, paired = np.isfinite(found["probability"]), np.isfinite(found["difference"])
-        difference = np.abs(np.where(paired, found["difference"], 0.0))  # zero for the best model itself
+        difference = np.abs(np.where(paired, found["difference"], 0.0))
         display = cls(
             tuple(comparison.names),
             found["test_log_likelihood"],
@@ -86,7 +87,7 @@ class ComparisonDisplay:
         return bool(np.isfinite(self.log_evidence).any())
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ComparisonDisplay:
-        """Draw the test log-likelihoods and, if there are any, the evidences."""
+        """Draw the test log-likelihoods and, if any model has one, the evidences."""
         is_own = ax is None
         size = (FIGURE_INCHES if self.has_evidence else 0.65 * FIGURE_INCHES, 1.7 + MODEL_INCHES * len(self.names))
         axes = split_axes(ax, [3.0, 2.0] if self.has_evidence else [1.0], across=True, size=size)

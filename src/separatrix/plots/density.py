@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Class densities of one column and the resulting posterior.                                    PRML §1.5.1, §4.2
+"""Class densities of one column, and the class probabilities that result from them.             PRML §1.5.1, §4.2
 
 p(C_k | x) = p(x | C_k) p(C_k) / Σ_j p(x | C_j) p(C_j)                               (4.57), (4.62)
 """
@@ -29,8 +29,8 @@ from separatrix.plots.drawing import (
 from separatrix.rows import as_source, as_table
 
 COUNT_FAMILIES = frozenset({"poisson", "bernoulli"})  # families of whole numbers, which have no density
-TICK_HEIGHT = 0.028  # of a line of ticks, as a fraction of the axes
-SIDE_MARGIN = 0.1  # on each side, as a fraction of the range
+TICK_HEIGHT = 0.028  # height of the ticks of one class, as a fraction of the axes
+SIDE_MARGIN = 0.1  # empty space on each side, as a fraction of the range
 
 
 class DrawnRows(NamedTuple):
@@ -47,21 +47,21 @@ class DrawnRows(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class ClassDensityDisplay:
-    """Class densities over one column, each multiplied by its prior, and the posterior below.
+    """Class densities of one column, each multiplied by its prior, and the class probabilities below.
 
     If the model has no ``log_density``, the upper panel shows only the histogram of the rows. Vertical lines mark where
-    the most probable class changes. Artists are in ``ax_`` (the densities), ``axes_`` and ``figure_``.
+    the most probable class changes. The axes are in ``ax_`` (the densities) and ``axes_``, the figure in ``figure_``.
 
     Attributes
     ----------
-    x : ndarray of shape (G,), points; whole numbers for models of counts
+    x : ndarray of shape (G,), points of the horizontal axis; integers if the model has a density of counts
     joint : ndarray of shape (G, K) or None, p(x | C_k) p(C_k)
     posterior : ndarray of shape (G, K), p(C_k | x)
     boundaries : ndarray, the values of x at which the most probable class changes
     classes : ndarray of shape (K,)
     rows : DrawnRows or None, the rows to draw and their histogram
     column : str
-    is_count : bool, whether x are whole numbers
+    is_count : bool, whether x contains integers
     """
 
     x: Float
@@ -85,20 +85,20 @@ class ClassDensityDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> ClassDensityDisplay:
-        """Evaluate densities and posterior over the range of the rows, and draw.
+        """Evaluate densities and class probabilities over the range of the rows, and draw them.
 
         Parameters
         ----------
         model : classifier
-            Fitted to one column, with ``predict_proba``; with ``log_density`` too if it is generative.
+            Fitted to one column. It needs ``predict_proba``; a generative model also has ``log_density``.
         X, y : table of shape (N, 1), and optional array-like of shape (N,)
-            The axis covers the rows of X, which are drawn if their classes y are given.
+            The axis covers the rows of X. The rows are drawn if their classes y are given.
         resolution : int, default 400
-            Points along the axis.
+            Number of points along the axis.
         n_bins : int, default 20
-            Bars of the histogram.
-        ax, title : matplotlib axes or one for each panel, and str, optional
-            Where to draw (by default in a new figure), and the title.
+            Number of bars of the histogram.
+        ax, title : matplotlib axes (one, or one per panel) and str, optional
+            Axes to draw in (a new figure by default), and the title.
 
         Examples
         --------
@@ -127,7 +127,7 @@ class ClassDensityDisplay:
         room = SIDE_MARGIN * (high - low or 1.0)
         x = np.arange(low, high + 1.0) if is_count else np.linspace(low - room, high + room, resolution)
         joint, posterior, log_P = _evaluate(model, points_like(x[:, None], X))
-        # Between grid points log-odds are interpolated linearly, which is exact if they are linear.
+        # Log-odds are interpolated linearly between grid points.
         winner = log_P.argmax(axis=1)
         i = np.flatnonzero(winner[1:] != winner[:-1])
         left, right = (log_P[i + step, winner[i]] - log_P[i + step, winner[i + 1]] for step in (0, 1))
@@ -144,7 +144,7 @@ class ClassDensityDisplay:
         return display.plot(ax, title=title)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ClassDensityDisplay:
-        """Draw densities and rows above, the posterior below."""
+        """Draw densities and rows in the upper panel, and class probabilities in the lower panel."""
         axes = split_axes(ax, [1.4, 1.0], size=(6.4, 5.6))
         with look():
             for k, label in enumerate(self.classes):
@@ -156,7 +156,7 @@ class ClassDensityDisplay:
                     x = self.rows.x[self.rows.codes == k]
                     ticks = {"color": style.colour, "ms": 7, "mew": 1.0, "transform": axes[0].get_xaxis_transform()}
                     axes[0].plot(x, np.full(len(x), TICK_HEIGHT * (k + 0.8)), "|", **ticks)
-                # Dashes differ between neighbours and between classes of one colour.
+                # Neighbouring classes, and classes that reuse a colour, get different dashes.
                 dashes = LINES[(k + k // len(COLOURS)) % len(LINES)]
                 line: dict[str, Any] = {"color": style.colour, "ls": dashes, "label": str(label)}
                 if self.is_count:
@@ -178,7 +178,7 @@ class ClassDensityDisplay:
 
 
 def _evaluate(model: Any, points: Any) -> tuple[Float | None, Float, Float]:
-    """p(x, C_k) or None, p(C_k | x) and its logarithm, each (G, K)."""
+    """Joint density p(x, C_k) (None without ``log_density``), p(C_k | x) and ln p(C_k | x), each (G, K)."""
     P = np.asarray(model.predict_proba(points), dtype=np.float64)
     predict_log, log_density = getattr(model, "predict_log_proba", None), getattr(model, "log_density", None)
     with np.errstate(divide="ignore", under="ignore"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared drawing code: palette, sizes, axes, and rows drawn by class.
+"""Shared drawing code: palette, font sizes, axes, and scatter plots by class.
 
-Sizes suit a figure of 6.4 inches, the width of a column or half a slide. A display draws inside ``with look():``, which
-does not change the style of other figures.
+Font sizes suit a figure 6.4 inches wide, which fits a text column or half a slide. A display draws inside
+``with look():``, so other figures keep their style.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from separatrix.exceptions import DataError
 from separatrix.geometry import codes_of
 from separatrix.rows import as_source
 
-# Okabe & Ito (2008): distinguishable with all common kinds of colour blindness, and in grey by their lightness.
+# Okabe & Ito (2008). People with colour blindness can distinguish these colours; in grey, their lightness differs.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "//", "..", "xx")  # for classes beyond the eighth, which reuse the colours
 LINES = ("-", "--", "-.", ":")
 MAX_DRAWN_CLASSES = len(COLOURS) * len(HATCHES)
-# Hatched, so that it differs from every class in a black-and-white print.
+# The area of rejected points is hatched, so that it differs from every class in a black-and-white print.
 REJECTED: dict[str, Any] = {
     "facecolor": "#999999",
     "edgecolor": "#666666",
@@ -64,7 +64,7 @@ class ClassStyle(NamedTuple):
 
 
 def class_style(k: int) -> ClassStyle:
-    """Style of class k; all of the first `MAX_DRAWN_CLASSES` differ.
+    """Style of class k; the first `MAX_DRAWN_CLASSES` styles are all different.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def class_style(k: int) -> ClassStyle:
     >>> class_style(9)
     ClassStyle(colour='#E69F00', marker='^', line='--', hatch='//')
     """
-    turn, place = divmod(k, len(COLOURS))
-    return ClassStyle(COLOURS[place], MARKERS[(place + turn) % len(MARKERS)], LINES[turn], HATCHES[turn])
+    cycle, i = divmod(k, len(COLOURS))
+    return ClassStyle(COLOURS[i], MARKERS[(i + cycle) % len(MARKERS)], LINES[cycle], HATCHES[cycle])
 
 
 def look() -> AbstractContextManager[Any]:
@@ -83,7 +83,7 @@ def look() -> AbstractContextManager[Any]:
 
 
 def new_axes(ax: Any) -> Any:
-    """Return the given axes, or those of a new figure."""
+    """Return the given axes, or the axes of a new figure if ``ax`` is None."""
     return new_figure()[1] if ax is None else ax
 
 
@@ -95,7 +95,7 @@ def new_figure(
     share_x: bool = False,
     share_y: bool = False,
 ) -> tuple[Any, Any]:
-    """Create a figure of ``size`` inches; return it and its axes (one, or an array of them)."""
+    """Create a figure of ``size`` inches; return the figure and its axes (an array if there are several)."""
     with look():
         return _pyplot().subplots(  # type: ignore[no-any-return]
             n_rows, n_columns, figsize=size, sharex=share_x, sharey=share_y, layout="constrained"
@@ -105,10 +105,10 @@ def new_figure(
 def split_axes(
     ax: Any, ratios: Sequence[float], *, across: bool = False, size: tuple[float, float] | None = None
 ) -> tuple[Any, ...]:
-    """Axes for a display with several panels, stacked (or ``across`` the page) with these size ratios.
+    """Axes for a display with several panels, stacked or (``across``) side by side, with these size ratios.
 
     ``ax`` may be None (a new figure), the axes of a subplot, which the panels replace, or one axes per panel. Stacked
-    panels share their horizontal axis, others the vertical one.
+    panels share the horizontal axis; panels side by side share the vertical axis.
     """
     if isinstance(ax, Sequence | np.ndarray):
         if len(ax) != len(ratios):
@@ -116,13 +116,13 @@ def split_axes(
                 f"This display has {len(ratios)} panels, but {len(ax)} axes were given. Pass one axes or {len(ratios)}."
             )
         return tuple(ax)
-    place = new_figure(size=size)[1] if ax is None else ax
-    if place.get_subplotspec() is None:
+    whole = new_figure(size=size)[1] if ax is None else ax
+    if whole.get_subplotspec() is None:
         raise ValueError(
             f"The axes are not a subplot, so they cannot be divided. Pass {len(ratios)} axes, one per panel."
         )
-    place.set_axis_off()
-    room, n = place.get_subplotspec(), len(ratios)
+    whole.set_axis_off()
+    room, n = whole.get_subplotspec(), len(ratios)
     with look():
         if across:
             panels = room.subgridspec(1, n, width_ratios=ratios).subplots(sharey=True, squeeze=False)
@@ -132,7 +132,7 @@ def split_axes(
 
 
 def per_unit(column: str) -> str:
-    """Return "per mm" for a column named "size (mm)", and "per unit of size" for one without a unit."""
+    """Return "per mm" for a column named "size (mm)", and "per unit of size" for a column named "size"."""
     stated = re.search(r"\(([^()]+)\)\s*$", column)
     return f"per {stated[1]}" if stated else f"per unit of {column}"
 
@@ -148,16 +148,16 @@ def _pyplot() -> Any:
 
 
 def true_codes(y: Any, classes: Array, n_rows: int) -> Codes:
-    """Positions (N,) of the labels in ``classes``; raises `DataError` for unknown labels or a wrong length."""
+    """Index of each label in ``classes``, (N,); raises `DataError` for unknown labels or a wrong length."""
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
-        raise DataError(f"X has {n_rows} rows but y has shape {labels.shape}; they must pair up.")
+        raise DataError(f"X has {n_rows} rows but y has shape {labels.shape}. Pass one label per row.")
     codes = codes_of(labels, classes)
     unknown = list(dict.fromkeys(labels[codes == len(classes)].tolist()))
     if unknown:
         raise DataError(
             f"y has labels that are not classes of the model: {listed(unknown)}. "
-            f"Its classes are {listed(classes.tolist())}."
+            f"The classes of the model are {listed(classes.tolist())}."
         )
     return codes
 
@@ -187,7 +187,7 @@ def require_colours(classes: Array) -> None:
 
 
 def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, size: float = 18) -> None:
-    """Draw points (N, 2), one colour, marker and legend entry per class."""
+    """Draw points (N, 2) with one colour, marker and legend entry per class."""
     for k, label in enumerate(classes):
         x, y = points[codes == k].T
         style = class_style(k)
@@ -196,6 +196,6 @@ def scatter_classes(ax: Any, points: Float, codes: Codes, classes: Array, *, siz
 
 
 def new_panels(n_rows: int, n_columns: int, *, size: tuple[float, float] = (4.4, 3.8)) -> Array:
-    """Array (n_rows, n_columns) of axes in a new figure, each of ``size`` inches."""
+    """Axes of a new figure, (n_rows, n_columns); each panel has ``size`` inches."""
     axes = new_figure(n_rows, n_columns, size=(size[0] * n_columns, size[1] * n_rows))[1]
     return np.reshape(axes, (n_rows, n_columns))

@@ -16,28 +16,28 @@ from separatrix.exceptions import DataError
 from separatrix.plots.drawing import MARKERS, STANDOUT, look, new_axes
 
 CONTOUR_NATS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # nats below the maximum
-LINEAR_NATS = 3.0  # the colour scale is linear below, logarithmic above
-N_CELLS = 15  # along each axis of a surface around a model
-WIDTH_FACTOR, SCALE_FACTOR = 8.0, 30.0  # the axes extend by these factors around the model
-FREE_INTERCEPT_SCALE = 10.0  # prior standard deviation of an intercept without a prior
-DARK_NATS = 20.0  # contours above are drawn in white
+LINEAR_NATS = 3.0  # the colour scale is linear up to this depth and logarithmic beyond
+N_CELLS = 15  # cells along each axis in `from_estimator`
+WIDTH_FACTOR, SCALE_FACTOR = 8.0, 30.0  # `from_estimator` extends the axes by these factors in both directions
+FREE_INTERCEPT_SCALE = 10.0  # assumed prior standard deviation if the intercept has no prior
+DARK_NATS = 20.0  # contours at this depth or more are drawn in white on dark cells
 
 
 @dataclass(eq=False, repr=False)
 class EvidenceSurfaceDisplay:
     """Heat map of ln p(D) with contours in nats below its maximum.
 
-    A model three nats below another is twenty times less probable. Create it with `from_surface`, or with
-    `from_estimator` for the surface around a fitted model. Artists are in ``ax_`` and ``figure_``.
+    A model three nats below another is twenty times less probable. Create the display with `from_surface`, or with
+    `from_estimator` for the surface around a fitted model. The axes are in ``ax_``, the figure in ``figure_``.
 
     Attributes
     ----------
     widths, scales : ndarray of shape (W,) and (S,), ascending
-    depth : ndarray of shape (W, S), distance of ln p(D) from the largest value of the grid, in nats
+    depth : ndarray of shape (W, S), largest ln p(D) of the grid minus ln p(D), in nats
     maximum : float, the largest ln p(D) of the grid
     best : (width, scale) of the maximum
-    levels : depths of the contours
-    marks : other points to draw, {text: (width, scale)}
+    levels : depths at which contours are drawn
+    marks : labelled points to draw, {text: (width, scale)}
     """
 
     widths: Float
@@ -57,16 +57,16 @@ class EvidenceSurfaceDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> EvidenceSurfaceDisplay:
-        """Compute the depth of every cell, and draw.
+        """Compute the depth of every cell, and draw it.
 
         Parameters
         ----------
         surface : EvidenceSurface
             Result of `separatrix.evidence_surface`.
         marks : mapping {text: (width, scale)}, optional
-            Other points to draw, such as the result of a search.
+            Labelled points to draw, such as the result of a search.
         ax, title : matplotlib axes and str, optional
-            Where to draw (by default in a new figure), and the title.
+            Axes to draw in (a new figure by default), and the title.
 
         Examples
         --------
@@ -92,14 +92,14 @@ class EvidenceSurfaceDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, title: str | None = None
     ) -> EvidenceSurfaceDisplay:
-        """Compute ln p(D) around the width and prior scale of a fitted model, which is marked, and draw.
+        """Compute and draw ln p(D) around the width and prior scale of a fitted model; the model is marked.
 
         Parameters
         ----------
         estimator : BayesianLogisticRegression, LogisticRegression, ...
             Fitted with an RBF basis and one prior scale for all weights.
         X, y : table of shape (N, D) and array-like of shape (N,)
-            Rows and their classes; the surface has one fit to them per cell.
+            Rows and their classes. Each cell of the surface needs one fit to these rows.
         ax, title
             See `from_surface`.
 
@@ -130,13 +130,13 @@ class EvidenceSurfaceDisplay:
         return cls.from_surface(surface, marks={"this model": (basis.width_, scale)}, ax=ax, title=title)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> EvidenceSurfaceDisplay:
-        """Draw the cells without smoothing, brightest at the maximum; contours and marks."""
+        """Draw the cells, brightest at the maximum, with contours and marks."""
         from matplotlib.colors import AsinhNorm
 
         ax = new_axes(ax)
         with look():
             norm = AsinhNorm(linear_width=LINEAR_NATS, vmin=0.0, vmax=max(float(self.depth.max()), 1.0))
-            shades = {"cmap": "cividis_r", "norm": norm, "rasterized": True}  # for all kinds of colour vision
+            shades = {"cmap": "cividis_r", "norm": norm, "rasterized": True}  # readable with colour blindness
             cells = ax.pcolormesh(edges_of(self.widths), edges_of(self.scales), self.depth.T, **shades)
             bar = ax.figure.colorbar(cells, ax=ax, label="ln p(D) below its maximum (nats)", ticks=[0.0, *self.levels])
             bar.ax.set_yticklabels([f"{level:g}" for level in (0.0, *self.levels)])

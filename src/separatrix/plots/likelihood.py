@@ -5,13 +5,13 @@ The boundary of the fitted model is rotated about one of its points c, and made 
 
     a_n = w'(x_n - c),      w = r (cos φ d_0 + sin φ d_1),      E(φ, r) = -Σ_n ln p(t_n | a_n)
 
-c is the point of the boundary closest to the mean of the rows (the origin, for a model without intercept), and d_0, d_1
-are two directions: the axes, if there are two columns. If a line through c separates the classes, E decreases without
-end along its direction and has no minimum. With many rows E is nearly quadratic in w, and close to Laplace's
-approximation, whose contours are dashed.
+c is the point of the boundary closest to the mean of the rows; for a model without intercept it is the origin. d_0 and
+d_1 are two orthonormal directions; with two columns, they are the axes. If a line through c separates the classes, E
+decreases along the normal of that line for ever and has no minimum. With many rows, E is nearly quadratic in w and
+close to Laplace's approximation, whose contours are dashed.
 
-Restricted to the plane of d_0 and d_1, the objective belongs to a model of the two columns z = (d_0'x, d_1'x) without
-intercept: a `Slice` of the full objective.
+In the plane spanned by d_0 and d_1, the objective is that of a model without intercept, with the two columns
+z = (d_0'(x - c), d_1'(x - c)). The class `Slice` represents it.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from separatrix.rows import as_source, as_table
 from separatrix.separation import separability
 from separatrix.solvers import Newton, Posterior, pose
 
-SHOWN_IN_STD = 5.0  # half width of the picture, in standard deviations around the minimum
-MAX_TYPICAL_ACTIVATION = 10.0  # of the median row at the largest length shown, if there is no minimum
-SATURATED_ACTIVATION = 50.0  # probabilities are 0 or 1 to double precision
-NATS_ABOVE_MINIMUM = tuple(0.5 * 2.0**k for k in range(12))  # contours
-MIN_RELATIVE_LENGTH = 1e-9  # of the second direction, after projecting out the first
+SHOWN_IN_STD = 5.0  # the plot extends by this many standard deviations on each side of the minimum
+MAX_TYPICAL_ACTIVATION = 10.0  # median |activation| at the largest length shown, if there is no minimum
+SATURATED_ACTIVATION = 50.0  # activation at which probabilities are 0 or 1 in double precision
+NATS_ABOVE_MINIMUM = tuple(0.5 * 2.0**k for k in range(12))  # levels of the contours
+MIN_RELATIVE_LENGTH = 1e-9  # relative length of the second direction after the first is projected out
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
     """Objective E(s) of two weights s (2,), and its minimum.
 
-    ``point`` is the minimum, or None if E decreases without end along ``direction``; ``floor`` is E at the minimum, or
-    its limit; ``hess`` (2, 2) is the Hessian at the minimum.
+    ``point`` is the minimum, or None if E has no minimum because it decreases along ``direction`` for ever. ``floor``
+    is E at the minimum, or the limit of E. ``hess`` (2, 2) is the Hessian at the minimum.
     """
 
     objective: Posterior
@@ -58,14 +58,14 @@ class Slice:
         return np.array(flat).reshape(S.shape[:-1])
 
     def parabola(self, S: Float) -> Float | None:
-        """Quadratic approximation of E at its minimum (Laplace); None without a minimum."""
+        """Quadratic (Laplace) approximation of E around its minimum; None if there is no minimum."""
         if self.point is None or self.hess is None:
             return None
         step = S - self.point
         return np.asarray(self.floor + 0.5 * np.einsum("...i,ij,...j->...", step, self.hess, step))
 
     def window(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Ranges of angles (degrees) and lengths to show: around the minimum, or all angles without one."""
+        """Ranges of angle (degrees) and length to plot: around the minimum, or all angles if there is no minimum."""
         angle = float(np.degrees(np.arctan2(self.direction[1], self.direction[0])))
         if self.point is None or self.hess is None:
             typical = np.median(np.abs(self.objective.source.map(lambda rows: rows @ self.direction)))
@@ -108,11 +108,11 @@ class LikelihoodSurfaceDisplay:
     Attributes
     ----------
     angle : ndarray of shape (n,), degrees from the first direction towards the second
-    length : ndarray of shape (n,)
-    values : ndarray of shape (n, n), E in nats, rows along the length
-    quadratic : ndarray of shape (n, n) or None, the quadratic approximation of E at its minimum
-    minimum : Minimum, or None
-    floor : float, E at the minimum, or its limit
+    length : ndarray of shape (n,), lengths of w
+    values : ndarray of shape (n, n), E in nats, one row per length
+    quadratic : ndarray of shape (n, n) or None, the quadratic approximation of E around its minimum
+    minimum : Minimum, or None if there is no minimum
+    floor : float, E at the minimum, or the limit of E
     centre : ndarray of shape (D,), the point c
     directions : ndarray of shape (2, D)
     columns : names of the D columns
@@ -156,7 +156,7 @@ class LikelihoodSurfaceDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> LikelihoodSurfaceDisplay:
-        """Evaluate the objective of a fitted model on a grid of weights, and draw.
+        """Evaluate the objective of a fitted model on a grid of weights, and draw it.
 
         Parameters
         ----------
@@ -165,17 +165,19 @@ class LikelihoodSurfaceDisplay:
         X, y : table of shape (N, D) and array-like of shape (N,)
             Rows and their classes.
         of : {"likelihood", "posterior"}, default "likelihood"
-            Whether to add the model's prior on w.
+            "posterior" adds the negative log prior of w.
         directions : array-like of shape (2, D), optional
-            Two vectors that span the plane of w (they are orthonormalised); by default the axes if D = 2.
+            Two vectors that span the plane of w; they are orthonormalised. Default: the axes, which requires D = 2.
         angles : (low, high), optional
-            Degrees to show; by default five standard deviations around the minimum, or all angles without one.
+            Range of the angle in degrees. Default: five standard deviations on each side of the minimum, or all angles
+            if there is no minimum.
         lengths : (low, high), optional
-            Lengths of w to show; default as for ``angles``.
+            Range of the length of w. Default: five standard deviations on each side of the minimum, or up to a median
+            activation of 10 if there is no minimum.
         resolution : int, default 61
-            Points along each axis.
+            Number of points along each axis.
         ax, title : matplotlib axes and str, optional
-            Where to draw (by default in a new figure), and the title.
+            Axes to draw in (a new figure by default), and the title.
         """
         check_option(cls.__name__, "of", of, ("likelihood", "posterior"))
         check_count(cls.__name__, "resolution", resolution, least=3)
@@ -211,7 +213,7 @@ class LikelihoodSurfaceDisplay:
         return display.plot(ax, title=title)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> LikelihoodSurfaceDisplay:
-        """Draw contours in nats above the minimum, and those of the quadratic approximation dashed."""
+        """Draw contours in nats above the minimum, and dashed contours of the quadratic approximation."""
         ax, axes = new_axes(ax), "the first towards the second"
         if len(self.columns) == 2 and np.array_equal(self.directions, np.eye(2)):
             axes = f"{self.columns[0]} towards {self.columns[1]}"
@@ -227,7 +229,7 @@ class LikelihoodSurfaceDisplay:
         from matplotlib.colors import BoundaryNorm, ListedColormap
 
         where, above = (self.angle, self.length), self.values - self.floor
-        levels = [0.0, *NATS_ABOVE_MINIMUM]  # one shade per interval, never so dark that contours are hard to see
+        levels = [0.0, *NATS_ABOVE_MINIMUM]  # each interval has one shade, light enough for black contours
         shades = ListedColormap(colormaps["Blues"](np.linspace(0.0, 0.65, len(levels))))
         norm = BoundaryNorm(levels, len(levels), extend="max")
         ax.contourf(*where, above, levels=levels, cmap=shades, norm=norm, extend="max")
@@ -247,7 +249,7 @@ class LikelihoodSurfaceDisplay:
 
 
 def _orthonormal(directions: Any, n_columns: int) -> Float:
-    """Orthonormal directions (2, D): the axes, or the given vectors by Gram-Schmidt."""
+    """Orthonormal directions (2, D): the axes, or the given vectors after Gram-Schmidt."""
     if directions is None and n_columns != 2:
         raise DataError(
             f"X has {n_columns} columns. Choose a plane of w with directions=: two vectors of length {n_columns}, "
@@ -259,13 +261,13 @@ def _orthonormal(directions: Any, n_columns: int) -> Float:
     for k in (0, 1):
         rest = D[k] - D[:k].T @ (D[:k] @ D[k])
         if not np.linalg.norm(rest) > MIN_RELATIVE_LENGTH * np.linalg.norm(D[k]):
-            raise DataError(f"directions[{k}] is zero or parallel to the other; the two must span a plane.")
+            raise DataError(f"directions[{k}] is zero or parallel to the other direction; they must span a plane.")
         D[k] = rest / np.linalg.norm(rest)
     return D
 
 
 def _prior(model: Any, directions: Any) -> Prior:
-    """The prior of a point estimate; with ``directions`` it must be isotropic."""
+    """Prior of a model with a point estimate; raises if the prior is not isotropic and ``directions`` are given."""
     settings = model.get_params()
     if "alpha" not in settings:
         raise DataError(

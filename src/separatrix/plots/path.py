@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The boundary after each step of a fit: perceptron, gradient descent, Newton's method.
 
-A copy of the model is fitted with its trace recorded, so the frames are its own iterates. A perceptron has one step per
-misclassified row, other models one per step of their solver. A frame of the perceptron shows the boundary, the
-misclassified row, and its contribution to w (PRML figure 4.7). A frame of other models shows the boundary and the
-contours of probability 0.1 and 0.9. The last panel shows the objective above its lowest value, in nats.
+A copy of the model is fitted and its iterates are recorded; each iterate is a frame. A perceptron has one step per
+misclassified row, other models have one step per iteration of the solver. A frame of the perceptron shows the boundary,
+the misclassified row, and its contribution to w (PRML figure 4.7). A frame of other models shows the boundary and the
+contours of probability 0.1 and 0.9. The last panel shows the objective above its lowest value, in nats; for a
+perceptron, the number of misclassified rows.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from separatrix.plots.drawing import COLOURS, STANDOUT, Rows, look, new_panels, 
 from separatrix.rows import as_table
 from separatrix.rules import Update
 
-MAX_ACTIVATION = 30.0  # probabilities are 0 or 1 beyond
-WINDOW_MARGIN = 0.12  # around the rows, as a fraction of their range
+MAX_ACTIVATION = 30.0  # probabilities are practically 0 or 1 beyond this activation
+WINDOW_MARGIN = 0.12  # margin around the rows, as a fraction of their range
 MIN_RELATIVE_DECREASE = 1e-13  # smaller differences of the objective are rounding errors
-MAX_ARROW = 0.3  # length of the longest arrow, as a fraction of the picture
+MAX_ARROW = 0.3  # length of the longest arrow, as a fraction of the axes
 
 
 class Frame(NamedTuple):
-    """Weights and objective after ``step`` steps; and the row of the next update of a perceptron."""
+    """Weights and objective after ``step`` steps; for a perceptron, also the row that causes the next update."""
 
     step: int
     w: Float
@@ -43,13 +44,13 @@ class Frame(NamedTuple):
 
 
 def frames_of(trace: Sequence[Any], rows: Rows) -> tuple[Frame, ...]:
-    """Frames of the start and of every step."""
+    """Frames at the start and after every step."""
     if not isinstance(trace[0], Update):
         return tuple(
             Frame(k, np.array(W[0], dtype=np.float64), float(w0[0]), float(value))
             for k, ((W, w0), value, _) in enumerate(trace)
         )
-    # A perceptron starts at w = 0; each of its frames has the row of the next update.
+    # A perceptron starts at w = 0. Each frame also contains the row that causes the next update.
     weights = [(np.zeros(2), 0.0), *((update.W[0].copy(), float(update.w0[0])) for update in trace)]
     corrected, t = [*(update.row for update in trace), None], 2 * rows.codes - 1
     wrong = [float(np.count_nonzero(t * (rows.points @ w + w0) <= 0)) for w, w0 in weights]
@@ -71,13 +72,13 @@ def contours_of(likelihood: ClassLikelihood) -> tuple[float, ...]:
 class FitPathDisplay:
     """The boundary after each step of a fit, as small multiples or as an animation.
 
-    Artists are in ``axes_`` and ``figure_``.
+    The axes are in ``axes_``, the figure in ``figure_``.
 
     Attributes
     ----------
     frames : tuple of Frame
         w, w0 and the objective at the start and after each step. The objective of a perceptron is the number of
-        misclassified rows, that of other models the negative log posterior.
+        misclassified rows; the objective of other models is the negative log posterior.
     points, codes, classes, columns : the rows (N, 2), their class codes, the labels, and the names of the columns
     name : name of the model
     is_perceptron : whether each frame is an update by a single row
@@ -107,31 +108,31 @@ class FitPathDisplay:
     def from_estimator(
         cls, model: Any, X: Any, y: Any, *, frames: int | Sequence[int] = 6, axes: Any = None
     ) -> FitPathDisplay:
-        """Fit a copy of the model, record every step, and draw some of them.
+        """Fit a copy of the model, record every step, and draw some of the steps.
 
         Parameters
         ----------
-        model : Perceptron, LogisticRegression, ProbitRegression or another with ``trace``
-            It need not be fitted and is not changed. Two classes, no basis.
+        model : Perceptron, LogisticRegression, ProbitRegression or another model with a parameter ``trace``
+            A model of two classes without a basis. It need not be fitted and is not changed.
         X, y : table of shape (N, 2) and array-like of shape (N,)
             Rows and their classes.
         frames : int or sequence of int, default 6
-            Number of frames to draw, including the first and the last and more early ones than late ones; or their
-            positions.
-        axes : matplotlib axes, one for each frame and one for the objective, optional
-            Where to draw; a new figure by default.
+            Number of frames to draw, or their positions. A number of frames includes the first and the last, and more
+            early frames than late frames.
+        axes : matplotlib axes, one per frame and one for the objective, optional
+            Axes to draw in; a new figure by default.
         """
         return cls.of_fit(model, X, y).plot(axes, frames=frames)
 
     @classmethod
     def of_fit(cls, model: Any, X: Any, y: Any) -> FitPathDisplay:
-        """Compute as `from_estimator` does, without drawing."""
+        """Fit and record as `from_estimator` does, without drawing."""
         if "trace" not in model.get_params():
             raise DataError(
                 f"{type(model).__name__} does not record its steps. Use a Perceptron, a LogisticRegression with "
                 "solver='gradient' or 'newton', or a ProbitRegression."
             )
-        X = as_table(X)  # because a stream can be read only once
+        X = as_table(X)  # a stream can be read only once, but X is read several times
         fitted = clone(model).set_params(trace=True).fit(X, y)
         if len(fitted.classes_) != 2:
             raise DataError(
@@ -150,7 +151,7 @@ class FitPathDisplay:
         return cls(frames, rows.points, rows.codes, fitted.classes_, rows.columns, name, is_perceptron, contours)
 
     def chosen(self, frames: int | Sequence[int]) -> tuple[int, ...]:
-        """Positions of ``frames`` frames from the first to the last, with growing distances; or the given positions."""
+        """Positions of the frames to draw: the given positions, or ``frames`` positions with growing distances."""
         last = len(self.frames) - 1
         if not isinstance(frames, int):
             wrong = [k for k in frames if not 0 <= k <= last]
@@ -160,17 +161,17 @@ class FitPathDisplay:
                 )
             return tuple(frames)
         count = min(check_count("FitPathDisplay", "frames", frames), last + 1)
-        place = np.geomspace(1, last + 1, count).round().astype(int) - 1
+        positions = np.geomspace(1, last + 1, count).round().astype(int) - 1
         for k in range(1, count):  # rounding may have made early positions equal
-            place[k] = max(place[k], place[k - 1] + 1)
-        return tuple(place.tolist())
+            positions[k] = max(positions[k], positions[k - 1] + 1)
+        return tuple(positions.tolist())
 
     def plot(self, axes: Any = None, *, frames: int | Sequence[int] = 6) -> FitPathDisplay:
         """Draw some frames, and the objective after every step."""
         chosen = self.chosen(frames)
         n_panels = len(chosen) + 1
         panels = np.ravel(axes)
-        if axes is None:  # rows of at most four, without empty axes
+        if axes is None:  # at most four panels per row, without empty panels
             n_rows = -(-n_panels // 4)
             panels = new_panels(n_rows, -(-n_panels // n_rows), size=(3.6, 3.3)).ravel()
             for ax in panels[n_panels:]:
@@ -204,7 +205,7 @@ class FitPathDisplay:
         Parameters
         ----------
         path : str or Path, optional
-            File name ending in ".gif". For a web page, call ``to_jshtml`` of the result.
+            File name ending in ".gif". For a web page, call ``to_jshtml`` on the result.
         fps : int, default 2
             Frames per second.
         frames : int or sequence of int, default 40
@@ -215,8 +216,8 @@ class FitPathDisplay:
         check_count("FitPathDisplay.animate", "fps", fps)
         if path is not None and Path(path).suffix != ".gif":
             raise ValueError(
-                f"FitPathDisplay.animate(path={str(path)!r}): the name must end in .gif. For other formats omit the "
-                "path, and use save or to_jshtml of the result."
+                f"FitPathDisplay.animate(path={str(path)!r}): the name must end in .gif. For other formats, omit the "
+                "path and call save or to_jshtml on the result."
             )
         chosen = self.chosen(frames)
         left, right = new_panels(1, 2, size=(4.6, 4.2))[0]
@@ -236,7 +237,7 @@ class FitPathDisplay:
         return moving
 
     def _draw_frame(self, ax: Any, k: int) -> None:
-        """Draw sides, boundary, rows, and the next update."""
+        """Draw the two sides, the boundary, the rows, and the next update of a perceptron."""
         frame, (low, high) = self.frames[k], self._window()
         scatter_classes(ax, self.points, self.codes, self.classes, size=24)
         if frame.w.any():
@@ -256,7 +257,7 @@ class FitPathDisplay:
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=self.columns[0], ylabel=self.columns[1])
 
     def _window(self) -> tuple[Float, Float]:
-        """Limits of the axes: rows plus margin; square for a perceptron, so that w is perpendicular to its line."""
+        """Limits of the axes, with a margin; square for a perceptron, so that w is drawn perpendicular to its line."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         half = (0.5 + WINDOW_MARGIN) * np.where(high > low, high - low, 1.0)
         if self.is_perceptron:
@@ -265,14 +266,14 @@ class FitPathDisplay:
         return middle - half, middle + half
 
     def _draw_correction(self, ax: Any, frame: Frame, after: Frame) -> None:
-        """Draw the misclassified row, w, its update, and the next boundary."""
+        """Draw the misclassified row, w, the update of w, and the next boundary."""
         low, high = self._window()
         ax.scatter(*self.points[frame.row], s=150, facecolors="none", edgecolors=STANDOUT, linewidths=2, zorder=5)
         _draw_lines(ax, after, low, high, [0.0], colors=STANDOUT, linestyles="--", linewidths=1.5)
         if not (frame.w.any() or after.w.any()):  # a row at the origin changes the bias only
             return
         unit = MAX_ARROW * float((high - low).min()) / max(np.linalg.norm(frame.w), np.linalg.norm(after.w))
-        at = frame if frame.w.any() else after  # w is drawn from the point of the boundary closest to the centre
+        at = frame if frame.w.any() else after  # the arrow starts at the point of the boundary closest to the mean row
         foot = Hyperplane(at.w, at.w0).foot(self.points.mean(axis=0)[None])[0]
         tip, new = foot + unit * frame.w, foot + unit * after.w
         for start, end, colour in ((foot, tip, "black"), (tip, new, STANDOUT)):
@@ -302,7 +303,7 @@ class FitPathDisplay:
 
 
 def _corners(frame: Frame, low: Float, high: Float) -> tuple[Float, Float, Float]:
-    """Activation at the four corners; it is linear, so its contours are exact."""
+    """Coordinates and activation at the four corners; contours from four corners are exact for a linear function."""
     reach = 0.1 * (high - low)
     x, y = np.array([low - reach, high + reach]).T
     return x, y, frame.w[0] * x[None, :] + frame.w[1] * y[:, None] + frame.w0

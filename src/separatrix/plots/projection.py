@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows projected onto the weight vector of a linear model.                                   PRML §4.1.4, figure 4.6
 
-Two classes: a histogram of each class along w, on a scale that is invariant to the length of w and to units,
+For two classes, the plot shows a histogram of each class along w. The scale is invariant to the length of w and to
+units: the distance from the threshold in within-class standard deviations,
 
     z_n = (w'x_n + w0) / s,      s² = Σ_k Σ_{n in C_k} (w'x_n - w'm_k)² / N
 
-the distance from the threshold in within-class standard deviations. The distance d of the two class means gives
-Fisher's criterion (4.26), J = d² N_0 N_1 / N², which is largest for Fisher's direction.
+The distance d between the two class means gives Fisher's criterion (4.26), J = d² N_0 N_1 / N², which is largest for
+Fisher's direction.
 
-K classes: a scatter plot of the rows along the first two discriminants, in which S_W is the identity.
+For K classes, it shows a scatter plot along the first two discriminants, scaled so that S_W is the identity.
 """
 
 from __future__ import annotations
@@ -35,8 +36,7 @@ from separatrix.plots.drawing import (
 from separatrix.rows import as_table
 
 AXIS_UNIT = "within-class s.d."
-
-BAR_HATCHES = ("///", "\\\\\\", "...", "xx", "||", "--", "++", "oo")  # for overlapping histograms and print
+BAR_HATCHES = ("///", "\\\\\\", "...", "xx", "||", "--", "++", "oo")  # distinguish overlapping bars, also in print
 
 
 @dataclass(eq=False, repr=False)
@@ -46,12 +46,12 @@ class ProjectionDisplay:
     Attributes
     ----------
     z : ndarray of shape (N, 1) or (N, 2)
-        Coordinates of the rows in within-class standard deviations, relative to the threshold (K classes: to the mean
-        of all rows).
-    codes, classes : the class of each row (N,), and the labels (K,)
-    means : ndarray of shape (K, 1) or (K, 2)
+        Coordinates of the rows in within-class standard deviations, relative to the threshold (two classes) or to the
+        mean of all rows (K classes).
+    codes, classes : the class code of each row (N,), and the labels (K,)
+    means : ndarray of shape (K, 1) or (K, 2), the mean of z in each class
     direction : ndarray of shape (D,) or None, unit vector of the projection; None for K classes or with a basis
-    n_bins : int
+    n_bins : int, number of bars
 
     Examples
     --------
@@ -75,18 +75,18 @@ class ProjectionDisplay:
     def from_estimator(
         cls, model: Any, X: Any, y: Any, *, n_bins: int = 30, ax: Any = None, title: str | None = None
     ) -> ProjectionDisplay:
-        """Project the rows as a fitted model does, and draw.
+        """Project the rows onto the weights or discriminants of a fitted model, and draw them.
 
         Parameters
         ----------
         model : linear classifier of two classes, or FisherDiscriminant
-            Fitted. With a basis, w is a direction in the space of basis functions.
+            A fitted model. If it has a basis, w is a direction in the space of basis functions.
         X, y : table of shape (N, D) and array-like of shape (N,)
             Rows and their classes.
         n_bins : int, default 30
             Number of bars.
         ax, title : matplotlib axes and str, optional
-            Where to draw (by default in a new figure), and the title.
+            Axes to draw in (a new figure by default), and the title.
         """
         return cls._of(model, X, y, n_bins).plot(ax, title=title)
 
@@ -94,22 +94,22 @@ class ProjectionDisplay:
     def beside_difference_of_means(
         cls, model: Any, X: Any, y: Any, *, n_bins: int = 30, axes: Any = None
     ) -> tuple[ProjectionDisplay, ProjectionDisplay]:
-        """Two plots: projections onto the difference of the class means, and onto w of a fitted model.
+        """Draw the projection onto the difference of the class means, and next to it the projection onto w.
 
-        The means are farthest apart along m_1 - m_0 in the units of the columns, but if columns are correlated the
-        classes are wide along that direction, and overlap. Its threshold is halfway between the means.
+        The class means are farthest apart along m_1 - m_0, but if columns are correlated, the classes are wide along
+        that direction and overlap. The threshold along m_1 - m_0 is halfway between the means.
 
         Parameters
         ----------
         model : linear classifier of two classes
-            Fitted, without a basis.
+            A fitted model without a basis.
         X, y, n_bins
             As in `from_estimator`.
         axes : two matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw in; a new figure by default.
         """
         linear_functions(model)  # raises if the model has a basis
-        X = as_table(X)  # because a stream can be read only once
+        X = as_table(X)  # a stream can be read only once, but X is read several times
         rows, fitted = read_rows(X, y, model.classes_), cls._of(model, X, y, n_bins)
         m = _class_means(rows.points, rows.codes, len(model.classes_))
         w = m[1] - m[0]
@@ -123,7 +123,7 @@ class ProjectionDisplay:
     def _of(cls, model: Any, X: Any, y: Any, n_bins: int) -> ProjectionDisplay:
         check_count(cls.__name__, "n_bins", n_bins, least=2)
         require_colours(model.classes_)
-        X = as_table(X)  # because a stream can be read only once
+        X = as_table(X)  # a stream can be read only once, but X is read several times
         rows = read_rows(X, y, model.classes_)
         if len(model.classes_) == 2:
             W = np.asarray(model.coef_, dtype=np.float64).ravel()
@@ -140,7 +140,7 @@ class ProjectionDisplay:
 
     @classmethod
     def _along(cls, a: Float, rows: Rows, classes: Array, direction: Float | None, n_bins: int) -> ProjectionDisplay:
-        """Display of activations of two classes, in within-class standard deviations."""
+        """Display of the activations ``a`` of two classes, in within-class standard deviations."""
         mean = _class_means(a[:, None], rows.codes, 2)
         spread = float(np.sqrt(np.mean((a - mean[rows.codes, 0]) ** 2)))
         if not spread > 0:
@@ -149,7 +149,7 @@ class ProjectionDisplay:
 
     @property
     def distance(self) -> float:
-        """Distance of the first two class means, in within-class standard deviations."""
+        """Distance between the first two class means, in within-class standard deviations."""
         return float(np.linalg.norm(self.means[1] - self.means[0]))
 
     @property
@@ -181,7 +181,7 @@ class ProjectionDisplay:
                 if is_pair:
                     ax.vlines(0, 0, 1.08 * counts.max(), color="black", linestyle="--", label="threshold")
                 origin = "threshold" if is_pair else "mean of all rows"
-                height = (0, 1.2 * counts.max())  # with room for the legend
+                height = (0, 1.2 * counts.max())  # leaves room for the legend
                 ax.set(xlabel=f"{AXIS_UNIT}, from the {origin}", ylabel="rows", ylim=height)
                 ax.yaxis.get_major_locator().set_params(integer=True)
             else:

@@ -20,22 +20,22 @@ HISTOGRAM_BINS = 25
 class ReliabilityDisplay:
     """Predicted probabilities against observed frequencies, with a histogram of the predictions below.
 
-    With two classes the event is the second class; otherwise the event is that the most probable class is correct. The
-    band around the diagonal shows where a calibrated model would lie: for each bin, the central binomial interval of
-    the observed frequency. Dots outside the band are highlighted.
+    With two classes, the event is the second class; with K classes, the event is that the most probable class is
+    correct. The band around the diagonal contains the binomial interval of the observed frequency in each bin if the
+    model is calibrated. Dots outside the band are highlighted.
 
-    Create it with `from_estimator` or `from_predictions`. Artists are in ``ax_`` (the diagram), ``axes_`` and
-    ``figure_``.
+    Create it with `from_estimator` or `from_predictions`. The axes are in ``ax_`` (the diagram) and ``axes_``, the
+    figure is in ``figure_``.
 
     Attributes
     ----------
     curve : Reliability, with ``predicted``, ``observed``, ``count``, ``lower``, ``upper`` of B bins of equal weight
-    band_lower, band_upper : ndarray of shape (B,), interval of a calibrated model
+    band_lower, band_upper : ndarray of shape (B,), binomial interval of each bin if the model is calibrated
     ece : Estimate, expected calibration error and its standard error
-    ece_if_calibrated : float, its average for the same number of rows if every probability were correct
+    ece_if_calibrated : float, expected ``ece`` for the same number of rows if every probability were correct
     edges, hits, misses : ndarray of shape (H + 1,), (H,) and (H,)
-        Histogram of the probabilities of events that happened and that did not.
-    event : str
+        Histograms of the predicted probability, for rows in which the event happened and in which it did not happen.
+    event : str, description of the event
     """
 
     curve: Reliability
@@ -61,23 +61,23 @@ class ReliabilityDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> ReliabilityDisplay:
-        """Predict held-out rows, compare with the true classes, and draw.
+        """Predict held-out rows, compare the predictions with the true classes, and draw the diagram.
 
         Parameters
         ----------
         model : classifier
-            Fitted, with ``predict_proba``.
+            A fitted model with ``predict_proba``.
         X, y : table of shape (N, D) and array-like of shape (N,)
             Rows that were not used for training, and their classes. On training rows, probabilities look better
             calibrated than they are.
         sample_weight : array-like of shape (N,), optional
             Weight of each row.
         n_bins : int, default 10
-            Number of bins of equal weight; rows of equal probability share a bin.
+            Number of bins of equal weight. Rows with the same probability are in the same bin.
         level : float, default 0.95
             Level of the band.
-        ax, title : matplotlib axes or one for each panel, and str, optional
-            Where to draw (by default in a new figure), and the title.
+        ax, title : matplotlib axes (one, or one per panel) and str, optional
+            Axes to draw in (a new figure by default), and the title.
 
         Examples
         --------
@@ -108,14 +108,14 @@ class ReliabilityDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> ReliabilityDisplay:
-        """Compare probabilities with the true classes, and draw.
+        """Compare probabilities with the true classes, and draw the diagram.
 
         Parameters
         ----------
         P : array-like of shape (N, K)
-            Probabilities.
+            Predicted probabilities.
         codes : array-like of N ints
-            Column of P of the true class.
+            Index of each row's true class among the columns of P.
         classes : sequence of K labels, optional
             Used to name the event.
         sample_weight, n_bins, level, ax, title
@@ -132,7 +132,7 @@ class ReliabilityDisplay:
             if len(classes) != np.shape(P)[1]:
                 raise DataError(f"P has {np.shape(P)[1]} columns but there are {len(classes)} classes.")
             event = f"class {classes[1]}" if len(classes) == 2 else event
-        # Binomial interval of each bin; slightly too wide, because predictions differ within a bin.
+        # The binomial interval is slightly too wide, because predictions differ within a bin.
         n = np.maximum(np.rint(curve.count), 1.0)
         lower, upper = binom.interval(curve.level, n, np.clip(curve.predicted, 0.0, 1.0))
         display = cls(curve, lower / n, upper / n, error, chance, *histogram, event)
@@ -140,12 +140,12 @@ class ReliabilityDisplay:
 
     @property
     def outside(self) -> Array:
-        """Which bins a calibrated model would not show at this level."""
+        """Whether the observed frequency of each bin is outside the band, (B,)."""
         observed = self.curve.observed
         return np.asarray((observed < self.band_lower) | (observed > self.band_upper))
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> ReliabilityDisplay:
-        """Draw the diagram, and the histogram below."""
+        """Draw the diagram and, below it, the histogram."""
         axes = split_axes(ax, [3.0, 1.0], size=(5.6, 6.2))
         (ax, below), curve, out = axes, self.curve, self.outside
         with look():
@@ -172,13 +172,13 @@ class ReliabilityDisplay:
 
 
 def _histogram(P: Float, codes: Array, weight: Any) -> tuple[Float, Float, Float]:
-    """Edges, and the weights of rows in which the event happened and did not happen."""
+    """Edges, and total weight per bar of the rows in which the event happened and in which it did not happen."""
     if P.shape[1] == 2:
         p, hit = P[:, 1], codes == 1
     else:
         p, hit = P.max(axis=1), P.argmax(axis=1) == codes
     w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)
     edges = np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1)
-    inside = np.clip(p, 0.0, 1.0)  # probabilities may exceed one by rounding
+    inside = np.clip(p, 0.0, 1.0)  # rounding may make probabilities exceed one
     hits, misses = (np.histogram(inside[at], edges, weights=w[at])[0] for at in (hit, ~hit))
     return edges, hits, misses
