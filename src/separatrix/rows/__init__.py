@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where rows live: any table -> a `Source` of blocks, with labels and weights.
+"""Access to rows: any table becomes a `Source` of blocks of rows, with labels and weights.
 
-``open_rows(X)``            a `Source`, wherever the rows are
-``.with_labels(y, weight)`` class codes and weights       ``.mapped(basis)``   the rows as basis functions
-``.reduce(statistic)``      a sum over blocks: one pass   ``.map(function)``   results of all rows
+``open_rows(X)``            opens a table of any kind     ``.mapped(basis)``   evaluates basis functions
+``.with_labels(y, weight)`` adds class codes and weights  ``.map(function)``   returns the results of all rows
+``.reduce(statistic)``      sums a statistic over the blocks: one pass
 
-- open: any table of a user -> Source          - source: Source, and what partitions and runners do
+- open: converts any table to a Source         - source: Source, and the interfaces Partition and Runner
 - memory, batches, device: partitions          - threads, device, dask: runners
 - labels: labels and weights in memory         - block: Block, Targets
 """

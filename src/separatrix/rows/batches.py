@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows outside memory, read as Arrow record batches: files, and spooled queries and streams.
+"""Rows outside memory, read as Arrow record batches: files, and queries and streams copied to temporary files.
 
-Blocks are spans of rows cut by row number, never by the reader's batch ends, so sums do not depend on the reader.
-Labels in a column are never whole in memory: one cheap pass counts them, and each block looks up its codes.
+Blocks are cut by row number, not at the ends of the reader's batches, so sums do not depend on the reader.
+A column of labels is never in memory as a whole: one cheap pass counts its labels, and each block looks up its codes.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from separatrix.rows.threads import Threads, read_ahead
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_BYTES = 2**24  # of one batch; a few are in memory at a time: being reduced, waiting, being read
+BATCH_BYTES = 2**24  # size of one batch; a few batches are in memory at a time
 MIN_BATCH_ROWS, MAX_BATCH_ROWS = 2**10, 2**18
-MAX_LABELS = 2**16  # different labels of a target column; more are not classes
+MAX_LABELS = 2**16  # largest number of classes; a column with more distinct values is not a class label
 
 
 class RowsChangedError(DataError):
-    """A pass has read other rows than the one before."""
+    """The number of rows changed between two passes."""
 
 
 def batch_rows(width: int) -> int:
-    """Rows per batch of ``width`` columns."""
+    """Number of rows per batch of ``width`` columns."""
     return max(MIN_BATCH_ROWS, min(BATCH_BYTES // (8 * max(width, 1)), MAX_BATCH_ROWS))
 
 
@@ -59,36 +59,36 @@ class ArrowRows(ABC):
     columns : tuple of str
         All columns of the table.
     reads_ahead : bool
-        Whether another thread may read; False if a connection is bound to one thread.
+        Whether another thread may read the table; False if its database connection is bound to one thread.
     known_rows : int or None
-        Number of rows, if known.
+        Number of rows; None if not counted yet.
     """
 
     title: str
     columns: tuple[str, ...]
     reads_ahead: bool = True
     known_rows: int | None = None
-    may_be_empty = False  # True for one of several parts
+    may_be_empty = False  # True if this is one of several parts of a table
 
     @abstractmethod
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Arrow types of some columns."""
+        """Arrow types of the named columns."""
 
     @abstractmethod
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
         """Read these columns in batches of about ``rows`` rows."""
 
     def prepare(self, columns: tuple[str, ...]) -> None:
-        """Make sure that these columns can be read several times; called before all passes but a prediction."""
+        """Make sure that these columns can be read several times; called before every pass except a prediction."""
         del columns
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
-        """Independent parts for several workers: files, or row groups of Parquet; by default the whole table."""
+        """Split the table into independent parts for several workers: files, or row groups of Parquet files."""
         del columns
         return (self,)
 
     def settle(self, n_rows: int) -> None:
-        """Record the number of rows that a pass has read; raise if it is zero, or differs from the pass before."""
+        """Record the number of rows that a pass has read; raise if it is zero or differs from the previous pass."""
         if not n_rows and not self.may_be_empty:
             raise DataError(f"{self.title} has no rows to fit or predict. Check where= and the table itself.")
         if self.known_rows not in (None, n_rows):
@@ -100,7 +100,7 @@ class ArrowRows(ABC):
 
 
 class Piece(NamedTuple):
-    """Rows ``start`` to ``stop`` of a partition: an Arrow record batch, or slices of several that a reader returned."""
+    """Rows ``start`` to ``stop`` of a partition, as slices of the record batches that a reader returned."""
 
     start: int
     stop: int
@@ -108,20 +108,20 @@ class Piece(NamedTuple):
 
     @property
     def batch(self) -> pa.RecordBatch:
-        """All columns as one batch."""
+        """All columns and rows of the piece as one batch."""
         return join_batches(self.parts)
 
     def column(self, name: str) -> pa.Array:
-        """One column as one array."""
+        """Return a column as one array."""
         return join_batches([part.select([name]) for part in self.parts]).column(0)
 
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """How a batch becomes rows.
+    """How a batch is converted to a matrix of features.
 
-    ``features`` are the columns that are read, ``columns`` the names of the numbers made from them. ``encode`` turns a
-    batch into numbers; None if all features are numbers already, which then become a matrix of type ``dtype``.
+    ``features`` are the columns that are read, ``columns`` the names of the encoded features. ``encode`` converts a
+    batch to a matrix. It is None if all columns are numeric: they then become a matrix of type ``dtype``.
     """
 
     features: tuple[str, ...]
@@ -137,17 +137,17 @@ class Batches:
     rows: ArrowRows
     plan: Any
     copies = True
-    value = None  # nothing is computed before a worker opens this partition
+    value = None  # no lazy table: a worker opens this partition itself
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the numbers in a row."""
+        """Names of the encoded features."""
         names: tuple[str, ...] = self.plan.columns
         return names
 
     @property
     def known_rows(self) -> int | None:
-        """Number of rows, if known."""
+        """Number of rows; None if not counted yet."""
         return self.rows.known_rows
 
     @property
@@ -160,15 +160,15 @@ class Batches:
         return self.rows.known_rows
 
     def height_for(self, width: float) -> int:
-        """Rows per block for ``width`` numbers per row."""
+        """Number of rows per block if each row needs ``width`` floats of memory."""
         return block_rows(width)
 
     def pieces(
         self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None
     ) -> Generator[Piece]:
-        """Spans of ``height`` rows, in order. With ``rng`` they are as tall as batches, to be shuffled within.
+        """Yield ``height`` rows at a time, in order. With ``rng``, yield whole batches, whose rows the caller shuffles.
 
-        A file is always read from start to end: shuffle the rows of the file itself if they are sorted by class.
+        A file is always read from start to end: if its rows are sorted by class, shuffle the file first.
         """
         columns = tuple(dict.fromkeys([*self.plan.features, *more]))
         rows = batch_rows(len(columns))
@@ -176,7 +176,7 @@ class Batches:
         return self._numbered(cut_batches(self._read(columns, max(1, rows // height) * height), height))
 
     def batches(self, columns: tuple[str, ...]) -> Generator[Piece]:
-        """All rows with some columns, in large batches."""
+        """Yield all rows of the named columns, in large batches."""
         rows = batch_rows(len(columns))
         return self._numbered(cut_batches(self._read(columns, rows), rows))
 
@@ -201,28 +201,28 @@ class Batches:
             return plan.encode(piece.batch)
         return to_matrix(piece, plan.features, plan.dtype)
 
-    # One of many partitions that workers read: the plan is sent once, the part with each task.
+    # If workers read the partitions, the plan is sent to each worker once, and a partition with each task.
 
     @property
-    def common(self) -> Any:
-        """The same for all partitions of a source."""
+    def shared_plan(self) -> Any:
+        """The read plan, which all partitions of a source share."""
         return self.plan
 
-    def stripped(self) -> Batches:
-        """Without the common part."""
+    def without_shared_plan(self) -> Batches:
+        """Return the partition without the shared plan."""
         return replace(self, plan=None)
 
     def opened(self, value: Any, common: Any) -> Batches:
-        """Return the partition inside a task."""
+        """Return the partition with its plan, inside a task."""
         return replace(self, plan=common)
 
 
 def cut_batches(
     batches: Generator[pa.RecordBatch], height: int, max_bytes: int | None = None
 ) -> Generator[list[pa.RecordBatch]]:
-    """The same rows in groups of ``height`` rows, the last one shorter. A group is a few slices, without a copy.
+    """Regroup the rows into groups of ``height`` rows; the last may be shorter. A group is a list of uncopied slices.
 
-    With ``max_bytes``, a group that exceeds it has fewer rows.
+    With ``max_bytes``, a group ends early when it reaches that size.
     """
     kept: list[pa.RecordBatch] = []
     n_kept = n_bytes = 0
@@ -241,7 +241,7 @@ def cut_batches(
 
 
 def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Concatenate batches; a single one is not copied."""
+    """Concatenate batches; a single batch is not copied."""
     import pyarrow as pa
 
     if len(batches) == 1:
@@ -258,11 +258,11 @@ def open_batches(
     return Source(partitions, runner or Threads(), plan.columns, height, template, store, (NO_TARGETS,) * len(tables))
 
 
-# Columns as numbers
+# Conversion of columns to numbers
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type can be read as numbers; booleans are 0 and 1."""
+    """Whether a column of this type can be read as numbers. Booleans can, as 0 and 1."""
     import pyarrow as pa
 
     t = pa.types
@@ -272,7 +272,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def precision(kinds: Iterable[pa.DataType]) -> np.dtype[Any]:
-    """Type of the matrix: float32 if every column is, as for tables in memory; float64 otherwise."""
+    """Type of the matrix: float32 if all columns are float32 or float16, as for tables in memory; else float64."""
     import pyarrow as pa
 
     single = [pa.types.is_float32(kind) or pa.types.is_float16(kind) for kind in kinds]
@@ -280,19 +280,19 @@ def precision(kinds: Iterable[pa.DataType]) -> np.dtype[Any]:
 
 
 def numbers(column: pa.Array) -> Array:
-    """One column as numbers, without a copy if nothing is missing; missing values are NaN."""
+    """Convert a column to numbers, without a copy if no value is missing; missing values become NaN."""
     import pyarrow as pa
 
     if pa.types.is_floating(column.type) or (pa.types.is_integer(column.type) and not column.null_count):
         return np.asarray(column.to_numpy(zero_copy_only=False))
-    # Integers beyond 2**53 are rounded, as NumPy rounds them.
+    # safe=False: integers beyond 2**53 are rounded, as in NumPy.
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
 def to_matrix(piece: Piece, names: tuple[str, ...], dtype: Any) -> Array:
-    """Columns of a piece as a matrix (n, D): the one copy that every pass over a file makes.
+    """Convert columns of a piece to a matrix (n, D). This is the only copy that a pass over a file makes.
 
-    The matrix is in column order: writing rows would take four times as long, and products with vectors are as fast.
+    The matrix is column-major. A row-major one takes four times as long to fill, and its products are no faster.
     """
     X, start = np.empty((len(names), piece.stop - piece.start), dtype), 0
     for part in piece.parts:
@@ -304,7 +304,7 @@ def to_matrix(piece: Piece, names: tuple[str, ...], dtype: Any) -> Array:
 
 
 def column_in_memory(rows: Batches, name: str) -> Array:
-    """All values of a column: numbers with NaN for missing values, or text with None."""
+    """Read all values of a column. Missing values are NaN among numbers and None among texts."""
     return np.concatenate([_values(plain(piece.column(name))) for piece in rows.batches((name,))])
 
 
@@ -314,14 +314,14 @@ def _values(column: pa.Array) -> Array:
     if pa.types.is_boolean(column.type) and not column.null_count:
         return np.asarray(column.to_numpy(zero_copy_only=False))
     if is_number(column.type):
-        return np.array(numbers(column))  # a copy: the batch is not kept
+        return np.array(numbers(column))  # a copy, so that the batch can be freed
     coded = column.dictionary_encode()
     words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
     return np.asarray(words[coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)])
 
 
 def _weights(column: pa.Array, row: int, name: str) -> Float:
-    """Weights of some rows, the first of which has number ``row``; raises if one is not a finite number >= 0."""
+    """Return checked weights: finite and >= 0. ``row`` is the number of the first row, for the message."""
     if not is_number(column.type):
         raise DataError(f"The weights in column {name!r} are of type {column.type}; they must be numbers.")
     weight = numbers(column).astype(np.float64, copy=False)
@@ -335,12 +335,12 @@ def _weights(column: pa.Array, row: int, name: str) -> Float:
     return np.asarray(weight)
 
 
-# Labels in a column
+# Labels that are a column of the table
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnTargets:
-    """Class codes from a column of labels and weights from another; no targets if ``target`` is None."""
+    """Targets that are read from a column of labels, and weights from another column; both may be None."""
 
     target: str | None = None
     classes: Any = None
@@ -353,7 +353,7 @@ class ColumnTargets:
         return tuple(name for name in (self.target, self.weight) if name is not None)
 
     def block(self, X: Rows, piece: Piece, first: int) -> Block:
-        """Return the rows of a piece with codes and weights."""
+        """Return the block of rows of a piece, with class codes and weights."""
         codes = weight = None
         if self.target is not None:
             codes = codes_of(piece.column(self.target), self.classes, self.unlabelled)
@@ -367,9 +367,9 @@ NO_TARGETS = ColumnTargets()
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Number and weight of the rows of each label: a statistic. Rows without a label are counted apart.
+    """Number of rows and sum of weights for each label. Rows with a missing label are counted separately.
 
-    ``name`` is the column, and ``dtype`` the NumPy type of the classes, if the column's type has one.
+    ``name`` is the column. ``dtype`` is the NumPy type of the classes; None if the column's type has no equivalent.
     """
 
     seen: Mapping[Any, tuple[int, float]] = field(default_factory=dict)
@@ -408,7 +408,7 @@ class LabelCounts:
                 '"' + self.name.replace('"', '""') + '"',
                 self.dtype is not None and self.dtype.kind == "f",
             )
-            # NaN and infinity are not NULL, and not labels either: for them x - x is not 0.
+            # NaN and infinity are not NULL but are no labels either; x - x = 0 is false for them.
             present = f"{column} - {column} = 0" if is_real else f"{column} IS NOT NULL"
             raise DataError(
                 f"{self.n_missing} of {self.n_rows} labels in column {self.name!r} are missing, the first in row "
@@ -420,11 +420,11 @@ class LabelCounts:
         return encode_labels(labels if self.dtype is None else np.array(labels, self.dtype))[0]
 
     def n_unlabelled(self, unlabelled: Any) -> int:
-        """Number of rows without a label."""
+        """Number of rows with a missing label or the label that marks unlabelled rows."""
         return self.n_missing + sum(count for label, (count, _) in self.seen.items() if _marks(label, unlabelled))
 
     def weights(self, classes: Array) -> Float:
-        """Weight of the rows of each class."""
+        """Sum of weights of each class."""
         return np.array([self.seen.get(label, (0, 0.0))[1] for label in classes.tolist()])
 
 
@@ -434,7 +434,7 @@ def _marks(label: Any, unlabelled: Any) -> bool:
 
 
 def count_labels(piece: Piece, target: str, weight: str | None = None) -> LabelCounts:
-    """Labels of a piece, with their rows and weights."""
+    """Count the rows, and add up the weights, of each label in a piece."""
     import pyarrow as pa
 
     column = piece.column(target)
@@ -462,7 +462,7 @@ def count_labels(piece: Piece, target: str, weight: str | None = None) -> LabelC
 
 
 def label_from_column(source: Source, target: str, weight: str | None, rules: LabelRules) -> Labelled:
-    """Count the labels of a column in one pass; blocks look up their codes among them."""
+    """Count the labels of a column in one pass to find the classes; blocks then look up their codes."""
     columns = (target,) if weight is None else (target, weight)
     counts = source.reduce_batches(partial(count_labels, target=target, weight=weight), columns, LabelCounts())
     classes = counts.classes(rules.unlabelled)
@@ -486,7 +486,7 @@ def _require_few(n_labels: int, name: str) -> None:
 
 
 def _numpy_type(kind: pa.DataType) -> np.dtype[Any] | None:
-    """Type of the classes: that of the column in memory; None for text and others, which `encode_labels` decides."""
+    """NumPy type of a column in memory; None for text and other types, for which `encode_labels` finds the type."""
     import pyarrow as pa
 
     types = pa.types
@@ -499,12 +499,12 @@ def _numpy_type(kind: pa.DataType) -> np.dtype[Any] | None:
 
 
 def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error") -> Codes:
-    """Position of each label among the classes, -1 for rows that may have no label.
+    """Class code of each label; -1 for unlabelled rows, if they are allowed.
 
     Raises
     ------
     DataError
-        Naming a label that is not among the classes.
+        If a label is not one of the classes.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -527,7 +527,7 @@ def codes_of(column: pa.Array, classes: Array, unlabelled: Any = "error") -> Cod
 
 
 def _codes_of_integers(labels: pa.Array, classes: Array) -> Codes | None:
-    """Codes of small integers from a table, ten times as fast as a search; None for other labels."""
+    """Codes of integer labels, from a lookup table (ten times as fast as a search); None if it cannot be used."""
     import pyarrow as pa
 
     is_whole = pa.types.is_integer(labels.type) or pa.types.is_boolean(labels.type)
@@ -546,7 +546,7 @@ def _codes_of_integers(labels: pa.Array, classes: Array) -> Codes | None:
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """Values of a dictionary column; decimals as numbers; -0.0 as 0.0, which Arrow but not NumPy distinguishes."""
+    """Decode dictionaries, convert decimals to floats, and -0.0 to 0.0 (equal in NumPy but distinct in Arrow)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -554,7 +554,7 @@ def plain(column: pa.Array) -> pa.Array:
         column = column.dictionary_decode()
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
-    if pa.types.is_float16(column.type):  # Arrow has no arithmetic for it
+    if pa.types.is_float16(column.type):  # Arrow has no float16 arithmetic
         column = column.cast(pa.float32())
     if pa.types.is_floating(column.type):
         return pc.add(column, pa.scalar(0, column.type))
@@ -562,7 +562,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 
 def _without_nan(labels: pa.Array) -> pa.Array:
-    """NaN and infinity as missing, as for labels in memory."""
+    """Replace NaN and infinity by missing values, as for labels in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A block: some rows with their targets and weights, small enough to stay in cache. Targets in memory."""
+"""`Block`, a few rows with their targets and weights that fit the cache; `Targets`, the targets of all rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Block:
     """Rows ``X`` (n, D), float32 or float64, dense or CSR, with their targets, weights and offsets.
 
     ``t`` holds class codes 0 .. K-1 or real targets and is None at prediction. ``weight`` is None if every row counts
-    once. ``row`` numbers the rows within their source. ``offset`` is a known part of each row's activation, or None.
+    once. ``row`` holds the row numbers within the source. ``offset`` is a known term of each row's activation, or None.
     """
 
     X: Rows
@@ -29,8 +29,8 @@ class Block:
         return int(self.X.shape[0])
 
     def take(self, rows: Array) -> Block:
-        """Return the rows at these positions, or where this mask is true."""
-        if isinstance(self.row, range):  # without writing out a range of a million numbers
+        """Select rows by position or by a boolean mask."""
+        if isinstance(self.row, range):  # avoids an array of all row numbers
             mask = np.asarray(rows)
             row = self.row.start + self.row.step * (np.flatnonzero(mask) if mask.dtype == bool else mask)
         else:
@@ -49,20 +49,20 @@ class Block:
         assert self.t is not None, "this block carries no targets"
         return self.t
 
-    codes = targets  # the same values, for statistics that need class codes
+    codes = targets  # a second name, for statistics that need class codes
 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Targets, weights and offsets in memory, in the order of the rows; None if there are none."""
+    """Targets, weights and offsets in memory, in row order. Each is None if missing."""
 
     t: Any = None
     weight: Float | None = None
     offset: Float | None = None
-    columns: tuple[str, ...] = ()  # of the table, that must be read for the targets: none
+    columns: tuple[str, ...] = ()  # columns of the table that hold targets: none, because they are in memory
 
     def block(self, X: Rows, piece: Any, first: int) -> Block:
-        """Return the rows of a piece with their targets; rows are numbered from ``first``."""
+        """Return the block of rows of a piece, with targets; ``first`` is the number of the partition's first row."""
         start, stop = piece.start, piece.stop
         t, weight, offset = self.t, self.weight, self.offset
         return Block(

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows that workers of Dask read: the partitions of an array or dataframe, or the parts of a scan.
+"""Rows that Dask workers read: the partitions of an array or dataframe, or the parts of a scan.
 
-A pass is one graph: a task for each partition, then a tree of ``+``. Statistics travel, rows do not. The tree follows
-the order of the partitions: equal runs give equal bits with threads, with processes, on a cluster, and after a worker
-was lost and its tasks were repeated by another. The user's choice of scheduler does the tasks.
+A pass is one task graph: a task for each partition, then a tree of additions. Only statistics are transferred, never
+rows. The tree depends on the order of the partitions alone, so repeated runs are bit-identical with threads, with
+processes, on a cluster, and after a lost worker. Tasks run on the scheduler that the user has chosen.
 
-Labels and weights may be Dask collections too, in partitions of their own: each partition of y is encoded where it is,
-only its classes travel, and the codes are cut into pieces as long as the partitions of X and persisted next to them.
+Labels and weights may be Dask collections too, with other partitions than X. Workers encode each partition of y and
+return only its classes. The codes are then split as X is, and persisted on the workers.
 
-This module is imported only if such rows are given.
+This module is imported only for such rows.
 """
 
 from __future__ import annotations
@@ -49,35 +49,35 @@ from separatrix.rows.memory import Memory, aligned, block_rows, default_names, o
 from separatrix.rows.source import Runner, Source, stack
 from separatrix.rows.threads import WATCH, Threads
 
-MAX_BYTES_PER_TASK = 2**14  # of a value that travels with each task; larger ones go to each worker once
-ADDED_PER_TASK = 16  # statistics that are added by one task
-NARROW_COLUMNS = 256  # up to here, a statistic with a number for each pair of columns is small
+MAX_BYTES_PER_TASK = 2**14  # largest value that is sent with each task; larger values are sent to each worker once
+ADDED_PER_TASK = 16  # number of statistics that one task adds
+NARROW_COLUMNS = 256  # number of columns up to which a D x D statistic is considered small
 ONE_THREAD = Threads(in_task=True)
 
 
-# Dask's own vocabulary
+# Wrappers of Dask functions
 
 
 def task(value: Any) -> Any:
-    """``task(f)(a, b)`` is a lazy f(a, b); lazy arguments, and lists of them, are computed first.
+    """Make a lazy function or value. ``task(f)(a, b)`` is a lazy f(a, b); lazy arguments are computed first.
 
-    ``task(value)`` is a lazy value of which each worker gets one copy, however many tasks use it.
+    Each worker gets one copy of ``task(value)``, however many tasks use it.
     """
     return import_module("dask").delayed(value, pure=False, traverse=False)
 
 
 def for_each(value: Any) -> Any:
-    """A value for every task of a graph: a small one travels with each, a large one once to each worker.
+    """Prepare a value for all tasks of a graph: a small value is sent with each task, a large one once to each worker.
 
-    Sharing costs a task, a transfer between workers, and 5 ms per pass.
+    Sending once to each worker needs a task and a transfer between workers, and takes 5 ms per pass.
     """
     if not is_cluster():
-        return value  # threads have it already
+        return value  # threads share memory
     return value if len(import_module("cloudpickle").dumps(value)) <= MAX_BYTES_PER_TASK else task(value)
 
 
 def is_cluster() -> bool:
-    """Whether the workers of a client do the tasks, as Dask itself decides it."""
+    """Whether Dask would run tasks on the workers of a distributed client."""
     scheduler = import_module("dask.base").get_scheduler()
     return type(getattr(scheduler, "__self__", None)).__module__.partition(".")[0] == "distributed"
 
@@ -88,7 +88,7 @@ def compute(*lazy: Any) -> tuple[Any, ...]:
 
 
 def persist(*lazy: Any) -> tuple[Any, ...]:
-    """Compute lazy values once and keep them where they were computed; recomputed if a worker is lost."""
+    """Compute lazy values and keep them on the workers; Dask recomputes them if a worker is lost."""
     return tuple(import_module("dask").persist(*lazy))
 
 
@@ -97,9 +97,9 @@ def persist(*lazy: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Lazy:
-    """One partition of a Dask array or dataframe: a lazy table, and what its collection says about it.
+    """One partition of a Dask array or dataframe, as a lazy table.
 
-    ``template`` has the columns of the whole collection and no rows; ``length`` is None if Dask does not know it yet.
+    ``template`` has the columns of the collection and no rows. ``length``, the number of rows, is None if unknown.
     """
 
     value: Any
@@ -117,30 +117,30 @@ class Lazy:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, which `Dask.measured` has found."""
+        """Number of rows, which `Dask.measured` has counted."""
         assert self.length is not None, "a partition whose length is not known yet"
         return self.length
 
     @property
     def known_rows(self) -> int | None:
-        """Number of rows if known."""
+        """Number of rows; None if not counted yet."""
         return self.length
 
     def height_for(self, width: float) -> int:
-        """Rows per block for ``width`` numbers per row."""
+        """Number of rows per block if each row needs ``width`` floats of memory."""
         return block_rows(width)
 
     @property
-    def common(self) -> Any:
-        """The same for all partitions of a source."""
+    def shared_plan(self) -> Any:
+        """The template, which all partitions of a source share."""
         return self.template
 
-    def stripped(self) -> Lazy:
-        """Without the value and the common part."""
+    def without_shared_plan(self) -> Lazy:
+        """Return the partition without its table and its template."""
         return replace(self, value=None, template=None)
 
     def opened(self, value: Any, common: Any) -> Memory:
-        """Return the computed table as rows in memory, inside a task."""
+        """Open the computed table as rows in memory, inside a task."""
         table = _with_columns(value, common, self.number)
         try:
             return open_memory(table)
@@ -149,7 +149,7 @@ class Lazy:
 
 
 def open_dask(X: Any) -> Source:
-    """Open a Dask array of two dimensions or a dataframe; nothing is computed."""
+    """Open a two-dimensional Dask array or a Dask dataframe, without computing anything."""
     arrays, frames = import_module("dask.array"), import_module("dask.dataframe")
     if isinstance(X, arrays.Array):
         if X.ndim != 2:
@@ -194,14 +194,14 @@ def _frame_template(X: Any) -> Any:
 
 
 def _chunks(X: Any) -> tuple[tuple[Any, ...], tuple[int, ...] | None]:
-    """One lazy array for each chunk of whole rows, and their lengths if known."""
+    """Return a lazy array for each chunk of complete rows, and the lengths of the chunks; None if not known."""
     X = X.rechunk({1: -1}) if X.ndim == 2 and X.numblocks[1] > 1 else X
     lengths = None if np.isnan(X.chunks[0]).any() else tuple(map(int, X.chunks[0]))
     return tuple(X.to_delayed().reshape(-1)), lengths
 
 
 def _with_columns(table: Any, template: Any, number: int) -> Any:
-    """Return a partition with the columns of its collection, in their order; raise if a column is missing."""
+    """Put the columns of a partition into the order of the collection; raise if a column is missing."""
     if isinstance(template, np.ndarray):
         if table.shape[1] != template.shape[1]:
             raise DataError(
@@ -225,8 +225,8 @@ def _with_columns(table: Any, template: Any, number: int) -> Any:
 # Passes
 
 
-class Place(NamedTuple):
-    """Number of the partition's first row among all, its length, and NumPy's floating-point policy of the caller."""
+class PartitionPosition(NamedTuple):
+    """Row number of a partition's first row, its number of rows, and the caller's `numpy.geterr` settings."""
 
     first: int
     length: int
@@ -235,7 +235,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Dask(Runner):
-    """The runner for partitions that workers read. ``client`` is None for the scheduler that Dask uses."""
+    """The runner for partitions that workers read. If ``client`` is None, Dask's current scheduler is used."""
 
     client: Any = None
     is_remote = True
@@ -244,11 +244,11 @@ class Dask(Runner):
         return {"client": None}
 
     def measured(self, source: Source) -> Source:
-        """Return the source with known lengths: a task counts the rows of each partition whose length is unknown."""
+        """Count the rows of each partition whose length is unknown, with one task each."""
         parts = source.partitions
         unknown = [p for p in parts if p.known_rows is None]
         if unknown:
-            counts = [self._on_part(_count_part, p)(p.value, for_each(p.common)) for p in unknown]
+            counts = [self._on_part(_count_part, p)(p.value, for_each(p.shared_plan)) for p in unknown]
             found = iter(self._compute(counts, [0] * len(counts)))
             parts = tuple(p if p.known_rows is not None else _of_length(p, next(found)) for p in parts)
         if not sum(p.n_rows for p in parts):
@@ -259,32 +259,32 @@ class Dask(Runner):
         return replace(source, partitions=parts) if unknown else source
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
-        """Sum of the statistic: one graph."""
+        """Sum the statistic, with one task graph."""
         source = self.measured(source)
-        of_block, common = for_each(statistic), for_each(source.partitions[0].common)
+        of_block, common = for_each(statistic), for_each(source.partitions[0].shared_plan)
         sums, lengths = [], []
-        for part, targets, place in zip(source.partitions, source.targets, _places(source), strict=True):
-            if place.length:
+        for part, targets, position in zip(source.partitions, source.targets, _positions(source), strict=True):
+            if position.length:
                 bare, lazy = (None, targets) if is_dask(targets) else (targets, None)
-                work = self._on_part(_reduce_part, part, place, source.height, bare)
+                work = self._on_part(_reduce_part, part, position, source.height, bare)
                 sums.append(work(part.value, common, lazy, of_block))
-                lengths.append(place.length)
+                lengths.append(position.length)
         return self._total(sums, lengths, len(source.columns))
 
     def reduce_batches(
         self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
     ) -> Any:
-        """Sum of a statistic of Arrow batches: one graph."""
+        """Sum a statistic of Arrow batches, with one task graph."""
         source = self.measured(source)
-        common = for_each(source.partitions[0].common)
+        common = for_each(source.partitions[0].shared_plan)
         sums = [
-            self._on_part(_reduce_batches, part, place, statistic, columns, empty)(part.value, common)
-            for part, place in zip(source.partitions, _places(source), strict=True)
+            self._on_part(_reduce_batches, part, position, statistic, columns, empty)(part.value, common)
+            for part, position in zip(source.partitions, _positions(source), strict=True)
         ]
         return self._total(sums, [part.n_rows for part in source.partitions], len(columns))
 
     def fold(self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: Any) -> NoReturn:
-        """Raise: each step needs the result of the one before, but partitions are processed side by side."""
+        """Raise an error: each step needs the result of the previous one, but partitions are processed in parallel."""
         is_scan = not isinstance(source.partitions[0], Lazy)
         what = "The parts of a scan with a client" if is_scan else "Partitions of a Dask collection"
         remedy = (
@@ -300,20 +300,20 @@ class Dask(Runner):
         )
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        """Results of all rows, brought to the client."""
-        function, common = for_each(row_function), for_each(source.partitions[0].common)
+        """Collect the results of all rows in the client's process."""
+        function, common = for_each(row_function), for_each(source.partitions[0].shared_plan)
         lazy = [self._on_part(_map_part, part, height)(part.value, common, function) for part in source.partitions]
         found = self._compute(lazy, [part.known_rows or 0 for part in source.partitions])
         results = [result for result in found if result is not None]
         if not results:
-            self.measured(source)  # raises: there are no rows
+            self.measured(source)  # raises the error for a table without rows
         return stack(iter(results), sum(result.shape[0] for result in results))
 
     def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
-        """A lazy Dask array with the answer of each partition; results of a scan are brought to the client.
+        """Apply ``answer`` to each partition and return a lazy Dask array; results of a scan are computed at once.
 
-        Dask needs the shape and type of results before they are computed. A row of zeros shows them; if a model has
-        no result for it (a gamma density), the first row of the table does.
+        Dask needs the shape and type of results before they are computed. They are found from a row of zeros or, if
+        the model cannot predict it (as with a gamma density), from the first row of the table.
         """
         parts = source.partitions
         if not isinstance(parts[0], Lazy):
@@ -329,7 +329,7 @@ class Dask(Runner):
             like = answer(_source_of(open_memory(_first_row(parts)), source.height))
         shape, dtype = like.shape[1:], like.dtype
         function, common = for_each(answer), for_each(source.template)
-        work = [self._on_part(_answer_part, p, source.height, shape, dtype)(p.value, common, function) for p in parts]
+        work = [self._on_part(_predict_part, p, source.height, shape, dtype)(p.value, common, function) for p in parts]
         lengths = tuple(np.nan if part.length is None else part.length for part in parts)
         name = f"stacked-{work[0].key}"
         layer = {(name, i, *(0 for _ in shape)): chunk.key for i, chunk in enumerate(work)}
@@ -337,7 +337,7 @@ class Dask(Runner):
         return import_module("dask.array").Array(graph, name, (lengths, *((n,) for n in shape)), dtype=dtype)
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
-        """Targets in memory, cut where the rows are cut; each piece goes to the workers once."""
+        """Split targets in memory as the rows are split; each part is sent to the workers once."""
         if t is not None and t.dtype.kind == "i":
             t = _narrow(t, 1 + int(np.abs(t).max(initial=0)))
         given = (t, weight, offset)
@@ -347,31 +347,31 @@ class Dask(Runner):
             return persist(*(task(Targets(t, weight, offset)) for t, weight, offset in cuts))
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Class codes; labels and weights may be Dask collections, in other partitions too, or lie in memory."""
+        """Encode labels. Labels and weights may be in memory, or Dask collections with other partitions than X."""
         if is_dask(y):
             return _label_lazily(y, sample_weight, tuple(part.n_rows for part in source.partitions), rules)
-        # With the labels in memory, as many weights fit as well.
+        # If the labels fit in memory, so do the weights.
         weight = sample_weight.compute() if is_dask(sample_weight) else sample_weight
         found = super().label(source, y, weight, rules)
         (targets,) = found.targets
         return found._replace(targets=self.attach(source, targets.t, targets.weight, None))
 
     def _on_part(self, work: Callable[..., Any], part: Any, *settings: Any) -> Any:
-        """A lazy call of ``work`` on a partition; settings are hidden in a partial, which Dask does not look into."""
-        return task(partial(work, part.stripped(), *settings))
+        """Make a lazy call of ``work`` on a partition; a partial keeps Dask from searching settings for lazy values."""
+        return task(partial(work, part.without_shared_plan(), *settings))
 
     def _scheduler(self) -> AbstractContextManager[Any]:
-        """Let the client do the tasks."""
+        """Context in which the client runs all tasks."""
         if self.client is None:
             return nullcontext()
         chosen: AbstractContextManager[Any] = import_module("dask").config.set(scheduler=self.client)
         return chosen
 
     def _total(self, sums: Sequence[Any], lengths: Sequence[int], width: int) -> Any:
-        """Sum of lazy statistics, in order.
+        """Sum lazy statistics, in order.
 
-        For narrow tables the client adds the last few, which saves a round of messages; for wide tables, whose
-        statistics are large, only one comes back.
+        For narrow tables this process adds the last few statistics, which saves a round of messages. For wide tables
+        statistics are large, so workers add all of them and return one.
         """
         few = ADDED_PER_TASK if width <= NARROW_COLUMNS else 1
         with self._scheduler():
@@ -389,14 +389,14 @@ def _of_length(part: Any, n_rows: int) -> Any:
     return part
 
 
-def _places(source: Source) -> list[Place]:
+def _positions(source: Source) -> list[PartitionPosition]:
     lengths = [part.n_rows for part in source.partitions]
-    policy = dict(np.geterr())
-    return [Place(first, n, policy) for first, n in zip(accumulate(lengths, initial=0), lengths, strict=False)]
+    firsts, policy = accumulate(lengths, initial=0), dict(np.geterr())
+    return [PartitionPosition(first, n, policy) for first, n in zip(firsts, lengths, strict=False)]
 
 
 def _tree(sums: Sequence[Any], few: int) -> Sequence[Any]:
-    """A tree of ``+`` whose shape depends on the number of statistics alone."""
+    """Add lazy statistics in a tree until at most ``few`` remain; its shape depends on their number alone."""
     while len(sums) > few:
         sums = [task(_add)(list(sums[i : i + ADDED_PER_TASK])) for i in range(0, len(sums), ADDED_PER_TASK)]
     return sums
@@ -409,10 +409,10 @@ def _add(statistics: list[Any]) -> Any:
 def _compute_parts(
     parts: Sequence[Any], combine: Callable[[Sequence[Any]], Sequence[Any]], lengths: Sequence[int]
 ) -> tuple[Any, ...]:
-    """Compute ``combine(parts)`` of lazy parts; each part advances the progress when it is done.
+    """Compute ``combine(parts)`` of lazy parts, and report each finished part to the progress callback.
 
-    Threads and processes report every task to a callback of Dask's. On a cluster the parts are futures; each is
-    released when it is done, so that it is kept no longer than without progress.
+    With threads and processes, Dask calls a function after each task. On a cluster the parts are futures. Each is
+    released when it is finished, so reporting progress does not keep results longer.
     """
     watch = WATCH.get()
     if watch is None:
@@ -431,14 +431,14 @@ def _compute_parts(
     kept = persist(*parts)
     results = persist(*combine(kept))
     waiting = distributed.as_completed(distributed.futures_of(kept))
-    del kept  # otherwise all parts would stay with the workers until the last is done
+    del kept  # otherwise workers would keep all parts until the last one is finished
     for future in waiting:
-        if future.status == "finished":  # `compute` raises the error of one that failed
+        if future.status == "finished":  # `compute` raises the error of a failed part
             advance(rows[future.key])
     return compute(*results)
 
 
-# Tasks: one partition, on the one thread that the task has
+# Functions that run in a task, each on one partition and one thread
 
 
 def _source_of(rows: Any, height: int, targets: Any = None, first: int = 0) -> Source:
@@ -454,7 +454,7 @@ def _count_part(part: Any, value: Any, common: Any) -> int:
 
 def _reduce_part(
     part: Any,
-    place: Place,
+    position: PartitionPosition,
     height: int,
     own: Any,
     value: Any,
@@ -462,40 +462,39 @@ def _reduce_part(
     sent: Any,
     statistic: Callable[[Block], Any],
 ) -> Any:
-    """Statistic of one partition, summed over its blocks in order."""
+    """Sum the statistic over the blocks of one partition, in order."""
     rows = part.opened(value, common)
-    if isinstance(part, Lazy) and rows.n_rows != place.length:
+    if isinstance(part, Lazy) and rows.n_rows != position.length:
         raise DataError(
-            f"Partition {part.number} has {rows.n_rows} rows now and had {place.length} in the first pass. A fit "
+            f"Partition {part.number} has {rows.n_rows} rows now and had {position.length} in the first pass. A fit "
             "reads its rows several times and must find the same ones: fix them with X = X.persist()."
         )
     targets = own
-    if sent is not None:  # class codes travel in as few bytes as possible; blocks need integers of the machine's size
+    if sent is not None:  # class codes are sent in the smallest integer type, but blocks need intp
         t, weight = sent.t, sent.weight
         t = t.astype(np.intp) if t is not None and t.dtype.kind == "i" else t
         targets = replace(sent, t=t, weight=None if weight is None else aligned(weight))
-    with single_thread_blas(), np.errstate(**place.policy):
-        return ONE_THREAD.reduce(_source_of(rows, height, targets, place.first), statistic)
+    with single_thread_blas(), np.errstate(**position.policy):
+        return ONE_THREAD.reduce(_source_of(rows, height, targets, position.first), statistic)
 
 
 def _reduce_batches(
     part: Any,
-    place: Place,
+    position: PartitionPosition,
     statistic: Callable[[Any], Any],
     columns: tuple[str, ...],
     empty: Any,
     value: Any,
     common: Any,
 ) -> Any:
-    pieces = part.opened(value, common).batches(columns) if place.length else ()
-    found = (
-        statistic(piece._replace(start=piece.start + place.first, stop=piece.stop + place.first)) for piece in pieces
-    )
+    pieces = part.opened(value, common).batches(columns) if position.length else ()
+    first = position.first
+    found = (statistic(piece._replace(start=piece.start + first, stop=piece.stop + first)) for piece in pieces)
     return functools.reduce(operator.add, found, empty)
 
 
 def _map_part(part: Any, height: int, value: Any, common: Any, row_function: Callable[[Rows], Array]) -> Array | None:
-    """Results of one partition; None if it has no rows."""
+    """Return the results of one partition; None if it has no rows."""
     if isinstance(part, Lazy):
         return None if not value.shape[0] else _source_of(part.opened(value, common), height).map(row_function)
     rows = part.opened(value, common)
@@ -504,7 +503,7 @@ def _map_part(part: Any, height: int, value: Any, common: Any, row_function: Cal
     return stack(iter(results), None) if results else None
 
 
-def _answer_part(
+def _predict_part(
     part: Lazy, height: int, shape: Any, dtype: Any, value: Any, common: Any, answer: Callable[[Source], Array]
 ) -> Array:
     if not value.shape[0]:
@@ -525,7 +524,7 @@ def _first_row(parts: Sequence[Lazy]) -> Any:
 
 
 def _label_lazily(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: LabelRules) -> Labelled:
-    """Targets for each partition of X: parts of y are encoded where they are, and only their classes travel."""
+    """Return targets for each partition of X. Workers encode the parts of y and return only their classes."""
     n_rows, soft = sum(lengths), rules.soft and is_shares(y)
     encoded = persist(*(task(_encode_part)(part, i, rules.unlabelled, soft) for i, part in enumerate(_parts(y, "y"))))
     summary = task(lambda part: (part[0], len(part[1]), int(np.count_nonzero(part[1] < 0))))
@@ -539,7 +538,7 @@ def _label_lazily(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: L
     require_classes(classes, rules.least)
     like = _codes_among((classes, np.eye(len(classes)) if soft else np.arange(len(classes))), classes)
     t = _aligned([task(_codes_among)(part, classes) for part in encoded], counts, lengths, like)
-    parts = _lazy_weights(sample_weight, n_rows)  # kept until the targets are there: Dask drops what has no name here
+    parts = _lazy_weights(sample_weight, n_rows)  # this variable keeps Dask from releasing them
     weights = [None] * len(lengths) if parts is None else _aligned(*parts, lengths, np.empty(0))
     targets = persist(*(task(Targets)(*pieces) for pieces in zip(t, weights, strict=True)))
     if parts is not None:
@@ -550,7 +549,7 @@ def _label_lazily(y: Any, sample_weight: Any, lengths: tuple[int, ...], rules: L
 
 
 def _parts(y: Any, name: str) -> tuple[Any, ...]:
-    """Lazy parts of labels or weights: one value for each row, or a table of one column or several."""
+    """Lazy parts of labels or weights, which have one dimension or are tables."""
     if isinstance(y, import_module("dask.array").Array):
         if y.ndim not in (1, 2):
             raise DataError(f"{name} is a Dask array of {y.ndim} dimensions; give one value for each row of X.")
@@ -562,12 +561,12 @@ def _parts(y: Any, name: str) -> tuple[Any, ...]:
 
 
 def _encode_part(y: Any, number: int, unlabelled: Any, soft: bool) -> tuple[Array, Array]:
-    """Classes of one part of y, and the codes of its rows among them; or the probability of each class."""
+    """Return the classes of one part of y, and the class codes of its rows or, for soft targets, probabilities."""
     try:
         if soft:
             return encode_shares(y)
         labels = _one_column(y)
-        if is_unlabelled(labels, unlabelled).all():  # a row of another part may have a label
+        if is_unlabelled(labels, unlabelled).all():  # rows of other parts may have labels
             return labels[:0], np.full(len(labels), UNLABELLED)
         return encode_labels(labels, unlabelled=unlabelled)
     except DataError as error:
@@ -575,17 +574,17 @@ def _encode_part(y: Any, number: int, unlabelled: Any, soft: bool) -> tuple[Arra
 
 
 def _united(some: Sequence[Array], n_rows: int, unlabelled: Any) -> Array:
-    """Classes of all parts."""
+    """Return the sorted classes of all parts."""
     some = [classes for classes in some if len(classes)]
     if not some:
         raise DataError(f"None of {n_rows} rows has a label (unlabelled={unlabelled!r}).")
     kinds = {"numbers" if classes.dtype.kind in "biuf" else classes.dtype.kind for classes in some}
-    # NumPy would turn numbers next to words into words, which are all comparable.
+    # NumPy would convert mixed numbers and strings to strings, which hides the error of `encode_labels`.
     return encode_labels(np.concatenate(some if len(kinds) == 1 else [classes.astype(object) for classes in some]))[0]
 
 
 def _codes_among(encoded: tuple[Array, Array], classes: Array) -> Array:
-    """Codes of one part among all classes, in as few bytes as they fit; or probabilities of all classes."""
+    """Recode one part with respect to all classes: codes in the smallest integer type, or probabilities."""
     _, t = among(classes, *encoded)
     if t.ndim == 2:
         return t[:, 1] if len(classes) == 2 else t
@@ -593,7 +592,7 @@ def _codes_among(encoded: tuple[Array, Array], classes: Array) -> Array:
 
 
 def _lazy_weights(sample_weight: Any, n_rows: int) -> tuple[Sequence[Any], Sequence[int]] | None:
-    """Parts of the weights and their lengths; None if every row counts once."""
+    """Return the parts of the weights and their lengths; None if all weights are 1."""
     if not is_dask(sample_weight):
         weight = check_weight(sample_weight, n_rows)
         return None if weight is None else ([task(weight)], [n_rows])
@@ -615,7 +614,7 @@ def _checked_weight(weight: Any, number: int) -> Float:
 
 
 def _class_weight(targets: Targets, n_classes: int) -> Float:
-    """Weight of each class; of all rows together if ``n_classes`` is 0."""
+    """Sum of weights of each class; of all rows if ``n_classes`` is 0."""
     assert targets.weight is not None, "a partition without weights"
     if not n_classes:
         return np.array([targets.weight.sum()])
@@ -624,13 +623,13 @@ def _class_weight(targets: Targets, n_classes: int) -> Float:
 
 
 def _aligned(parts: Sequence[Any], counts: Sequence[int], lengths: tuple[int, ...], like: Array) -> Sequence[Any]:
-    """Lazy arrays of the type and width of ``like``, cut again into pieces as long as the partitions of X."""
+    """Split lazy arrays again, to the lengths of the partitions of X; ``like`` has their type and width."""
     if tuple(counts) == lengths:
         return parts
     arrays = import_module("dask.array")
     shapes = ((n, *like.shape[1:]) for n in counts)
     some = [arrays.from_delayed(part, shape, like.dtype) for part, shape in zip(parts, shapes, strict=True)]
-    pieces = arrays.concatenate(some).rechunk({0: lengths}, method="tasks")  # "p2p" does not survive a lost worker
+    pieces = arrays.concatenate(some).rechunk({0: lengths}, method="tasks")  # method "p2p" fails if a worker is lost
     return list(pieces.to_delayed().reshape(-1))
 
 
@@ -640,5 +639,5 @@ def _one_column(y: Any) -> Array:
 
 
 def _narrow(codes: Array, n_classes: int) -> Array:
-    """Codes in as few bytes as they fit; negative ones included."""
+    """Convert codes to the smallest integer type that also holds -1."""
     return codes.astype(np.min_scalar_type(-n_classes))

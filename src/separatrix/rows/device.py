@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows on a GPU. They stay there: only sums over rows, or a few numbers for each row, come back to the host.
+"""Rows on a GPU. They stay there: only sums over rows, or a few values per row, are copied to the host.
 
 A statistic that supports such rows (`device_aware`) gets blocks of `DeviceRows`, whose products run on the device. Any
-other gets a copy of one block at a time in host memory: slower, with the same result. A tensor on a CPU takes the same
-path.
+other statistic gets copies of the blocks in host memory, which is slower and gives the same result. Tensors on a CPU
+are processed in the same way.
 
-Products of float32 rows are float32, and sums over rows are float64: first over `CHUNK_ROWS` rows in the precision of
-the rows, then over the chunks.
+Products of float32 rows are float32. Rows are summed in their own precision within chunks of `CHUNK_ROWS` rows, and the
+sums of the chunks are added in float64.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from separatrix.rows.labels import FIRST_LABELS, Labelled, LabelRules
 from separatrix.rows.memory import Memory, default_names
 from separatrix.rows.source import Runner, Source, stack
 
-BLOCKS_PER_GPU = 8  # a block takes this fraction of the GPU's memory: temporary arrays may be as large as the block
-CPU_BLOCK_BYTES = 2**23  # bytes of a block of a tensor on a CPU
-MIN_DEVICE_ROWS = 1024  # rows of the smallest block before the device is reported as too small
-WIDE_ROWS = 2**18  # rows that are copied to double precision at a time
-CHUNK_ROWS = 4096  # rows summed in single precision: the rounding error grows with their number
+BLOCKS_PER_GPU = 8  # a block takes 1/8 of the GPU's memory, because temporary arrays may be as large as the block
+CPU_BLOCK_BYTES = 2**23  # size of a block of a tensor on a CPU
+MIN_DEVICE_ROWS = 1024  # rows of the smallest block; an error is raised if it does not fit into memory
+WIDE_ROWS = 2**18  # rows that are converted to double precision at a time
+CHUNK_ROWS = 4096  # rows that are summed in single precision; the rounding error grows with this number
 
 
 @dataclass(frozen=True, eq=False)
 class _OnDevice:
-    """A tensor that NumPy can read, at the price of a copy."""
+    """A tensor that NumPy can read by copying it to the host."""
 
     tensor: Any
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(n,) or (n, M)."""
+        """Shape, (n,) or (n, M)."""
         return tuple(map(int, self.tensor.shape))
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy dtype of the same name."""
+        """Equivalent NumPy dtype."""
         return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class DeviceVector(_OnDevice):
 
     @property
     def ndim(self) -> int:
-        """1."""
+        """Number of dimensions: 1."""
         return int(self.tensor.ndim)
 
     def __getitem__(self, rows: Any) -> DeviceVector:
@@ -82,7 +82,7 @@ class DeviceVector(_OnDevice):
     def __eq__(self, number: object) -> Any:
         return DeviceVector(self.tensor == number)
 
-    __hash__ = None  # type: ignore[assignment]  # compared value by value, as arrays are
+    __hash__ = None  # type: ignore[assignment]  # == compares elements, as for arrays
 
     def __invert__(self) -> DeviceVector:
         return DeviceVector(~self.tensor)
@@ -98,7 +98,7 @@ class DeviceVector(_OnDevice):
 
 @dataclass(frozen=True, eq=False)
 class DeviceRows(_OnDevice):
-    """Rows (n, M) on a device. ``copies`` are pairs of an array in host memory and its copy on the device."""
+    """Rows (n, M) on a device. ``copies`` are pairs (host array, device copy), for arrays such as weights."""
 
     copies: tuple[tuple[Array, Any], ...] = ()
 
@@ -112,7 +112,7 @@ class DeviceRows(_OnDevice):
         return DeviceRows(self.tensor.to(getattr(torch, np.dtype(dtype).name)), self.copies)
 
     def on(self, array: Array | DeviceVector | None) -> Any:
-        """Return an array of the host on the device: the existing copy, or a new one."""
+        """Return the device copy of a host array; make one if there is none."""
         if array is None or isinstance(array, DeviceVector):
             return None if array is None else array.tensor
         for host, copy in self.copies:
@@ -123,11 +123,11 @@ class DeviceRows(_OnDevice):
         return torch.as_tensor(np.ascontiguousarray(array), device=self.tensor.device)
 
     def like(self, array: Array) -> Any:
-        """Return a small array of the host on the device, in the precision of the rows."""
+        """Copy a small host array to the device, in the precision of the rows."""
         return self.on(np.asarray(array, dtype=self.dtype))
 
     def in_one_class(self) -> DeviceVector:
-        """Return a code of zero for each row."""
+        """Class codes that are all zero."""
         import torch
 
         return DeviceVector(torch.zeros(len(self), dtype=torch.long, device=self.tensor.device))
@@ -136,14 +136,14 @@ class DeviceRows(_OnDevice):
         return DeviceRows(self.tensor - self.like(row), self.copies)
 
     def __matmul__(self, W: Array) -> Float:
-        """X W in float64, (n,) or (n, C): far from zero, products in single precision would leave few digits."""
+        """X W, (n,) or (n, C), in float64: if columns are far from zero, float32 would lose too many digits."""
         import torch
 
         wide = self.on(W).double()
         return np.asarray(to_host(torch.cat([part.double() @ wide for part in self.tensor.split(WIDE_ROWS)])))
 
     def sums(self, slope: Any) -> Any:
-        """Σ_n slope_n x_n' on the device, float64: (M,) of (n,) slopes, (C, M) of (n, C)."""
+        """Σ_n slope_n x_n' on the device, in float64: (M,) for slopes (n,), (C, M) for slopes (n, C)."""
         S = slope.to(self.tensor.dtype)
         whole = len(self) - len(self) % CHUNK_ROWS
         S = S[:, None] if slope.ndim == 1 else S
@@ -155,7 +155,7 @@ class DeviceRows(_OnDevice):
         return total[0] if slope.ndim == 1 else total
 
     def row_squares(self, R: Float, shift: Float) -> Float:
-        """|x_n R + shift|² of each row, (n,), in float64."""
+        """|x_n R + shift|² for each row, (n,), in float64."""
         import torch
 
         wide, row = self.on(R).double(), self.on(shift).double()
@@ -176,7 +176,7 @@ def on_host(block: Block) -> Block:
 
 
 def _index(rows: Any, like: Any) -> Any:
-    """Return an index of the host as one on the device."""
+    """Copy an index array to the device; slices are returned as they are."""
     if isinstance(rows, DeviceVector):
         return rows.tensor
     if not isinstance(rows, np.ndarray):
@@ -187,15 +187,15 @@ def _index(rows: Any, like: Any) -> Any:
 
 
 class Device(Memory):
-    """A partition of rows: a tensor (N, D) on a device. Tensors have no names: the columns are x0, x1, ..."""
+    """A partition of rows: a tensor (N, D) on a device. Its columns are named x0, x1, ..."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor, self.n_rows, self.columns = tensor, int(tensor.shape[0]), default_names(int(tensor.shape[1]))
 
     def height_for(self, width: float) -> int:
-        """Rows of a block of ``width`` numbers each, in whole chunks.
+        """Number of rows per block if each row needs ``width`` values; a multiple of `CHUNK_ROWS`.
 
-        It depends on the device and not on how much of its memory is free: the same rows give the same bits.
+        It depends on the device's total memory, not on its free memory, so that repeated runs are bit-identical.
         """
         import torch
 
@@ -212,12 +212,12 @@ class Device(Memory):
 
 @dataclass(frozen=True, eq=False)
 class DeviceTargets(Targets):
-    """Targets, weights and offsets in host memory, each with a copy on the device; None if already there."""
+    """Targets, weights and offsets in host memory. ``copies`` are on the device; None for values already there."""
 
     copies: tuple[Any, ...] = (None, None, None)
 
     def block(self, X: Any, piece: slice, first: int) -> Block:
-        """Return the rows of a span with their targets on both sides."""
+        """Return the block of rows of a span, with targets on the host and on the device."""
         block = super().block(X, piece, first)
         pairs = zip((block.t, block.weight, block.offset), self.copies, strict=True)
         copies = tuple((part, copy[piece]) for part, copy in pairs if copy is not None)
@@ -225,7 +225,7 @@ class DeviceTargets(Targets):
 
 
 def open_tensor(X: Any) -> Source:
-    """Open a tensor (N, D): half precision becomes single; integers and booleans become double, as in host memory."""
+    """Open a tensor (N, D). Half precision becomes float32; integers and booleans become float64, as in host memory."""
     import torch
 
     tensor = to_tensor(X)
@@ -248,10 +248,10 @@ def open_tensor(X: Any) -> Source:
 
 @dataclass(frozen=True)
 class Stream(Runner):
-    """The runner for a device: block after block in its own queue, in smaller blocks if memory runs out."""
+    """The runner for a device. It processes one block after the other, and smaller blocks if memory runs out."""
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
-        """Sum of the statistic, on the device if it supports such rows."""
+        """Sum the statistic, on the device if the statistic supports it."""
         is_aware = _is_aware(statistic)
 
         def total(source: Source) -> Any:
@@ -259,12 +259,12 @@ class Stream(Runner):
             blocks = (targets.block(rows.read(span), span, source.first) for span in rows.pieces(source.height))
             return functools.reduce(operator.add, (statistic(b if is_aware else on_host(b)) for b in blocks))
 
-        return _while_memory_lasts(source, total)
+        return _retry_with_smaller_blocks(source, total)
 
     def fold(
         self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
     ) -> Any:
-        """State after all blocks. Ordered work runs on the host: one block at a time is copied there."""
+        """Return the state after all blocks. Steps run on the host, to which one block at a time is copied."""
         (rows,), (targets,) = source.partitions, source.targets
         for span in rows.pieces(source.height, (), rng):
             block = on_host(targets.block(rows.read(span), span, source.first))
@@ -272,7 +272,7 @@ class Stream(Runner):
         return state
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        """Results of all rows, in host memory."""
+        """Return the results of all rows, in host memory."""
         is_aware = _is_aware(row_function)
 
         def results(source: Source) -> Array:
@@ -280,11 +280,11 @@ class Stream(Runner):
             parts = (rows.read(span) for span in rows.pieces(source.height))
             return stack((row_function(part if is_aware else np.asarray(part)) for part in parts), rows.n_rows)
 
-        found: Array = _while_memory_lasts(source, results)
+        found: Array = _retry_with_smaller_blocks(source, results)
         return found
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
-        """Targets, which are copied to the device once."""
+        """Copy targets to the device."""
         import torch
 
         device = source.partitions[0].tensor.device
@@ -295,7 +295,7 @@ class Stream(Runner):
         return (DeviceTargets(t, weight, offset, copies=tuple(copies)),)
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Class codes; labels and weights may be tensors too, on any device."""
+        """Encode labels. Labels and weights may be tensors on any device."""
         is_plain = rules.known is None and isinstance(rules.unlabelled, str) and rules.unlabelled == "error"
         if is_tensor(y) and sample_weight is None and is_plain and rules.least == LabelRules().least:
             found = _device_codes(to_tensor(y).to(source.partitions[0].tensor.device), source.n_rows)
@@ -307,9 +307,9 @@ class Stream(Runner):
 
 
 def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
-    """Classes and codes of integer labels on a device; None for other labels, which the host checks.
+    """Encode integer labels on a device; None for other labels, which are encoded on the host.
 
-    Classes are guessed from the first rows, as in `labels`: sorting all labels would take as long as the fit.
+    Classes are first taken from a few rows, as in `encode_labels`: sorting all labels would take as long as the fit.
     """
     import torch
 
@@ -318,7 +318,7 @@ def _device_codes(y: Any, n_rows: int) -> tuple[Array, DeviceVector] | None:
     labels = y.long().contiguous()
     classes = torch.unique(labels[:FIRST_LABELS])
     low, high = (int(classes[end]) for end in (0, -1))
-    if high - low == len(classes) - 1:  # consecutive integers, the common case: a subtraction instead of a search
+    if high - low == len(classes) - 1:  # consecutive integers, the common case, need no search
         codes = labels - low if low else labels
         least, most = codes.aminmax()
         is_complete = (least >= 0) & (most < len(classes))
@@ -337,12 +337,12 @@ def _is_aware(function: Any) -> bool:
     return bool(getattr(inner, "is_device_aware", False))
 
 
-def _while_memory_lasts(source: Source, work: Callable[[Source], Any]) -> Any:
-    """Do the work block by block; halve the blocks whenever they do not fit into the device's memory."""
+def _retry_with_smaller_blocks(source: Source, work: Callable[[Source], Any]) -> Any:
+    """Call ``work``; if the device runs out of memory, repeat it with blocks of half the height."""
     import torch
 
     device = source.partitions[0].tensor.device
-    # Kernels are launched on the current device, which need not be that of the rows.
+    # PyTorch launches kernels on the current device, which may not be the device of the rows.
     with _full_precision(), torch.cuda.device(device) if device.type == "cuda" else nullcontext():
         try:
             return work(source)
@@ -355,12 +355,12 @@ def _while_memory_lasts(source: Source, work: Callable[[Source], Any]) -> Any:
                     "give the rows in host memory: X.cpu()."
                 ) from error
     torch.cuda.empty_cache()
-    return _while_memory_lasts(replace(source, height=height), work)
+    return _retry_with_smaller_blocks(replace(source, height=height), work)
 
 
 @contextmanager
 def _full_precision() -> Iterator[None]:
-    """Products of float32 in float32, whatever the user allows elsewhere: TF32 keeps three digits of each factor."""
+    """Compute products of float32 in float32, even if the user allows TF32, which keeps only three digits."""
     import torch
 
     before = torch.get_float32_matmul_precision()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels and weights in memory: class labels of any type -> codes 0 .. K-1, checked against the rows."""
+"""Encode labels of any type, in memory, as class codes 0 .. K-1; check labels and weights against the rows."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from separatrix.exceptions import DataError
 from separatrix.rows.block import Targets
 
 UNLABELLED = -1  # the code of a row without a label
-FIRST_LABELS = 2_000  # rows from which the set of classes is guessed before the rest is checked
+FIRST_LABELS = 2_000  # rows whose labels are first taken as all classes; the other rows are then checked
 
 
 class LabelRules(NamedTuple):
-    """Which labels a model accepts.
+    """Labels that a model accepts.
 
     ``unlabelled`` marks rows without a label (see `encode_labels`). With ``soft``, y may have a column of
-    probabilities for each class. Labels must be among the ``known`` classes if given. There must be at least ``least``
-    classes.
+    probabilities for each class. ``known`` lists the allowed classes; None allows any. ``least`` is the smallest
+    allowed number of classes.
     """
 
     unlabelled: Any = "error"
@@ -32,7 +32,7 @@ class LabelRules(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Targets for each partition of a source, the classes, and what the labels are."""
+    """Encoded labels: targets for each partition of a source, the sorted classes, and the kind of labels."""
 
     targets: tuple[Any, ...]
     classes: Array
@@ -41,14 +41,14 @@ class Labelled(NamedTuple):
 
 
 def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled:
-    """Encode labels and weights in memory, checked against the number of rows, as one partition.
+    """Encode labels and weights in memory as the targets of one partition.
 
-    Targets are class codes (N,), -1 for rows without a label, or class probabilities: (N, K), (N,) for two classes.
+    Targets are class codes (N,), with -1 for rows without a label, or class probabilities: (N, K), or (N,) if K = 2.
 
     Raises
     ------
     DataError
-        If their numbers differ, or a class has no row or no weight.
+        If y or the weights do not have ``n_rows`` values, or a class has no row or no weight.
     """
     t: Array
     if rules.soft and is_shares(y):
@@ -76,8 +76,8 @@ def pair(y: Any, sample_weight: Any, n_rows: int, rules: LabelRules) -> Labelled
 def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     """Return the sorted classes and, for each row, the position of its label among them.
 
-    ``unlabelled`` says how rows without a label (code -1) are marked: "missing" for None and NaN, or the label that
-    marks them. With "error" every row must have a label.
+    ``unlabelled`` determines which rows have no label (code -1): with "missing", rows with None or NaN; with another
+    value, rows with that value; with "error", every row must have a label.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     labels = y if type(y) is np.ndarray else np.asarray(to_host(y))
     if isinstance(y, list | tuple) and labels.dtype.kind in "US" and not all(isinstance(v, str) for v in y):
         labels = np.array(y, dtype=object)  # NumPy would turn NaN among strings into the word "nan"
-    if labels.ndim != 1 or labels.dtype.kind == "c":  # scikit-learn's check takes a tenth of a small fit
+    if labels.ndim != 1 or labels.dtype.kind == "c":  # not for all labels: the check takes a tenth of a small fit
         labels = np.asarray(column_or_1d(labels, warn=True))
     if not (isinstance(unlabelled, str) and unlabelled == "error"):
         without = is_unlabelled(labels, unlabelled)
@@ -109,7 +109,7 @@ def encode_labels(y: Any, *, unlabelled: Any = "error") -> tuple[Array, Codes]:
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
         labels = labels.astype(str)  # strings sort and compare ten times faster than objects
     try:
-        # Sorting all labels costs as much as the rest of a fast fit; looking each up among a few classes does not.
+        # Sorting all labels takes as long as the rest of a fast fit; a search among a few classes is much faster.
         classes = np.unique(labels[:FIRST_LABELS])
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
         if not np.array_equal(classes[codes], labels):
@@ -142,20 +142,20 @@ def _missing(labels: Array) -> Array:
 
 
 def is_shares(y: Any) -> bool:
-    """Whether y is a table with a column of probabilities for each class, and not a list of labels."""
+    """Whether y has several columns: soft targets, the probability of each class."""
     shape: tuple[int, ...] = getattr(y, "shape", ())
     return len(shape) == 2 and shape[1] > 1
 
 
 def encode_shares(y: Any) -> tuple[Array, Float]:
-    """Return the classes and, for each row, the probability of each class: soft targets, (N, K).
+    """Check soft targets; return the classes and the probabilities (N, K), which sum to 1 in each row.
 
     The classes are the column names of a data frame, or 0 .. K-1 for an array.
 
     Raises
     ------
     DataError
-        Naming the first row that is not a probability distribution.
+        If a row is not a probability distribution.
     """
     names = getattr(y, "columns", None)
     T = np.asarray(to_host(y), dtype=np.float64)
@@ -178,12 +178,12 @@ def encode_shares(y: Any) -> tuple[Array, Float]:
 
 
 def among(known: Array, classes: Array, codes: Array) -> tuple[Array, Array]:
-    """Return the known classes, and codes (or probabilities) with respect to them; some may have no row."""
+    """Recode class codes, or columns of probabilities, from ``classes`` to the ``known`` classes."""
     require_known(classes, known)
     order = np.argsort(known)
     place = order[np.searchsorted(known, classes, sorter=order)]
     if codes.ndim == 1:
-        return known, np.append(place, UNLABELLED)[codes]  # a row without a label has the code of the last entry, -1
+        return known, np.append(place, UNLABELLED)[codes]  # code -1 selects the appended -1
     shares = np.zeros((len(codes), len(known)))
     shares[:, place] = codes
     return known, shares
@@ -198,7 +198,7 @@ def is_dask(X: Any) -> bool:
 
 
 def require_known(classes: Array, known: Array) -> None:
-    """Raise if a class is not among the known ones."""
+    """Raise if a class is not one of the known classes."""
     unknown = classes[~np.isin(classes, known)]
     if len(unknown):
         raise DataError(
@@ -208,7 +208,7 @@ def require_known(classes: Array, known: Array) -> None:
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Float | None:
-    """Return weights as float64, or None if every row counts once."""
+    """Check weights and return them as float64, or None if all are 1."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -240,7 +240,7 @@ def require_classes(classes: Array, least: int = 2, where: str = "") -> None:
 
 
 def require_weight(weight: Float | None, codes: Array | None, classes: Array) -> None:
-    """Raise if every row, or every row of a class, has weight zero; without ``codes`` only the first is checked."""
+    """Raise if the weights of all rows are zero or, if ``codes`` are given, those of all rows of a class."""
     if weight is None:
         return
     if not weight.any():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows in memory: NumPy arrays, SciPy sparse matrices, and data frames of any library.
 
-A block is a view of some rows, or those rows converted; the table is never copied as a whole. The one exception is a
-data frame of several types that is read more than once: it is converted once if memory allows.
+A block is a view or a converted copy of some rows. The whole table is copied only if it is a data frame of several
+types that is read more than once: it is then converted once, if memory allows.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from separatrix.exceptions import DataError
 
 BLOCK_BYTES = 2**21  # about the size of one core's second-level cache
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 2**16
-CONVERTED_AT_ONCE = 2**20  # numbers of a data frame that are converted at a time
+CONVERTED_AT_ONCE = 2**20  # values of a data frame that are converted at a time
 
 
 def block_rows(width: float) -> int:
-    """Rows per block for ``width`` float64 numbers per row.
+    """Number of rows per block if each row needs ``width`` float64 values.
 
-    The block fits the cache. Wide tables get at least as many rows as there are columns (up to 4096): a pass returns
-    M x M numbers per block, which should not outweigh the block itself.
+    The block fits the cache. A wide table gets at least as many rows per block as it has columns (up to 4096), because
+    the M x M statistic of a block should not be larger than the block.
     """
     fit = int(BLOCK_BYTES / (8 * max(width, 1)))
     return max(MIN_BLOCK_ROWS, min(fit, MAX_BLOCK_ROWS), min(int(width), 4096))
 
 
 def cut_spans(n_rows: int, height: int, rng: np.random.Generator | None = None) -> list[slice]:
-    """Spans of ``height`` rows that cover all rows, the last one shorter; with ``rng``, in random order."""
+    """Cut all rows into spans of ``height`` rows; the last one may be shorter. With ``rng``, spans are shuffled."""
     spans = []
     for start in range(0, n_rows, height):
         spans.append(slice(start, min(start + height, n_rows)))
@@ -53,7 +53,7 @@ class Memory:
     columns : tuple of str
         Names of the columns; x0, x1, ... if the table has no names.
     numbers_per_row : float
-        Numbers stored per row on average: the number of columns unless sparse.
+        Average memory per row, in values: the number of columns, or less for a sparse table.
     """
 
     n_rows: int
@@ -67,21 +67,21 @@ class Memory:
         return self.n_rows
 
     def height_for(self, width: float) -> int:
-        """Rows per block for ``width`` numbers per row."""
+        """Number of rows per block if each row needs ``width`` floats of memory."""
         return block_rows(width)
 
     def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> list[slice]:
-        """Spans of rows, in order or shuffled."""
+        """Spans of ``height`` rows, in order, or shuffled if ``rng`` is given."""
         return cut_spans(self.n_rows, height, rng)
 
     def read(self, piece: Any) -> Rows:
-        """Return the rows of a span, float32 or float64."""
+        """Return the rows of a span as float32 or float64."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class NamedRows:
-    """Numbers (N, D), dense or sparse, with a name for each column, without a data frame library."""
+    """Array (N, D), dense or sparse, with column names; needs no data frame library."""
 
     array: Any
     columns: tuple[str, ...]
@@ -97,7 +97,7 @@ class NamedRows:
 
 
 def as_table(X: Any) -> Any:
-    """Return the table itself; an Arrow stream or record batch becomes an Arrow table, which can be read twice."""
+    """Convert an Arrow stream or record batch to an Arrow table, which can be read twice; return other tables as is."""
     if isinstance(X, np.ndarray | list | NamedRows) or is_sparse(X) or nw.dependencies.is_into_dataframe(X):
         return X
     if nw.dependencies.is_into_series(X):
@@ -111,7 +111,7 @@ def open_memory(X: Any) -> Memory:
     columns: tuple[str, ...] | None = None
     if isinstance(X, NamedRows):
         X, columns = X.array, X.columns
-    elif type(X) is not np.ndarray:  # the common case: looking for other types takes longer than a small fit
+    elif type(X) is not np.ndarray:  # arrays skip the checks for other types, which take longer than a small fit
         X = as_table(X)
         if nw.dependencies.is_into_series(X):
             raise DataError("X is a single column (a Series or an Arrow array); give a table, such as X.to_frame().")
@@ -124,7 +124,7 @@ def open_memory(X: Any) -> Memory:
             columns = tuple(map(str, frame.columns))
             if nw.dependencies.is_pandas_dataframe(X) and all(str(kind).startswith("Sparse") for kind in X.dtypes):
                 X = X.sparse.to_coo()
-            elif any(kind == nw.Object for kind in frame.schema.dtypes()):  # of pandas; they may be numbers
+            elif any(kind == nw.Object for kind in frame.schema.dtypes()):  # pandas columns of objects may be numbers
                 X = frame.to_numpy()
             else:
                 return _open_frame(frame)
@@ -145,7 +145,7 @@ class Dense(Memory):
         self.dtype = working_dtype(array.dtype)
 
     def read(self, piece: Any) -> Rows:
-        """Return a view, converted if the array is not of a working precision."""
+        """Return a view of the rows, or a copy if the array is not float32 or float64."""
         X = self.array[piece]
         X = X if X.dtype == self.dtype else X.astype(self.dtype)
         return X if X.flags.aligned else aligned(X)
@@ -156,21 +156,21 @@ class Sparse(Memory):
 
     def __init__(self, array: Any, columns: tuple[str, ...]) -> None:
         self.array, self.columns, self.n_rows = array, columns, int(array.shape[0])
-        self.numbers_per_row = float(1.5 * array.nnz / array.shape[0])  # a value, and half as much for its index
+        self.numbers_per_row = float(1.5 * array.nnz / array.shape[0])  # an index takes half the memory of its value
 
     @cached_property
     def has_duplicates(self) -> bool:
-        """Whether an entry may be stored twice, or out of order."""
+        """Whether entries may be duplicated or unsorted."""
         return not self.array.has_canonical_format
 
     def read(self, piece: Any) -> Rows:
-        """Return the rows without a copy of their entries."""
+        """Return the rows without copying their entries, unless they must be converted."""
         start, stop, _ = piece.indices(self.n_rows)
         X, low, high = self.array, self.array.indptr[start], self.array.indptr[stop]
-        # Slicing a CSR matrix copies, and so does building one from small parts of arrays; three views do not.
+        # Slicing a CSR matrix copies its entries; assigning three views does not.
         rows = sparse.csr_array((stop - start, X.shape[1]), dtype=X.dtype)
         rows.data, rows.indices, rows.indptr = X.data[low:high], X.indices[low:high], X.indptr[start : stop + 1] - low
-        if self.has_duplicates:  # summed in a copy, because the matrix belongs to the caller
+        if self.has_duplicates:  # sum them in a copy, because the matrix belongs to the caller
             rows = rows.copy()
             rows.sum_duplicates()
         return rows.astype(working_dtype(X.dtype), copy=False)
@@ -190,10 +190,10 @@ class Frame(Memory):
 
 
 class MixedFrame(Frame):
-    """A data frame of several types, which takes longer to convert than to read.
+    """A data frame of several types. Converting its rows takes longer than reading them.
 
-    The first pass converts block by block and keeps nothing. A second pass suggests more to come: then the whole frame
-    is converted once, unless that takes more than a quarter of the machine's memory.
+    The first pass converts block by block and keeps nothing. The second pass converts the whole frame once, for itself
+    and all later passes, unless that takes more than a quarter of the machine's memory.
     """
 
     def __init__(self, frame: Any) -> None:
@@ -217,7 +217,7 @@ class MixedFrame(Frame):
 
 @cache
 def _spare_bytes() -> float:
-    """Bytes that one copy of a table may take: a quarter of the memory; 1 GiB if the system does not report it."""
+    """Largest size of a table's copy: a quarter of the memory, or 1 GiB if the memory's size is unknown."""
     try:
         return 0.25 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -225,14 +225,14 @@ def _spare_bytes() -> float:
 
 
 def aligned(X: Array) -> Array:
-    """Return X at an aligned address, copied if necessary: arrays that came over a network may start at any byte.
+    """Return X at an aligned address, copied if necessary. Arrays received over a network may start at any byte.
 
-    BLAS copies unaligned arrays at each use, and Numba compiles again for them.
+    BLAS copies unaligned arrays at each use, and Numba compiles its functions again for them.
     """
     if X.flags.aligned or not X.flags.c_contiguous:
         return np.require(X, requirements="A")
     copy = np.empty_like(X)
-    copy.view(np.uint8)[...] = X.view(np.uint8)  # byte by byte: three times as fast as by numbers
+    copy.view(np.uint8)[...] = X.view(np.uint8)  # copying bytes is three times as fast as copying values
     return copy
 
 
@@ -257,12 +257,12 @@ def _open_frame(frame: Any) -> Memory:
 
 @cache
 def default_names(n_columns: int) -> tuple[str, ...]:
-    """x0, x1, ...; cached, because building thousands of names takes longer than a small prediction."""
+    """Names x0, x1, ... They are cached, because building thousands takes longer than a small prediction."""
     return tuple(f"x{d}" for d in range(n_columns))
 
 
 def _naming_the_column(error: Exception, X: Any, columns: tuple[str, ...] | None) -> Exception:
-    """Return an error that names the first column and value that is not a number, if that is the cause."""
+    """Return an error that names the first value that is not a number; the original error if there is none."""
     if np.iscomplexobj(X) or np.ndim(X) != 2:
         return error
     values = np.asarray(X, dtype=object)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Any table that a user passes as X -> a `Source`. A new place for rows is one line in `open_rows`.
+"""Open any table that a user passes as X as a `Source`. Each kind of table is one case in `open_rows`.
 
 - arrays, sparse matrices, data frames, Arrow tables: `memory`
 - tensors of torch and CuPy, on any device: `device`
@@ -25,29 +25,29 @@ from separatrix.rows.threads import THREADS
 
 
 class RowStore(ABC):
-    """A table of this package that opens its own rows and may hold labels and weights: a scan, a sparse text file.
+    """Base class of tables outside memory (scans, sparse text files), which may hold labels and weights.
 
-    A base class and not a protocol: a data frame has an attribute for each of its columns, whatever their names.
+    It is not a protocol, because a data frame whose columns have these names would satisfy a protocol.
     """
 
     @abstractmethod
     def open_rows(self, columns: Sequence[str] | None) -> Source:
-        """Open the rows with the ``columns`` that a fitted model expects, in their order; with all if None."""
+        """Open the rows with these columns, in this order, as a fitted model expects them; None opens all columns."""
 
     @abstractmethod
     def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Targets from the labels that are stored with the rows."""
+        """Encode the labels that are stored with the rows."""
 
     @abstractmethod
     def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        """Targets and weights in memory: as given, or from the columns that hold them."""
+        """Return targets and weights in memory: as given, or read from the columns that hold them."""
 
     def prepare(self) -> None:
         """Make sure that the rows can be read several times; called before a fit."""
         return
 
     def weights(self, sample_weight: Any) -> Any:
-        """Weights in memory: as given, or from the column that holds them."""
+        """Return weights in memory: as given, or read from the column that holds them."""
         return sample_weight
 
     def without_targets(self) -> RowStore:
@@ -56,18 +56,18 @@ class RowStore(ABC):
 
 
 def targets_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """Return targets and weights as given; from the columns of a scan if they are not given."""
+    """Return targets and weights as given, or read them from the columns of a scan."""
     return X.targets_in_memory(y, sample_weight) if isinstance(X, RowStore) else (y, sample_weight)
 
 
 def without_targets(X: Any) -> Any:
-    """Return X without stored targets and weights, to be fitted with those from `targets_in_memory`."""
+    """Return X without its stored targets and weights; `targets_in_memory` returns these."""
     return X.without_targets() if isinstance(X, RowStore) else X
 
 
 def open_rows(X: Any, columns: Sequence[str] | None = None) -> Source:
-    """Open the rows of X, wherever they are; ``columns`` are the names that a fitted model expects."""
-    if type(X) is np.ndarray:  # the common case: looking for other types takes as long as a small prediction
+    """Open the rows of a table of any kind; ``columns`` are the names that a fitted model expects."""
+    if type(X) is np.ndarray:  # arrays skip the checks for other types, which take as long as a small prediction
         return as_source(X)
     if isinstance(X, RowStore):
         return X.open_rows(columns)
@@ -83,14 +83,14 @@ def open_rows(X: Any, columns: Sequence[str] | None = None) -> Source:
 
 
 def as_source(X: Any, t: Array | None = None, weight: Float | None = None) -> Source:
-    """Open a table in memory, with class codes or real targets and weights if given."""
+    """Open a table in memory; ``t`` holds class codes or real targets."""
     rows = open_memory(X)
     height = memory.block_rows(rows.numbers_per_row)
     return Source((rows,), THREADS, rows.columns, height, X, targets=(Targets(t, weight),))
 
 
 def in_memory(*values: Any) -> tuple[Any, ...]:
-    """Return the values with Dask collections computed."""
+    """Compute the values that are Dask collections; return the others as they are."""
     return tuple(value.compute() if is_dask(value) else value for value in values)
 
 
@@ -102,7 +102,7 @@ def labels_of(classes: Array, codes: Any) -> Array:
 
 
 def dask_runner(client: Any) -> Any:
-    """The runner for rows that workers of Dask read; ``client`` is None for the scheduler that Dask uses."""
+    """Return the runner for rows that Dask workers read; if ``client`` is None, Dask's current scheduler is used."""
     from separatrix.rows.dask import Dask
 
     return Dask(client)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A source: rows, wherever they are, with their targets. Every fit and every prediction goes through its three verbs.
+"""A source holds rows and their targets, in memory or elsewhere. Fits and predictions use three methods.
 
-``reduce(statistic)``   Σ over blocks of statistic(block); statistics add          (a *pass*)
-``fold(step, state)``   state <- step(state, block), block after block, in order   (online rules)
-``map(row_function)``   row_function(X) for every block, stacked                   (prediction)
+``reduce(statistic)``   Σ statistic(block) over all blocks                (a *pass*)
+``fold(step, state)``   state <- step(state, block) for each block        (online rules)
+``map(row_function)``   row_function(X) for each block, concatenated      (prediction)
 
-A source is made of *partitions*, which hold the rows (in memory, in Arrow batches, on a device, in a Dask collection),
-and a *runner*, which does the work (threads, a device's queue, Dask). The order of additions follows the order of the
-rows, never who finishes first: equal runs give equal bits.
+A source consists of *partitions*, which hold the rows (in memory, in Arrow batches, on a device, in a Dask collection),
+and a *runner*, which executes passes (threads, a device's queue, Dask). Results are added in row order, independent of
+which thread finishes first, so repeated runs are bit-identical.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ State = TypeVar("State")
 
 
 class Addable(Protocol):
-    """Result of a pass: a record with an associative, commutative ``+``."""
+    """Result of a pass: an object with an associative, commutative ``+``."""
 
     def __add__(self, other: Self, /) -> Self:
-        """Return the statistic of both sets of rows together."""
+        """Return the statistic of the union of both sets of rows."""
 
 
 Stat = TypeVar("Stat", bound=Addable)
@@ -43,18 +43,18 @@ class RowMap(Protocol):
         """Φ (n, M) of the rows X (n, D)."""
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """Name of each of the M functions of the named columns."""
+        """Names of the M basis functions, built from the column names."""
 
 
 class Partition(Protocol):
-    """Rows that can be cut into pieces and read piece by piece, any number of times.
+    """Rows that can be read piece by piece, any number of times.
 
-    A piece has a ``start`` and a ``stop``, row numbers within the partition: a slice, or a record with the data of
-    these rows. Pieces are cut by row number alone, so the same rows always give the same blocks.
+    A piece is a slice, or an object with the data of its rows. Its ``start`` and ``stop`` are row numbers within the
+    partition. Pieces are cut by row number alone, so the same rows always give the same blocks.
     """
 
     columns: tuple[str, ...]
-    copies: bool  # whether blocks are copies, which should fit the cache even if each number is read once
+    copies: bool  # whether blocks are copies, which should fit the cache even if each value is read once
 
     @property
     def n_rows(self) -> int:
@@ -62,22 +62,22 @@ class Partition(Protocol):
 
     @property
     def known_rows(self) -> int | None:
-        """Number of rows if it is known without a pass."""
+        """Number of rows, or None if counting them needs a pass."""
 
     def height_for(self, width: float) -> int:
-        """Rows per block for ``width`` numbers per row."""
+        """Number of rows per block if each row needs ``width`` floats of memory."""
 
     def pieces(self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None) -> Iterable[Any]:
-        """All rows, ``height`` at a time, with ``more`` columns for the targets; with ``rng``, in a random order."""
+        """Yield ``height`` rows at a time, with ``more`` columns for the targets; with ``rng``, in random order."""
 
     def read(self, piece: Any) -> Rows:
         """Features of the rows of a piece."""
 
 
 class Runner:
-    """The way in which passes over the partitions are executed; by default, over one partition in this process."""
+    """Executes passes over the partitions. The defaults suit one partition in this process."""
 
-    is_remote = False  # whether other processes may do the work
+    is_remote = False  # whether other processes may execute the pass
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
         """Sum of the statistic over all blocks."""
@@ -92,27 +92,27 @@ class Runner:
     def fold(
         self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
     ) -> Any:
-        """State after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
+        """Return the state after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
         raise NotImplementedError
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        """Results of all rows, in order."""
+        """Return the results of all rows, in order."""
         raise NotImplementedError
 
     def each(self, source: Source, answer: Callable[[Source], Array]) -> Any:
-        """``answer`` of each partition, as a lazy array; only called if the runner is remote."""
+        """Apply ``answer`` to each partition and return a lazy array; only called if the runner is remote."""
         raise NotImplementedError
 
     def attach(self, source: Source, t: Any, weight: Any, offset: Any) -> tuple[Any, ...]:
-        """Targets for each partition."""
+        """Split targets in memory by partition."""
         return (Targets(t, weight, offset),)
 
     def label(self, source: Source, y: Any, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Targets for each partition from labels in memory, encoded once."""
+        """Encode labels in memory and split them by partition."""
         return pair(y, sample_weight, source.n_rows, rules)
 
     def measured(self, source: Source) -> Source:
-        """Return the source with known lengths of all partitions; only called if the runner is remote."""
+        """Return the source with the number of rows of each partition; only called if the runner is remote."""
         return source
 
 
@@ -125,20 +125,20 @@ class PassCount:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rows, wherever they are. One call of `reduce` or `fold` is a pass, the unit of cost.
+    """Rows and their targets. One call of `reduce` or `fold` is a pass, the unit of cost.
 
     Attributes
     ----------
     columns : tuple of str
         Names of the features, or of the basis functions.
     height : int
-        Rows per block.
+        Number of rows per block.
     template : object
-        A table with the same columns, for scikit-learn's checks of names and their number.
+        A table with the same columns, for scikit-learn's checks of feature names.
     classes : ndarray or None
-        Labels of the class codes, sorted.
+        Sorted labels; class code k stands for ``classes[k]``.
     n_unlabelled : int
-        Rows without a label, code -1.
+        Number of rows without a label, which have code -1.
     is_soft : bool
         Whether the targets are class probabilities.
     """
@@ -151,8 +151,8 @@ class Source:
     store: Any = None  # the RowStore that holds labels and weights next to the rows
     targets: tuple[Any, ...] = (Targets(),)
     views: tuple[Callable[[Block], Block], ...] = ()
-    widest: int = 0  # numbers per row of the widest view
-    first: int = 0  # number of the first row, if this is one partition of a larger source
+    widest: int = 0  # largest number of columns before or after basis functions; 0 without them
+    first: int = 0  # row number of the first row, if this is one partition of a larger source
     classes: Any = None
     n_unlabelled: int = 0
     is_soft: bool = False
@@ -173,7 +173,7 @@ class Source:
     # Opening
 
     def with_labels(self, y: Any, sample_weight: Any = None, rules: LabelRules | None = None) -> Source:
-        """Attach class codes and weights; labels come from ``y``, or from the store of the rows if ``y`` is None."""
+        """Attach class codes and weights. If ``y`` is None, labels come from the table that holds the rows."""
         rules = rules or LabelRules()
         source = self._prepared() if self.store is not None or self.runner.is_remote else self
         if y is None and self.store is not None:
@@ -192,63 +192,63 @@ class Source:
         )
 
     def with_numbers(self, t: Any, weight: Any = None, offset: Any = None) -> Source:
-        """Attach targets (class codes or real numbers), weights and offsets that are in memory."""
+        """Attach targets (class codes or real values), weights and offsets that are in memory."""
         source = self._prepared() if self.store is not None or self.runner.is_remote else self
         return replace(source, targets=self.runner.attach(source, t, weight, offset), count=PassCount())
 
     def _prepared(self) -> Source:
-        """The same rows outside memory, ready to be read several times, with known lengths of all partitions."""
+        """Prepare rows outside memory for several passes, and count the rows of each partition."""
         if self.store is not None:
             self.store.prepare()
         return self.runner.measured(self) if self.runner.is_remote else self
 
     def mapped(self, basis: RowMap | None) -> Source:
-        """The same rows as basis functions φ(x), evaluated block by block; Φ (N, M) is never whole in memory."""
+        """Replace each row x by φ(x), evaluated block by block, so Φ (N, M) is never in memory as a whole."""
         if basis is None:
             return self
         names = basis.names(self.columns)
-        # A block must suit its basis functions too: a hundred columns of φ may come from two of x.
+        # Blocks of Φ must fit the cache too: φ may have a hundred columns even if x has two.
         widest = max(self.widest, len(names), len(self.columns))
         views = (*self.views, lambda block: replace(block, X=basis.evaluate(block.X)))
         height = self.partitions[0].height_for(widest)
         return replace(self, views=views, columns=names, widest=widest, height=height)
 
     def viewed(self, view: Callable[[Block], Block], columns: tuple[str, ...] | None = None) -> Source:
-        """The same rows, each block as a function of it; ``columns`` are the names afterwards."""
+        """Apply ``view`` to each block that is read; ``columns`` are the new column names."""
         return replace(self, views=(*self.views, view), columns=self.columns if columns is None else columns)
 
     @property
     def has_basis(self) -> bool:
-        """Whether the rows are seen through basis functions."""
+        """Whether rows are transformed by basis functions."""
         return self.widest > 0
 
     @property
     def raw(self) -> Source:
-        """The rows as they were opened, without views."""
+        """The source without basis functions and other views."""
         return replace(self, views=(), columns=self.partitions[0].columns, widest=0) if self.views else self
 
     def sized_for(self, width: float) -> Source:
-        """The same rows in blocks that suit ``width`` numbers per row."""
+        """The same rows in blocks sized for ``width`` floats per row."""
         return replace(self, height=self.partitions[0].height_for(max(width, self.widest)))
 
     # Passes
 
     def reduce(self, statistic: Callable[[Block], Stat]) -> Stat:
-        """One pass: the sum of a statistic over all blocks."""
+        """Sum a statistic over all blocks, in one pass."""
         self.count.passes += 1
         views = self.views
         total: Stat = self.runner.reduce(self, (lambda block: statistic(_seen(block, views))) if views else statistic)
         return total
 
     def reduce_batches(self, statistic: Callable[[Any], Stat], columns: tuple[str, ...], empty: Stat) -> Stat:
-        """Sum of a statistic of Arrow record batches with these columns, as they are stored; not counted as a pass."""
+        """Sum a statistic of Arrow record batches with these columns, as stored; not counted as a pass."""
         total: Stat = self.runner.reduce_batches(self, statistic, columns, empty)
         return total
 
     def fold(
         self, step: Callable[[State, Block], State], state: State, rng: np.random.Generator | None = None
     ) -> State:
-        """One pass that threads ``state`` through the blocks in order; with ``rng``, in a fresh random order."""
+        """Update ``state`` with each block, in one pass: in order, or in random order if ``rng`` is given."""
         self.count.passes += 1
         views = self.views
         work = (lambda so_far, block: step(so_far, _seen(block, views))) if views else step
@@ -256,10 +256,10 @@ class Source:
         return result
 
     def map(self, row_function: Callable[[Rows], Array], *, reads_once: bool = False) -> Array:
-        """``row_function`` of every row, in the order of the rows; not counted as a pass.
+        """Apply ``row_function`` to all rows, in order; not counted as a pass.
 
-        A function that reads each number once (``reads_once``) only multiplies the rows by weights. It gains nothing
-        from blocks that fit the cache, and gets taller ones; rows on a device stay there.
+        Set ``reads_once`` if the function reads each value once, as a product with weights does. It gains nothing
+        from blocks that fit the cache, so blocks are taller; rows on a device stay there.
         """
         views = self.views
 
@@ -269,25 +269,25 @@ class Source:
         if reads_once and not views:
             device_aware(work)
         tall = reads_once and not views and not self.partitions[0].copies
-        # The result of a row is smaller than the statistic of a block, so blocks may be taller than in a pass.
+        # Results of rows need less memory than the statistic of a block, so blocks may be taller than in a pass.
         result: Array = self.runner.map(self, work, self.height * (8 if tall else 2))
         return result
 
     def each(self, answer: Callable[[Source], Array]) -> Any:
-        """``answer`` of this source; of each partition of a Dask collection, as a lazy array."""
+        """Apply ``answer`` to this source; for a Dask collection, to each partition, as a lazy array."""
         return self.runner.each(self, answer) if self.runner.is_remote else answer(self)
 
     def as_block(self) -> Block:
-        """All rows as one block; the source must have one partition in memory."""
+        """Return all rows as one block; the source must have a single partition, in memory."""
         (rows,), (targets,), every = self.partitions, self.targets, slice(0, self.n_rows)
         return _seen(targets.block(rows.read(every), every, self.first), self.views)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A statistic may hold the objective that it belongs to, and with it this source. It adds up blocks and reads
-        # none by itself: on the way to a worker, rows and targets stay behind.
+        # A statistic may refer to an objective, which refers to this source. Workers pass blocks to the statistic and
+        # do not use this source, so rows and targets are not sent to them.
         if not self.runner.is_remote:
             return vars(self)
-        bare = tuple(partition.stripped() for partition in self.partitions)
+        bare = tuple(partition.without_shared_plan() for partition in self.partitions)
         return {**vars(self), "partitions": bare, "targets": (), "store": None}
 
 
@@ -298,7 +298,7 @@ def _seen(block: Block, views: tuple[Callable[[Block], Block], ...]) -> Block:
 
 
 def stack(results: Iterator[Array], n_rows: int | None) -> Array:
-    """Stack the results of blocks; written to their place if the total number of rows is known. Sparse stays sparse."""
+    """Concatenate the results of blocks, which may be sparse; if ``n_rows`` is known, memory is allocated once."""
     first = next(results)
     if is_sparse(first):
         stacked = sparse.vstack([first, *results], format="csr")
@@ -312,6 +312,6 @@ def stack(results: Iterator[Array], n_rows: int | None) -> Array:
     whole[: len(first)], end = first, len(first)
     while second is not None:
         start, end = end, end + len(second)
-        whole[start:end] = second[: max(n_rows - start, 0)]  # if rows were added, the pass ends in an error
+        whole[start:end] = second[: max(n_rows - start, 0)]  # if rows were added to the table, an error follows
         second = next(results, None)
     return whole

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The runner for rows in memory and in files: blocks on a few threads, while the next rows are read.
+"""The runner for rows in memory and in files: threads process blocks while the next rows are read.
 
-The progress of a pass is reported to a callback, for a progress bar or a log (`watched`).
+`watched` reports the progress of a pass to a callback, for a progress bar or a log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from separatrix.rows.source import Runner, Source, stack
 
 Item = TypeVar("Item")
 
-READ_AHEAD = 2  # batches that wait or are being read
+READ_AHEAD = 2  # largest number of batches that are waiting or being read
 
 
 Callback = Callable[[int, int | None, int], None]
@@ -33,13 +33,13 @@ Callback = Callable[[int, int | None, int], None]
 
 @dataclass
 class Watch:
-    """A callback, and the number of passes since it was set."""
+    """A progress callback, and the number of passes since it was set."""
 
     callback: Callback
     passes: int = 0
 
     def begin(self, total: int | None) -> Callable[[int], None]:
-        """Start a pass over ``total`` rows; call the result with the number of rows of each block that is done."""
+        """Start a pass over ``total`` rows; the returned function takes the number of rows of each finished block."""
         self.passes += 1
         number, done = self.passes, 0
 
@@ -83,12 +83,12 @@ def watched(callback: Callback) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Threads(Runner):
-    """Blocks on all cores, or on one thread and without progress inside a task of Dask (``in_task``)."""
+    """Processes blocks on all cores; inside a Dask task (``in_task``), on one thread and without progress."""
 
     in_task: bool = False
 
     def reduce(self, source: Source, statistic: Callable[[Block], Any]) -> Any:
-        """Sum of the statistic, in the order of the blocks."""
+        """Sum the statistic in the order of the blocks."""
         (rows,), (targets,) = source.partitions, source.targets
         pieces = rows.pieces(source.height, targets.columns)
         with _closing(pieces):
@@ -98,7 +98,7 @@ class Threads(Runner):
     def reduce_batches(
         self, source: Source, statistic: Callable[[Any], Any], columns: tuple[str, ...], empty: Any
     ) -> Any:
-        """Sum of a statistic of Arrow batches."""
+        """Sum a statistic of Arrow batches."""
         (rows,) = source.partitions
         with closing(rows.batches(columns)) as pieces:
             return functools.reduce(operator.add, self._each(statistic, pieces, rows), empty)
@@ -106,7 +106,7 @@ class Threads(Runner):
     def fold(
         self, source: Source, step: Callable[[Any, Block], Any], state: Any, rng: np.random.Generator | None
     ) -> Any:
-        """State after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
+        """Return the state after all blocks; with ``rng``, blocks and the rows within them are shuffled."""
         (rows,), (targets,) = source.partitions, source.targets
         watch = None if self.in_task else WATCH.get()
         advance = None if watch is None else watch.begin(rows.known_rows)
@@ -120,14 +120,14 @@ class Threads(Runner):
         return state
 
     def map(self, source: Source, row_function: Callable[[Rows], Array], height: int) -> Array:
-        """Results of all rows, in order."""
+        """Return the results of all rows, in order."""
         (rows,) = source.partitions
         pieces = rows.pieces(height)
         with _closing(pieces):
             return stack(iter(self._each(lambda p: row_function(rows.read(p)), pieces, rows)), rows.known_rows)
 
     def _each(self, work: Callable[[Any], Any], pieces: Iterable[Any], rows: Any) -> Iterable[Any]:
-        """Results of all pieces in order; each advances the progress if a callback is set."""
+        """Yield the results of all pieces in order; report each to the progress callback, if one is set."""
         if self.in_task:
             return map(work, pieces)
         watch = WATCH.get()
@@ -147,7 +147,7 @@ THREADS = Threads()
 
 
 def _closing(pieces: Iterable[Any]) -> AbstractContextManager[Any]:
-    """Close a generator even if a pass ends early: it may hold a file or a thread."""
+    """Close a generator even if a pass ends early, because it may hold a file or a thread."""
     return closing(pieces) if isinstance(pieces, Generator) else nullcontext()
 
 
@@ -156,10 +156,10 @@ class _End:
 
 
 def read_ahead(items: Iterable[Item], depth: int = READ_AHEAD) -> Generator[Item]:
-    """The same items in the same order, up to ``depth`` of them fetched in advance on a thread of its own.
+    """Yield the items in order, while a separate thread fetches up to ``depth`` of them in advance.
 
-    An exception of the iterable is raised here, in its place. Closing the generator early waits for the item that is
-    being fetched, and for no other.
+    An exception of the iterable is raised at the item where it occurred. Closing the generator early waits only for the
+    item that is being fetched.
     """
     iterator = iter(items)
     with ThreadPoolExecutor(1, "separatrix-scan") as pool:
@@ -173,7 +173,7 @@ def read_ahead(items: Iterable[Item], depth: int = READ_AHEAD) -> Generator[Item
             for future in pending:
                 future.cancel()
             if isinstance(iterator, Generator):
-                try:  # on the thread that ran it, because it may hold a cursor
+                try:  # close it on the thread that ran it, because it may hold a database cursor
                     pool.submit(iterator.close).result()
-                except RuntimeError:  # the interpreter shuts down, and the pool accepts no more work
+                except RuntimeError:  # at interpreter shutdown, the pool accepts no more work
                     iterator.close()
