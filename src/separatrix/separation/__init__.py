@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Separation: whether hyperplanes separate the classes, and whether a fit without a prior therefore has no maximum.
+"""Separation: whether hyperplanes separate the classes, so that the maximum-likelihood estimate does not exist.
 
 report       `is_separable`, for users
 certificate  the check after a fit: a proof of overlap, or a warning that names the columns
-program      constraint generation: passes that find the rows with the smallest margins, and the status
-directions   the linear programs, and Newton's method on a squared hinge for large or collinear ones
+program      constraint generation, which decides the status from the rows with the smallest margins
+directions   the linear programs, and Newton's method on a squared hinge for large or collinear problems
 margin       the largest margin and Novikoff's bound for two separable classes
 """
 

@@ -1,41 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check after a fit whether the maximum of its likelihood exists.
+"""Check after a fit whether the maximum-likelihood estimate exists.
 
-Without a prior, a logistic or softmax model has a maximum exactly if no hyperplane separates the classes, completely
-or with some rows on it (Albert & Anderson 1984). A solver does not detect this: the gradient tends to zero while the
-weights grow without limit. Most fits end with a proof that the classes overlap, for the cost of a gradient or less;
-only if there is no proof, a linear program decides (`program`).
+Without a prior, the likelihood of a logistic or softmax model has a maximum exactly if no hyperplane separates the
+classes, completely or with some rows on it (Albert & Anderson 1984). A solver does not detect separation: the gradient
+tends to zero while the weights grow without limit. For most fits, a proof that the classes overlap costs a gradient or
+less. Only if there is no such proof, a linear program decides (`program`).
 
 **Proof of overlap.** A direction d separates if d'φ̃_n s_n >= 0 for all rows (s_n = ±1), and not all are zero. No such
-d exists if positive numbers v_n satisfy Σ v_n s_n φ̃_n = 0 (Stiemke 1915). The slopes q_n = |∂ ln p_n/∂a| nearly do:
-at any θ, Σ q_n s_n φ̃_n = -g, the gradient of the likelihood. The rest is made up by v_n = q_n (1 + δ_n) with δ_n =
-s_n r_n φ̃_n'Δ / q_n and H Δ = g, because Σ r_n φ̃_n φ̃_n' = H with curvatures r_n. So if the Newton step Δ changes no
-slope by its whole size, every v_n is positive and the classes overlap. For the logit |δ_n| < |φ̃_n'Δ|: no activation
-moves by one. Along a separating direction Newton steps do not get shorter than that, however small the gradient is.
-For K classes the same holds with p_nj, j ≠ t_n, in place of q_n. The bound used is one half instead of one, which
-leaves room for rounding.
+d exists if positive v_n satisfy Σ v_n s_n φ̃_n = 0 (Stiemke 1915). The slopes q_n = |∂ ln p_n/∂a| nearly satisfy it: at
+any θ, Σ q_n s_n φ̃_n = -g, with the gradient g of the negative log likelihood. The correction v_n = q_n (1 + δ_n) with
+δ_n = s_n r_n φ̃_n'Δ / q_n and H Δ = g makes the sum zero, because Σ r_n φ̃_n φ̃_n' = H with curvatures r_n. So if every
+|δ_n| < 1, all v_n are positive and the classes overlap: the Newton step Δ changes every slope by less than its size.
+For the logit |δ_n| < |φ̃_n'Δ|, so it is enough if no activation changes by 1. Along a separating direction, Newton steps
+do not get shorter than that, however small the gradient is. For K classes the same holds with p_nj, j ≠ t_n, in place
+of q_n. The bound in use is 1/2 instead of 1, to allow for rounding.
 
 In two cases the argument would be wrong, and both are excluded:
 
-- H is of other rows or at another θ: the preconditioner of a first-order method still has curvature along a separating
-  direction after the true curvature has vanished.
-- H is singular: collinear columns are harmless, but curvature also vanishes if rows are separated. So no row may move
-  along a null direction of H.
+- H is from other rows or at another θ. The preconditioner of a first-order method still has curvature along a
+  separating direction after the true curvature has vanished.
+- H is singular. This may be due to collinear columns, which are harmless, or to separated rows. So the activation of
+  every row must be constant along the null directions of H.
 
 **A few rows are enough.** If a subset of the rows overlaps, a direction that separates all rows has d'φ̃_n = 0 on the
 subset; and if the subset spans the space, d = 0. So if a solver has no Hessian, Newton's method on a few rows per
 weight finds a proof at a small fraction of the cost of a pass.
 
-**Soft targets and counts.** Weights can grow along d if no row objects and some row gains:
+**Soft targets and counts.** Weights can grow along d if it lowers the likelihood of no row and raises that of some row.
+The likelihood of a row with this target does not fall along d if
 
-    label k                    objects unless   d_k'φ̃ >= d_j'φ̃   for every class j
-    probabilities t_k          objects unless   the same holds for every k with t_k > 0
-    count t = 0                objects unless   d'φ̃ <= 0, like a row labelled 0
-    count t > 0                objects unless   d'φ̃  = 0, like one row labelled 0 and one labelled 1
+    label k                    d_k'φ̃ >= d_j'φ̃   for every class j
+    probabilities t_k          the same holds for every k with t_k > 0
+    count t = 0                d'φ̃ <= 0, as for a row labelled 0
+    count t > 0                d'φ̃  = 0, as for one row labelled 0 and one labelled 1
 
-So every target has a set of labels, its `Support`, and the question is the same for rows repeated with each of their
-labels. A row with all labels forces d'φ̃_n = 0, and its v_n may have any sign: only the other rows bound the Newton
-step.
+So every target has a set of labels, its `Support`, and each row is repeated with each of its labels. A row with all
+labels forces d'φ̃_n = 0, and its v_n may have any sign. Only the other rows bound the Newton step.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ from separatrix.separation.program import Separability, separability
 from separatrix.solvers import MAX_JOINT_WEIGHTS, Factor, Newton, Posterior, Solution, factorise
 from separatrix.stats import Design, Largest, collect_sample, largest_share, least_lead
 
-MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # up to here a program is run although a prior keeps weights finite
-MAX_SLOPE_CHANGE = 0.5
-ROWS_PER_WEIGHT = 20  # rows of the subset that is tried first
-SUBSET_TOL, SUBSET_STEPS = 1e-3, 12  # a proof needs no more precise optimum
-MIN_OF_PRIOR = 1e-3  # curvature relative to that of the prior, below which their difference is imprecise
-MIN_EIGENVALUE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}  # relative; smaller ones may be rounding
-MAX_NULL_ACTIVATION = 1e-9  # in standard deviations: rows that move less along a direction lie on its plane
+MAX_CHEAP_WEIGHTS, MAX_CHEAP_ROWS = 200, 20_000  # with a prior, larger problems run no program
+MAX_SLOPE_CHANGE = 0.5  # bound on |δ_n|
+ROWS_PER_WEIGHT = 20  # size of the subset that is tried first
+SUBSET_TOL, SUBSET_STEPS = 1e-3, 12  # limits for the subset; a proof needs no precise optimum
+MIN_OF_PRIOR = 1e-3  # smallest fraction of H due to the rows, so that H minus the prior is precise
+MIN_EIGENVALUE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}  # relative; smaller values may be rounding
+MAX_NULL_ACTIVATION = 1e-9  # in standard deviations; smaller changes of an activation are rounding error
 MAX_NAMED_COLUMNS = 6
 NO_MAXIMUM = (
     "The maximum-likelihood estimate does not exist: the weights are those at which the solver stopped, and would grow "
@@ -78,7 +78,7 @@ UNDECIDED = (
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Labels of a target: probabilities (n,) of the second of two classes or (n, K) of all, or counts (n,)."""
+    """Labels of targets: counts (n,), or probabilities of class 1 of 2 (n,) or of all classes (n, K)."""
 
     is_count: bool = False
 
@@ -89,22 +89,22 @@ class Support:
         return np.column_stack([np.ones(len(t), dtype=bool) if self.is_count else t < 1, t > 0])
 
     def repeat(self, block: Block) -> Block:
-        """Each row once with each of its labels."""
+        """Repeat each row with each of its labels."""
         n, label = np.nonzero(self.of(block.targets))
         return replace(block.take(n), t=label)
 
     def partial(self, block: Block) -> Block:
-        """Rows that lack a label."""
+        """Rows that do not have all labels."""
         return block.take(np.flatnonzero((~self.of(block.targets)).any(axis=1)))
 
 
 def check_separation(
     objective: Posterior, solution: Solution[Float], n_classes: int, *, support: Support | None = None
 ) -> Separability:
-    """Whether the classes are separable, with a warning if the weights therefore have no maximum.
+    """Decide whether the classes are separable; warn if the estimate of the weights therefore does not exist.
 
-    If every weight has a prior, a maximum exists, and a large problem without a proof gets the status "unknown".
-    Targets that are not labels have a ``support``.
+    If every weight has a prior, the estimate exists. A large problem without a proof then has the status "unknown".
+    ``support`` is required for targets that are not labels.
     """
     needs_maximum = has_free_weights(objective)
     (C, P), M = objective.shape, len(objective.design.origin)
@@ -117,7 +117,7 @@ def check_separation(
         found = separability(source, n_classes, fit_intercept=objective.design.bias)
     if found.status == "unknown" and support is None:
         lead = objective.source.reduce(partial(least_lead, theta=solution.value, design=objective.design))
-        if lead.value < 0:  # the weights put every row on its own side
+        if lead.value < 0:  # the weights classify every row correctly
             coef, intercept = objective.design.in_user_units(solution.value)
             length = np.linalg.norm(coef)
             found = Separability("complete", coef / length, intercept / length, objective.source.columns, 0, 0, 1)
@@ -137,15 +137,15 @@ def check_separation(
 
 
 def has_free_weights(objective: Posterior) -> bool:
-    """Whether some weights have no prior, so that separation would leave them without a maximum."""
+    """Whether some weights have no prior, so that their estimate does not exist if the classes are separable."""
     return bool(objective.prior.free[: len(objective.design.origin)].any())
 
 
 def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: Support | None = None) -> bool:
     """Whether the classes are proven to overlap.
 
-    The Hessian of the solver is tried first, then Newton's method on a few rows, then, if some weight has no prior, the
-    Hessian of all rows.
+    Up to three attempts use the Hessian of the solver, then Newton's method on a few rows, then, if some weight has no
+    prior, the Hessian of all rows.
     """
     if not objective.likelihood.is_log_concave:
         return False
@@ -179,7 +179,7 @@ def is_overlapping(objective: Posterior, solution: Solution[Float], *, support: 
 def _proves(
     flat: Posterior, theta: Float, grad: Float, factor: Factor, *, everything: Source, support: Support | None
 ) -> bool:
-    """Whether a Newton step changes no slope by half of it, and no row moves along a null direction of the Hessian."""
+    """Whether all |δ_n| < 1/2, and all activations are constant along the null directions of the Hessian."""
     step = factor.solve(grad)
     bounding = flat
     if support is not None:
@@ -189,7 +189,7 @@ def _proves(
     smallest = MIN_EIGENVALUE[flat.units.dtype]
     if factor.singular is None:
         with single_thread_blas():
-            return bool(linalg.lapack.dpocon(factor.L, 1.0, uplo="L")[0] > smallest)  # 1 / |C⁻¹| of correlations C
+            return bool(linalg.lapack.dpocon(factor.L, 1.0, uplo="L")[0] > smallest)  # 1 / |C⁻¹|, correlations C
     hess, units = factor.matrix, np.tile(flat.column_units, flat.shape[0])
     scale = np.sqrt(np.maximum(np.diag(hess), 0.0))
     inverse = np.divide(1.0, scale, out=1.0 / units, where=scale > 0)
@@ -202,7 +202,7 @@ def _proves(
 
 
 def largest_activation(block: Block, U: Float, design: Design) -> Largest:
-    """max |u'φ̃_n| over the rows of a block with weight and the rows u of U (r, P)."""
+    """Maximum of |u'φ̃_n| over the rows n of positive weight and the rows u of U (r, P)."""
     rows = block if block.weight is None else block.take(block.weight > 0)
     return Largest(float(np.abs(design.activate(replace(rows, offset=None), U)).max(initial=0.0)))
 
@@ -214,7 +214,7 @@ def warn_if_collinear(objective: Posterior, solution: Solution[Float]) -> None:
         return
     columns = (*objective.source.columns, "the bias")[: objective.design.width]
     width, singular = len(columns), inverse.singular
-    # The weights of every class have the same columns: name each combination once.
+    # All classes have the same columns, so each combination is named only once.
     combinations: dict[frozenset[int], int] = {}
     for j, others in singular.combination.items():
         together = frozenset(i % width for i in (j, *others))

@@ -1,34 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Directions b that separate a few rows, G b > 0 or G b >= 0, or a proof that none exists. Entries of G are in [-1, 1].
+"""Directions b with G b > 0 or G b >= 0 for a few rows, or a proof that none exists. Entries of G are in [-1, 1].
 
 Three linear programs, solved by HiGHS:
 
-    widest gap       max δ        subject to   G b >= δ,  Σ |b_d| <= 1
+    widest margin    max δ        subject to   G b >= δ,  Σ |b_d| <= 1
     largest sum      max c'b      subject to   G b >= 0,    |b_d| <= 1
     fewest columns   min Σ |b_d|  subject to   G b >= h,    |b_d| <= 1
 
-with b = b⁺ - b⁻ where |b_d| occurs, so that it is linear in the unknowns. A linear program returns a direction with few
-columns. With hundreds of unknowns it takes minutes, though, and if columns are nearly collinear the simplex method
-cycles. The first two questions are then decided by Newton's method on a squared hinge, which returns any direction,
+In the first and the third, b = b⁺ - b⁻ with b⁺, b⁻ >= 0 makes |b_d| linear. A linear program returns a direction with
+few columns. But with hundreds of unknowns it takes minutes, and if columns are nearly collinear the simplex method
+cycles. The first two problems are then solved by Newton's method on a squared hinge, which may return any direction,
 
     min ½ |r|² + ½ μ |b - c|²,   r = max(0, m - G b),   for a decreasing sequence of μ.
 
-It takes milliseconds and stops after finitely many steps (Mangasarian 2002). At the minimum G'r = μ (b - c).
+This takes milliseconds and finitely many steps (Mangasarian 2002). At the minimum G'r = μ (b - c).
 
-- Gap (m = 1, c = 0): either r < 1 and b is a direction, or G'r = 0. Then r >= 0 is the proof that no direction exists,
-  since G b > 0 would make r'G b > 0.
-- Rows on the plane (m = 0, c a positive sum of rows): b tends to the point of the cone G b >= 0 nearest to c. If b is
-  not zero, it is a direction, because c'b = |b|² > 0 moves some row. If b is zero, λ = r/μ >= 0 with c + G'λ = 0
-  proves that c'b = 0 in the whole cone. Any λ >= 0 proves that no b of length 1 moves the rows by more than c'b = |c +
-  G'λ|.
+- Widest margin (m = 1, c = 0): either r < 1 and b is a direction, or G'r = 0. Then r >= 0 is the proof that no
+  direction exists, since G b > 0 would imply r'G b > 0.
+- Largest sum (m = 0, c a positive sum of rows): b tends to the point of the cone G b >= 0 nearest to c. If b is not
+  zero, it is a direction, because c'b = |b|² > 0, so some row has a positive margin. If b is zero, λ = r/μ >= 0 with
+  c + G'λ = 0 proves that c'b = 0 in the whole cone. Any λ >= 0 proves c'b <= |c + G'λ| for every b of length 1.
 
 For nearly collinear columns, such as wide radial basis functions, G'G is singular to rounding. The same problem is then
 solved in the coordinates of G = U S V',
 
     G b = Q e,   Q = U q,   q² = S²/(S² + μ),   μ |b|² = e'(1 - q²) e,
 
-in which the Hessian of all rows is Q'Q + 1 - q² = 1 for any columns. Work is limited in steps of HiGHS and in processor
-time of this thread, so that the result does not depend on how busy the machine is.
+in which the Hessian of all rows is Q'Q + 1 - q² = 1 for any columns. The limits are on the steps of HiGHS and on the
+processor time of this thread, so that the result does not depend on the load of the machine.
 """
 
 from __future__ import annotations
@@ -46,18 +45,18 @@ from separatrix._array import Array, Float, is_sparse
 
 HIGHS_TOL = 1e-10  # the finest tolerance that HiGHS accepts
 HIGHS_LIMIT_REACHED = 1  # status of scipy.optimize.linprog
-MAX_STEPS_PER_SIDE = 3  # simplex steps per row and column of a program: most need less than one, the others cycle
+MAX_STEPS_PER_SIDE = 3  # limit of simplex steps per row and column; most programs need less than one
 MAX_PROGRAM_SECONDS = 10.0
-MAX_PROGRAM_ENTRIES = 50_000  # entries of G, zeros included; above this the squared hinge is faster
-INTERCEPT_COST = 1e-3  # cost of an intercept relative to a weight: prefers the column that needs none to its complement
+MAX_PROGRAM_ENTRIES = 50_000  # entries of G, zeros included, above which the squared hinge is faster
+INTERCEPT_COST = 1e-3  # cost of an intercept relative to a weight; prefers directions without intercept
 
 EPS = np.finfo(np.float64).eps
 RIDGES_PER_ROW = 10.0 ** np.array([-3, -5, -7, -9, -11, -13])  # μ / n
-RIDGES_PER_SQUARE = 10.0 ** np.arange(-3, -25, -2, dtype=float)  # μ / σ², in the coordinates of the SVD
+RIDGES_PER_SQUARE = 10.0 ** np.arange(-3, -25, -2, dtype=float)  # μ / σ², with the largest singular value σ
 MAX_HINGE_STEPS, MAX_SVD_STEPS = 20, 100
-EXACT_PROOF = 1e-13  # residual of a proof that is rounding error
-TOLERANCES = 10  # a gap proven to be narrower than this many tolerances counts as none, if none was found
-MAX_ACTIVE_SET_ENTRIES = 100_000  # entries of G up to which a proof is also sought by an active-set method
+EXACT_PROOF = 1e-13  # residual up to which a proof is exact except for rounding
+TOLERANCES = 10  # a margin proven to be below this number of tolerances counts as none
+MAX_ACTIVE_SET_ENTRIES = 100_000  # entries of G up to which an active-set method also searches for a proof
 COARSEST_PROOF = 1e-6  # relative residual |c + G'λ|/|c| above which a proof is not accepted
 
 
@@ -68,7 +67,7 @@ class UndecidedError(ArithmeticError):
 def some_gap(G: Any, is_weight: Array, least: float, *, until: float) -> Float | None:
     """Direction with |b_d| <= 1 and G b > 0; None if no direction has G b >= ``least``.
 
-    A small program maximises the gap; a large one returns the first direction found.
+    A small problem maximises min G b; a large problem returns the first direction found.
     """
     n, P = G.shape
     if n * P < MAX_PROGRAM_ENTRIES:
@@ -91,9 +90,9 @@ def some_gap(G: Any, is_weight: Array, least: float, *, until: float) -> Float |
 
 
 def largest_sum(G: Any, c: Float, slack: float, least: float, *, until: float) -> Float | None:
-    """Direction of max c'b with G b >= -slack and |b_d| <= 1; None if G b <= ``least`` for every b.
+    """Direction of max c'b with G b >= -slack and |b_d| <= 1; None if G b <= ``least`` for all b.
 
-    If the linear program is too large, b is the direction nearest to c, whose sum need not be the largest.
+    If the linear program is too large, b is the direction nearest to c, and its sum may not be the largest.
     """
     if G.shape[0] * G.shape[1] < MAX_PROGRAM_ENTRIES:
         try:
@@ -105,7 +104,7 @@ def largest_sum(G: Any, c: Float, slack: float, least: float, *, until: float) -
 
 
 def fewest_columns(G: Any, h: Float, is_weight: Array, slack: float) -> Float | None:
-    """Direction of min Σ |b_d| with G b >= h and |b_d| <= 1, or G b >= h - slack; None if no program is solved."""
+    """Direction of min Σ |b_d| with G b >= h and |b_d| <= 1. If that fails, G b >= h - slack; then None."""
     P = G.shape[1]
     cost = np.tile(np.where(is_weight, 1.0, INTERCEPT_COST), 2)
     for room in (0.0, slack):
@@ -118,12 +117,12 @@ def fewest_columns(G: Any, h: Float, is_weight: Array, slack: float) -> Float | 
 
 
 def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:
-    """Minimise cost'x subject to A x <= upper and the bounds; `UndecidedError` if HiGHS finds no solution."""
+    """Minimise cost'x subject to A x <= upper and the bounds; raise `UndecidedError` if HiGHS finds no solution."""
     from scipy.optimize import linprog
 
     options = {"primal_feasibility_tolerance": HIGHS_TOL, "dual_feasibility_tolerance": HIGHS_TOL}
     options |= {"maxiter": MAX_STEPS_PER_SIDE * sum(A.shape), "time_limit": MAX_PROGRAM_SECONDS}
-    # Presolve calls programs infeasible if columns agree to nine digits, although b = 0 is a solution.
+    # If columns agree to nine digits, presolve reports that a program is infeasible although b = 0 is a solution.
     for method, presolve in (("highs", True), ("highs-ds", False)):
         result = linprog(cost, A, upper, bounds=bounds, method=method, options=options | {"presolve": presolve})
         if result.status == 0:
@@ -134,7 +133,7 @@ def _linear_program(cost: Float, A: Any, upper: Float, bounds: Any) -> Float:
 
 
 def squared_hinge(G: Any, until: float) -> tuple[Float, Float]:
-    """Minimum b of the squared hinge, with r: the first b with G b > 0 as μ decreases, or the last b."""
+    """Minimise the squared hinge for decreasing μ, until G b > 0; return b and r."""
     G = G.toarray() if is_sparse(G) and G.nnz > 0.1 * G.shape[0] * G.shape[1] else G
     b, r = np.zeros(G.shape[1]), np.ones(G.shape[0])
     for mu in G.shape[0] * RIDGES_PER_ROW:
@@ -145,7 +144,7 @@ def squared_hinge(G: Any, until: float) -> tuple[Float, Float]:
 
 
 def gap_or_proof(G: Float, least: float, until: float) -> Float | None:
-    """b of length 1 with G b >= ``least``; None if some r with |G'r| <= 10 ``least`` Σ r proves a narrower gap.
+    """b of length 1 with G b >= ``least``; None if some r with |G'r| <= 10 ``least`` Σ r proves a smaller margin.
 
     Raises
     ------
@@ -160,12 +159,12 @@ def gap_or_proof(G: Float, least: float, until: float) -> Float | None:
         if smallest <= EXACT_PROOF:
             break
     if smallest > TOLERANCES * least:
-        raise UndecidedError(f"{G.shape[0]} rows have no gap of {least:.1e}, and no proof of that.")
+        raise UndecidedError(f"Could not decide whether {G.shape[0]} rows have a margin of {least:.1e}.")
     return None
 
 
 def nearest_in_cone(G: Float, c: Float, least: float, until: float) -> Float | None:
-    """b of length 1 with G b >= 0 that moves rows; None if c'b < 1e-6 |c| is proven for every b and none was found.
+    """b of length 1 with G b >= 0 and some G b > 0; None if none was found, and c'b < 1e-6 |c| for all b is proven.
 
     Margins above -10 ``least``, relative to the largest margin, count as zero.
 
@@ -175,7 +174,7 @@ def nearest_in_cone(G: Float, c: Float, least: float, until: float) -> Float | N
         If neither a direction nor a proof is found.
     """
     residual, length = np.inf, np.linalg.norm(c)
-    if length <= EXACT_PROOF:  # already a proof
+    if length <= EXACT_PROOF:  # c = 0 is a proof with λ = 0
         return None
     for mu, b, r in _path(G, 0.0, c, until):
         margins = G @ b
@@ -187,11 +186,11 @@ def nearest_in_cone(G: Float, c: Float, least: float, until: float) -> Float | N
     if residual > COARSEST_PROOF and G.size <= MAX_ACTIVE_SET_ENTRIES:
         from scipy.optimize import nnls
 
-        with suppress(RuntimeError):  # too many steps
-            # λ one row at a time: slow, but without a μ; it decides radial functions of several widths
+        with suppress(RuntimeError):  # nnls raises it after too many steps
+            # Slow, as rows enter λ one at a time, but without μ. It decides radial functions of several widths.
             residual = nnls(G.T, -c, maxiter=50 * len(G))[1] / length
     if residual > COARSEST_PROOF:
-        raise UndecidedError(f"{G.shape[0]} rows move together by {residual:.1e} or less, but no direction was found.")
+        raise UndecidedError(f"No direction was found for {G.shape[0]} rows, and no proof (residual {residual:.1e}).")
     return None
 
 
@@ -211,7 +210,7 @@ def _path(G: Float, m: float, c: Float, until: float) -> Iterator[tuple[float, F
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Problem:
-    """½ |r|² + ½ (b - c)' diag(ridge) (b - c) with r = max(0, m - G b); a number as ridge is one for all columns."""
+    """½ |r|² + ½ (b - c)' diag(ridge) (b - c) with r = max(0, m - G b); ``ridge`` is scalar or (P,)."""
 
     G: Any
     m: float
@@ -222,7 +221,7 @@ class _Problem:
     def minimise(self, b: Float, max_steps: int) -> tuple[Float, Float]:
         """b and r at the minimum, by Newton's method with an exact line search.
 
-        A full step that changes no sign of r has reached the minimum.
+        If no row enters or leaves r > 0 in a full step, the minimum is reached.
         """
         G, m = self.G, self.m
         r = np.maximum(0.0, m - G @ b)
@@ -231,9 +230,9 @@ class _Problem:
             if not active.any() and m > 0:
                 break
             if thread_time() > self.until:
-                raise UndecidedError(f"The time limit was reached, with neither direction nor proof for {len(r)} rows.")
+                raise UndecidedError(f"Neither a direction nor a proof was found for {len(r)} rows in the time limit.")
             A = G[active]  # ``full`` minimises the objective if exactly these rows have r > 0
-            if np.ndim(self.ridge) == 0 and A.shape[0] < A.shape[1]:  # c = 0: through the smaller of A'A and A A'
+            if np.ndim(self.ridge) == 0 and A.shape[0] < A.shape[1]:  # c = 0: use the smaller of A'A and A A'
                 full = A.T @ _solve(A @ A.T, self.ridge, np.full(A.shape[0], m))
             else:
                 full = _solve(A.T @ A, self.ridge, m * (A.T @ np.ones(A.shape[0])) + self.ridge * self.c)
@@ -253,8 +252,8 @@ class _Problem:
 def _lowest(left: Float, change: Float, slope: float, curvature: float) -> float:
     """The h that minimises ½ Σ max(0, left - h change)² + slope h + ½ curvature h².
 
-    The derivative is a rising broken line with a corner wherever a row reaches its margin; bisection over the corners
-    finds its zero. Halving steps would take hundreds of them if columns are collinear.
+    The derivative increases and is piecewise linear, with a corner where a row reaches its margin. Bisection over the
+    corners finds its zero. If columns are collinear, a backtracking search would take hundreds of steps.
     """
 
     def derivative(h: float) -> float:

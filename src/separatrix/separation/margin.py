@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The largest margin of two separable classes, with a certificate.
 
-With a free bias, and without one for rows φ~ = (x, 1) or φ~ = x,
+γ is the margin with a free bias, and γ~ the margin of rows φ~ = (x, 1) or φ~ = x without a free bias:
 
     γ  = max_{|w|=1, w0}  min_n t_n (w'x_n + w0)   = ½ min |p|,  p in the hull of the differences x_i - x_j, t_i > t_j
     γ~ = max_{|w~|=1}     min_n t_n w~'φ~_n        =   min |p|,  p in the hull of the t_n φ~_n,            t_n = ±1
 
-so both are the length of the shortest vector p of a polytope. γ is half the distance between the hulls of the classes;
-(R/γ~)², R = max_n |φ~_n|, bounds the number of mistakes of a perceptron (Novikoff 1962).
+so both follow from the shortest vector p of a polytope. γ is half the distance between the convex hulls of the classes.
+(R/γ~)² with R = max_n |φ~_n| bounds the number of mistakes of a perceptron (Novikoff 1962).
 
-The shortest p over a few corners d comes from non-negative least squares: for u >= 0 with D'u = 0 and 1'u = 1 in the
-least squares sense, D'u is parallel to p. One pass then finds the corners with the smallest p'd over all rows. They
+The shortest p over a few corners d comes from non-negative least squares: if u >= 0 solves D'u = 0 and 1'u = 1 in the
+least-squares sense, D'u is parallel to p. One pass then finds the corners with the smallest p'd over all rows. Corners
 are added until the two sides of
 
     min_d p'd / |p|   <=   γ   <=   |p|                                                          (Wolfe 1976)
 
-agree: the left-hand side is the margin attained by p, the right-hand side a bound on every margin.
+agree. The left-hand side is the margin attained by p, and the right-hand side bounds every margin.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from separatrix.separation.program import Frame, WorstRows, survey_classes, wors
 
 CLOSE_GAP = 1e-9  # relative difference of the two sides at which the search stops
 CERTIFIED_GAP = 1e-6  # relative difference up to which the margin counts as found
-MAX_ROWS_PER_CLASS = 64  # rows of each class that a pass adds
+MAX_ROWS_PER_CLASS = 64  # number of rows of each class that a pass adds
 MAX_PASSES = 1000
 
 
@@ -50,9 +50,9 @@ class Margin:
 
 
 class Novikoff(NamedTuple):
-    """γ~, R, and ``bound`` = (R/γ~)²: a perceptron makes at most this many mistakes for any learning rate.
+    """γ~, R, and ``bound`` = (R/γ~)²; a perceptron makes at most ``bound`` mistakes for any learning rate.
 
-    If rounding hides the largest margin, ``margin`` is the largest one found, and the bound is larger than necessary.
+    If rounding hides the largest margin, ``margin`` is the largest margin found, and the bound is too large.
     """
 
     margin: float
@@ -68,7 +68,7 @@ def widest_margin(source: Source) -> Margin:
     found = _shortest(source, frame, mean[1:] - mean[:1], _differences)
     if found.attained <= 0 or found.attained < (1 - CERTIFIED_GAP) * found.bound:
         raise _hidden(found.attained / 2, found.bound / 2)
-    nearest = [found.worst.margin[found.worst.t == k].min() for k in (0, 1)]  # of each class, without the bias
+    nearest = [found.worst.margin[found.worst.t == k].min() for k in (0, 1)]  # smallest margin without the bias
     w0 = (nearest[0] - nearest[1]) / 2 - found.w @ frame.centre
     return Margin(found.w, float(w0), found.attained / 2, found.bound / 2, 1 + found.n_passes)
 
@@ -80,7 +80,7 @@ def novikoff(source: Source, *, fit_intercept: bool = True) -> Novikoff:
     frame = Frame(np.zeros(mean.shape[1]), np.ones(mean.shape[1]), fit_intercept)
 
     def signed(Phi: Float, worst: WorstRows) -> tuple[Float, float]:
-        """Corners t_n φ~_n, and the least p'd."""
+        """Corners d = t_n φ~_n, and the smallest p'd."""
         return Phi * np.where(worst.t == 1, 1.0, -1.0)[:, None], worst.least
 
     found = _shortest(source, frame, frame.rows(mean).toarray() * np.array([[-1.0], [1.0]]), signed)
@@ -91,7 +91,7 @@ def novikoff(source: Source, *, fit_intercept: bool = True) -> Novikoff:
 
 
 def _differences(Phi: Float, worst: WorstRows) -> tuple[Float, float]:
-    """Corners x_i - x_j, the k-th worst row of one class with the k-th worst of the other, and the least p'd."""
+    """Corners d = x_i - x_j from the rows of each class with the smallest margins, and the smallest p'd."""
     is_one = worst.t == 1
     one, zero = Phi[is_one], Phi[~is_one]
     n = min(len(one), len(zero))
@@ -100,7 +100,7 @@ def _differences(Phi: Float, worst: WorstRows) -> tuple[Float, float]:
 
 
 class _Found(NamedTuple):
-    """A direction w, |w| = 1, the margin it attains, the bound on all margins, and the pass that showed it."""
+    """A direction w of length 1, its margin, the bound on all margins, and the rows with the smallest margins."""
 
     w: Float
     attained: float
@@ -112,7 +112,7 @@ class _Found(NamedTuple):
 def _shortest(
     source: Source, frame: Frame, D: Float, corners: Callable[[Float, WorstRows], tuple[Float, float]]
 ) -> _Found:
-    """Shortest vector of a polytope, from some of its points D and passes that find its corners."""
+    """Shortest vector of a polytope. D contains some of its points; passes find its corners."""
     best: _Found | None = None
     previous = np.inf
     for n_passes in range(1, MAX_PASSES + 1):
@@ -131,11 +131,11 @@ def _shortest(
 
 
 def _shortest_of(D: Float) -> tuple[Float, float, Float]:
-    """Direction w of the shortest p in the hull of the rows of D, its length, and the rows that p is a mixture of.
+    """Direction w of the shortest p in the convex hull of the rows of D, its length, and the rows that p combines.
 
-    Non-negative least squares is exact if D'u = 0 and 1'u = 1 are of similar size, so D is measured in units of the
-    result, which is found in a few rounds. p = D'u cancels if the rows are long; the plane at equal distance from all
-    of them does not.
+    Non-negative least squares is precise if D'u = 0 and 1'u = 1 have similar scales, so D is divided by the length of
+    p. A few iterations find this length. D'u loses digits if the rows are long, so w is computed as the normal of the
+    plane at equal distance from all of these rows.
     """
     from scipy.optimize import nnls
 
@@ -154,6 +154,6 @@ def _shortest_of(D: Float) -> tuple[Float, float, Float]:
 def _hidden(attained: float, bound: float) -> ArithmeticError:
     return ArithmeticError(
         f"The largest margin lies between {attained:.8g} and {bound:.8g} and was not found more precisely: either no "
-        "plane separates the classes, or rounding hides the gap because columns are far from zero or have very "
+        "plane separates the classes, or rounding hides the margin because columns are far from zero or have very "
         "different units. Subtract the mean of each column and divide by its standard deviation."
     )

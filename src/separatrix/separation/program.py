@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether hyperplanes separate the classes, decided by linear programs over a few of the rows.
+"""Decide by linear programs over a few rows whether hyperplanes separate the classes.
 
 A linear machine a_k(x) = w_k'x + w_k0 separates the rows
 
@@ -7,33 +7,33 @@ A linear machine a_k(x) = w_k'x + w_k0 separates the rows
     quasi-completely    a_t(x) - a_j(x) >= 0   for all of these, and > 0 for some
     not at all          otherwise: the classes overlap
 
-and exactly in the last case the likelihood of a logistic or softmax model has a maximum (Albert & Anderson 1984). Each
-difference is linear, g'b, in the weights b relative to those of class 0. With one row of G for each difference:
+The likelihood of a logistic or softmax model has a maximum exactly in the last case (Albert & Anderson 1984). Each
+difference is a linear function g'b of the weights b relative to those of class 0. With one row g' of G per difference:
 
-    widest gap    max δ          subject to   G b >= δ,  Σ |b_d| <= 1      complete if δ > 0
+    widest margin max δ          subject to   G b >= δ,  Σ |b_d| <= 1      complete if δ > 0
     largest sum   max Σ_k ḡ_k'b  subject to   G b >= 0,    |b_d| <= 1      quasi-complete if > 0     (Konis 2007)
 
 ḡ_k is the mean of the rows of G that belong to class k. G b >= 0 makes ḡ_k'b >= 0, and 0 only if all those rows lie on
 the plane, so the means replace the sum over all rows.
 
-**Columns at fault.** The direction of the largest sum includes every column that adds to it: all dummies of a factor of
-which a single level separates. The direction returned is therefore the one with the least Σ |b_d| among those that
-separate the rows that the largest sum separates clearly:
+**Named columns.** The direction b of the largest sum includes every column that increases the sum: for a factor, all
+dummies even if a single level separates. The direction b' returned therefore has the smallest Σ |b_d| among directions
+that separate the rows that b separates clearly:
 
     fewest columns    min Σ |b_d|  subject to   G b' >= 0,  g'b' >= h if g'b >= h,  h = min(1, max G b)/e
 
-**Constraint generation.** G has N (K - 1) rows; a program contains only those that matter, beginning with the class
-means. The margin of a row x of class t over a rival j is a_t(x) - a_j(x). One pass finds the rows with the smallest
-margins under the current b, for each pair (t, j). They are added until no row is violated (then b is the proof) or
-until the few rows alone admit no b (then they are the proof). Rows of weight 0 are left out.
+**Constraint generation.** G has N (K - 1) rows. A program contains only a few of them, beginning with the class means.
+The margin of a row x of class t over a rival j is a_t(x) - a_j(x). One pass finds the rows with the smallest margins
+under the current b, for each pair (t, j). These rows are added until no row is violated (then b is the proof) or until
+the program has no solution (then its rows are the proof). Rows of weight 0 are ignored.
 
-**Tolerance.** Columns are scaled to [-1, 1], so units and origins do not matter. A gap below 1e-9 of a column's range
-does not count, and a row on the wrong side by less than ten times that lies on the plane. If the offset of a column is
-so large that the data are rounded more coarsely, the tolerance is that rounding, at most 1e-6.
+**Tolerance.** Columns are scaled to [-1, 1], so units and origins do not matter. A margin below 1e-9 of the range does
+not count, and a row on the wrong side by less than ten times that lies on the plane. If the offset of a column is
+so large that the data are rounded more coarsely, the tolerance is that rounding error, at most 1e-6.
 
-**Cost.** A few passes, and programs with (K - 1)(M + 1) unknowns: milliseconds for tens of columns, a second for
-hundreds. The status is "unknown" if columns are so nearly collinear that rounding hides the result, or if 30 seconds
-of computing are not enough.
+**Cost.** A decision takes a few passes, and programs with (K - 1)(M + 1) unknowns: milliseconds for tens of columns, a
+second for hundreds. The status is "unknown" if columns are so nearly collinear that rounding hides the result, or if
+the programs take more than 30 seconds.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ from separatrix.stats import ClassMoments, DiagonalScatter, Extent, class_moment
 
 SeparationStatus = Literal["complete", "quasi-complete", "overlapping", "unknown"]
 
-MIN_GAP_OF_RANGE = 1e-9  # narrowest gap that counts, as a fraction of the range of the columns
-MAX_ROUNDING_OF_RANGE = 1e-6  # upper limit of the tolerance for data that are rounded more coarsely
-MAX_VIOLATION_IN_TOLERANCES = 10  # violation of a row by the solution of a program that counts as rounding
-CLEAR_MARGIN = 1 / np.e  # fraction of a column's range, or of the largest margin; a ratio unlikely to occur in data
+MIN_GAP_OF_RANGE = 1e-9  # smallest margin that counts, as a fraction of the range of the columns
+MAX_ROUNDING_OF_RANGE = 1e-6  # largest tolerance, for data with coarse rounding
+MAX_VIOLATION_IN_TOLERANCES = 10  # larger violations of a row are not rounding error
+CLEAR_MARGIN = 1 / np.e  # of a column's range or of the largest margin; irrational, so ties are unlikely
 MAX_SECONDS = 30.0  # processor time, without passes, after which the status is "unknown"
 MIN_RELATIVE_WEIGHT = 1e-6  # a column is part of a direction if its weight exceeds this fraction of the largest
 
@@ -68,8 +68,8 @@ class Separability:
     """Whether the classes are separable, with a direction that proves it.
 
     ``coef`` (1, M) for two classes, (K, M) otherwise, and ``intercept`` are in the user's units and scaled to
-    Σ coef² = 1; they are zero if the classes overlap. ``columns`` have a weight in the direction. ``n_on_plane`` is the
-    number of rows that the direction leaves on a boundary, ``n_cuts`` the number of rows that the programs needed.
+    Σ coef² = 1; they are zero if the classes overlap. ``columns`` names those with a nonzero weight. ``n_on_plane`` is
+    the number of rows on a boundary of the direction, and ``n_cuts`` the number of rows in the programs.
     The status is "unknown" if no program was run, or if rounding hides the result because columns are nearly collinear.
     """
 
@@ -109,9 +109,9 @@ def survey_classes(block: Block, n_classes: int) -> Survey:
 class Frame:
     """Coordinates z = (x - centre) / scale in [-1, 1], followed by a 1 if there is an intercept.
 
-    A column whose range contains zero is not moved, so sparse rows stay sparse. A column with a single value adds
-    nothing to an intercept: its scale is infinite and its coordinate 0. ``rounding`` bounds the effect of the rounding
-    of the data on an activation with weights in [-1, 1].
+    A column whose range contains zero is not centred, so sparse rows stay sparse. A constant column is redundant if
+    there is an intercept: its scale is infinite and its coordinate 0. ``rounding`` bounds the effect of rounded data on
+    an activation with weights in [-1, 1].
     """
 
     centre: Float
@@ -121,7 +121,7 @@ class Frame:
 
     @classmethod
     def of(cls, rows: Extent, *, fit_intercept: bool) -> Frame:
-        """Frame filled by rows of this extent. Without an intercept the origin has a meaning and is kept."""
+        """Coordinates for rows of this extent. Without an intercept, columns are not centred."""
         low, high = rows.low, rows.high
         reach = np.maximum(np.abs(low), np.abs(high))
         stays = ((low <= 0) & (high >= 0)) | (not fit_intercept)
@@ -149,7 +149,7 @@ class Frame:
         return sparse.hstack([Z, ones], format="csr") if self.fit_intercept else Z
 
     def in_user_units(self, B: Float, *, about_centre: bool = False) -> tuple[Float, Float]:
-        """Weights B (K, P) as coefficients (K, M) and intercepts (K,) of the columns, or of columns minus centre."""
+        """Weights B (K, P) as to coefficients (K, M) and intercepts (K,) of the columns, or of columns - centre."""
         M = len(self.scale)
         W, w0 = B[:, :M] / self.scale, B[:, M] if self.fit_intercept else np.zeros(len(B))
         return W, w0 if about_centre else w0 - W @ self.centre
@@ -162,13 +162,13 @@ class Frame:
 
 
 class Demand(NamedTuple):
-    """A margin of ``least`` is demanded of every row that has it under the weights ``B`` (K, P), and none of others."""
+    """Require a margin of ``least`` for every row that has it under the weights ``B`` (K, P), and 0 for other rows."""
 
     B: Float
     least: float
 
     def of(self, margins: Float) -> Float:
-        """Demanded margins of rows that have these margins under ``B``."""
+        """Required margins of rows that have these margins under ``B``."""
         return np.where(margins >= self.least, self.least, 0.0)
 
 
@@ -176,8 +176,8 @@ class Demand(NamedTuple):
 class WorstRows:
     """Rows ``X`` with the smallest margins, at most ``most`` for each pair (class ``t``, ``rival``).
 
-    ``least`` and ``largest`` are over the margins of all rows (``largest`` ignores what is demanded); ``n_near`` counts
-    the rows within the frame's tolerance of a boundary or on its wrong side.
+    ``margin`` and ``least``, the minimum over all rows, are less the required margins; ``largest``, the maximum over
+    all rows, is not. ``n_near`` counts rows within the frame's tolerance of a boundary or on its wrong side.
     """
 
     X: Rows
@@ -203,7 +203,7 @@ class WorstRows:
 def worst_rows(
     block: Block, B: Float, frame: Frame, *, below: float, most: int, demand: Demand | None = None
 ) -> WorstRows:
-    """Rows of one block with the smallest margins, less the demanded ones, among margins under ``below``."""
+    """Rows of one block with the smallest margins, less the required margins, if they are under ``below``."""
     block = _with_weight(block)
     X, t = block.X.astype(np.float64, copy=False), block.codes
     margins = frame.margins(X, t, B)
@@ -217,12 +217,12 @@ def worst_rows(
     keep = _smallest(t[n], rival, margin, row, most)
     n, rival, row, margin = n[keep], rival[keep], row[keep], margin[keep]
     least = float(margins.min(initial=np.inf, where=is_rival))
-    n_near = len(np.unique(np.asarray(block.row)[near]))  # a row with several labels occurs several times
+    n_near = len(np.unique(np.asarray(block.row)[near]))  # a row with several labels is repeated
     return WorstRows(X[n], t[n], rival, row, margin, most, least, largest, n_near)
 
 
 def _smallest(t: Codes, rival: Codes, margin: Float, row: Codes, most: int) -> Codes:
-    """Positions of the smallest margins of each pair; of rows with equal margins, almost surely copies, one is kept."""
+    """Positions of the smallest margins of each pair. Rows with equal margins are most likely copies: one is kept."""
     order = np.lexsort((row, margin, rival, t))
     t, rival, margin = t[order], rival[order], margin[order]
     next_pair = np.append(True, (np.diff(t) != 0) | (np.diff(rival) != 0))[: len(order)]
@@ -257,7 +257,7 @@ def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) 
         coef, intercept = coef[1:], intercept[1:]
     else:
         coef, intercept = coef - coef.mean(axis=0), intercept - intercept.mean()
-    largest = np.abs(coef).max() or 1.0  # first, so that squares do not overflow
+    largest = np.abs(coef).max() or 1.0  # divided out first, so that squares do not overflow
     length = largest * (np.linalg.norm(coef / largest) or 1.0)
     return Separability(
         status,
@@ -271,7 +271,7 @@ def separability(source: Source, n_classes: int, *, fit_intercept: bool = True) 
 
 
 class _Direction(NamedTuple):
-    """A direction that no row contradicts, and the pass that showed it."""
+    """A direction that no row violates, and its rows with the smallest margins."""
 
     b: Float
     B: Float
@@ -279,7 +279,7 @@ class _Direction(NamedTuple):
 
 
 class _Search:
-    """Constraint generation in progress: the rows of G seen so far, and the passes taken."""
+    """State of the constraint generation: the rows of G in the programs, and the number of passes."""
 
     def __init__(self, source: Source, frame: Frame, classes: ClassMoments[Any]) -> None:
         self.source, self.frame, self.n_classes = source, frame, len(classes.count)
@@ -292,7 +292,7 @@ class _Search:
         self.nothing = np.zeros((self.n_classes, frame.width))
 
     def decide(self) -> tuple[SeparationStatus, Float, int]:
-        """Status, a direction B (K, P) in the frame, and the number of rows on its boundaries."""
+        """Status, a direction B (K, P) in scaled coordinates, and the number of rows on its boundaries."""
         tol, slack, until = self.frame.tolerance, self.frame.rounding, thread_time() + MAX_SECONDS
         apart = self._run(partial(some_gap, is_weight=self.is_weight, least=2 * tol, until=until), floor=tol)
         if apart is not None and apart.worst.least >= tol:
@@ -305,7 +305,7 @@ class _Search:
 
         def few_columns(G: Any) -> Float | None:
             h = demand.of(G @ best.b)
-            h[: self.means.shape[0]] = 0.0  # means are not rows
+            h[: self.means.shape[0]] = 0.0  # the means are not rows
             return fewest_columns(G, h, self.is_weight, slack)
 
         named = self._run(few_columns, -tol, demand)
@@ -316,9 +316,9 @@ class _Search:
     def _run(
         self, program: Callable[[Any], Float | None], floor: float, demand: Demand | None = None
     ) -> _Direction | None:
-        """Add violated rows until every difference is at least ``floor``; None once the program has no solution.
+        """Add violated rows until every margin is at least ``floor``; return None if the program has no solution.
 
-        If a solution violates only rows that the program contains, the violation is within the program's accuracy.
+        A violation of rows that the program already contains is within the accuracy of the program.
         """
         most = max(8, self.frame.width // (self.n_classes - 1))
         while (b := program(self.cuts)) is not None:
@@ -337,7 +337,7 @@ class _Search:
         return None
 
     def _agrees(self, worst: WorstRows) -> bool:
-        """Whether rows on the wrong side are within the accuracy of a program, relative to the largest margin."""
+        """Whether violations are within the accuracy of a program, relative to the largest margin."""
         return worst.least >= -MAX_VIOLATION_IN_TOLERANCES * self.frame.tolerance * worst.largest
 
     def _differences(self, X: Any, t: Codes, rival: Codes) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`is_separable`: whether hyperplanes separate the classes, with the direction, the margin and Novikoff's bound."""
+"""`is_separable` decides whether hyperplanes separate the classes, and reports margin and Novikoff's bound."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SENTENCES = {
     "complete": "A hyperplane separates the classes completely",
     "quasi-complete": "A hyperplane separates the classes except for {n} of {N} rows, which lie on it (quasi-complete)",
     "overlapping": "No hyperplane separates the classes: they overlap",
-    "unknown": "Whether a hyperplane separates the classes is unknown: rounding hides it (nearly collinear columns)",
+    "unknown": "Whether a hyperplane separates the classes is unknown: nearly collinear columns hide the result",
 }
 
 
@@ -27,12 +27,12 @@ class SeparabilityReport(Separability):
 
     Attributes
     ----------
-    status : "complete", "quasi-complete" or "overlapping"; "unknown" if rounding hides it
+    status : "complete", "quasi-complete" or "overlapping"; "unknown" if rounding hides the result
     coef, intercept : the separating direction in the user's units; zero if the classes overlap
     columns : names of the columns with a weight in the direction
-    n_on_plane : number of rows that the direction leaves on a boundary
+    n_on_plane : number of rows on a boundary of the direction
     classes : the labels
-    n_passes : passes over the rows
+    n_passes : number of passes over the rows
     """
 
     classes: Array
@@ -52,13 +52,13 @@ class SeparabilityReport(Separability):
 
     @cached_property
     def novikoff(self) -> Novikoff:
-        """γ and R of the rows as a perceptron uses them, and (R/γ)²."""
+        """γ and R of the rows with the perceptron's constant feature, and (R/γ)²."""
         self._require_margin()
         return novikoff(self._source, fit_intercept=self._fit_intercept)
 
     @property
     def novikoff_bound(self) -> float:
-        """(R/γ)²: the perceptron makes at most this many mistakes."""
+        """(R/γ)², the largest number of mistakes that a perceptron makes."""
         return self.novikoff.bound
 
     def _require_margin(self) -> None:
@@ -89,9 +89,10 @@ def _listed(values: list[Any]) -> str:
 def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bool = True) -> SeparabilityReport:
     """Decide by linear programs whether hyperplanes separate two or more classes.
 
-    Complete: every row lies strictly on its own side. Quasi-complete: some rows lie on the plane, none on the wrong
-    side. Overlapping: neither; only then does the maximum-likelihood estimate of a logistic model exist (Albert &
-    Anderson 1984). Unknown: the columns are too many, or so nearly collinear that rounding hides the result.
+    The status is "complete" if every row lies strictly on its own side, and "quasi-complete" if some rows lie on the
+    plane and none on the wrong side. Otherwise it is "overlapping"; only then does the maximum-likelihood estimate of a
+    logistic model exist (Albert & Anderson 1984). The status is "unknown" if there are too many columns, or if they are
+    so nearly collinear that rounding hides the result.
 
     Parameters
     ----------
@@ -100,14 +101,14 @@ def is_separable(X: Any, y: Any, *, sample_weight: Any = None, fit_intercept: bo
     y : array-like of shape (N,)
         Labels of K >= 2 classes.
     sample_weight : array-like of shape (N,), optional
-        Rows of weight 0 are left out.
+        Weights of the rows. Rows of weight 0 are ignored.
     fit_intercept : bool, default True
         If False, planes pass through the origin.
 
     Returns
     -------
     SeparabilityReport
-        True if separable; with ``status``, the direction, and for two classes ``margin`` and ``novikoff_bound``.
+        True if separable. It contains the status, the direction, and for two classes margin and Novikoff's bound.
 
     Examples
     --------

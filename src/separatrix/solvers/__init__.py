@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solvers: from statistics to parameters.
 
-posterior    the negative log posterior that a fit minimises, and the units of its columns
+posterior    the negative log posterior, which a fit minimises, and the scales of the columns
 hessian      inverse Hessians, exact and approximate
 newton       Newton's method and the line search
-lbfgs        L-BFGS with any first guess of the inverse Hessian
-gradient     batch gradient descent; ``stochastic``: mini-batches with variance reduction
-dual         fewer rows than columns: the same problem in the space of the rows
-auto         the default: chooses among them by the shape of the table
+lbfgs        L-BFGS with any preconditioner
+gradient     batch gradient descent
+stochastic   mini-batch gradient descent with variance reduction
+dual         the same problem with one unknown per row, for tables with fewer rows than columns
+auto         the default solver, which chooses among these by the shape of the table
 result       the record that every solver returns
 """
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The default solver: from coarse to fine, and from cheap to reliable.
+"""The default solver, which tries cheap methods before reliable ones.
 
 A gradient reads the rows once. A Hessian costs N P² operations, about as much as P/20 gradients, and saves many steps.
 
-1. If a Hessian of all weights takes negligible time: Newton's method.
-2. Many rows per weight: a sixteenth of the rows is fitted first. Its optimum differs from that of all rows by sampling
-   noise, a few hundredths of a standard deviation, and so does its Hessian. L-BFGS continues from there with the
-   inverse of that Hessian, at the cost of one gradient of all rows per step. Each step gains more than a digit, so six
-   of them reach 1e-8; with a Hessian of all rows it would be four, and a Hessian costs more than two gradients.
-3. Otherwise L-BFGS, with preconditioners in the order of their cost: a diagonal (if there are few rows per weight), a
-   Hessian in single precision (one block per class), and if necessary Newton's method. Each gets about as many steps
-   as the next one costs, so that the total is never much more than the cost of the best of them.
-4. Fewer rows than columns: the same in the space of the rows (`dual`).
-5. If there are too many weights for a Hessian: L-BFGS with a diagonal.
+1. If the Hessian of all weights takes negligible time, Newton's method is used.
+2. If there are many rows per weight, a sixteenth of the rows is fitted first. The optimum and the Hessian of this
+   sample differ from those of all rows by sampling noise, a few hundredths of a standard deviation. L-BFGS continues on
+   all rows with the inverse of the sample's Hessian, and each step costs one gradient. Each step gains more than a
+   digit, so six steps reach 1e-8. A Hessian of all rows would need four steps, but costs more than two gradients.
+3. Otherwise L-BFGS is tried with preconditioners in the order of their cost: a diagonal (if there are few rows per
+   weight), then a Hessian in single precision (one block per class). Newton's method is last. Each stage may take about
+   as many steps as the next stage costs, so the total is never much more than the cost of the best stage.
+4. If there are fewer rows than columns, the same stages solve the problem with one unknown per row (`dual`).
+5. If there are too many weights for a Hessian, L-BFGS uses a diagonal.
 
-Every path ends with the same stopping rule, on the gradient over all rows.
+All of them end with the same stopping rule, on the gradient over all rows.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import Limits, Solution, Status
 from separatrix.stats import ValueGrad
 
-SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample: the sample's own noise is larger
+SAMPLE_TOL = 1e-3  # tolerance of the fit to a sample, smaller than the sampling noise
 RENEWAL_STEPS = 25  # steps after which a new preconditioner is worth its cost
-COLUMNS_PER_STEP = 10  # a Hessian costs one L-BFGS step for this number of columns
-MIN_ROWS_PER_WEIGHT = 10  # with fewer rows, a Hessian is not tried first
-CHEAP_HESSIAN_FLOPS = 2e8  # operations of a Newton step over the rows that take negligible time
-CHEAP_GRAM_FLOPS = 1e10  # operations of the inner products of all rows, above which gradients are tried first
+COLUMNS_PER_STEP = 10  # a Hessian costs as much as one L-BFGS step per this number of columns
+MIN_ROWS_PER_WEIGHT = 10  # with fewer rows per weight, a diagonal is tried before a Hessian
+CHEAP_HESSIAN_FLOPS = 2e8  # number of operations per Newton step that takes negligible time
+CHEAP_GRAM_FLOPS = 1e10  # if the inner products of all rows take more operations, L-BFGS is tried first
 
-Stage = Callable[[Posterior, Float, int], Solution[Float]]  # from a start, with a limit of steps
+Stage = Callable[[Posterior, Float, int], Solution[Float]]  # (objective, start, maximum number of steps)
 
 
 @dataclass(frozen=True)
 class Auto(Limits):
-    """Newton, L-BFGS or the dual, with subsampled starts: see the module docstring."""
+    """Newton's method, L-BFGS or the dual, started from a fit to a sample; see the module docstring."""
 
     tol: float = 1e-8
     max_steps: int = 2000
     trace: bool = False
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
-        """From ``start`` (C, P) to a minimum."""
+        """Minimise from ``start`` (C, P)."""
         if is_wide(objective):
             N, M = objective.source.n_rows, len(objective.design.origin)
             first = [self._gradients(RENEWAL_STEPS + N // COLUMNS_PER_STEP)] if N * N * M > CHEAP_GRAM_FLOPS else []
@@ -85,14 +85,14 @@ class Auto(Limits):
         return self._run(objective, start, [*first, middle, *self._last_stages(objective)])
 
     def _last_stages(self, objective: Posterior) -> Sequence[Stage]:
-        """The most reliable solvers."""
+        """The most reliable stages, which are tried last."""
         C, P = objective.shape
         if C == 1:
             return [self._newton]
         return [self._hessian(is_joint=False), *([self._newton] if C * P <= MAX_JOINT_WEIGHTS else [])]
 
     def _run(self, objective: Posterior, start: Float, stages: Sequence[Stage]) -> Solution[Float]:
-        """Run stages in turn, each from the end of the last one, until one converges or no steps are left."""
+        """Run stages in turn, each from the result of the previous one, until one converges or no steps are left."""
         found = Solution(start, Status.MAX_STEPS, 0, 0)
         for stage in stages:
             found = found.followed_by(stage(objective, found.value, self.max_steps - found.steps))
@@ -104,11 +104,11 @@ class Auto(Limits):
         return Newton(self.tol, steps, self.trace).minimise(objective, start)
 
     def _gradients(self, limit: int | None = None) -> Stage:
-        """L-BFGS with a diagonal."""
+        """L-BFGS with a diagonal preconditioner."""
         return lambda objective, start, steps: self._lbfgs(steps, limit).minimise(objective, start)
 
     def _hessian(self, *, is_joint: bool, limit: int | None = None, sample: Posterior | None = None) -> Stage:
-        """L-BFGS with the Hessian at the start, of all weights or by class, of all rows or of a sample."""
+        """L-BFGS with the Hessian at the start: joint or one block per class, from all rows or from a sample."""
 
         def stage(objective: Posterior, start: Float, steps: int) -> Solution[Float]:
             start = objective.centre_classes(start)
@@ -129,7 +129,7 @@ class Auto(Limits):
 
 
 def is_wide(objective: Posterior) -> bool:
-    """Whether there are fewer rows than columns, at most 4000, not all equal, and a proper diagonal prior of mean 0."""
+    """Whether `dual` applies: N < min(M, 4000), some column varies, and the prior is diagonal, proper and of mean 0."""
     prior, M = objective.prior, len(objective.design.origin)
     proper = prior.precision.ndim == 1 and bool((prior.precision[:M] > 0).all()) and not prior.mean.any()
     return proper and objective.source.n_rows < min(M, MAX_DUAL_ROWS) and bool(objective.units.spread.any())

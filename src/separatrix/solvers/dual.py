@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""More columns than rows: the same problem with as many unknowns as rows.
+"""The dual problem, with as many unknowns as rows, for tables with more columns than rows.
 
 With a Gaussian prior of precision Λ the optimal weights are combinations of the rows, W = R X Λ⁻¹. With X Λ⁻¹ X' = L L'
 and V = R L,
 
     a_n = W x_n + b = V l_n + b,        ½ tr W Λ W' = ½ tr V V',
 
-which is the same model of rows l_n (N, N) under a prior of unit precision (the dual; PRML §6.1). Nothing of size M x M
-is formed, and the M columns are read twice: for the inner products, and for the weights. Rows far from zero are
-centred, which does not change a model with a free bias: otherwise all inner products would be nearly equal to that of
-the mean.
+which is the same model of the rows l_n of L (N, N) under a prior of unit precision (PRML §6.1). No M x M matrix is
+formed, and the M columns are read twice: for the inner products, and for the weights. Rows far from zero are
+centred, which does not change a model with a free bias. Otherwise all inner products would be nearly equal to the
+squared length of the mean.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from separatrix.solvers.posterior import Posterior, Units
 from separatrix.solvers.result import Solution, Step
 from separatrix.stats import collect_sample
 
-MAX_DUAL_ROWS = 4000  # beyond, an (N, N) problem is no longer small
-MAX_SQUARED_OFFSET = 1e4  # squared distance of the mean from zero over squared spread: inner products lose four digits
+MAX_DUAL_ROWS = 4000  # with more rows, an (N, N) problem is no longer small
+MAX_SQUARED_OFFSET = 1e4  # |mean|² / total variance above which rows are centred; inner products lose four digits
 
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """The problem in the space of the rows, and the map back to the weights of the columns."""
+    """The dual problem, and the map from its weights to the weights of the columns."""
 
     objective: Posterior
     to_primal: Callable[[Float], Float]
@@ -47,14 +47,14 @@ class Dual:
 
 
 def dual(objective: Posterior) -> Dual:
-    """The model of the rows of L."""
+    """Build the dual of a problem, whose rows are the rows of L."""
     rows = collect_sample(objective.source, objective.source.n_rows).as_block()
     M, bias = len(objective.design.origin), objective.design.bias
     units, precision = objective.units, objective.prior.precision[:M]
     offset, spread = (units.mean**2 / precision).sum(), (units.spread**2 / precision).sum()
     is_moved = bias and bool(offset > MAX_SQUARED_OFFSET * spread)
     X, left = replace(objective.design, subtract=is_moved).shifted(rows.X.astype(np.float64, copy=False))
-    is_isotropic = bool((precision == precision[0]).all())  # a scalar is faster, and keeps the format of sparse rows
+    is_isotropic = bool((precision == precision[0]).all())  # a scalar is faster and keeps sparse rows sparse
     scaled = X * (1.0 / precision[0]) if is_isotropic else X / precision  # X Λ⁻¹
     with single_thread_blas():
         L, back = _root(np.asarray(to_dense(scaled @ X.T), dtype=np.float64))
@@ -67,13 +67,13 @@ def dual(objective: Posterior) -> Dual:
     def to_primal(theta: Float) -> Float:
         V, b = design.in_user_units(theta)
         W = np.asarray(back(V) @ scaled, dtype=np.float64)
-        return np.column_stack([W, b + W @ left]) if bias else W  # the bias is at the origin of the design
+        return np.column_stack([W, b + W @ left]) if bias else W  # bias at the origin of the design, not at x = 0
 
     return Dual(Posterior(source, objective.likelihood, prior, design, thin_units), to_primal)
 
 
 def _root(A: Float) -> tuple[Float, Callable[[Array], Float]]:
-    """L (N, r) with A = L L', and V -> V L⁻¹; if rows are linearly dependent, r < N."""
+    """L (N, r) with A = L L', and the function V -> V L⁻¹; r < N if rows are linearly dependent."""
     try:
         scale, C = cholesky_of_correlation(A)
         L = scale[:, None] * C

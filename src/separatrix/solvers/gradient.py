@@ -4,15 +4,15 @@
     θ ← θ - η ∇E(θ) / Σ_n weight_n                                          a fixed step η, as in the book
     θ ← θ - s D⁻¹ ∇E(θ)                                                     a line search for s
 
-A fixed step is in the units of the columns, so the best value is a guess. The line search divides by D first, a bound
-on the diagonal of the Hessian in which the units of the columns and the scales of the prior cancel. It starts from the
-steps of Barzilai and Borwein (1988): the last step Δθ and the change Δg of the gradient along it give two secant
-estimates of the curvature,
+The best fixed step depends on the units of the columns. The line search first divides the gradient by D, a bound on the
+diagonal of the Hessian, so that the units of the columns and the scales of the prior cancel. The first trial is a step
+of Barzilai and Borwein (1988): the last step Δθ and the change Δg of the gradient along it give two secant estimates of
+the curvature,
 
     1/s = Δθ'Δg / Δθ'DΔθ      and, never less,      1/s = Δg'D⁻¹Δg / Δθ'Δg,
 
-which are used in turn. A step is halved or more until the objective falls enough, so it never rises. That costs
-little: hundreds of passes become tens.
+which are used in turn. A step is shortened by half or more until the objective falls enough, so the objective never
+rises. This reduces hundreds of passes to tens.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
 from separatrix.stats import DOUBLE_ROUNDING, ValueGrad
 
-MAX_IDLE_GRADIENT_STEPS = 100  # steps above the lowest point, or without progress, after which descent stops
-MAX_GRADIENT_TRIALS = 30  # of a line search; each at least halves the step
+MAX_IDLE_GRADIENT_STEPS = 100  # number of steps without progress after which descent stops
+MAX_GRADIENT_TRIALS = 30  # trials per line search; each at least halves the step
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class GradientDescent(Limits):
     Parameters
     ----------
     step : float, optional
-        η in θ ← θ - η ∇E(θ) / Σ_n weight_n: E is the sum over rows, so η multiplies the gradient per unit of weight and
+        η in θ ← θ - η ∇E(θ) / Σ_n weight_n. E is a sum over rows, so η multiplies the gradient per unit of weight and
         does not depend on the number of rows. θ contains the weights in the units of the columns, and the bias at the
-        mean of the rows. None searches for the length of each step.
+        mean of the rows. None: a line search finds the length of each step.
     tol : float, default 1e-8
         Bound on the gradient, per unit of weight and per standard deviation of each column.
     max_steps : int, default 10000
-        Limit of steps. A fixed step is one pass; a step of the line search is one pass and sometimes a few more.
+        Maximum number of steps. A fixed step takes one pass, a line search one or a few passes.
     trace : bool, default False
         Whether to keep every step.
 
@@ -71,7 +71,7 @@ class GradientDescent(Limits):
         super().__post_init__()
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
-        """From ``start`` (C, P) to a minimum."""
+        """Minimise from ``start`` (C, P)."""
         move = _LineSearch(objective) if self.step is None else _FixedStep(objective, self.step)
         theta, here, passes = start, objective.value_grad(start), 1
         trace, end = [], Status.MAX_STEPS
@@ -94,7 +94,7 @@ class GradientDescent(Limits):
 
 
 class _Moved(NamedTuple):
-    """Point reached by a step, the passes used, and the reason if there is no further step."""
+    """Point reached by a step, number of passes, and the reason to stop, if any."""
 
     theta: Float
     here: ValueGrad
@@ -103,10 +103,10 @@ class _Moved(NamedTuple):
 
 
 class _FixedStep:
-    """Steps of one length. If they overshoot, the lowest point is returned.
+    """Steps with a fixed rate η. If the objective diverges, the lowest point is returned.
 
-    On a function with curvature at most c a rise proves that the step is longer than 2/c; but the curvature may fall
-    later and lower points may follow, so one rise is not the end.
+    If the curvature is at most c, a rise of the objective proves η > 2/c. Later the curvature may decrease and the
+    objective may fall again, so descent does not stop at the first rise.
     """
 
     def __init__(self, objective: Posterior, step: float) -> None:
@@ -151,7 +151,7 @@ class _LineSearch:
             share *= parabola_minimum(there.value - here.value, share * slope)
         change = there.grad - here.grad
         rise, length = float(np.vdot(change, direction)), float(np.vdot(direction, self.D * direction))
-        if rise > DOUBLE_ROUNDING * length:  # the two secant estimates in turn, with Δθ = share · direction
+        if rise > DOUBLE_ROUNDING * length:  # use the two secant estimates in turn; Δθ = share · direction
             self.long = not self.long
             self.share = share * (length / rise if self.long else rise / squared_length(change, self.D))
         else:  # no measurable curvature
@@ -166,9 +166,9 @@ class _LineSearch:
 
 
 def is_lower(here: ValueGrad, there: ValueGrad, D: Float) -> bool:
-    """Whether one point is lower than another; if the objectives differ by rounding only, the gradients decide.
+    """Whether ``there`` is lower than ``here``; if the objectives are equal up to rounding, the gradients decide.
 
-    The objective is quadratic near its minimum: an excess of 1e-16 corresponds to a gradient of 1e-8.
+    Near its minimum the objective is quadratic, so an objective 1e-16 above the minimum has a gradient of 1e-8.
     """
     rise = there.value - here.value
     if abs(rise) <= DOUBLE_ROUNDING * abs(here.value):

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Inverse Hessians g -> H⁻¹ g, exact and approximate: they turn a gradient into a Newton step.
 
-    factorise   the whole Hessian H (CP, CP) = D L L' D in correlation units, or its pseudo-inverse if it is singular
-    by_class    its C diagonal blocks (P, P), with the constraint that class weights keep their mean
-    diagonal    a bound on its diagonal
+    factorise   the whole Hessian H (CP, CP) = D L L' D in correlation units, or its pseudo-inverse if H is singular
+    by_class    the C diagonal blocks (P, P) of H; steps do not change the mean of the weights over classes
+    diagonal    a bound on the diagonal of H
 
-By class: with C classes H = Σ_n (diag p - p p') ⊗ φ̃ φ̃' has no curvature along vectors added to every class, but its
-diagonal blocks do. A preconditioner made of those blocks alone takes steps along such vectors that only the prior
-takes back, slowly. The optimum has the mean of the prior there, so a start gets it (`Posterior.centre_classes`), and
-the mean over classes is removed from every step: on 60 000 images of 784 pixels and ten classes that saves two thirds
-of the passes.
+With C classes, H = Σ_n (diag p - p p') ⊗ φ̃ φ̃' has no curvature along a vector added to every class, but its diagonal
+blocks do. A preconditioner of those blocks alone takes steps along such vectors, which only the prior reverses, slowly.
+At the optimum, the mean over classes equals that of the prior. The start is therefore shifted to this mean
+(`Posterior.centre_classes`), and every step keeps it. On 60 000 images of 784 pixels and ten classes this saves two
+thirds of the passes.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from separatrix._threads import single_thread_blas
 from separatrix.solvers.posterior import Posterior
 from separatrix.stats import class_grams
 
-MAX_JOINT_WEIGHTS = 1500  # weights of all classes up to which their joint Hessian is factorised
-MAX_BLOCK_WEIGHTS = 5000  # weights per class up to which a Hessian per class is factorised
-RIDGE_OF_DIAGONAL = 1e-6  # added to a block that single precision or a small sample leaves singular
+MAX_JOINT_WEIGHTS = 1500  # largest number of weights of all classes whose joint Hessian is factorised
+MAX_BLOCK_WEIGHTS = 5000  # largest number of weights per class whose Hessian is factorised
+RIDGE_OF_DIAGONAL = 1e-6  # relative ridge for a block that is singular in single precision or on a small sample
 
 
 class Inverse(Protocol):
@@ -41,7 +41,7 @@ class Inverse(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """H⁻¹ for a positive definite H = D L L' D; for a singular H its pseudo-inverse, and the columns responsible."""
+    """H⁻¹ for a positive definite H = D L L' D, or the pseudo-inverse of a singular H and the columns responsible."""
 
     scale: Float
     L: Float
@@ -79,7 +79,7 @@ class Factor:
 
     @cached_property
     def root(self) -> Float:
-        """Upper triangular R with H⁻¹ = R R': R times standard normal numbers has covariance H⁻¹."""
+        """Upper triangular R with H⁻¹ = R R': R z has covariance H⁻¹ if z is standard normal."""
         with single_thread_blas():
             inverse, _ = linalg.lapack.dtrtri(self.L, lower=True)
         return np.asarray((np.tril(inverse) / self.scale).T)
@@ -96,8 +96,9 @@ class Factor:
 def factorise(hess: Float, n_outputs: int, free: Array) -> Factor:
     """Factor of a Hessian (CP, CP) of C outputs; ``free`` (P,) marks weights that have no prior.
 
-    With C classes, a vector added to the weights of every class changes nothing, so H is singular along it unless
-    there is a prior. The gradient has no part there; any curvature along it gives a step without that part.
+    With C classes, adding a vector to the weights of every class does not change the likelihood, so H is singular in
+    these directions unless there is a prior. The gradient is zero in these directions, so a curvature added there does
+    not change the step.
     """
     if n_outputs > 1 and free.any():
         P = len(free)
@@ -113,17 +114,17 @@ def factorise(hess: Float, n_outputs: int, free: Array) -> Factor:
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
-    """One curvature for each weight, (C, P)."""
+    """A diagonal Hessian: the curvature of each weight, (C, P)."""
 
     curvature: Float
 
     def solve(self, grad: Float) -> Float:
-        """Component by component."""
+        """H⁻¹ g, in the shape of g."""
         return np.asarray(grad / self.curvature)
 
 
 def diagonal(objective: Posterior) -> Diagonal:
-    """Bound on the diagonal, without a pass: curvature is at most a quarter, and column sums of squares are known."""
+    """Bound on the diagonal, without a pass: curvatures are at most 1/4, and column sums of squares are known."""
     bound = 0.25 * objective.units.total * objective.column_units**2
     return Diagonal(bound + objective.prior.diagonal)
 
@@ -142,7 +143,7 @@ class ByClass:
 
 
 def by_class(objective: Posterior, theta: Float) -> ByClass:
-    """Factors of C weighted Gram matrices, in single precision: one pass."""
+    """Factors of C weighted Gram matrices, computed in single precision in one pass."""
     gram = partial(class_grams, theta=theta, likelihood=objective.likelihood, design=objective.design)
     blocks = objective.source.reduce(gram).grad
     precision, (C, P) = objective.prior.precision, objective.shape
@@ -156,7 +157,7 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
         for A in blocks:
             try:
                 factors.append(Factor(*cholesky_of_correlation(A)))
-            except SingularError:  # small eigenvalues are raised: a preconditioner need not be exact
+            except SingularError:  # raise small eigenvalues; a preconditioner need not be exact
                 scale = np.sqrt(np.diag(A) + RIDGE_OF_DIAGONAL * np.diag(A).mean())
                 values, V = linalg.eigh(A / np.outer(scale, scale))
                 root = linalg.cholesky((V * np.maximum(values, RIDGE_OF_DIAGONAL)) @ V.T, lower=True)
@@ -165,12 +166,12 @@ def by_class(objective: Posterior, theta: Float) -> ByClass:
 
 
 def fits_in_memory(objective: Posterior) -> bool:
-    """Whether Hessians per class are worth their memory and time."""
+    """Whether there are few enough weights per class to factorise a Hessian per class."""
     return objective.design.width <= (MAX_JOINT_WEIGHTS if objective.units.is_sparse else MAX_BLOCK_WEIGHTS)
 
 
 def approximate_inverse(objective: Posterior, theta: Float) -> Inverse:
-    """H⁻¹ at θ, factorised in single precision or by class; without a pass a diagonal, if Hessians are too large."""
+    """Approximate H⁻¹ at θ, in single precision and one block per class; a diagonal if Hessians are too large."""
     if not fits_in_memory(objective):
         return diagonal(objective)
     if len(theta) > 1:

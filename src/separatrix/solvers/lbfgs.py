@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """L-BFGS: a quasi-Newton method that remembers its last steps.                   Liu & Nocedal (1989)
 
-The inverse Hessian is a given matrix B, corrected by the last m pairs of steps s and changes y of the gradient. With B
-from a subsample, or from the last full Hessian, a step is almost Newton's and costs a gradient; the pairs correct the
-error of B. With a diagonal B it is the usual method.
+The inverse Hessian is a given matrix B, corrected by the last m pairs (s, y) of a step and its change of the gradient.
+If B comes from a subsample or from the last full Hessian, a step is almost a Newton step, but costs only one gradient;
+the pairs correct the error of B. A diagonal B gives standard L-BFGS.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import End, Limits, Solution, Status, Step, status_at_rest
 from separatrix.stats import ValueGrad
 
-MAX_IDLE_LBFGS_STEPS = 50  # steps without progress after which L-BFGS stops
-MIN_CURVATURE = 1e-14  # s'y relative to the sizes of its terms: smaller sums are rounding
-MIN_GRADIENT_DECREASE = 0.5  # factor by which a plain step must reduce the gradient
-MAX_RISE_IN_ROUNDINGS = 10  # rise of the objective, in units of its rounding error, that a plain step may have
+MAX_IDLE_LBFGS_STEPS = 50  # number of steps without progress after which L-BFGS stops
+MIN_CURVATURE = 1e-14  # smallest s'y relative to its terms; below this it is rounding error
+MIN_GRADIENT_DECREASE = 0.5  # a step -B g is accepted if the gradient shrinks by this factor
+MAX_RISE_IN_ROUNDINGS = 10  # largest rise of the objective by a step -B g, in units of its rounding error
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class LBFGS(Limits):
     def minimise(
         self, objective: Posterior, start: Float, *, inverse: Inverse | None = None, known: ValueGrad | None = None
     ) -> Solution[Float]:
-        """From ``start`` (C, P) to a minimum, with ``inverse`` as the first guess of g -> H⁻¹ g.
+        """Minimise from ``start`` (C, P), with ``inverse`` as the matrix B.
 
-        ``known`` value and gradient at the start save a pass.
+        If value and gradient at the start are ``known``, a pass is saved.
         """
         theta, passes = start, 0 if known else 1
         here = known or objective.value_grad(theta)
@@ -72,9 +72,9 @@ class LBFGS(Limits):
             if moved is not None:
                 pairs.add(moved[0] - theta, moved[1].grad - here.grad)
             else:
-                # Weights held more by the prior than by the rows change the objective by less than its rounding error.
-                # For them B is nearly exact, but not after scaling by the curvature along the other weights: so a step
-                # -B g is tried, and kept if it halves the gradient.
+                # Some weights are determined by the prior more than by the rows, and change the objective by less than
+                # its rounding error. For them B is nearly exact, but scaled B is not: its scale comes from the other
+                # weights. So a step -B g is tried, and accepted if it halves the gradient.
                 trial = theta - inverse.solve(here.grad)
                 there, passes = objective.value_grad(trial), passes + 1
                 noise = MAX_RISE_IN_ROUNDINGS * objective.units.rounding * abs(here.value)
@@ -83,7 +83,7 @@ class LBFGS(Limits):
                 if moved is None and (is_idle or not pairs.pairs):
                     end = status_at_rest(size, self.tol)
                     break
-                pairs = _Pairs(inverse, self.memory)  # old pairs can spoil the direction: start again without them
+                pairs = _Pairs(inverse, self.memory)  # restart without the old pairs, which can spoil the direction
                 progress = Progress(MAX_IDLE_LBFGS_STEPS)
             theta, here = moved or (theta, here)
         return Solution(theta, end, step, passes, tuple(trace), End(here.grad, inverse))
@@ -98,15 +98,15 @@ class _Pairs:
         self.scale = 1.0
 
     def add(self, s: Float, y: Float) -> None:
-        """Keep a pair along which the gradient rose; other pairs contain no information about a minimum."""
-        products = s * y  # each product has no units, unlike |s| and |y|
+        """Keep the pair if the curvature s'y is positive; L-BFGS needs positive curvature."""
+        products = s * y  # products have no units, unlike |s| and |y|
         sy = float(products.sum())
         if sy > MIN_CURVATURE * np.abs(products).sum():
             self.pairs.append((s, y, sy))
             self.scale = sy / float(np.vdot(y, self.inverse.solve(y)))
 
     def dot(self, g: Float) -> Float:
-        """The two loops of Nocedal (1980)."""
+        """Corrected inverse Hessian times g, by the two loops of Nocedal (1980)."""
         q = g.copy()
         shares = []
         for s, y, sy in reversed(self.pairs):

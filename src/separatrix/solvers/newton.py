@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Newton's method: one pass, one Cholesky factor and one step at a time.                 PRML §4.3.3
+"""Newton's method: each step takes one pass and one Cholesky factor.                     PRML §4.3.3
 
     θ ← θ - s H⁻¹ g
 
 For the logistic model this is iterative reweighted least squares: with s = 1 the new weights solve the normal equations
 (4.99) for the working response z = Φ w - R⁻¹ (p - t)  (4.100).
 
-**Line search** (`descend`, shared with L-BFGS). s = 1 is tried first, because a Newton direction has the right length,
-and shortened to the minimum of a parabola through the known values until the objective falls by a ten-thousandth of
-what the slope predicts (Armijo). Near the minimum the predicted decrease is below the rounding error of the objective;
-there the slope at the new point decides, which must not be steeper upwards than the old one was downwards (Hager &
-Zhang 2005). A trial is a full evaluation with its Hessian, because it is nearly always accepted and is then the next
-step.
+**Line search** (`descend`, shared with L-BFGS). s = 1 is tried first, since a Newton step has the right length. Then s
+is shortened to the minimum of a parabola through the known values, until the objective falls by 1e-4 of the decrease
+that the slope predicts (Armijo). Near the minimum, this decrease is below the rounding error of the objective. There
+the slope at the new point decides: it must not be steeper upwards than the old slope was downwards (Hager & Zhang
+2005). Each trial also computes the Hessian, because nearly every trial is accepted and the next step needs it.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ from separatrix.stats import DOUBLE_ROUNDING, ValueGrad, ValueGradHess
 
 ARMIJO = 1e-4
 MIN_DECREASE_OF_ROUNDING = 1e-3  # a predicted decrease below this fraction of the rounding error cannot be verified
-MAX_NEWTON_TRIALS = 40  # of a line search
-MAX_IDLE_NEWTON_STEPS = 3  # steps without progress after which Newton's method stops
+MAX_NEWTON_TRIALS = 40  # trials per line search
+MAX_IDLE_NEWTON_STEPS = 3  # number of steps without progress after which Newton's method stops
 
 Point = TypeVar("Point", ValueGrad, ValueGradHess)
 
 
 class Progress:
-    """Counts the steps in a row that lowered neither the gradient nor the objective below its record."""
+    """Counts consecutive steps without a new minimum of the objective or of the size of the gradient."""
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
         self.size, self.value, self.since = np.inf, np.inf, 0
 
     def ends(self, value: float, size: float) -> bool:
-        """Record a step; true if there was no progress for more than ``patience`` steps."""
+        """Record a step; return whether more than ``patience`` consecutive steps made no progress."""
         if size < self.size or value < self.value:
             self.size, self.value, self.since = min(size, self.size), min(value, self.value), 0
         else:
@@ -60,7 +59,7 @@ def descend(
     *,
     rounding: float = DOUBLE_ROUNDING,
 ) -> tuple[tuple[Float, Point] | None, int]:
-    """Point reached by a step along ``direction``, or None if no step lowers the objective; and the evaluations used.
+    """Point reached along ``direction``, or None if no step lowers the objective; and the number of evaluations.
 
     ``rounding`` is the relative rounding error of the objective.
     """
@@ -76,7 +75,7 @@ def descend(
             new_slope = float(np.vdot(there.grad, direction))
             if new_slope <= (2 * ARMIJO - 1) * slope:
                 return (trial, there), trials
-            s *= slope / (slope - new_slope)  # zero of the straight line through both slopes
+            s *= slope / (slope - new_slope)  # secant step: zero of the line through both slopes
         elif -s * slope <= MIN_DECREASE_OF_ROUNDING * noise:
             return None, trials
         else:
@@ -85,7 +84,7 @@ def descend(
 
 
 def parabola_minimum(rise: float, slope: float) -> float:
-    """Minimum of the parabola with this slope at 0 that has risen by ``rise`` at 1, clipped to a tenth to a half."""
+    """Minimum of the parabola with this slope at 0 and the value ``rise`` at 1, clipped to [0.1, 0.5]."""
     bend = rise - slope
     return float(np.clip(-0.5 * slope / bend, 0.1, 0.5)) if np.isfinite(bend) and bend > 0 else 0.1
 
@@ -102,7 +101,7 @@ class Newton(Limits):
     trace: bool = False
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
-        """From ``start`` (C, P) to a minimum."""
+        """Minimise from ``start`` (C, P)."""
         evaluate, rounding = objective.value_grad_hess, objective.units.rounding
         (C, _), free, is_concave = objective.shape, objective.prior.free, objective.likelihood.is_log_concave
         theta, here, passes = start, evaluate(start), 1
@@ -122,7 +121,7 @@ class Newton(Limits):
                 end = status_at_rest(size, self.tol)
                 break
             moved, trials = descend(evaluate, theta, here, -factor.solve(here.grad), rounding=rounding)
-            if moved is None:  # if the curvature underflows there is no Newton step, but the gradient still leads down
+            if moved is None:  # if the curvature underflows, gradient descent may still lower the objective
                 moved, more = descend(evaluate, theta, here, -diagonal(objective).solve(here.grad), rounding=rounding)
                 trials += more
             passes += trials

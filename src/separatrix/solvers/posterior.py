@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The negative log posterior E(θ) = -Σ_n weight_n ln p(t_n | θ φ̃_n) - ln p(θ), as solvers use it.
 
-E is a sum over rows, never an average. A solver evaluates value and gradient, or the Hessian as well, each in one pass.
+E is a sum over rows, not an average. One pass computes value and gradient, and if required the Hessian.
 
 The size of a gradient has no units: each component is divided by the standard deviation of its column and by the total
-weight, so `tol` means the same for metres and for millimetres, for ten rows and for ten million.
+weight. So `tol` has the same meaning for metres and for millimetres, for ten rows and for ten million.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from separatrix.stats import (
     value_grad_hess,
 )
 
-MAX_OFFSET_IN_STD = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # beyond, the origin is subtracted first
-ROWS_PER_SAMPLE_ROW = 16  # the sample for a first fit is a sixteenth of the rows, but ...
-MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # ... at least and at most this number of rows per weight ...
-MAX_SAMPLE_ENTRIES = 2**24  # ... and at most 128 MiB
-MIN_SAMPLED_ENTRIES = 2_000_000  # entries of a table from which a first fit to a sample is worth its cost
-MAX_TIED_COLUMNS = 2_000  # columns up to which a prior may tie the bias to the weights, in a full matrix
+MAX_OFFSET_IN_STD = {np.dtype(np.float64): 1e5, np.dtype(np.float32): 1.0}  # with a larger |mean|/std, rows are centred
+ROWS_PER_SAMPLE_ROW = 16  # a first fit uses one row in 16 ...
+MIN_SAMPLE_PER_WEIGHT, MAX_SAMPLE_PER_WEIGHT = 20, 1500  # ... within these limits per weight ...
+MAX_SAMPLE_ENTRIES = 2**24  # ... and at most this number of entries (128 MiB)
+MIN_SAMPLED_ENTRIES = 2_000_000  # smallest table for which a first fit to a sample saves time
+MAX_TIED_COLUMNS = 2_000  # with more columns, the prior must stay diagonal and the bias is at x = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Units:
-    """Mean and standard deviation of each column (M,), the total weight, and the relative ``rounding`` of sums."""
+    """Mean and standard deviation of each column (M,), total weight, and relative ``rounding`` error of sums."""
 
     mean: Float
     spread: Float
@@ -56,7 +56,7 @@ class Units:
 
     @classmethod
     def of(cls, source: Source, *, fit_intercept: bool) -> Units:
-        """Units of the columns, in one pass; without a bias, spreads are about zero."""
+        """Units of the columns, in one pass. Without a bias, the spread is the root mean square instead."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = source.reduce(column_survey)
             moments = found.moments
@@ -73,18 +73,18 @@ class Units:
         return cls(mean, np.sqrt(variance), total, found.dtype, found.is_sparse, found.rounding)
 
     def design(self, *, fit_intercept: bool) -> Design:
-        """Regressors about the mean, or about zero if there is no bias to absorb the difference."""
+        """Regressors minus their mean; without a bias, they are not centred."""
         if not fit_intercept:
             return Design(np.zeros_like(self.mean), bias=False, spread=self.spread)
         far = np.abs(self.mean) > MAX_OFFSET_IN_STD[self.dtype] * self.spread
-        origin = self.mean.astype(self.dtype).astype(np.float64)  # can be subtracted from rows exactly
+        origin = self.mean.astype(self.dtype).astype(np.float64)  # rounded like the rows: exact differences
         return Design(origin, True, bool(far.any()) and not self.is_sparse, self.spread)
 
 
 def pose(
     source: Source, likelihood: Likelihood, prior: Prior | Penalty, *, fit_intercept: bool, standardize: bool = False
 ) -> Posterior:
-    """Set up the objective of a fit; from many rows a sample is drawn, for the units and for a first fit.
+    """Set up the objective of a fit. From a large table, a sample is drawn for the units and for a first fit.
 
     The prior is on the weights of the columns in the user's units and on the bias at x = 0; with ``standardize``, on
     the weights per standard deviation of each column and on the bias at the mean.
@@ -96,14 +96,14 @@ def pose(
     sample = representative_sample(source, rows, MIN_SAMPLE_PER_WEIGHT * (M + 1)) if is_large else None
     units = Units.of(source if sample is None else sample, fit_intercept=fit_intercept)
     if sample is not None and not (units.spread > 0).all():
-        units = Units.of(source, fit_intercept=fit_intercept)  # the sample missed a rare value
+        units = Units.of(source, fit_intercept=fit_intercept)  # columns constant in the sample may vary
     design = units.design(fit_intercept=fit_intercept)
     if not isinstance(prior, Penalty):
         shape = (likelihood.n_outputs, design.width)
         prior = penalty(prior, shape, fit_intercept=fit_intercept, columns=source.columns)
     if fit_intercept and not standardize and not prior.free[-1]:
         if M > MAX_TIED_COLUMNS and prior.precision.ndim == 1:
-            design = replace(design, origin=np.zeros(M), subtract=False)  # a bias at x = 0 keeps its prior diagonal
+            design = replace(design, origin=np.zeros(M), subtract=False)  # the prior stays diagonal for a bias at x = 0
         else:
             prior = prior.about(design.origin)
     objective = Posterior(source, likelihood, prior, design, units, sample)
@@ -112,7 +112,7 @@ def pose(
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """E(θ) for θ (C, P), with the rows that it is a sum over."""
+    """The objective E(θ) for θ (C, P), with its rows, likelihood and prior."""
 
     source: Source
     likelihood: Likelihood
@@ -123,19 +123,19 @@ class Posterior:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(C, P): outputs, and weights per output."""
+        """(C, P): number of outputs, and number of weights per output."""
         return self.likelihood.n_outputs, self.design.width
 
     def value_grad(self, theta: Float) -> ValueGrad:
-        """E and ∂E/∂θ: one pass."""
+        """E and ∂E/∂θ, in one pass."""
         here = self.reduce(value_grad, theta=theta)
         value, pull = self.prior.value_grad(theta)
         return ValueGrad(here.value + value, here.grad + pull)
 
     def value_grad_hess(self, theta: Float, *, exact: bool = True, single: bool = False) -> ValueGradHess:
-        """E, gradient and Hessian (CP, CP): one pass.
+        """E, its gradient and its Hessian (CP, CP), in one pass.
 
-        If not ``exact``, the Hessian is never indefinite; if ``single``, its products are in single precision.
+        Without ``exact``, the Hessian is never indefinite. With ``single``, it is computed in single precision.
         """
         here = self.reduce(value_grad_hess, theta=theta, exact=exact, single=single)
         value, pull = self.prior.value_grad(theta)
@@ -152,19 +152,19 @@ class Posterior:
         return np.append(spread, 1.0) if self.design.bias else spread
 
     def centre_classes(self, theta: Float) -> Float:
-        """θ moved by one vector for all classes to the maximum of their common prior; the likelihood is unchanged."""
+        """Shift all classes by the vector that maximises the prior. The likelihood does not change."""
         mean, precision = self.prior.mean, self.prior.precision
         if len(theta) == 1 or len(precision) != theta.shape[1]:
             return theta
         return np.asarray(theta + (mean - theta).mean(axis=0))
 
     def of_sample(self) -> Posterior:
-        """The same model of the sample alone."""
+        """The same objective for the sample instead of all rows."""
         assert self.sample is not None, "a table this small has no sample"
         return replace(self, source=self.sample, sample=None)
 
     def reduce(self, statistic: Callable[..., Any], **at: Any) -> Any:
-        """Sum of a statistic over the rows; if it is not finite because X is not, the error names the column."""
+        """Sum of a statistic over the rows; raises an error that names the column if X is not finite."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             found = self.source.reduce(partial(statistic, likelihood=self.likelihood, design=self.design, **at))
         if not np.isfinite(getattr(found, "grad", 0.0)).all():
@@ -177,4 +177,4 @@ class Solver(Protocol):
     """Any algorithm that minimises a `Posterior`."""
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
-        """Minimise from ``start`` (C, P), or go as far as the limits allow; see the status of the solution."""
+        """Minimise from ``start`` (C, P); the status of the solution tells why the solver stopped."""

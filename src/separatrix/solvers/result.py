@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Result of a solver: convergence is a value with a reason, and the caller decides what to do about it."""
+"""Result of a solver. It contains the reason for stopping; the caller decides whether to warn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from separatrix._arguments import check_count, check_number
 
-MAX_ROUNDING_GRADIENT = 1e-5  # per row and standard deviation; too small to matter for any test of a weight
+MAX_ROUNDING_GRADIENT = 1e-5  # a gradient this small is harmless if rounding prevents further steps
 
 Value = TypeVar("Value")
 
@@ -31,7 +31,7 @@ class Status(Enum):
 
 
 class Limits:
-    """Checks the limits of a solver when it is constructed; 0 is allowed for both."""
+    """Checks ``tol`` and ``max_steps`` when a solver is constructed; both may be 0."""
 
     tol: float
     max_steps: int
@@ -42,7 +42,7 @@ class Limits:
 
 
 class Step(NamedTuple):
-    """One step of a solver: parameters, objective, and the size of the gradient used by the stopping rule."""
+    """Parameters, objective and size of the gradient after one step."""
 
     theta: Any
     value: float
@@ -50,9 +50,9 @@ class Step(NamedTuple):
 
 
 class End(NamedTuple):
-    """Gradient at the end, and the inverse Hessian of the last steps.
+    """Gradient at the solution, and the inverse Hessian that the solver used last.
 
-    ``is_exact`` if that inverse is the factor of the Hessian of all rows at the end.
+    ``is_exact`` is true if this is the inverse of the Hessian of all rows at the solution.
     """
 
     grad: Any
@@ -64,7 +64,7 @@ class End(NamedTuple):
 class Solution(Generic[Value]):
     """Parameters found, the reason why the solver stopped, and the cost.
 
-    ``trace`` contains one record per step if a trace was requested; ``end`` the state of the solver when it stopped.
+    ``trace`` has one record per step if requested. ``end`` is the state of the solver when it stopped.
     """
 
     value: Value
@@ -80,7 +80,7 @@ class Solution(Generic[Value]):
         return self.status not in (Status.STALLED, Status.MAX_STEPS, Status.DIVERGED)
 
     def followed_by(self, part: Solution[Value]) -> Solution[Value]:
-        """Result of a second solver that continued from here, with the cost of both."""
+        """Result of a second solver that started from this solution, with the total cost of both."""
         return replace(
             part,
             steps=self.steps + part.steps,
@@ -90,5 +90,5 @@ class Solution(Generic[Value]):
 
 
 def status_at_rest(size: float, tol: float) -> Status:
-    """Status if no step leads down: converged up to rounding if the gradient is small, else stalled."""
+    """Status if no step lowers the objective: PRECISION if the gradient is small, else STALLED."""
     return Status.PRECISION if size <= max(tol, MAX_ROUNDING_GRADIENT) else Status.STALLED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stochastic gradient descent: a step for every few rows.                                             PRML (3.22)
+"""Stochastic gradient descent: one step per mini-batch.                                                PRML (3.22)
 
 The first epoch is the book's sequential update, on mini-batches B of rows in random order,
 
@@ -8,15 +8,15 @@ The first epoch is the book's sequential update, on mini-batches B of rows in ra
 where r is the distance of θ from its start and the sum is over the steps so far (distance over gradients: Ivgi, Hinder
 & Carmon 2023). After one pass the fit is accurate to the noise of the rows.
 
-Because of the noise of g_B such steps never converge, so later epochs remove it (SVRG: Johnson & Zhang 2013). There a
-mini-batch only corrects the gradient of all rows at an anchor θ₀ for the steps since then,
+Because of the noise of g_B such steps never converge, so later epochs remove the noise (SVRG: Johnson & Zhang 2013).
+They start from the gradient of all rows at an anchor θ₀, and use mini-batches only for its change since θ₀,
 
     θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ],
 
-which is unbiased, and exact at the minimum: the error falls by a constant factor with every epoch. c is twice the
+which is unbiased, and exact at the minimum. The error falls by a constant factor with every epoch. c is twice the
 largest |g_B(θ) - g_B(θ₀)| / |θ - θ₀| of the last epoch, the measured curvature of mini-batches. The result of an epoch
 is the average of its θ, with larger weights for later ones. An epoch costs two passes: one for the steps, and one for
-value and gradient at the result. If the result is not lower, the steps are halved and the epoch is repeated.
+value and gradient at the result. If the objective did not fall, the epoch is repeated with half the step length.
 
 Lengths are in the metric D of `hessian.diagonal` and have no units: |θ|² = θ'Dθ, |g|² = g'D⁻¹g.
 """
@@ -38,13 +38,13 @@ from separatrix.solvers.hessian import diagonal
 from separatrix.solvers.posterior import Posterior
 from separatrix.solvers.result import Solution, Status, Step, status_at_rest
 
-MIN_BATCHES = 8  # steps per epoch; an average of fewer is too noisy
-FIRST_REACH = 0.1  # |θ - start|/√(total weight) after the first step; it changes activations by about 0.2
-AVERAGING_POWER = 3.0  # weight of later θ in an average (Shamir & Zhang 2013); 0 is the plain mean
-MIN_CAUTION = 2.0  # c, as a multiple of the largest measured curvature
-MAX_REPEATS = 15  # epochs in a row without progress, each with steps half as long
+MIN_BATCHES = 8  # smallest number of mini-batches per epoch; averages of fewer are too noisy
+FIRST_REACH = 0.1  # |θ - start|/√(total weight) after the first step, which changes activations by about 0.2
+AVERAGING_POWER = 3.0  # how strongly an average favours later θ (Shamir & Zhang 2013); 0 is the plain mean
+MIN_CAUTION = 2.0  # smallest ratio of c to the largest measured curvature
+MAX_REPEATS = 15  # consecutive epochs without progress, each with half the step length
 
-Update = Callable[[Float, Block, slice], Float]  # the next θ, from some rows of a block and their positions in it
+Update = Callable[[Float, Block, slice], Float]  # (θ, mini-batch, its position in the block) -> next θ
 
 
 class _Walk(NamedTuple):
@@ -57,7 +57,7 @@ class _Walk(NamedTuple):
 
 @dataclass(frozen=True)
 class StochasticGradient:
-    """Stochastic gradient descent with averaging, then with variance reduction; no step size to tune.
+    """Stochastic gradient descent, first with averaging, then with variance reduction. No step size needs tuning.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ class StochasticGradient:
     tol : float, default 1e-6
         Bound on the gradient of all rows, per unit of weight and per standard deviation of each column.
     max_epochs : int, default 500
-        Limit of epochs, of two passes each. One epoch is plain averaged descent.
+        Maximum number of epochs. Each takes two passes. With 1, only plain averaged descent runs.
     rng : None, int or numpy Generator, default None
-        Order of the rows; None is a fixed seed, so that equal calls give equal models.
+        Seed for the order of the rows. None is a fixed seed, so repeated calls give the same model.
     trace : bool, default False
         Whether to keep the result of every epoch.
 
@@ -93,7 +93,7 @@ class StochasticGradient:
         check_count("StochasticGradient", "max_epochs", self.max_epochs, least=0)
 
     def minimise(self, objective: Posterior, start: Float) -> Solution[Float]:
-        """From ``start`` (C, P) to a minimum. ``steps`` counts epochs."""
+        """Minimise from ``start`` (C, P). ``steps`` of the solution counts epochs."""
         run = _Run(objective, min(self.batch, max(1, objective.source.n_rows // MIN_BATCHES)), generator(self.rng))
         theta, here, passes = start, objective.value_grad(start), 1
         trace = []
@@ -117,7 +117,7 @@ class StochasticGradient:
 
 
 class _Run:
-    """One fit in progress: the metric, and the limits on the length of steps."""
+    """State of one fit: the metric D, and the measured curvature that limits the steps."""
 
     def __init__(self, objective: Posterior, batch: int, rng: np.random.Generator) -> None:
         self.objective, self.batch, self.rng = objective, batch, rng
@@ -127,7 +127,7 @@ class _Run:
         self.repeats = 0
 
     def sequential(self, start: Float) -> Float:
-        """Result of an epoch of plain steps θ ← θ - η D⁻¹ g_B(θ) with η = r / √Σ |g_B|²."""
+        """Run an epoch of steps θ ← θ - η D⁻¹ g_B(θ) with η = r / √Σ |g_B|²; return the averaged θ."""
         objective, prior, D = self.objective, self.objective.prior, self.D
         reach, squares = FIRST_REACH * np.sqrt(objective.units.total), 0.0
 
@@ -136,7 +136,7 @@ class _Run:
             slope = _slope(objective, part, theta)
             grad = _batch_grad(objective, part, slope) + prior.dot(theta - prior.mean)
             squares += squared_length(grad, D)
-            if squares == 0:  # rows without weight
+            if squares == 0:  # all rows so far have weight 0
                 return theta
             theta = theta - (reach / np.sqrt(squares)) * (grad / D)
             away = theta - start
@@ -146,9 +146,9 @@ class _Run:
         return self._epoch(lambda block: step, start)
 
     def corrected(self, anchor: Float, grad: Float) -> Float:
-        """Result of an epoch of corrected steps from an anchor, given the gradient of all rows at the anchor.
+        """Run an epoch with variance reduction, from an anchor and the gradient of all rows there.
 
-        θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ]; c rises at once if a larger curvature is measured.
+        θ ← θ - (1/c) D⁻¹ [ ∇E(θ₀) + g_B(θ) - g_B(θ₀) ]. c increases immediately if a larger curvature is measured.
         """
         objective, D, seen = self.objective, self.D, 0.0
 
@@ -169,11 +169,11 @@ class _Run:
             return step
 
         result = self._epoch(enter, anchor)
-        self.seen = seen or self.curvature  # an epoch of one step measures none
+        self.seen = seen or self.curvature  # an epoch of one step does not measure a curvature
         return result
 
     def keeps(self, is_lower: bool) -> bool:
-        """Record whether an epoch lowered the objective; if not, the steps of the next one are half as long."""
+        """Record whether an epoch lowered the objective; if not, halve the steps of the next epoch."""
         if is_lower:
             self.curvature, self.caution, self.repeats = self.seen, max(MIN_CAUTION, 0.8 * self.caution), 0
         else:
@@ -181,15 +181,15 @@ class _Run:
         return is_lower
 
     def _epoch(self, enter: Callable[[Block], Update], start: Float) -> Float:
-        """Weighted average of θ over the mini-batches of one pass; ``enter`` gives the update for a block."""
+        """Weighted average of θ over the mini-batches of one pass; ``enter(block)`` returns the update."""
 
         def show(walk: _Walk, block: Block) -> _Walk:
-            # In single precision a small difference of two gradients would be rounding error.
+            # Double precision, because the small difference of two gradients would be rounding error in float32.
             block = replace(block, X=block.X.astype(np.float64, copy=False))
             theta, mean, n_steps = walk
             step = enter(block)
             n, parts = len(block), -(-len(block) // self.batch)
-            for i in range(parts):  # of nearly equal length
+            for i in range(parts):  # mini-batches of nearly equal size
                 rows = slice(n * i // parts, n * (i + 1) // parts)
                 t, weight, offset = (None if x is None else x[rows] for x in (block.t, block.weight, block.offset))
                 theta = step(theta, Block(block.X[rows], t, weight, block.row[rows], offset), rows)
@@ -210,5 +210,5 @@ def _slope(objective: Posterior, block: Block, theta: Float) -> Array:
 
 
 def _batch_grad(objective: Posterior, part: Block, slope: Array) -> Float:
-    """Estimate of the gradient of all N rows from some of them."""
+    """Estimate of the gradient of the likelihood over all N rows, from one mini-batch."""
     return -(objective.source.n_rows / len(part)) * objective.design.collect(part, slope)

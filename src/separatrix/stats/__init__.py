@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sufficient statistics: what one pass over the rows returns, as frozen records with ``+``.
+"""Sufficient statistics: the results of one pass over the rows, as frozen records with ``+``.
 
-moments      count, mean and scatter of each class, and of all rows as one class; kinds of scatter
-groups       statistics of groups of columns with one family each
+moments      count, mean and scatter of each class, or of all rows as one class
+groups       statistics of groups of columns, where a group has one family
 objective    negative log likelihood of a linear model: value, gradient, Hessian; regressors φ̃ = (x - c, 1)
 sample       a stratified sample of the rows
-checks       counts and ranges of the columns; errors that name columns that are not finite
-device       the same sums for rows on a GPU; `_triton` has their CUDA kernels
+checks       counts and ranges of the columns, and errors that name columns with NaN or infinite values
+device       the same sums for rows on a GPU; the CUDA kernels are in `_triton`
 _kernels     compiled loops for large blocks in host memory
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled loops of `moments` and `design`. Importing this file imports Numba.
+"""Compiled loops for `moments` and `objective`. Importing this file imports Numba.
 
-The plain versions are in the callers; the tests compare the two.
+The callers have NumPy versions of these loops, and the tests compare the two.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numba import njit
 
 from separatrix._array import Array, Codes, Float
 
-# Sums may be reordered, which makes the loops fast; NaN and infinity keep their meaning.
+# LLVM may reorder sums, which makes the loops fast. NaN and infinity are still handled correctly.
 REORDERED_SUMS = {"reassoc", "contract", "nsz"}
 
 
@@ -38,7 +38,7 @@ def class_squares(X: Array, codes: Codes, weight: Float, mean: Float, rest: Floa
 
 @njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)
 def row_dots(X: Array, w: Float, a: Float) -> None:
-    """a = X w, summed in float64 for any X: two thirds of the time of BLAS."""
+    """a = X w, summed in float64 for any X. It takes two thirds of the time of BLAS."""
     for n in range(X.shape[0]):
         dot = 0.0
         for m in range(X.shape[1]):
@@ -48,7 +48,7 @@ def row_dots(X: Array, w: Float, a: Float) -> None:
 
 @njit(cache=True, nogil=True, fastmath=REORDERED_SUMS)
 def row_sums(X: Array, slope: Float, total: Float) -> None:
-    """Add Σ_n slope_n x_n to total (M,), in float64: a third of the time of BLAS."""
+    """Add Σ_n slope_n x_n to total (M,), in float64. It takes a third of the time of BLAS."""
     for n in range(X.shape[0]):
         factor = slope[n]
         for m in range(X.shape[1]):
@@ -57,7 +57,7 @@ def row_sums(X: Array, slope: Float, total: Float) -> None:
 
 @njit(cache=True, nogil=True)
 def scaled_rows(X: Array, origin: Array, inverse_unit: Array, factor: Array, Z: Array) -> None:
-    """Z = factor (inverse_unit (x - origin), 1) row by row, in one read; without the 1 if Z is as wide as X."""
+    """Z = factor (inverse_unit (x - origin), 1) for each row, in one read; the 1 is omitted if Z is as wide as X."""
     M = X.shape[1]
     for n in range(X.shape[0]):
         f = factor[n]
@@ -67,13 +67,13 @@ def scaled_rows(X: Array, origin: Array, inverse_unit: Array, factor: Array, Z: 
             Z[n, M] = f
 
 
-@njit(cache=True, nogil=True)  # in order: reordered sums would gather w, which is slower
+@njit(cache=True, nogil=True)  # no reordered sums, which would gather w and be slower
 def csr_dots(data: Array, indices: Array, indptr: Array, w: Float, a: Float) -> None:
     """a = X w for compressed sparse rows."""
     for n in range(len(a)):
         dot = 0.0
         for i in range(indptr[n], indptr[n + 1]):
-            dot += data[i] * w[np.uintp(indices[i])]  # unsigned: no check for negative indices
+            dot += data[i] * w[np.uintp(indices[i])]  # unsigned, so that Numba does not check for negative indices
         a[n] = dot
 
 

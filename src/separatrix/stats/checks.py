@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counts and ranges of the rows, and the checks that explain why a sum is not finite.
 
-`Tally` is an array of counts, `Extent` the range of each column and the length of the longest row. `require_finite`
+`Tally` is an array of counts. `Extent` is the range of each column and the length of the longest row. `require_finite`
 and `require_squares` take another pass over the rows, so they run only after a sum overflowed or became NaN.
 """
 
@@ -17,7 +17,7 @@ from separatrix.exceptions import DataError
 from separatrix.rows import Block, DeviceRows, Source
 from separatrix.stats.device import extents
 
-MAX_COLUMNS_NAMED = 8  # in an error message
+MAX_COLUMNS_NAMED = 8  # in one error message
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Tally:
 
 
 def confusion(block: Block, predicted: Codes, n_classes: int) -> Tally:
-    """Weight of rows by (true class, predicted class), (K, K)."""
+    """Confusion matrix (K, K): total weight of the rows by true class and predicted class."""
     cell = block.codes * n_classes + predicted
     return Tally(bincount(cell, block.weight, n_classes**2).reshape(n_classes, n_classes))
 
@@ -48,7 +48,7 @@ def nonfinite(block: Block, allow_nan: bool = False) -> Tally:
 class Extent:
     """Range ``low`` to ``high`` of each column (M,), and the length ``radius`` of the longest row, max_n |x_n|.
 
-    ``+`` takes the minimum and the maximum; NaN stays NaN.
+    ``+`` is the extent of both sets of rows. NaN values propagate.
     """
 
     low: Float
@@ -91,7 +91,7 @@ def has_missing(X: Rows) -> Array:
 def require_finite(source: Source, *, allow_nan: bool = False) -> None:
     """Raise if any value is NaN or infinite, naming the columns and counts; ``allow_nan`` ignores NaN.
 
-    For rows seen through a basis, X is checked first; if X is finite, the basis functions overflow.
+    If rows have a basis, X is checked first, then the basis functions, which may overflow.
     """
     if source.has_basis:
         require_finite(source.raw, allow_nan=allow_nan)
@@ -126,7 +126,7 @@ def require_squares(source: Source) -> None:
         bad = np.flatnonzero(largest > np.sqrt(float(np.finfo(dtype).max) / source.n_rows) / 2)
         if len(bad):
             named = _named(source, bad, [f"up to {largest[d]:.3g}" for d in bad])
-            raise DataError(f"Values too large to square{where}: {named}. {remedy}")
+            raise DataError(f"Values are too large to square{where}: {named}. {remedy}")
 
 
 def _named(source: Source, columns: Codes, remarks: list[str]) -> str:

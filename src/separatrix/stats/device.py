@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums over rows that live on a GPU, with torch.
+"""Sums over rows in GPU memory, computed with torch.
 
 Each statistic has one function here. For float32 rows on CUDA it calls the Triton kernel in `_triton`, which reads each
 row once; otherwise it uses torch. `DERIVATIVES` lists the likelihoods whose derivatives torch computes on the device;
@@ -19,8 +19,8 @@ from separatrix._array import Array, Float, to_host
 from separatrix.likelihoods import Logit, Probit, Softmax
 from separatrix.rows import CHUNK_ROWS, DeviceRows
 
-LARGE_CLASS_FRACTION = 1 / 3  # of the rows, from which reading all rows is faster than copying those of the class
-PROBIT_LIMIT = -1e4  # activation below which the curvature of the probit equals its limit, to rounding
+LARGE_CLASS_FRACTION = 1 / 3  # for a larger class, reading all rows is faster than copying its rows
+PROBIT_LIMIT = -1e4  # below this activation, the probit's curvature is 1 - 1/m² up to rounding
 
 
 def _logit(a: Any, t: Any) -> tuple[Any, Any, Any]:
@@ -62,7 +62,7 @@ def _softmax(A: Any, t: Any) -> tuple[Any, Any, Any]:
     return (T * log_P).sum(dim=1), T - P, P
 
 
-#: ln p(t | a), its derivative and minus its second derivative; for softmax, the class probabilities instead.
+#: Functions of (a, t) that return ln p(t | a), its slope and its curvature; for softmax, p instead of the curvature.
 DERIVATIVES: dict[type, Callable[[Any, Any], tuple[Any, Any, Any]]] = {
     Logit: _logit,
     Probit: _probit,
@@ -71,7 +71,7 @@ DERIVATIVES: dict[type, Callable[[Any, Any], tuple[Any, Any, Any]]] = {
 
 
 def gram(rows: DeviceRows, origin: Float, weight: Any) -> Any:
-    """Σ weight (x - origin)(x - origin)' on the device, (M, M), float64; weights may be negative, None means 1."""
+    """Σ weight (x - origin)(x - origin)' on the device, (M, M), float64. Weights may be negative; None means 1."""
     if has_kernels(rows) and (weight is None or bool((weight >= 0).all())):
         from separatrix.stats._triton import split_gram
 
@@ -89,24 +89,24 @@ def gram_with_bias(rows: DeviceRows, origin: Float, bias: bool, weight: Any) -> 
 
 
 def bordered(product: Float, sums: Float | None, total: float) -> Float:
-    """Σ w φ̃ φ̃' from Σ w φ φ', Σ w φ and Σ w, with φ̃ = (φ, 1); Σ w φ φ' itself without ``sums``."""
+    """Σ w φ̃ φ̃' from Σ w φ φ', Σ w φ and Σ w, with φ̃ = (φ, 1). Without ``sums``, return Σ w φ φ'."""
     if sums is None:
         return np.array(product)
     return np.block([[product, sums[:, None]], [sums, np.array(total)]])
 
 
 def class_weights(rows: DeviceRows, codes: Array, weight: Array | None, n_classes: int) -> Float:
-    """Total weight, or number of rows, of each class (K,)."""
+    """Total weight of each class (K,); the number of rows if there are no weights."""
     import torch
 
     t, share = rows.on(codes), rows.on(weight)
-    own = (t == k for k in range(n_classes))  # faster than counting into bins, which needs atomic additions
+    own = (t == k for k in range(n_classes))  # faster than bincount, which needs atomic additions
     sums = [(each if share is None else each * share.double()).sum() for each in own]
     return np.asarray(to_host(torch.stack(sums).double()))
 
 
 def class_sums(rows: DeviceRows, centre: Float, codes: Array, weight: Array | None, *, squared: bool = False) -> Float:
-    """Σ weight (x - c_k) over the rows of each class, or Σ weight (x - c_k)²; (K, M)."""
+    """Σ weight (x - c_k) over the rows of each class (K, M); if ``squared``, Σ weight (x - c_k)²."""
     t, share = rows.on(codes), rows.on(weight)
     if has_kernels(rows, len(centre)):
         from separatrix.stats import _triton
@@ -135,7 +135,7 @@ def pooled_moments(rows: DeviceRows, origin: Float, codes: Array, n_classes: int
 def class_gram(rows: DeviceRows, mean: Float, codes: Array, weight: Array | None, k: int) -> Float:
     """Σ weight (x - mean)(x - mean)' over the rows of class k.
 
-    A small class is copied; for a large one all rows are read, with weight 0 for the other classes.
+    The rows of a small class are copied. For a large class all rows are read, and other classes have weight 0.
     """
     own, share = rows.on(codes) == k, rows.on(weight)
     if has_kernels(rows) and int(own.sum()) > LARGE_CLASS_FRACTION * len(rows):
@@ -156,17 +156,17 @@ def extents(rows: DeviceRows) -> tuple[Float, Float, float]:
 
 
 def has_kernels(rows: DeviceRows, n_classes: int = 1) -> bool:
-    """Whether the Triton kernels support these rows: contiguous float32 on CUDA, at most 1024 columns, 4 classes."""
+    """Whether the Triton kernels support the rows: contiguous float32 on CUDA, at most 1024 columns and 4 classes."""
     if rows.tensor.device.type != "cuda" or rows.dtype != np.float32 or not rows.tensor.is_contiguous():
         return False
     if not _has_triton():
         return False
     from separatrix.stats._triton import GRAM_TILINGS, MAX_CLASSES, MAX_COLUMNS, generation
 
-    # Triton 3.6 fails to compile products for the generations that are not in the table.
+    # Triton 3.6 fails to compile products for GPU generations that are not in GRAM_TILINGS.
     return 0 < rows.shape[1] <= MAX_COLUMNS and n_classes <= MAX_CLASSES and generation(rows.tensor) in GRAM_TILINGS
 
 
 @cache
 def _has_triton() -> bool:
-    return find_spec("triton") is not None  # some platforms have torch with CUDA, but without Triton
+    return find_spec("triton") is not None  # on some platforms torch has CUDA but not Triton

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sufficient statistics of columns in groups of one family each: p(x | C_k) = Π_g p_g(x_g | C_k).
+"""Sufficient statistics of groups of columns, with one family per group: p(x | C_k) = Π_g p_g(x_g | C_k).
 
-A *group* is a family and the columns it describes. One pass returns the statistics of each group (`GroupedFacts`). A
-missing value (NaN) is left out.
+A *group* consists of a family and its columns. One pass returns the statistics of each group (`GroupedFacts`). Missing
+values (NaN) are ignored.
 
-Sparse rows are read without making them dense if the family is Bernoulli, Poisson, exponential or multinomial: these
-have u(x) = x and ln h(0) = 0, so a zero adds nothing to
+Sparse rows stay sparse if the family is Bernoulli, Poisson, exponential or multinomial. These families have u(x) = x
+and ln h(0) = 0, so a zero adds nothing to
 
     Σ_n R_nk u(x_n),   Σ_n R_nk ln h(x_n),   ln p(x_n | C_k) = η_k'x_n - A(η_k) + ln h(x_n).
 
-For other families a bounded number of sparse rows at a time is made dense. Normal columns on a GPU are summed there.
+For other families, sparse rows are converted to dense chunks of bounded size. Normal columns on a GPU are summed there.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from separatrix.stats.moments import DiagonalScatter, class_moments, spread_out
 
 COUNT_FAMILIES = ("bernoulli", "poisson", "exponential", "multinomial")
 NORMAL_FAMILIES = ("normal", "normal_known_variance")
-DENSE_CHUNK_BYTES = 2**24  # sparse rows made dense at a time
+DENSE_CHUNK_BYTES = 2**24  # size of a dense chunk of sparse rows
 
 
 @dataclass(frozen=True)
 class Group:
-    """Columns, by position, that have the same family, by name."""
+    """Positions of the columns that have the same family, and the name of the family."""
 
     family: str
     columns: tuple[int, ...]
 
     @cached_property
     def _index(self) -> slice | list[int]:
-        """A slice for adjacent columns, which gives a view instead of a copy."""
+        """Index of the columns; a slice for adjacent columns, because it selects without a copy."""
         first, last = self.columns[0], self.columns[-1]
         return slice(first, last + 1) if self.columns == tuple(range(first, last + 1)) else list(self.columns)
 
@@ -54,7 +54,7 @@ class Group:
     def checked(self, X: Rows, names: Sequence[str]) -> Rows:
         """The columns of the group; raises DataError naming a column with a value outside the family's support."""
         x = self.of(X)
-        if self.family in (*NORMAL_FAMILIES, "categorical"):  # infinite values show up in the sums
+        if self.family in (*NORMAL_FAMILIES, "categorical"):  # infinite values are detected in the sums
             return x
         if self.family not in COUNT_FAMILIES or not _are_counts(self.family, x):
             for _, part in dense_chunks(x):
@@ -66,7 +66,7 @@ class Group:
         return [names[d] for d in self.columns]
 
     def facts(self, x: Rows, R: Float) -> Any:
-        """Sufficient statistics of the group's columns x, for responsibilities R (n, K)."""
+        """Sufficient statistics of the group's columns x for responsibilities R (n, K)."""
         if is_sparse(x):
             if self.family in COUNT_FAMILIES and not np.isnan(x.data).any():
                 return _sparse_sums(self.family, x, R)
@@ -119,11 +119,11 @@ class GroupedFacts:
         )
 
     def of_classes(self, index: Any) -> GroupedFacts:
-        """Some of the classes."""
+        """Statistics of the classes selected by ``index``."""
         return GroupedFacts(self.count[index], self.groups, tuple(part[index] for part in self.parts))
 
     def of_columns(self, wanted: Callable[[str, int], bool]) -> GroupedFacts:
-        """The columns d for which ``wanted(family, d)``; empty groups are dropped."""
+        """Statistics of the columns d for which ``wanted(family, d)`` is true; empty groups are dropped."""
         groups, parts = [], []
         for group, part in zip(self.groups, self.parts, strict=True):
             keep = [i for i, d in enumerate(group.columns) if wanted(group.family, d)]
@@ -165,9 +165,9 @@ class GroupedFacts:
 
 @device_aware
 def group_statistics(block: Block, groups: tuple[Group, ...], n_classes: int, names: Sequence[str]) -> GroupedFacts:
-    """Statistics of each class of a block, with the rows without a label as class ``n_classes``.
+    """Statistics of each class of a block. Unlabelled rows are counted as an extra class, ``n_classes``.
 
-    One pass thus serves models with and without EM: unlabelled rows contribute to the scale of a prior.
+    Models with and without EM use these statistics; unlabelled rows contribute to the scale of a prior.
     """
     if isinstance(block.X, DeviceRows):
         if len(groups) == 1 and groups[0].family in NORMAL_FAMILIES and (block.codes >= 0).all():
@@ -201,14 +201,14 @@ def _normal_facts(block: Block, n_classes: int) -> Moments | None:
 
 
 def label_weights(block: Block, n_classes: int) -> Float:
-    """R (n, K): the weight of each row in its class, 0 in the others."""
+    """R (n, K): the weight of each row in the column of its class, and 0 in other columns."""
     R = np.zeros((len(block), n_classes))
     R[np.arange(len(block)), block.codes] = 1.0 if block.weight is None else block.weight
     return R
 
 
 def dense_chunks(x: Rows) -> Iterator[tuple[slice, Array]]:
-    """All rows of a dense block; sparse rows as dense chunks of bounded size."""
+    """Yield a dense block as a whole, and sparse rows as dense chunks of bounded size."""
     n = x.shape[0]
     step = max(1, DENSE_CHUNK_BYTES // (8 * x.shape[1])) if is_sparse(x) else max(n, 1)
     for start in range(0, n, step):
@@ -217,7 +217,7 @@ def dense_chunks(x: Rows) -> Iterator[tuple[slice, Array]]:
 
 
 def _sparse_sums(family: str, x: Any, R: Float) -> Sums:
-    """n, Σx and Σ ln h(x), for CSR rows and responsibilities R (n, K)."""
+    """Count, Σx and Σ ln h(x) for CSR rows and responsibilities R (n, K)."""
     n, total = R.sum(axis=0), np.asarray((x.T @ R).T)
     if family == "multinomial":
         return Sums(n, total, R.T @ _log_h(family, x))
@@ -241,7 +241,7 @@ def _mapped(x: Any, data: Array) -> Any:
 
 
 def _are_counts(family: str, x: Rows) -> bool:
-    """Whether every value is in the support of the family and none is missing: a fast check."""
+    """Fast check that every value is in the support of the family and none is missing."""
     values = x.data if is_sparse(x) else x
     if family == "bernoulli":
         return bool(((values == 0) | (values == 1)).all())

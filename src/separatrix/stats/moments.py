@@ -2,8 +2,8 @@
 # ruff: noqa: D102  (Scatter documents the methods that its four kinds share)
 """Class moments in one pass: count N_k, mean m_k and scatter Σ_n (x_n - m_k)(x_n - m_k)' of the rows n of class k.
 
-Least squares, Fisher's discriminant, LDA, QDA and Gaussian naive Bayes are functions of this one record.
-`column_moments` are the moments of all rows as a single class. A scatter has four representations, one for each use:
+Least squares, Fisher's discriminant, LDA, QDA and Gaussian naive Bayes are computed from these moments.
+`column_moments` are the moments of all rows as a single class. A scatter has four representations:
 
 ================== ============ ==================================================== ===============
 `PooledScatter`    (M, M)       the sum over all classes, S_W of PRML (4.28)         Fisher, LDA, LS
@@ -12,14 +12,13 @@ Least squares, Fisher's discriminant, LDA, QDA and Gaussian naive Bayes are func
 `FactoredScatter`  (r, M)       rows F with F'F = S_W; M x M is never formed         N < M
 ================== ============ ==================================================== ===============
 
-Each is built from rows that are centred, sorted by class and multiplied by the square root of their weight. Two moments
-are merged by the pairwise rule of Chan, Golub & LeVeque (1979): the centred sums add, plus one row per class for the
-distance between the two means. The textbook formula ``sxx - n m m'`` loses every digit once |mean| exceeds 1e8 standard
+Each is computed from rows that are centred, sorted by class and multiplied by the square root of their weight. Moments
+are merged by the pairwise rule of Chan, Golub & LeVeque (1979): the centred sums are added, and one row per class for
+the difference of the two means. The textbook formula ``sxx - n m m'`` loses all digits if |mean| exceeds 1e8 standard
 deviations; the pairwise rule loses none.
 
-For the mean and squares of a sparse column, the zeros that are not stored are added at the end. With S the stored
-entries and v the weight of the others, Σ w (x - m)² = Σ_S w (x - m)² + v m², which does not cancel however far the
-column is from zero.
+For the mean and squares of a sparse column, zeros that are not stored are added at the end: Σ w (x - m)² = Σ_S w (x -
+m)² + v m² with the stored entries S and the weight v of the other rows. This does not cancel for any offset.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from separatrix.stats import device
 from separatrix.stats.checks import require_finite, require_squares
 
 DOUBLE_ROUNDING = 1e-12  # relative rounding error of a sum over rows
-SINGLE_ROUNDING = 1e-9  # the same if activations are computed in single precision, as on a GPU
-MIN_COMPILED_NUMBERS = 50_000  # numbers in a block from which compiled loops repay the import of Numba
-MAX_SPARSE_DENSITY = 0.1  # fraction of non-zeros above which a sparse block is centred as a dense one
-MAX_CANCELLATION = 1e4  # squared mean in variances; above it in any column, too
-FIRST_ROWS = 1024  # rows of a block on a device whose mean is close enough to the mean of all rows
+SINGLE_ROUNDING = 1e-9  # relative rounding error if activations are in single precision, as on a GPU
+MIN_COMPILED_NUMBERS = 50_000  # entries of a block above which compiled loops save more time than importing Numba takes
+MAX_SPARSE_DENSITY = 0.1  # a sparse block with a larger fraction of non-zeros is converted to dense
+MAX_CANCELLATION = 1e4  # a sparse block is also converted to dense if mean² / variance of a column is larger
+FIRST_ROWS = 1024  # the mean of this number of rows approximates the mean of a block on a GPU
 
 
 class Scatter(Protocol):
@@ -51,7 +50,7 @@ class Scatter(Protocol):
 
     @classmethod
     def of(cls, Z: Rows, bounds: Codes) -> Self:
-        """Scatter of centred rows Z; class k has the rows ``bounds[k]`` to ``bounds[k + 1]``."""
+        """Scatter of centred rows Z; the rows of class k are ``bounds[k]`` to ``bounds[k + 1]``."""
 
     def merge(self, other: Self, shift: Float) -> Self:
         """Add both sums, and ``shift[k] shift[k]'`` for each class."""
@@ -61,7 +60,7 @@ class Scatter(Protocol):
 
 
 def spread_out(array: Float, position: Codes, n_classes: int) -> Float:
-    """Move entry k of the first axis to ``position[k]`` of ``n_classes``; the others are zero."""
+    """Move entry k of the first axis to ``position[k]`` of ``n_classes``; other entries are zero."""
     wide = np.zeros((n_classes, *array.shape[1:]))
     wide[position] = array
     return wide
@@ -81,7 +80,7 @@ def squared_sums(Z: Rows) -> Float:
 
 
 class ArrayScatter:
-    """A scatter that is one array, of which the first axis numbers the classes."""
+    """A scatter stored in one array, whose first axis is the class unless it is pooled."""
 
     __slots__ = ()
 
@@ -99,14 +98,14 @@ class ArrayScatter:
         return type(self)(self.array + other.array + self._products(shift))  # type: ignore[call-arg]
 
     def without(self, shift: Float) -> Self:
-        """Subtract ``shift[k] shift[k]'`` for each class, to centre rows afterwards."""
+        """Subtract ``shift[k] shift[k]'`` for each class, which centres a scatter about another point."""
         return type(self)(self.array - self._products(shift))  # type: ignore[call-arg]
 
     def on_classes(self, position: Codes, n_classes: int) -> Self:
         return type(self)(spread_out(self.array, position, n_classes))  # type: ignore[call-arg]
 
     def _products(self, shift: Float) -> Float:
-        """``shift[k] shift[k]'`` for each class, stored as this scatter is: a class of one row each."""
+        """``shift[k] shift[k]'`` for each class, in the representation of this scatter."""
         return self.of(shift, np.arange(len(shift) + 1)).array
 
 
@@ -121,7 +120,7 @@ class PooledScatter(ArrayScatter):
         return cls(gram(Z))
 
     def combined(self, factor: Float) -> Float:
-        """factor S_W; the factor must be the same for all classes, which are no longer separate."""
+        """factor S_W; all entries of the factor must be equal, because the classes are pooled."""
         if factor.min() != factor.max():
             raise TypeError("a pooled scatter cannot weight classes differently; use ClassScatter")
         return float(factor[0]) * self.matrix
@@ -130,7 +129,7 @@ class PooledScatter(ArrayScatter):
         return PooledScatter(self.matrix + matrix)
 
     def on_classes(self, position: Codes, n_classes: int) -> PooledScatter:
-        return self  # the classes are no longer separate
+        return self  # the classes are pooled
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +231,13 @@ class ClassMoments(Generic[S]):
     scatter: S
 
     def __add__(self, other: ClassMoments[S]) -> ClassMoments[S]:
-        """Moments of both sets of rows together; a factored scatter is converted to the kind of the other."""
+        """Moments of the union of both sets of rows. A factored scatter is converted to the kind of the other."""
         if type(self.scatter) is not type(other.scatter):
             return self._dense_as(other) + other._dense_as(self)
         count = self.count + other.count
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
         delta = other.mean - self.mean
-        shift = np.sqrt(self.count * share)[:, None] * delta  # shift' shift = n m / (n + m) delta delta'
+        shift = np.sqrt(self.count * share)[:, None] * delta  # shift shift' = n1 n2 / (n1 + n2) delta delta'
         mean = self.mean + share[:, None] * delta
         return ClassMoments(count, mean, self.scatter.merge(other.scatter, shift))
 
@@ -273,20 +272,20 @@ class ClassMoments(Generic[S]):
         return ClassMoments(moved(self.count), moved(self.mean), self.scatter.on_classes(position, n_classes))
 
     def is_constant(self, variance: Float) -> Array:
-        """Whether the variance of each column is only the rounding error of its mean."""
+        """Whether each column is constant: its variance is no larger than the rounding error of its mean."""
         rounding = 8 * np.finfo(np.float64).eps * np.abs(self.mean).max(axis=0)
         return np.asarray(variance <= rounding**2)
 
     @property
     def between(self) -> Float:
-        """Rows √N_k (m_k - m), so that their Gram matrix is S_B of PRML (4.46)."""
+        """Rows √N_k (m_k - m). Their Gram matrix is S_B of PRML (4.46)."""
         return np.sqrt(self.count)[:, None] * (self.mean - self.grand_mean)
 
 
 def collect_moments(
     source: Source, n_classes: int, scatter: type[S]
 ) -> ClassMoments[S] | ClassMoments[FactoredScatter]:
-    """Moments of all rows, in one pass. If there are fewer rows than columns, the scatter is kept as rows.
+    """Moments of all rows, in one pass. With fewer rows than columns, the scatter is a `FactoredScatter`.
 
     Raises
     ------
@@ -304,7 +303,7 @@ def collect_moments(
 
 @device_aware
 def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoments[S]:
-    """Moments of one block. NaN or infinity in a column makes the means of that column not finite."""
+    """Moments of one block. A column with NaN or infinity has a mean that is not finite."""
     if isinstance(block.X, DeviceRows):
         if scatter is not FactoredScatter:
             return _device_moments(block, n_classes, scatter)
@@ -318,7 +317,7 @@ def class_moments(block: Block, n_classes: int, scatter: type[S]) -> ClassMoment
         weight = None if block.weight is None else block.weight[order]
         if is_sparse(X):
             return _sparse_moments(X[order], weight, bounds, scatter)
-        # A sorted copy in the memory order of X: gathering across the memory order takes twice as long.
+        # The sorted copy keeps the memory order of X, because copying to the other order takes twice as long.
         across = int(X.strides[0] < X.strides[1])
         rows = X.T if across else X
         Z = np.empty_like(rows) if scatter is FactoredScatter else scratch(rows.shape, rows.dtype)
@@ -337,7 +336,7 @@ def column_moments(block: Block) -> ClassMoments[DiagonalScatter]:
             return _sparse_column_moments(X, weight)
         if X.size >= MIN_COMPILED_NUMBERS:
             return _compiled_moments(X, np.zeros(len(X), dtype=np.intp), weight, 1)
-        # A copy in the memory order of X, as in `class_moments`: sums over rows are added in the same order.
+        # The copy keeps the memory order of X, as in `class_moments`, so that both add rows in the same order.
         Z = scratch(X.T.shape, X.dtype).T if X.strides[0] < X.strides[1] else scratch(X.shape, X.dtype)
         np.copyto(Z, X)
         total, mean = _centre(Z, weight)
@@ -362,11 +361,11 @@ def _dense_moments(Z: Array, weight: Float | None, bounds: Codes, scatter: type[
 def _centre(Z: Array, weight: Float | None) -> tuple[float, Float]:
     """Subtract the mean from Z in place; return the total weight and the mean.
 
-    Twice: the first mean carries the rounding error of the data's offset, the mean of the remainder does not. A
-    constant column becomes exactly zero, at any offset.
+    The mean is subtracted twice. The first mean has a rounding error if the data are far from zero; the mean of the
+    remainder does not. A constant column becomes exactly zero.
     """
     total = float(len(Z)) if weight is None else float(weight.sum())
-    if total == 0.0:  # no rows, or weights of zero only
+    if total == 0.0:  # no rows, or all weights are zero
         return 0.0, np.zeros(Z.shape[1])
     fraction = (np.ones(len(Z)) if weight is None else weight) / total
     mean = np.zeros(Z.shape[1])
@@ -378,7 +377,7 @@ def _centre(Z: Array, weight: Float | None) -> tuple[float, Float]:
 
 
 def _compiled_moments(X: Array, codes: Codes, weight: Float | None, n_classes: int) -> ClassMoments[DiagonalScatter]:
-    """Means, then squares, by compiled loops over a block in cache: half the time of a sorted copy."""
+    """Means and squares by compiled loops, in half the time of a sorted copy."""
     from separatrix.stats._kernels import class_squares, class_sums
 
     X = np.ascontiguousarray(X)
@@ -393,9 +392,9 @@ def _compiled_moments(X: Array, codes: Codes, weight: Float | None, n_classes: i
 
 
 def _sparse_moments(X: Rows, weight: Float | None, bounds: Codes, scatter: type[S]) -> ClassMoments[S]:
-    """Scatter about the origin, less N_k m_k m_k', so that zeros stay zeros.
+    """Scatter about the origin, less N_k m_k m_k', so that rows stay sparse.
 
-    The difference is harmless while most of a column is zero. Other blocks are made dense.
+    The subtraction loses few digits if most entries of a column are zero. Other blocks are converted to dense.
     """
     n, K = X.shape[0], len(bounds) - 1
     if X.nnz > MAX_SPARSE_DENSITY * n * X.shape[1] or scatter is FactoredScatter:
@@ -428,7 +427,7 @@ def _sparse_column_moments(X: Rows, weight: Float | None) -> ClassMoments[Diagon
     else:
         stored, sums = bincount(X.indices, each, M), bincount(X.indices, each * X.data, M)
     mean, absent = sums / safe, total - stored
-    if weight is not None:  # if every entry is stored the difference is a rounding error, while m² may be large
+    if weight is not None:  # if all entries are stored, the difference is rounding error, but m² may be large
         absent[np.bincount(X.indices, minlength=M) == X.shape[0]] = 0.0
     if is_compiled:
         csr_centred_sums(X.data, X.indices, X.indptr, w, mean, rest, squares)
@@ -441,7 +440,7 @@ def _sparse_column_moments(X: Rows, weight: Float | None) -> ClassMoments[Diagon
 
 
 def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments[S]:
-    """Means relative to the mean of the first rows, to preserve single precision; then the scatter."""
+    """Moments of rows on a GPU. Sums are relative to the mean of the first rows, to preserve single precision."""
     rows, t, weight = block.X, block.codes, block.weight
     count = device.class_weights(rows, t, weight, n_classes)
     safe = np.where(count > 0, count, 1.0)[:, None]
@@ -450,15 +449,15 @@ def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments
         found = device.pooled_moments(rows, first, t, n_classes)
         if found is not None:
             shift, variance = found[0] / safe, np.diag(found[1]) / count.sum()
-            if (shift**2 <= 0.75 * variance).all():  # near the means, moving the scatter there does not cancel
+            if (shift**2 <= 0.75 * variance).all():  # so close to the means, centring the scatter does not cancel
                 scatter = PooledScatter(found[1]).without(np.sqrt(count)[:, None] * shift)
                 return ClassMoments(count, first + shift, scatter)  # type: ignore[arg-type]  # S is PooledScatter
     mean = first.astype(np.float64) + device.class_sums(rows, np.tile(first, (n_classes, 1)), t, weight) / safe
-    near = mean.astype(rows.dtype)  # a mean in the precision of the rows
+    near = mean.astype(rows.dtype)  # the mean in the precision of the rows
     about: Any
     if kind is DiagonalScatter:
         about = DiagonalScatter(device.class_sums(rows, near, t, weight, squared=True))
-    elif kind is PooledScatter:  # about one point for all classes, so that the class of each row is not needed
+    elif kind is PooledScatter:  # one centre for all classes, so that the class of a row does not matter
         near = np.tile((count @ mean / count.sum()).astype(rows.dtype), (n_classes, 1))
         about = PooledScatter(np.asarray(to_host(device.gram(rows, near[0], rows.on(weight)))))
     else:
@@ -468,7 +467,7 @@ def _device_moments(block: Block, n_classes: int, kind: type[S]) -> ClassMoments
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ColumnSurvey:
-    """Moments of all rows as one class, how the rows are stored, and the relative rounding of sums over them."""
+    """Moments of all rows as one class, the format of the rows, and the relative rounding error of sums."""
 
     moments: ClassMoments[DiagonalScatter]
     dtype: np.dtype[Any]
@@ -481,7 +480,7 @@ class ColumnSurvey:
 
 @device_aware
 def column_survey(block: Block) -> ColumnSurvey:
-    """Moments of all rows of a block as one class, and how they are stored."""
+    """Moments of all rows of a block as one class, and the format of the rows."""
     is_single = isinstance(block.X, DeviceRows) and block.X.dtype == np.float32
     rounding = SINGLE_ROUNDING if is_single else DOUBLE_ROUNDING
     return ColumnSurvey(column_moments(block), np.dtype(block.X.dtype), is_sparse(block.X), rounding)

@@ -6,8 +6,8 @@
     value_grad           L and ∂L/∂θ = -Σ slope_n φ̃_n'                                  φ̃ = (x - c, 1)
     value_grad_hess      and ∂²L/∂θ∂θ' = Σ curvature_n ⊗ φ̃_n φ̃_n'                       PRML (4.97), (4.110)
 
-Each is a pure function from a block to a record that adds. Rows on a GPU take `_device_objective`, or `_logit_kernel`
-for logistic regression of float32 rows.
+Each is a pure function from a block to a record with ``+``. Rows on a GPU use `_device_objective`, or `_logit_kernel`
+for logistic regression on float32 rows.
 
 `Design` maps rows x to regressors φ̃ and computes the products with them:
 
@@ -15,7 +15,7 @@ for logistic regression of float32 rows.
     collect     Σ_n slope_n φ̃_n'
     gram        Σ_n weight_n φ̃_n φ̃_n'
 
-The origin c makes the bias nearly independent of the weights, however far the columns are from zero.
+With the origin c near the mean, the bias is nearly uncorrelated with the weights, even if columns are far from zero.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from separatrix.rows import CHUNK_ROWS, Block, DeviceRows
 from separatrix.stats.device import DERIVATIVES, bordered, gram_with_bias, has_kernels
 from separatrix.stats.moments import MIN_COMPILED_NUMBERS
 
-CANCELLED = 1e-14  # a sum of squares about the origin, relative to one about zero, that is only rounding error
-FAR_IN_STD = 1e5  # distance from zero, in standard deviations, from which a product corrected for c cancels
+CANCELLED = 1e-14  # a sum of squares about c below this fraction of that about 0 is rounding error
+FAR_IN_STD = 1e5  # with a larger |origin|/std, products with x corrected for c cancel
 MIN_UNIT = 1e-30  # smallest unit by which single precision can divide
-MAX_SPREAD_NUMBERS = 2_000_000  # held at once for the spread of the activations of several outputs
+MAX_SPREAD_NUMBERS = 2_000_000  # floats allocated at once for the covariance of several activations
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Design:
     """Map from rows to regressors φ̃ = (x - c, 1).
 
-    Products with x - c are computed as products with x and then corrected, so the rows are not copied and sparse rows
-    stay sparse. If the offset is so large that the correction would cancel, ``subtract`` makes the copy. For
+    Products with x - c are computed as products with x and then corrected, so rows are not copied and sparse rows stay
+    sparse. If the offset is so large that the correction would cancel, ``subtract`` is true and x - c is computed. For
     sparse rows, c is subtracted only from columns far from zero, which store nearly all of their entries.
 
-    ``spread`` (M,) is the standard deviation of each column, if known: the unit in which single precision neither
-    overflows nor underflows. It also shows which columns are far from zero, or constant.
+    ``spread`` (M,) is the standard deviation of each column, if known. Columns are divided by it so that single
+    precision does not overflow or underflow. It also shows which columns are constant or far from zero.
     """
 
     origin: Float
@@ -59,11 +59,11 @@ class Design:
 
     @property
     def width(self) -> int:
-        """Number of regressors P: the columns, and one for the bias."""
+        """Number of regressors P: one per column, and one for the bias."""
         return len(self.origin) + self.bias
 
     def activate(self, block: Block, theta: Float) -> Array:
-        """θ φ̃ plus the offset of each row, float64: (n,) for one output, (n, C) for more."""
+        """θ φ̃ plus the offset of each row, in float64: (n,) for one output, (n, C) for several."""
         X, rest = self.shifted(block.X)
         W = theta[:, : len(self.origin)]
         shift = (theta[:, -1] if self.bias else 0.0) - W @ rest
@@ -111,7 +111,7 @@ class Design:
         is_single = single or X.dtype != np.float64
         unit, largest = None, 1.0
         if is_single:
-            # Single precision ends at 1e38: products are computed in units of each column and of the largest weight.
+            # float32 overflows at 1e38, so columns are divided by their spread, and weights by the largest weight.
             unit = np.ones(self.width)
             if self.spread is not None:
                 unit[:M] = np.where(self.spread > 0, self.spread, 1.0)
@@ -141,7 +141,7 @@ class Design:
         return np.asarray(np.einsum("ni,ni->n", Z, Z))
 
     def squares_dot(self, X: Rows, V: Float) -> Float:
-        """Σ_p v_kp φ̃_np² of each row, (n, C), for V (C, P). Sparse rows stay sparse."""
+        """Σ_p v_kp φ̃_np² for each row, (n, C), with V (C, P). Sparse rows stay sparse."""
         if not is_sparse(X):
             return np.asarray(self.regressors(X) ** 2 @ V.T)
         c, W = self.origin, V[:, : len(self.origin)]
@@ -149,7 +149,7 @@ class Design:
         return np.asarray(X.multiply(X) @ W.T - X @ (2 * c * W).T + constant)
 
     def collect_squares(self, X: Rows, weight: Array) -> Float:
-        """Σ_n weight_nk φ̃_np², (C, P), for weights (n, C). Sparse rows stay sparse."""
+        """Σ_n weight_nk φ̃_np², (C, P), with weights (n, C). Sparse rows stay sparse."""
         if not is_sparse(X):
             return np.asarray(weight.T @ self.regressors(X) ** 2)
         c, total = self.origin, weight.sum(axis=0)[:, None]
@@ -166,14 +166,14 @@ class Design:
         return np.column_stack([coef, intercept + coef @ self.origin]) if self.bias else coef.copy()
 
     def far(self) -> Float:
-        """Origin of the columns that are far from zero; 0 for the others (M,)."""
+        """Origin of columns that are far from zero, and 0 for other columns, (M,)."""
         if self.spread is None:
             return np.zeros_like(self.origin)
         is_far = (self.spread > 0) & (np.abs(self.origin) > FAR_IN_STD * self.spread)
         return np.where(is_far, self.origin, 0.0)
 
     def shifted(self, X: Rows) -> tuple[Rows, Float]:
-        """Rows from which part of the origin may be subtracted, and the part that is not."""
+        """Rows from which all, part or none of the origin was subtracted, and the rest of the origin."""
         if not is_sparse(X):
             return (X - self.origin.astype(X.dtype), 0.0 * self.origin) if self.subtract else (X, self.origin)
         far = self.far()
@@ -183,14 +183,14 @@ class Design:
         return X - ones @ sparse.csr_array(far[None].astype(X.dtype)), self.origin - far
 
     def without_constants(self, H: Float) -> Float:
-        """H with exact zeros for columns known to be constant, in place; their sums are only rounding error."""
+        """Set the rows and columns of H to zero for constant columns, whose sums are rounding error; in place."""
         if self.spread is not None and not self.spread.all():
             constant = np.flatnonzero(self.spread == 0)
             H[constant], H[:, constant] = 0.0, 0.0
         return H
 
     def _scaled(self, X: Array, factor: Array, unit: Float | None, Z: Array) -> Array:
-        """Write factor φ̃ of a dense block to Z, each column in its unit (M,)."""
+        """Write factor φ̃ of a dense block to Z, with each column divided by its unit (M,)."""
         M = len(self.origin)
         if X.size >= MIN_COMPILED_NUMBERS and X.flags.c_contiguous:
             from separatrix.stats._kernels import scaled_rows
@@ -207,7 +207,7 @@ class Design:
         return Z
 
     def _sparse_gram(self, block_X: Rows, weight: Array) -> Float:
-        """About zero, then shifted: Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
+        """Gram matrix by Σ w (x - c)(x - c)' = Σ w x x' - s c' - c s' + (Σ w) c c' with s = Σ w x."""
         X, c = self.shifted(block_X)
         scaled = X.multiply(weight[:, None]).tocsr()
         s, total, M = np.asarray(scaled.sum(axis=0)).ravel(), weight.sum(), len(self.origin)
@@ -221,10 +221,10 @@ class Design:
 
 
 def dots(X: Rows, w: Float) -> Float:
-    """X w in float64; compiled loops read large blocks row by row, without a copy in float64."""
+    """X w in float64. Compiled loops for large blocks need no copy in float64."""
     if isinstance(X, DeviceRows):
         return X @ w
-    if X.size >= MIN_COMPILED_NUMBERS:  # the size of sparse rows is the number of stored entries
+    if X.size >= MIN_COMPILED_NUMBERS:  # for sparse rows, size is the number of stored entries
         from separatrix.stats._kernels import csr_dots, row_dots
 
         a = np.empty(X.shape[0])
@@ -240,7 +240,7 @@ def dots(X: Rows, w: Float) -> Float:
 def linear_scores(X: Rows, W: Float, w0: Float, origin: Float) -> Float:
     """w_k'(x - origin) + w_k0 of each row, (n, K). Sparse rows stay sparse."""
     if X.dtype == np.float32 and not is_sparse(X):
-        # Centred in float64: an offset must not cost precision in float32.
+        # Centre in float64, because a large offset would lose precision in float32.
         Z = (X - origin).astype(np.float32) if origin.any() else X
         return np.asarray(Z @ W.T.astype(np.float32) + w0)
     return np.asarray(X @ W.T + (w0 - W @ origin))
@@ -248,7 +248,7 @@ def linear_scores(X: Rows, W: Float, w0: Float, origin: Float) -> Float:
 
 @dataclass(frozen=True, slots=True)
 class Grad:
-    """A sum over rows that is one array: of the shape of θ, or a matrix for each class."""
+    """A sum over rows in one array: of the shape of θ, or one matrix per class."""
 
     grad: Float
 
@@ -281,7 +281,7 @@ class ValueGradHess:
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """The largest of some numbers; ``+`` is the larger of two."""
+    """A maximum over rows; ``+`` takes the larger value."""
 
     value: float
 
@@ -306,7 +306,7 @@ def value_grad_hess(
 ) -> ValueGradHess:
     """L, gradient and Hessian on one block.
 
-    Without ``exact``, a curvature that is never negative. With ``single``, the Hessian is computed in single precision.
+    Without ``exact``, the curvature is never negative. With ``single``, the Hessian is computed in single precision.
     """
     if isinstance(block.X, DeviceRows) and type(likelihood) in DERIVATIVES:
         precision = "rough" if single else "full"
@@ -331,7 +331,7 @@ def value_grad_hess(
 def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, design: Design) -> Largest:
     """Largest relative change of a row's slope, to first order, when θ moves by V.
 
-    For K classes a bound: the slopes are probabilities, and the change is at most the range of V φ̃ over the classes.
+    For K classes, it is the upper bound max_k - min_k of V φ̃.
     """
     rows = block if block.weight is None else block.take(block.weight > 0)
     A = design.activate(replace(rows, offset=None), V)
@@ -345,7 +345,7 @@ def largest_share(block: Block, theta: Float, V: Float, likelihood: Likelihood, 
 
 @device_aware
 def least_lead(block: Block, theta: Float, design: Design) -> Largest:
-    """Minus the smallest lead of a row's class over the best other class; negative if all rows are correct."""
+    """Minus the smallest margin of a row's class over the best other class; negative if all rows are correct."""
     rows = block if block.weight is None else block.take(block.weight > 0)
     A = design.activate(rows, theta)
     if A.ndim == 1:
@@ -359,8 +359,8 @@ def least_lead(block: Block, theta: Float, design: Design) -> Largest:
 def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, design: Design) -> Grad:
     """∂ ln |A|/∂θ of the Hessian A of -ln p, (C, P), on one block; ``root`` is R with A⁻¹ = R R'.
 
-    Σ_n weight_n ∂ tr(V_n C_n)/∂a ⊗ φ̃_n, with V_n = cov a_n under A⁻¹ and C_n = -∂² ln p/∂a∂a': one row is a third
-    derivative of ln p times a variance.
+    It is Σ_n weight_n ∂ tr(V_n C_n)/∂a ⊗ φ̃_n with V_n = cov a_n under A⁻¹ and C_n = -∂² ln p/∂a∂a'. The term of a row
+    is a third derivative of ln p times a variance.
     """
     a, t, C = design.activate(block, theta), block.targets, len(theta)
     if C == 1:
@@ -372,7 +372,7 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
         rows = slice(start, start + step)
         Phi = design.regressors(block.X[rows])
         spread = np.zeros((len(Phi), C, len(root)))
-        for k in range(C):  # R is upper triangular: class k does not depend on the columns of the classes before it
+        for k in range(C):  # R is upper triangular, so class k has zeros in the columns of earlier classes
             spread[:, k, k * P :] = Phi @ root[k * P : (k + 1) * P, k * P :]
         V = np.matmul(spread, spread.transpose(0, 2, 1))
         curvature = likelihood.derivatives(a[rows], t[rows]).curvature
@@ -383,7 +383,7 @@ def log_det_slope(block: Block, theta: Float, root: Float, likelihood: Any, desi
 
 
 def _categorical_change(p: Array, V: Float) -> Float:
-    """∂/∂a of tr V (diag p - p p') with ∂p/∂a = diag p - p p': for h = diag V - 2 V p, it is p (h - p'h)."""
+    """∂/∂a of tr V (diag p - p p') with ∂p/∂a = diag p - p p'. It equals p (h - p'h) with h = diag V - 2 V p."""
     h = np.diagonal(V, axis1=1, axis2=2) - 2 * np.matmul(V, p[:, :, None])[:, :, 0]
     return np.asarray(p * (h - np.einsum("nk,nk->n", p, h)[:, None]))
 
@@ -398,7 +398,7 @@ def _weighted(values: Any, weight: Any) -> Any:
 def _hessian_of_pairs(pair: Callable[[int, int], Float], K: int, P: int) -> Float:
     """Hessian (KP, KP) of the softmax from Σ p_j p_k φ̃ φ̃' (P, P) for each pair of classes j > k.
 
-    A function added to all activations changes nothing, so each row of blocks sums to zero.
+    The likelihood does not change if a constant is added to all activations, so each row of blocks sums to zero.
     """
     H = np.zeros((K, P, K, P))
     for j in range(K):
@@ -413,7 +413,7 @@ def _hessian_of_pairs(pair: Callable[[int, int], Float], K: int, P: int) -> Floa
 def _device_objective(
     block: Block, theta: Float, likelihood: Likelihood, design: Design, *, hessian: str
 ) -> tuple[float, Float, Any]:
-    """L, gradient and Hessian of rows on a device; ``hessian`` is "none", "rough" for a preconditioner, or "full"."""
+    """L, gradient and Hessian of rows on a GPU; ``hessian`` is "none", "rough" (for a preconditioner) or "full"."""
     if type(likelihood) is Logit and has_kernels(block.X):
         return _logit_kernel(block, theta, design, hessian=hessian)
     rows, rest = design.shifted(block.X)
@@ -444,7 +444,7 @@ def _device_objective(
 
 
 def _logit_kernel(block: Block, theta: Float, design: Design, *, hessian: str) -> tuple[float, Float, Any]:
-    """Logistic regression of float32 rows on CUDA. The host waits once for the sums, and once for the Hessian."""
+    """L, gradient and Hessian of a logistic model of float32 rows on CUDA. The host waits at most twice."""
     from separatrix.stats._triton import logit_pass, split_gram
 
     rows, M, with_hessian = block.X, len(design.origin), hessian != "none"
@@ -470,7 +470,7 @@ def _logit_kernel(block: Block, theta: Float, design: Design, *, hessian: str) -
 def class_grams(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
     """Diagonal blocks of the Hessian on one block of rows, (C, P, P)."""
     curvature = likelihood.safe_curvature(design.activate(block, theta), block.targets)
-    assert isinstance(curvature, Covariances), "several outputs have one curvature each"
+    assert isinstance(curvature, Covariances), "class_grams needs several outputs"
     weight = 1.0 if block.weight is None else block.weight
     entries = (weight * curvature.block(k, k) for k in range(len(theta)))
     return Grad(np.stack([design.gram(block, entry, single=True) for entry in entries]))

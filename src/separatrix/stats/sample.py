@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A stratified sample of the rows, for starting values and cheap first fits.
 
-One row is drawn at random from each stratum of consecutive rows, so sorted and periodic tables are sampled fairly. The
-draw depends only on the row number: the same rows give the same sample, however they are stored and split into blocks.
+One row is drawn at random from each stratum of consecutive rows, so samples of sorted and periodic tables are unbiased.
+The draw depends only on the row number, not on how rows are stored or split into blocks.
 Rows of weight zero are never drawn.
 """
 
@@ -18,13 +18,13 @@ from scipy import sparse
 from separatrix._array import Array, Codes, device_aware, is_sparse
 from separatrix.rows import Block, DeviceRows, Source, as_source, open_rows
 
-BLOCK_FACTOR = 16  # blocks are this much taller than in other passes: few rows are read, and few pieces are joined
+BLOCK_FACTOR = 16  # blocks have this many times more rows than in other passes, because few rows are kept
 MAX_WEIGHT_RATIO = 2.0  # largest error, as a factor, of the total weight estimated from a representative sample
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sample:
-    """Blocks of drawn rows, the number of rows with positive weight to draw from, and their total weight."""
+    """Blocks of drawn rows, and the number and total weight of all rows with positive weight."""
 
     parts: tuple[Block, ...]
     n_live: int
@@ -47,9 +47,9 @@ def draw(block: Block, stride: int) -> Sample:
 
 
 def drawn_numbers(start: int, stop: int, stride: int) -> Codes:
-    """Numbers of the rows drawn from ``start`` to ``stop``: one row from each ``stride``.
+    """Numbers of the rows drawn from ``start`` to ``stop``: one row from every ``stride`` rows.
 
-    The row follows from the number of its stratum alone, by the mixing function of SplitMix64 (Steele 2014).
+    The mixing function of SplitMix64 (Steele 2014) selects the row from the number of its stratum.
     """
     stratum = np.arange(start // stride, -(-stop // stride))
     with np.errstate(over="ignore"):
@@ -62,7 +62,7 @@ def drawn_numbers(start: int, stop: int, stride: int) -> Codes:
 
 
 def collect_sample(source: Source, rows: int) -> Source:
-    """Draw about ``rows`` rows into host memory, with weights scaled to the number of all rows."""
+    """Draw about ``rows`` rows into host memory. Weights are scaled so that the sample represents all rows."""
     sample = _drawn(source, rows)
     X = _stacked([np.asarray(part.X) if isinstance(part.X, DeviceRows) else part.X for part in sample.parts])
     t, weight, offset = _numbers(sample)
@@ -88,7 +88,7 @@ def _drawn(source: Source, rows: int) -> Sample:
     stride = max(1, source.n_rows // rows)
     source = source.sized_for(max(1, len(source.columns) // BLOCK_FACTOR))
     sample = source.reduce(partial(draw, stride=stride))
-    if stride > 1 and sample.n_live < source.n_rows / 2:  # most rows have no weight: draw more
+    if stride > 1 and sample.n_live < source.n_rows / 2:  # most rows have weight 0: draw more rows
         sample = source.reduce(partial(draw, stride=max(1, sample.n_live // rows)))
     return sample
 
@@ -108,6 +108,6 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _joined(parts: list[Array | None]) -> Any:
-    if parts[0] is None or len(parts) == 1:  # a single part may stay on its device
+    if parts[0] is None or len(parts) == 1:  # a single part may stay on the GPU
         return parts[0]
     return np.concatenate([part for part in parts if part is not None])
