@@ -332,16 +332,16 @@ def test_arrays_are_restored(array):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("os:system", "not a class of models"),
-        ("separatrix:load", "not a class of models"),
-        ("separatrix.cli:main", "not a class of models"),
-        ("separatrix.__main__:app", "not a class of models"),
-        ("separatrix.export.archive:FileError", "not a class of models"),
-        ("separatrix_evil.x:Y", "not a class of models"),
+        ("os:system", "not a class that a model"),
+        ("separatrix:load", "not a class that a model"),
+        ("separatrix.cli:main", "not a class that a model"),
+        ("separatrix.__main__:app", "not a class that a model"),
+        ("separatrix.export.archive:FileError", "not a class that a model"),
+        ("separatrix_evil.x:Y", "not a class that a model"),
         ("separatrix.solvers.newton:np", "not an estimator or record"),
         ("separatrix.solvers.newton:Nothing", "not an estimator or record"),
         ("separatrix.solvers.newton:Newton.__class__", "not an estimator or record"),
-        ("separatrix.estimator:Classifier", "not a class of models"),
+        ("separatrix.estimator:Classifier", "not a class that a model"),
         ("separatrix.exceptions:DataError", "not an estimator or record"),
         ("separatrix.generative.gaussian:DataError", "not an estimator or record"),
         ("separatrix.solvers.result:Status", "an enumeration, not a record"),
@@ -416,14 +416,14 @@ def npy(header, data=b""):
 )
 def test_an_array_that_claims_more_than_it_has(header):
     """The size is checked before memory is allocated."""
-    with pytest.raises(FileError, match="claims to be"):
+    with pytest.raises(FileError, match="do not match"):
         Reader(npy(header, b"x" * 8)).value({"is": "array", "array": 0})
 
 
 def test_arrays_of_objects_are_not_opened():
     buffer = io.BytesIO()
     np.save(buffer, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(FileError, match="not a type of numbers or text"):
+    with pytest.raises(FileError, match="neither a numeric type nor text"):
         Reader({"arrays/0.npy": buffer.getvalue()}).value({"is": "array", "array": 0})
 
 
@@ -463,9 +463,9 @@ def test_an_array_is_used_once():
     [
         ("junk", "argument 'junk'"),
         ("predict", "argument 'predict'"),
-        ("_activation", "defines '_activation' itself"),
-        ("__class__", "defines '__class__' itself"),
-        ("__sklearn_tags__", "defines '__sklearn_tags__' itself"),
+        ("_activation", "'_activation' is a method or property"),
+        ("__class__", "'__class__' is a method or property"),
+        ("__sklearn_tags__", "'__sklearn_tags__' is a method or property"),
     ],
 )
 def test_a_file_cannot_define_methods_of_a_model(name, said):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fitted models as files: `save` and `load` keep everything, `to_onnx` exports predictions to other languages.
+"""Fitted models as files: `save` and `load` store the whole model, `to_onnx` exports predictions to other languages.
 
-saving            save, load and the header of a file
-archive           the container: a zip archive of JSON and arrays with checksums, without pickle
-writer, reader    a model as a tree of values, and back; the reader also reads files of earlier formats
+saving            save, load, and the header of a file
+archive           the file format: a zip archive of JSON and arrays with checksums, without pickle
+writer, reader    convert a model to a tree of values and back; the reader also reads earlier formats
 onnx              to_onnx: inputs, outputs and metadata of a graph
-graph             builder of ONNX graphs, written as arithmetic
+graph             builds ONNX graphs from arithmetic expressions
 onnx_models       graph of each kind of model and basis
-onnx_tables       columns of a table as inputs
+onnx_tables       inputs for the columns of a table
 onnx_integrals    predictive integrals in closed form
 """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The container of a saved model: a zip archive whose manifest has the checksum of every other member.
+"""The file of a saved model: a zip archive whose manifest has the checksum of every other member.
 
-Archives may come from strangers. Nothing is unpacked to disk, only members with the names of a model are read, and an
-archive that would unpack to far more than its own size is refused.
+Archives may come from untrusted sources. Nothing is unpacked to disk, only members that belong to a model are read, and
+an archive that would unpack to far more than its own size is refused.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from typing import Any
 from separatrix.exceptions import FileError
 
 MAGIC = "separatrix model"
-FORMAT = 3  # increases if older versions cannot read what is written
-REVISION = 0  # increases if they can, leaving out fields that they do not know
+FORMAT = 3  # increased if older versions cannot read new files
+REVISION = 0  # increased if older versions can read new files by ignoring new fields
 
-MIN_ALLOWED_BYTES, MAX_UNPACKED_RATIO = 2**26, 200  # unpacked size: always allowed, and per byte of the file
+# An archive may unpack to MIN_ALLOWED_BYTES, or to MAX_UNPACKED_RATIO times its own size if that is more.
+MIN_ALLOWED_BYTES, MAX_UNPACKED_RATIO = 2**26, 200
 MANIFEST, TREE = "manifest.json", "model.json"
 MEMBER = re.compile(r"model\.json|arrays/(0|[1-9]\d{0,6})\.npy")
 
 
 def write_archive(members: Mapping[str, bytes], header: Mapping[str, Any]) -> bytes:
-    """Bytes of an archive with the members, and a manifest with the fields of ``header``."""
+    """Bytes of an archive that contains the members, and a manifest with the fields of ``header``."""
     manifest = {
         "magic": MAGIC,
         "format": FORMAT,
@@ -46,7 +47,7 @@ def write_archive(members: Mapping[str, bytes], header: Mapping[str, Any]) -> by
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Manifest, and members of a model whose checksums are correct.
+    """Read the manifest and the members of a model, and verify the checksums.
 
     Raises
     ------
@@ -61,14 +62,14 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
             unpacked = sum(entry.file_size for entry in archive.infolist())
             if unpacked > max(MIN_ALLOWED_BYTES, MAX_UNPACKED_RATIO * len(data)):
                 raise FileError(
-                    f"{path} has {len(data)} bytes and claims to contain {unpacked}, more than any model of that size. "
-                    "It was not opened."
+                    f"{path} has {len(data)} bytes but would unpack to {unpacked}, more than any model of that size. "
+                    "The file was not opened."
                 )
             manifest = _read_manifest(archive, path)
             members = {name: archive.read(name) for name in manifest["sha256"] if MEMBER.fullmatch(name)}
     except FileError:
         raise
-    except Exception as error:  # the zip library raises many kinds for damaged bytes
+    except Exception as error:  # zipfile raises many kinds of errors for damaged files
         raise FileError(f"{path} is damaged or not a model file ({error}). Save the model again.") from error
     for name, content in members.items():
         if hashlib.sha256(content).hexdigest() != manifest["sha256"][name]:

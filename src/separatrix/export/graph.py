@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # ruff: noqa: D102  (methods of Value are the ONNX operators of the same name)
-"""Builder of ONNX graphs, written as arithmetic.
+"""Build ONNX graphs from arithmetic expressions.
 
     graph = Graph()
     X = graph.input("X", "double", ["N", 3])
     p = (X @ w + 1.0).sigmoid()
 
-A `Value` is a tensor that exists when the graph runs; arrays and numbers combined with it become constants. All
-numbers are float64, whatever the input: float32 is too inaccurate as soon as a column is far from zero. Only
-`assemble` needs the onnx library.
+A `Value` is a tensor that is computed when the graph runs. Arrays and numbers combined with it become constants.
+Computations are in float64 even if the input is float32, which is too inaccurate for columns far from zero. Only
+`Graph.assemble` needs the onnx library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from separatrix._array import Array
 
-OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of 2022: read by runtimes since then
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # versions of 2022, which all later runtimes read
 ML_DOMAIN = "ai.onnx.ml"
 
 
@@ -34,7 +34,7 @@ class _Node(NamedTuple):
 
 
 def _operator(kind: str, *, reflected: bool = False) -> Callable[[Any, Any], Value]:
-    """Method of `Value` for an ONNX operator of two arguments."""
+    """Method of `Value` that adds an ONNX operator with two arguments."""
 
     def method(self: Value, other: Any) -> Value:
         return self.graph.op(kind, *((other, self) if reflected else (self, other)))
@@ -43,7 +43,7 @@ def _operator(kind: str, *, reflected: bool = False) -> Callable[[Any, Any], Val
 
 
 def _function(kind: str, **attributes: Any) -> Callable[[Any], Value]:
-    """Method of `Value` for an ONNX operator of one argument."""
+    """Method of `Value` that adds an ONNX operator with one argument."""
 
     def method(self: Value) -> Value:
         return self.graph.op(kind, self, **attributes)
@@ -53,12 +53,12 @@ def _function(kind: str, **attributes: Any) -> Callable[[Any], Value]:
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor of a graph, by its name."""
+    """A tensor of a graph, identified by its name."""
 
     graph: Graph
     name: str
 
-    __array_ufunc__ = None  # NumPy arrays leave the arithmetic to Value
+    __array_ufunc__ = None  # array + value then calls Value.__radd__ instead of NumPy's addition
 
     __add__, __radd__ = _operator("Add"), _operator("Add", reflected=True)
     __sub__, __rsub__ = _operator("Sub"), _operator("Sub", reflected=True)
@@ -69,7 +69,7 @@ class Value:
     __neg__, exp, log, sqrt, abs = map(_function, ("Neg", "Exp", "Log", "Sqrt", "Abs"))
     floor, sigmoid, is_nan = map(_function, ("Floor", "Sigmoid", "IsNaN"))
     softmax = _function("Softmax", axis=-1)
-    argmax = _function("ArgMax", axis=-1, keepdims=0)  # int64, the first of several largest
+    argmax = _function("ArgMax", axis=-1, keepdims=0)  # int64; the first index if several are largest
     as_double, as_codes = _function("Cast", to="double"), _function("Cast", to="int64")
 
     def where(self, condition: Value, otherwise: Any) -> Value:
@@ -89,11 +89,11 @@ class Value:
         return self.graph.op("Unsqueeze", self, np.array([axis]))
 
     def columns(self, which: Sequence[int] | Array) -> Value:
-        """Some of the columns, in this order."""
+        """Select columns, in the order of ``which``."""
         return self.graph.op("Gather", self, np.asarray(which, dtype=np.int64), axis=1)
 
     def column(self, position: int) -> Value:
-        """One column, without its axis: (N,)."""
+        """Select one column as a vector (N,)."""
         return self.graph.op("Gather", self, np.array(position, dtype=np.int64), axis=1)
 
     def transposed(self, *axes: int) -> Value:
@@ -102,7 +102,7 @@ class Value:
 
 @dataclass(eq=False)
 class Graph:
-    """Inputs (name, element type, shape), constants, and nodes in the order of computation."""
+    """A graph: inputs (name, element type, shape), constants, and nodes in the order of computation."""
 
     inputs: list[tuple[str, str, tuple[str | int, ...]]] = field(default_factory=list)
     constants: dict[str, Array] = field(default_factory=dict)
@@ -110,12 +110,12 @@ class Graph:
     _known: dict[tuple[Any, ...], str] = field(default_factory=dict)
 
     def input(self, name: str, kind: str, shape: Sequence[str | int]) -> Value:
-        """An input tensor; its element type is "float", "double" or "string"."""
+        """Add an input tensor; its element type ``kind`` is "float", "double" or "string"."""
         self.inputs.append((name, kind, tuple(shape)))
         return Value(self, name)
 
     def constant(self, array: Any) -> Value:
-        """Numbers become float64, integer arrays int64; equal constants are stored once."""
+        """Add a constant; Python numbers become float64, integer arrays int64. Equal constants are stored once."""
         data = np.asarray(array)
         if data.dtype.kind == "f" or (data.dtype.kind in "iu" and not isinstance(array, np.ndarray | np.generic)):
             data = data.astype(np.float64)
@@ -128,11 +128,11 @@ class Graph:
         return Value(self, self._known[key])
 
     def op(self, kind: str, *inputs: Any, domain: str = "", **attributes: Any) -> Value:
-        """First output of a new node; arguments that are not values become constants."""
+        """Add a node and return its first output; inputs that are not a `Value` become constants."""
         return self.ops(kind, *inputs, n_outputs=1, domain=domain, **attributes)[0]
 
     def ops(self, kind: str, *inputs: Any, n_outputs: int, domain: str = "", **attributes: Any) -> list[Value]:
-        """All outputs of a new node."""
+        """Add a node and return all its outputs."""
         names = tuple(each.name if isinstance(each, Value) else self.constant(each).name for each in inputs)
         outputs = tuple(
             f"v{len(self._nodes)}_{i}" if n_outputs > 1 else f"v{len(self._nodes)}" for i in range(n_outputs)
@@ -147,7 +147,7 @@ class Graph:
         return self.join([value.expand(axis) for value in values], axis)
 
     def codes_of(self, texts: Value, codes: Mapping[str, int], otherwise: int) -> Value:
-        """Integer code of each text."""
+        """Integer code of each text; ``otherwise`` if the text has no code."""
         return self.op(
             "LabelEncoder",
             texts,
@@ -158,10 +158,10 @@ class Graph:
         )
 
     def assemble(self, outputs: Mapping[str, tuple[Value, str, Sequence[str | int]]], name: str) -> Any:
-        """Build the ``onnx.ModelProto`` with these outputs: value, element type and shape of each."""
+        """Build the ``onnx.ModelProto``; ``outputs`` maps each name to a value, its element type and its shape."""
         from onnx import helper, numpy_helper
 
-        for label, (value, kind, _) in outputs.items():  # a node that gives the output its name, and numbers their type
+        for label, (value, kind, _) in outputs.items():  # add a node that names the output and casts its type
             is_number = kind in ("float", "double")
             attributes = {"to": kind} if is_number else {}
             self._nodes.append(_Node("Cast" if is_number else "Identity", (value.name,), (label,), attributes, ""))
@@ -187,7 +187,7 @@ class Graph:
 
 
 def _element(kind: str) -> int:
-    """Number of an element type in onnx."""
+    """Integer that identifies an element type in onnx."""
     from onnx import TensorProto
 
     return int(TensorProto.DataType.Value(kind.upper()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`to_onnx`: a fitted model as an ONNX graph, for runtimes without Python."""
+"""The function `to_onnx` converts a fitted model to an ONNX graph, for runtimes without Python."""
 
 from __future__ import annotations
 
@@ -37,21 +37,22 @@ def to_onnx(
 ) -> Any:
     """Convert a fitted model to an ONNX graph, and write it to a file if a path is given.
 
-    Inputs: ``X`` (N, D), or one input (N, 1) per column, by its name, for models of tables. Outputs: ``label`` (N,),
-    integers or strings, and ``probabilities`` (N, K) in the order of ``classes_``, or ``scores`` for models without
-    probabilities; ``mean`` (N,) for a regression. All computations are in float64.
+    The input is ``X`` (N, D). A model of a table has one input (N, 1) per column instead, with the name of the column.
+    The outputs of a classifier are ``label`` (N,), integers or strings, and ``probabilities`` (N, K) in the order of
+    ``classes_`` (``scores`` if the model has no probabilities). The output of a regression is ``mean`` (N,).
+    All computations are in float64.
 
     Parameters
     ----------
     model : estimator
         A fitted linear or generative model, BayesianLogisticRegression or TableClassifier.
     path : str or path, optional
-        File to write; it is written completely or not at all.
+        File to write. The file is written completely or not at all.
     dtype : {"float32", "float64"}, default "float32"
         Element type of numeric inputs and outputs.
     intervals : bool, default False
-        Whether to add ``lower`` and ``upper`` (N,), the credible interval of the probability of ``classes_[1]``, for a
-        Bayesian model of two classes.
+        Whether to add the outputs ``lower`` and ``upper`` (N,), the credible interval of the probability of
+        ``classes_[1]``. Only Bayesian models of two classes have them.
     level : float, default 0.95
         Probability of the intervals.
     force : bool, default False
@@ -111,7 +112,7 @@ def to_onnx(
 def _outputs(found: Predictions, graph: Graph, kind: str) -> dict[str, Output]:
     if found.mean is not None:
         return {"mean": (found.mean, kind, ["N"])}
-    assert found.code is not None, "a classifier has labels"
+    assert found.code is not None, "every classifier predicts a label"
     labels, _ = _as_tensor(found.labels)
     element = "string" if labels.dtype.kind == "U" else "int64"
     outputs: dict[str, Output] = {"label": (graph.op("Gather", labels, found.code, axis=0), element, ["N"])}
@@ -123,7 +124,7 @@ def _outputs(found: Predictions, graph: Graph, kind: str) -> dict[str, Output]:
 
 
 def _as_tensor(labels: Array) -> tuple[Array, str]:
-    """Labels as integers or text, and a description for the metadata."""
+    """Labels as integers or text, and a description of them for the metadata."""
     if labels.dtype.kind in "iu":
         return labels.astype(np.int64), "the class"
     if labels.dtype.kind == "U" or all(isinstance(label, str) for label in labels.tolist()):
@@ -137,10 +138,10 @@ def _interval(model: Any, found: Predictions, kind: str, level: float) -> dict[s
     if found.centre is None or found.spread is None:
         raise ExportError(
             f"to_onnx(intervals=True): {type(model).__name__} with {len(found.labels)} classes has no interval in "
-            "closed form; only Bayesian models of two classes have. Use predict_interval of the model instead."
+            "closed form; only Bayesian models of two classes have one. Use the model's predict_interval instead."
         )
     if not 0 < level < 1:
-        raise ValueError(f"to_onnx(level={level!r}): level must be between 0 and 1, 0.95 for an interval of 95 %.")
+        raise ValueError(f"to_onnx(level={level!r}): level must be between 0 and 1, for example 0.95.")
     reach = float(special.ndtri(0.5 + 0.5 * level)) * found.spread
     lower, upper = found.link(found.centre - reach), found.link(found.centre + reach)
     return {"lower": (lower, kind, ["N"]), "upper": (upper, kind, ["N"])}

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Logistic and softmax functions averaged over Gaussian activations, in closed form.
+"""Averages of the logistic and softmax functions over Gaussian activations, in closed form.
 
-ONNX has no tables or loops, so the integrals of the Bayesian models take another form here. The logistic distribution
-is a scale mixture of normals (Andrews and Mallows 1974), and a few terms are enough:
+The Bayesian models compute these integrals with tables and loops, which are not available in ONNX graphs. Here the
+logistic distribution is written as a scale mixture of normals (Andrews and Mallows 1974) with a few terms:
 
     σ(a) = Σ_i c_i Φ(a/τ_i),      Σ_i c_i = 1                                         (Monahan and Stefanski 1992)
 
-With τ on a geometric ladder the c_i are a linear least-squares fit; fourteen terms leave an error of 1e-11. Integrated
-once, with the even function H_τ(a) = a (Φ(a/τ) - ½) + τ N(a/τ),
+The τ_i are a geometric sequence and the c_i a linear least-squares fit. Fourteen terms have an error of 1e-11. The
+integral of σ, with the even function H_τ(a) = a (Φ(a/τ) - ½) + τ N(a/τ), is
 
     ln(1 + e^a) = a/2 + e(a),     e(a) = ln 2 cosh(a/2) = Σ_i c_i H_τi(a)
     e(a)² = a²/4 + h(a),          h(a) = Σ_i d_i H_τi(a),   Σ_i d_i = 0
 
-For a ~ N(mu, var) each term keeps its form: Φ(a/τ) and H_τ(a) become Φ(mu/t) and H_t(mu) with t² = τ² + var. So
+For a ~ N(mu, var), the mean of Φ(a/τ) is Φ(mu/t) and the mean of H_τ(a) is H_t(mu), with t² = τ² + var. Therefore
 
     E[σ] = Σ c_i Φ(mu/t_i),    E[ln(1 + e^a)] = mu/2 + Σ c_i H_ti(mu)
     V[ln(1 + e^a)] = var/4 + var (E[σ] - ½) + V[e],     V[e] = (mu² + var)/4 + Σ d_i H_ti(mu) - (Σ c_i H_ti(mu))²
 
-by Stein's lemma, C[a, e] = var E[e'].
+The variance uses Stein's lemma, C[a, e] = var E[e'].
 
-`softmax_normal` follows the rule of the Bayesian models step by step: the probability of a class comes from a logistic
-model against the soft maximum of all other classes, which is built from pairs. Classes are sorted by their means first,
-so that the result does not depend on their order.
+`softmax_normal` follows the same steps as the Bayesian models. The probability of a class comes from a logistic model
+of this class against the soft maximum ln Σ_j e^a_j of all other classes, which is computed by merging two at a time.
+Classes are first sorted by their means, so that the result does not depend on their order.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from separatrix._array import Float
 from separatrix.export.graph import Value
 
 N_TERMS, MIN_TAU, MAX_TAU = 14, 0.55, 5.5
-MAX_ACTIVATION = 40.0  # σ(-a) is negligible beyond
+MAX_ACTIVATION = 40.0  # largest activation of the fit; σ(-a) is negligible beyond
 ERFCX_DEGREE = 22
 MAX_SCALED_MEAN = 24.0  # κ |mu| beyond which the variance of ln(1 + e^a) is negligible
 
 
 @cache
 def mixture() -> tuple[Float, Float, Float]:
-    """Numbers τ, c and d (14,), from two least-squares fits."""
+    """Coefficients τ, c and d, each (14,), from two least-squares fits."""
     a = np.linspace(0.0, MAX_ACTIVATION, 2001)
     tau = np.geomspace(MIN_TAU, MAX_TAU, N_TERMS)
     softplus = np.log1p(np.exp(-a))  # e(a) - a/2
@@ -57,7 +57,7 @@ def mixture() -> tuple[Float, Float, Float]:
 
 
 def _fitted(A: Float, b: Float, total: float) -> Float:
-    """Least-squares weights of the columns of A, with a given sum."""
+    """Solve A w = b by least squares, with Σ w = ``total`` as an additional row of large weight."""
     heavy = 1e3
     rows = np.vstack([A, np.full(A.shape[1], heavy)])
     return np.asarray(np.linalg.lstsq(rows, np.append(b, heavy * total), rcond=None)[0])
@@ -73,9 +73,9 @@ def _tail_polynomial() -> tuple[float, ...]:
 
 
 def normal_cdf(z: Value) -> Value:
-    """Φ(z) in float64; runtimes have the error function only in single precision.
+    """Φ(z) in float64, because runtimes have the error function only in single precision.
 
-    Φ(-|z|) = ½ e^(-z²/2) erfcx(|z|/√2), with a relative error of 1e-12 down to the smallest numbers.
+    Φ(-|z|) = ½ e^(-z²/2) erfcx(|z|/√2), with a relative error of 1e-12 down to the smallest positive float.
     """
     size = z.abs()
     t = 2.0 / (2.0 + size * np.sqrt(0.5))
@@ -89,7 +89,7 @@ def normal_cdf(z: Value) -> Value:
 
 
 def logistic_mean(mu: Value, var: Value) -> Value:
-    """E[σ(a)] for a ~ N(mu, var), of any shape."""
+    """E[σ(a)] for a ~ N(mu, var); ``mu`` and ``var`` may have any shape."""
     tau, c, _ = mixture()
     t = (var.expand(-1) + tau**2).sqrt()
     return (normal_cdf(mu.expand(-1) / t) * c).sum(-1)
@@ -110,9 +110,9 @@ def softplus_normal(mu: Value, var: Value) -> tuple[Value, Value, Value]:
 
 
 class _SoftMaxima(NamedTuple):
-    """ln Σ_j e^a_j over B sets of classes, as Gaussians.
+    """Gaussian approximation of ln Σ_j e^a_j over B sets of classes.
 
-    Mean and variance (N, B); ``weight`` (N, B, K) of the classes in each, and ``cov`` (N, B, K) with all activations.
+    Mean and variance (N, B); ``weight`` (N, B, K) of each class in the set; ``cov`` (N, B, K) with each activation.
     """
 
     mean: Value
@@ -121,15 +121,15 @@ class _SoftMaxima(NamedTuple):
     cov: Value
 
     def take(self, which: Sequence[int]) -> _SoftMaxima:
-        """Some of the sets."""
+        """Select sets."""
         return _SoftMaxima(*(each.columns(which) for each in self))
 
 
 def softmax_normal(mu: Value, Sigma: Value, n_classes: int) -> Value:
-    """p (N, K) for a ~ N(mu, Sigma), (N, K) and (N, K, K)."""
+    """Class probabilities (N, K) for activations a ~ N(mu, Sigma), with mu (N, K) and Sigma (N, K, K)."""
     K, graph = n_classes, mu.graph
     falling, order = graph.ops("TopK", mu, np.array([K]), n_outputs=2, axis=1)
-    pick = order.expand(2).equals(np.arange(K)).as_double()  # a permutation as a matrix of zeros and ones
+    pick = order.expand(2).equals(np.arange(K)).as_double()  # permutation matrix
     back = pick.transposed(0, 2, 1)
     S = pick @ Sigma @ back
     single = _SoftMaxima(falling, (S * np.eye(K)).sum(2), 0.0 * S + np.eye(K), S)
@@ -139,8 +139,8 @@ def softmax_normal(mu: Value, Sigma: Value, n_classes: int) -> Value:
 
 
 def _others(single: _SoftMaxima, K: int) -> _SoftMaxima:
-    """Soft maximum of all other classes, for each class: of the classes before it and after it."""
-    ends = [single.take([0, K - 1])]  # the first k classes, and the last k
+    """Soft maximum of all other classes for each class, merged from the classes before and after this class."""
+    ends = [single.take([0, K - 1])]  # ends[k - 1] contains the first k classes and the last k classes
     for k in range(1, K - 1):
         ends.append(_merge(ends[-1], single.take([k, K - 1 - k])))
     if K == 2:
@@ -156,16 +156,16 @@ def _joined(parts: Sequence[_SoftMaxima]) -> _SoftMaxima:
 
 
 def _merge(a: _SoftMaxima, b: _SoftMaxima) -> _SoftMaxima:
-    """ln(e^a + e^b), starting from the one with the larger mean."""
+    """Gaussian approximation of ln(e^a + e^b) = max + ln(1 + e^(min - max)), ordered by the means."""
     swap = b.mean > a.mean
     high, low = b.mean.where(swap, a.mean), a.mean.where(swap, b.mean)
     high_var = b.var.where(swap, a.var)
     shared = (a.weight * b.cov).sum(2)
     rho, rise, spread = softplus_normal(low - high, _difference_variance(a, b))
     var = (high_var + 2.0 * rho * (shared - high_var) + spread).at_least(0.0)
-    share = (1.0 - rho).where(swap, rho).expand(2)  # weight of b
-    weight = (1.0 - share) * a.weight + share * b.weight
-    return _SoftMaxima(high + rise, var, weight, (1.0 - share) * a.cov + share * b.cov)
+    of_b = (1.0 - rho).where(swap, rho).expand(2)  # weight of b
+    weight = (1.0 - of_b) * a.weight + of_b * b.weight
+    return _SoftMaxima(high + rise, var, weight, (1.0 - of_b) * a.cov + of_b * b.cov)
 
 
 def _difference_variance(a: _SoftMaxima, b: _SoftMaxima) -> Value:
@@ -173,6 +173,6 @@ def _difference_variance(a: _SoftMaxima, b: _SoftMaxima) -> Value:
 
 
 def softmax_probit_rule(mu: Value, Sigma: Value, n_classes: int) -> Value:
-    """p_k ∝ e^(κ_k mu_k), κ_k = (1 + π var_k/8)^-½."""
+    """Class probabilities p_k ∝ e^(κ_k mu_k) with κ_k = (1 + π var_k/8)^-½."""
     var = (Sigma * np.eye(n_classes)).sum(2)
     return (mu / (1.0 + np.pi / 8 * var).sqrt()).softmax()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Graph of each kind of model: linear and generative models, Bayesian predictives, and the bases that they use.
+"""Graph of each kind of model: linear, generative and Bayesian models, and the bases that they use.
 
 `predictions` dispatches on the class of the model. Generative models may have normal, Bernoulli and categorical
-columns; missing values (NaN) are left out of their sums. Discriminant analysis gives NaN for rows with missing values,
-while the model itself would marginalise. A graph does not check that values are in the support of a family.
+columns; missing values (NaN) do not contribute to the log density. The graph of a discriminant analysis gives NaN for
+rows with missing values, although the model itself marginalises over them. A graph does not check that values are in
+the support of a family.
 """
 
 from __future__ import annotations
@@ -57,16 +58,17 @@ from separatrix.likelihoods import (
 from separatrix.rules import FisherDiscriminant, LeastSquaresClassifier, Perceptron
 from separatrix.study import PriorOnly, RampFunctions
 
-FAR_IN_WIDTHS = 1e4  # distance between centres beyond which |x|² + |c|² - 2 x'c has too few digits
+FAR_IN_WIDTHS = 1e4  # spread of the centres, in widths, beyond which |x|² + |c|² - 2 x'c loses too many digits
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions for N rows: ``code`` (N,) is the position of the class in ``labels``; the rest depends on the model.
+    """Predictions for N rows. Fields that a model does not have are None.
 
-    ``scores`` is the ``decision_function``, (N,) for two classes and (N, K) for more; ``probabilities`` (N, K);
-    ``mean`` (N,) of a regression; ``centre`` and ``spread`` (N,) are the mean and standard deviation of the activation
-    of two classes, and ``link`` maps an activation to a probability, for intervals.
+    ``code`` (N,) is the index of the class in ``labels``. ``scores`` is the ``decision_function``, (N,) for two classes
+    and (N, K) for more. ``probabilities`` is (N, K). ``mean`` (N,) is the prediction of a regression. Intervals need
+    ``centre`` and ``spread`` (N,), the mean and standard deviation of the activation, and ``link``, which maps an
+    activation to a probability.
     """
 
     labels: Array
@@ -81,11 +83,11 @@ class Predictions:
 
 @singledispatch
 def predictions(model: Any, X: Value) -> Predictions:
-    """Graph of a fitted model of rows X (N, D), float64, NaN if missing."""
+    """Graph of a fitted model; X (N, D) is the float64 input, with NaN for missing values."""
     raise ExportError(
         f"to_onnx: {type(model).__qualname__} cannot be exported to ONNX. Linear and generative models, "
-        "BayesianLogisticRegression and TableClassifier can: export the models inside a wrapper one by one, or save "
-        "the whole with sx.save. For models of scikit-learn use skl2onnx."
+        "BayesianLogisticRegression and TableClassifier can be. For a wrapper, export the models inside it one by "
+        "one, or save all with sx.save. For models of scikit-learn, use skl2onnx."
     )
 
 
@@ -93,14 +95,14 @@ def predictions(model: Any, X: Value) -> Predictions:
 
 
 def activation(model: LinearClassifier, X: Value) -> Value:
-    """`decision_function`: (N,) for two classes, (N, K) for more."""
+    """The ``decision_function``, (N,) for two classes and (N, K) for more."""
     a = features(model, X) @ model.coef_.T + model.intercept_
     return a.column(0) if len(model.coef_) == 1 else a
 
 
 @singledispatch
 def probability(likelihood: Any, a: Value) -> Value:
-    """p(C_1 | a) (N,) of one activation per row, p(C_k | a) (N, K) of K."""
+    """p(C_1 | a) (N,) if there is one activation per row, p(C_k | a) (N, K) if there are K."""
     raise ExportError(f"to_onnx: the likelihood {likelihood!r} cannot be exported to ONNX.")
 
 
@@ -127,7 +129,7 @@ def _(likelihood: CLogLog, a: Value) -> Value:
 
 
 def _of_scores(labels: Array, scores: Value, probabilities: Value | None = None) -> Predictions:
-    """The class of the largest score; for two classes, the second if the score is positive."""
+    """Predict the class with the largest score; with two classes, the second class if its score is positive."""
     code = (scores > 0.0).as_codes() if len(labels) == 2 else scores.argmax()
     return Predictions(labels, code, scores, probabilities)
 
@@ -136,7 +138,7 @@ def _of_scores(labels: Array, scores: Value, probabilities: Value | None = None)
 @predictions.register(FisherDiscriminant)
 @predictions.register(Perceptron)
 def _(model: Any, X: Value) -> Predictions:
-    return _of_scores(model.classes_, activation(model, X))  # rules have no probabilities
+    return _of_scores(model.classes_, activation(model, X))  # these models have no probabilities
 
 
 @predictions.register
@@ -153,7 +155,7 @@ def _(model: PriorOnly, X: Value) -> Predictions:
 
 @predictions.register
 def _(model: GeneralizedLinearModel, X: Value) -> Predictions:
-    """The mean; for a binary target a probability, but the model has no classes."""
+    """Predict the mean; for a binary target it is a probability, because the model has no classes."""
     a = features(model, X) @ model.coef_ + float(model.intercept_)
     match model.likelihood_:
         case NormalIdentity():
@@ -173,9 +175,9 @@ def _(model: GeneralizedLinearModel, X: Value) -> Predictions:
 
 
 def of_log_joint(labels: Array, log_joint: Value, priors: Float) -> Predictions:
-    """Predictions from ln p(x, C_k) up to a common term; the prior if no class can have generated the row.
+    """Predictions from ln p(x, C_k) up to a common term. If all are minus infinity, the probabilities are the prior.
 
-    The largest is subtracted here: the softmax of some runtimes returns NaN if all are minus infinity.
+    The largest term is subtracted here, because the softmax of some runtimes returns NaN if all are minus infinity.
     """
     largest = log_joint.max(1, keep=True)
     impossible = largest.equals(-np.inf)
@@ -198,7 +200,7 @@ def _(model: GaussianClassifier, X: Value) -> Predictions:
 
 
 def _log_normal_classes(classes: NormalClasses, Phi: Value) -> Value:
-    """ln p(x | C_k) (N, K) up to a common term: normal, or Student's t if parameters were integrated out."""
+    """ln p(x | C_k) (N, K) up to a common term, for a normal, or for a Student's t if parameters are integrated out."""
     K, M = classes.mean.shape
     columns = []
     for k in range(K):
@@ -214,7 +216,7 @@ def _log_normal_classes(classes: NormalClasses, Phi: Value) -> Value:
 
 
 def _squared_distance(Phi: Value, mean: Float, Sigma: Covariance) -> Value:
-    """(x - mean)' Σ⁻¹ (x - mean), (N,)."""
+    """Squared Mahalanobis distance (x - mean)' Σ⁻¹ (x - mean) of each row, (N,)."""
     Z = Phi - mean
     match Sigma:
         case DenseCovariance():
@@ -233,7 +235,7 @@ def _(model: FamilyClassifier, X: Value) -> Predictions:
     density = model._density_of_rows
     pairs = zip(density.groups, density.densities, strict=True)
     total = reduce(add, [log_density(each, X.columns(group.columns)) for group, each in pairs])
-    if model.temperature_ == 0.0:  # impossible rows stay impossible
+    if model.temperature_ == 0.0:  # 0 · (-inf) would be NaN; rows that are impossible stay impossible
         total = (0.0 * total.is_nan().as_double()).where(total > -np.inf, total)
     else:
         total = total * model.temperature_
@@ -243,16 +245,16 @@ def _(model: FamilyClassifier, X: Value) -> Predictions:
 
 @singledispatch
 def log_density(density: Any, x: Value) -> Value:
-    """ln p of columns x (N, D) under each class (N, K), less a term common to all classes."""
+    """Log density of columns x (N, D) under each class, (N, K), up to a term common to all classes."""
     raise ExportError(
         f"to_onnx: {type(density).__name__} columns cannot be exported to ONNX; normal, Bernoulli and categorical "
-        "columns can. Choose another family with families={...}, or save the model with sx.save."
+        "columns can be. Choose another family with families={...}, or save the model with sx.save."
     )
 
 
 @log_density.register
 def _(density: Bernoulli, x: Value) -> Value:
-    """x ln μ + (1 - x) ln(1 - μ), where either may be impossible."""
+    """x ln μ + (1 - x) ln(1 - μ); either logarithm may be minus infinity."""
     heads, tails = special.log_expit(density.log_odds), special.log_expit(-density.log_odds)
     return _weighted_sum(_observed(x, x), heads) + _weighted_sum(_observed(1.0 - x, x), tails)
 
@@ -281,7 +283,7 @@ def _(density: MultivariateNormal, x: Value) -> Value:
 
 @log_density.register
 def _(density: ValuedCategorical, x: Value) -> Value:
-    """Each column is compared with its values; a new value has a probability of its own."""
+    """Each column is compared with the values seen in training; any other value has its own probability."""
     parts = []
     for d, values in enumerate(density.values):
         column, by_code = x.columns([d]), density.by_code[:, [d]]
@@ -295,12 +297,12 @@ def _(density: ValuedCategorical, x: Value) -> Value:
 
 
 def _observed(terms: Value, x: Value) -> Value:
-    """The terms, or zero if x is missing."""
+    """Replace terms by zero if x is missing."""
     return (0.0 * x.is_nan().as_double()).where(x.is_nan(), terms)
 
 
 def _weighted_sum(U: Value, c: Float) -> Value:
-    """Σ_j U_nj c_kj with 0 · (-inf) = 0; U >= 0 wherever c is -inf."""
+    """Compute Σ_j U_nj c_kj with 0 · (-inf) = 0; requires U >= 0 if c is -inf."""
     forbidden = np.isneginf(c)
     total = U @ np.where(forbidden, 0.0, c).T
     if not forbidden.any():
@@ -309,7 +311,7 @@ def _weighted_sum(U: Value, c: Float) -> Value:
     return (0.0 * met - np.inf).where(met > 0.0, total)
 
 
-# Bayesian logistic regression: the activation is Gaussian, mean m'φ̃ and variance φ̃'A⁻¹φ̃, and is integrated out
+# Bayesian logistic regression: the activation is Gaussian with mean m'φ̃ and variance φ̃'A⁻¹φ̃, and is integrated out
 
 
 @predictions.register
@@ -349,8 +351,8 @@ def _of_two(likelihood: Any, mean: Value, var: Value, rule: str) -> Value:
 
 
 def _of_draws(model: BayesianLogisticRegression, Phi: Value) -> Value:
-    """Σ_s weight_s p(t | x, θ_s)."""
-    assert model.draws_ is not None, "importance sampling keeps its draws"
+    """Average Σ_s weight_s p(t | x, θ_s) over posterior draws."""
+    assert model.draws_ is not None, "importance sampling stores its draws"
     theta, weights, p = model.draws_.theta, model.draws_.weights, partial(probability, model.likelihood_)
     S, C, P = theta.shape
     if C == 1:
@@ -364,7 +366,7 @@ def _of_draws(model: BayesianLogisticRegression, Phi: Value) -> Value:
 def activations(approximation: Any, Phi: Value) -> tuple[Value, Value]:
     """Mean and covariance of the activations of regressors φ̃ (N, P) under a Gaussian over the weights.
 
-    They are (N,) and (N,) for one output, (N, K) and (N, K, K) for more.
+    The shapes are (N,) and (N,) for one output, (N, K) and (N, K, K) for K outputs.
     """
     raise ExportError(f"to_onnx: a posterior of type {type(approximation).__name__} cannot be exported to ONNX.")
 
@@ -395,7 +397,7 @@ def _(approximation: DiagonalApproximation, Phi: Value) -> tuple[Value, Value]:
 
 @activations.register
 def _(approximation: DualApproximation, Phi: Value) -> tuple[Value, Value]:
-    """The variance within the span of the training rows, and the prior variance of the rest."""
+    """The variance is the sum of that within the span of the training rows, and the prior variance outside it."""
     M, P = len(approximation.precision), approximation.mean.shape[1]
     Z = Phi.columns(range(M))
     L = Z @ approximation.basis
@@ -411,16 +413,16 @@ def _(approximation: DualApproximation, Phi: Value) -> tuple[Value, Value]:
 
 
 def features(model: Any, X: Value) -> Value:
-    """φ of the rows, or the rows themselves if the model has no basis."""
+    """Basis functions φ of the rows, or the rows themselves if the model has no basis."""
     return X if model.basis_ is None else functions(model.basis_, X)
 
 
 @singledispatch
 def functions(basis: Any, X: Value) -> Value:
-    """Φ (N, M) of a fitted basis or row map."""
+    """Design matrix Φ (N, M) of a fitted basis or row map."""
     raise ExportError(
         f"to_onnx: {type(basis).__name__} as a basis cannot be exported to ONNX. Linear, Polynomial, RBF, "
-        "MultiScaleRBF, Sigmoid, RandomFourier and their unions can; use one of them, or save the model with sx.save."
+        "MultiScaleRBF, Sigmoid, RandomFourier and their unions can be; use one of them, or save with sx.save."
     )
 
 
@@ -441,7 +443,7 @@ def _(basis: Joined, X: Value) -> Value:
 
 @functions.register
 def _(basis: Monomials, X: Value) -> Value:
-    """Products of as many factors as the degree, some of which may be the constant 1."""
+    """Each monomial is a product of as many factors as the highest degree; some factors may be the constant 1."""
     powers = np.asarray(basis.transformer.powers_)
     M, D = powers.shape
     factors = np.full((M, int(powers.sum(axis=1).max())), D)  # column D is the constant
@@ -459,7 +461,7 @@ def _(basis: Monomials, X: Value) -> Value:
 
 @functions.register
 def _(basis: Gaussians, X: Value) -> Value:
-    """exp(-|x - c|² / 2s²), width by width; relative to the middle of the centres, as in training."""
+    """exp(-|x - c|² / 2s²) for each width s; x and c are relative to the median of the centres, as in training."""
     offset = np.median(basis.centres, axis=0)
     C, Z = basis.centres - offset, X - offset
     if np.sqrt((C**2).sum(axis=1).max()) > FAR_IN_WIDTHS * float(basis.widths.min()):

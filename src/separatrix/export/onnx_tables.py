@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns of a table as separate inputs, each (N, 1), and the features that an encoder computes from them.
+"""One input (N, 1) per column of a table, and the features that an encoder computes from these inputs.
 
 Numbers are float tensors, NaN if missing. Categories and yes/no columns are strings, empty if missing. Dates are days
-since 1970 in double precision: single precision would round them to minutes.
+since 1970 in double precision, because single precision would round them to minutes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from separatrix.table import CYCLES, MISSING, OTHER, CategoryPlan, DatePlan, Num
 
 
 def encoded_columns(schema: Schema, graph: Graph, dtype: str) -> Value:
-    """Features (N, M) of a schema, from inputs named as the columns of the table."""
+    """Features (N, M) of a schema, computed from inputs that have the names of the columns."""
     return graph.join([_encoded(plan, graph, dtype) for plan in schema.plans if plan.names])
 
 
@@ -47,13 +47,13 @@ def _(plan: NumberPlan, graph: Graph, dtype: str) -> Value:
 @_encoded.register
 def _(plan: CategoryPlan, graph: Graph, dtype: str) -> Value:
     indicators = [name.removeprefix(f"{plan.column}=") for name in plan.names]
-    place = {level: code for code, level in enumerate(indicators)}
-    nowhere = len(indicators)
-    other, missing = (place.get(word, nowhere) for word in (OTHER, MISSING))
-    codes = {level: place.get(level, nowhere) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
+    index = {level: code for code, level in enumerate(indicators)}
+    no_indicator = len(indicators)
+    other, missing = (index.get(word, no_indicator) for word in (OTHER, MISSING))
+    codes = {level: index.get(level, no_indicator) for level in plan.levels} | dict.fromkeys(plan.pooled, other)
     text = graph.input(plan.column, "string", ["N", 1])
     found = graph.codes_of(text, codes | {"": missing}, other)
-    return found.equals(np.arange(nowhere)).as_double()
+    return found.equals(np.arange(no_indicator)).as_double()
 
 
 @_encoded.register
@@ -69,13 +69,13 @@ def _(plan: DatePlan, graph: Graph, dtype: str) -> Value:
 
 
 def _step(days: Value, cycle: str) -> Value:
-    """Month from 0, weekday (Monday 0) or hour from days since 1970-01-01, a Thursday."""
+    """Month (January 0), weekday (Monday 0) or hour of a date, given as days since Thursday 1970-01-01."""
     whole = days.floor()
     if cycle == "hour":
         return (days - whole) * 24.0
     if cycle == "weekday":
         return (whole + 3.0) - 7.0 * ((whole + 3.0) / 7.0).floor()
-    # A calendar of 400 years that begin in March, so that leap days come last.
+    # The calendar repeats after 400 years. Years are counted from March, so that a leap day is the last day of a year.
     since = whole + 719468.0
     of_era = since - 146097.0 * (since / 146097.0).floor()
     leap = (of_era / 1460.0).floor() - (of_era / 36524.0).floor() + (of_era / 146096.0).floor()
@@ -86,7 +86,7 @@ def _step(days: Value, cycle: str) -> Value:
 
 
 def text_columns(model: FamilyClassifier, graph: Graph, dtype: str) -> Value:
-    """Columns (N, D) of a model fitted to a table with text; text becomes the position of its category."""
+    """Columns (N, D) of a model fitted to a table with text; each text is replaced by the index of its category."""
     columns = []
     for d, name in enumerate(map(str, model.feature_names_in_)):
         categories = model.facts_.categories.get(d)

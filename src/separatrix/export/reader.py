@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rebuild a model from a tree. No code of a file is run: classes are looked up, created empty, and filled.
+"""Rebuild a model from a saved tree. No code of a file is run: objects are created empty, and their fields are set.
 
 A file can name only classes of the folders in `FOLDERS`, and only estimators and records (data classes, named tuples,
-enumerations). A record may only have the fields of its class; an estimator its arguments and fitted attributes, never
-a method. Fields and arguments that are new since the file was written get their defaults. If the file has a later
-revision, unknown fields are ignored.
+enumerations). A record may only have the fields of its class. An estimator may only have its arguments and fitted
+attributes, never a method. Fields and arguments that are newer than the file get their defaults. If the file has a
+later revision, unknown fields are ignored.
 
-Memory is bounded by the size of the file: every array is created once, from exactly its bytes, and objects computed
-from a few numbers, such as a basis, have a limited size.
+The size of the file limits the memory: every array is created once, from its own bytes. Objects that a few arguments
+determine, such as a basis, have a separate limit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from separatrix._array import Array
 from separatrix.exceptions import PACKAGE, FileError
 from separatrix.export.writer import FUNCTIONS, TRANSFORMERS
 
-#: Folders that define classes of models. A file cannot import any other part, such as the command line.
+#: Folders with classes that a model may contain. A file cannot import any other part, such as the command line.
 FOLDERS = (
     "_linalg", "basis", "bayesian", "comparison", "decisions", "discriminative", "exceptions", "families", "files",
     "generative", "likelihoods", "priors", "reductions", "rows", "rules", "separation", "solvers", "stats", "study",
@@ -47,13 +47,13 @@ MOVED = {
 }
 #: Classes that were renamed: (folder, old name) -> new name.
 RENAMED: dict[tuple[str, str], str] = {}
-PLAIN_KINDS = "biufcUSmM"  # kinds of dtype without Python objects
+PLAIN_KINDS = "biufcUSmM"  # kinds of dtype that contain no Python objects
 MAX_BASIS_FUNCTIONS, MAX_DEGREE = 10**6, 100
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
 class Reader:
-    """Converts nodes to values, with the ``members`` of an archive."""
+    """Rebuilds objects from the nodes of a saved tree; ``members`` are the arrays of the archive."""
 
     def __init__(self, members: Mapping[str, bytes], *, newer: bool = False) -> None:
         self.members, self.newer = members, newer
@@ -63,7 +63,7 @@ class Reader:
         """Value of a node."""
         if not isinstance(node, dict):
             if isinstance(node, list):
-                raise FileError("a list in place of a value")
+                raise FileError("the tree has a list instead of a value")
             return node
         match node["is"]:
             case "list" | "tuple" | "set" | "frozenset" as name:
@@ -110,7 +110,7 @@ class Reader:
                 raise FileError(f"unknown kind of value {other!r}")
 
     def _transformer(self, node: Any) -> Any:
-        """A transformer of a basis, fitted to the same number of columns; its number of functions is limited."""
+        """Rebuild a scikit-learn transformer for the same number of columns; the number of functions is limited."""
         from sklearn import preprocessing
 
         if node["class"] not in TRANSFORMERS:
@@ -128,14 +128,14 @@ class Reader:
         return transformer.fit(given if isinstance(given, np.ndarray) else np.zeros((1, columns)))
 
     def _record(self, node: Any) -> Any:
-        """An object of this package, created without calling any of its methods."""
+        """Rebuild an object of this package without calling any of its methods."""
         kind: Any = _class(node["class"])
         if issubclass(kind, Enum):
             raise FileError(f"{node['class']} is an enumeration, not a record")
         defaults, is_record = _parameters(kind), issubclass(kind, tuple) or dataclasses.is_dataclass(kind)
         fields = dict(defaults)
         for name, item in node["fields"].items():
-            # An estimator also has fitted attributes, with an underscore at either end.
+            # Fitted attributes of an estimator have an underscore at the beginning or end of their name.
             if name in defaults or (not is_record and "_" in (name[:1], name[-1:])):
                 fields[name] = self.value(item)
             elif not self.newer:
@@ -149,12 +149,12 @@ class Reader:
         for name, item in fields.items():
             found = None if is_record else inspect.getattr_static(kind, name, None)
             if name.startswith("__") or inspect.isroutine(found) or inspect.isdatadescriptor(found):
-                raise FileError(f"{kind.__qualname__} defines {name!r} itself")
+                raise FileError(f"{name!r} is a method or property of {kind.__qualname__}, which a file cannot replace")
             object.__setattr__(made, name, item)
         return made
 
     def _array(self, number: Any) -> Array:
-        """Array of a member, after checking that its header matches its size; each array may be used once."""
+        """Read an array after checking that its header matches its size; each array may be used only once."""
         if _integer(number) in self._used:
             raise FileError(f"array {number} is used twice")
         self._used.add(number)
@@ -166,7 +166,7 @@ class Reader:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
         start = stream.tell()
         if not _plain(dtype).itemsize or math.prod(shape) * dtype.itemsize != len(data) - start:
-            raise FileError(f"array {number} claims to be {dtype} {shape}, and has {len(data) - start} bytes")
+            raise FileError(f"array {number} has {len(data) - start} bytes, which do not match {dtype} {shape}")
         flat = np.frombuffer(data, dtype=dtype, offset=start)
         return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
 
@@ -186,26 +186,26 @@ def _parameters(kind: Any) -> dict[str, Any]:
 
 def _integer(value: Any) -> int:
     if type(value) is not int:
-        raise FileError(f"{value!r} in place of an integer")
+        raise FileError(f"the tree has {value!r} instead of an integer")
     return value
 
 
 def _plain(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind not in PLAIN_KINDS:
-        raise FileError(f"{dtype} is not a type of numbers or text")
+        raise FileError(f"{dtype} is neither a numeric type nor text")
     return dtype
 
 
 def _class(name: Any) -> type:
-    """Find an estimator or record of this package by folder and name; never another object or package.
+    """Find an estimator or record of this package by folder and name.
 
-    Files of formats 1 and 2 name the module of the class. Only its folder counts.
+    Files of formats 1 and 2 contain the module of the class, of which only the folder is used.
     """
     module, _, qualname = str(name).partition(":")
     package, _, inner = module.partition(".")
     folder = inner.partition(".")[0]
     if package != PACKAGE or folder not in (*FOLDERS, *MOVED):
-        raise FileError(f"{name} is not a class of models of this package")
+        raise FileError(f"{name} is not a class that a model of this package may contain")
     for part in MOVED.get(folder, (folder,)):
         found = _records(part).get(RENAMED.get((folder, qualname), qualname))
         if found is not None:

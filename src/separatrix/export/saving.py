@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`save` and `load`: a fitted model in one file.
+"""The functions `save` and `load` write and read a fitted model as one file.
 
-Before `load` returns a model, the model predicts one row: a file whose every part is valid can still contain a model
-that fails at its first use, for example with an array of the wrong shape.
+Before `load` returns a model, the model predicts one row. Even if every part of a file is valid, the model may fail at
+its first use, for example because an array has the wrong shape.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ def save(
     model : estimator
         A fitted model of this package.
     path : str or path
-        File to write; ``model.sx`` by convention.
+        File to write. The usual extension is ``.sx``.
     force : bool, default False
         Whether to replace an existing file.
     about : mapping of str, optional
         Names to store in the header of the file, for the command line: "target" is the column that the model
-        predicts, "positive" the class of interest, "model" the name of the model.
+        predicts, "positive" is the class of interest, "model" is the name of the model.
 
     Returns
     -------
     Path
-        The file. It is written completely or not at all.
+        Path of the file. The file is written completely or not at all.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def save(
 
 
 def packed(model: Any, about: Mapping[str, str | None] | None = None) -> bytes:
-    """Content of the file that `save` writes; raises as `save` does."""
+    """Content of the file that `save` writes; raises the same errors as `save`."""
     if not isinstance(model, BaseEstimator) or not is_ours(type(model)):
         raise FileError(f"save: {type(model).__name__} is not a model of this package.")
     check_is_fitted(model)
@@ -80,7 +80,7 @@ def packed(model: Any, about: Mapping[str, str | None] | None = None) -> bytes:
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Names that `save` stored in the header of a file; empty for files without them.
+    """Names that `save` stored in the header of a file; empty if it stored none.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that this version or an earlier one saved.
+    """Read a model that was saved with this version or an earlier version.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _require_prediction(model: Any) -> None:
-    """Predict one row, of encoded columns for a table; errors are raised unchanged."""
+    """Predict one row (for a table, one row of encoded columns); errors are raised unchanged."""
     model = model.estimator_ if isinstance(model, TableClassifier) else model
     D = int(model.n_features_in_)
     row = np.full((1, D), 0.5)
@@ -143,7 +143,7 @@ def _require_prediction(model: Any) -> None:
         row = row if model._texts else row.astype(np.float64)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the row has no column names
-        if isinstance(model, BayesianLogisticRegression):  # the posterior, without the tables of the integral
+        if isinstance(model, BayesianLogisticRegression):  # its prediction would first compute tables of integrals
             found = model.decision_distribution(row).variance
         else:
             found = model.predict(row)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A model as a tree of plain values, with its arrays in separate members.
+"""Convert a model to a tree of JSON values, with its arrays in separate members of the archive.
 
-A tree consists of JSON values and a few kinds of node marked by ``"is"``: tuples, sets, mappings, arrays by number, and
-*records*, objects of this package with their class (``separatrix.<folder>:<Class>``) and fields. Training rows, to
-which some models refer, are not saved: the state of an object is what the object itself would pickle.
+Values that JSON does not have are nodes with a key ``"is"``: tuples, sets, mappings, numbered arrays, and *records*. A
+record is an object of this package with its class (``separatrix.<folder>:<Class>``) and its fields. The saved state of
+an object is the state that it would pickle, so the training rows, to which some models refer, are not saved.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from separatrix.meta import is_ours
 
 #: Functions that can be part of a model. A file can name only these.
 FUNCTIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (log_odds, normal_quantile, cloglog)}
-#: scikit-learn transformers inside bases: saved as their arguments, and fitted again to the same number of columns.
+#: scikit-learn transformers inside bases. Their arguments are saved, and `load` fits them to as many columns again.
 TRANSFORMERS = ("PolynomialFeatures", "SplineTransformer")
 
 
 class Writer:
-    """Builds a tree; ``arrays`` are the bytes of .npy files."""
+    """Builds a tree; ``arrays`` contains the bytes of .npy files."""
 
     def __init__(self) -> None:
         self.arrays: list[bytes] = []
 
     def node(self, value: Any, where: str) -> Any:  # noqa: PLR0911, PLR0912  (one case for each kind)
-        """Node of a value; ``where`` is its place in the model, for error messages."""
+        """Node of a value; ``where`` is the path of the value in the model, for error messages."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -92,7 +92,7 @@ class Writer:
 
 
 def _name(kind: type, where: str) -> str:
-    """Address of a class of this package: its folder and name, so that it may move between modules of a folder."""
+    """Folder and name of a class of this package. The module is omitted, so the class may move within its folder."""
     if not is_ours(kind) or "<" in kind.__qualname__:
         raise FileError(
             f"save: {where} is a {kind.__module__}.{kind.__qualname__}, which is not part of this package. Saved files "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prediction rules: x -> class, without a probability model (PRML §4.1).
+"""Classifiers that predict a class without a probability model (PRML §4.1).
 
-`least_squares`, `fisher` and `perceptron` hold one model each; `_online` is the compiled loop of the perceptron.
+`least_squares`, `fisher` and `perceptron` contain one model each; `_online` is the compiled loop of the perceptron.
 """
 
 from separatrix.rules.fisher import FisherDiscriminant

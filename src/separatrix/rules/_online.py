@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The inner loop of the perceptron, compiled. ``perceptron_rows.py_func`` is the same loop in plain Python.
 
-A row takes one dot product and is read once, so an epoch runs at memory speed. This module imports Numba, so import it
-inside the functions that use it.
+Each row is read once and needs one dot product per output, so an epoch runs at memory speed. This module imports Numba,
+which is slow; import this module only inside the functions that use it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.extending import overload
 
 from separatrix._array import Array, Codes, Float, Rows, is_sparse
 
-# Sums may be reordered, which makes the loop fast; NaN and infinity are handled as usual.
+# The compiler may reorder sums, which makes the loop fast. NaN and infinity are handled as usual.
 FASTMATH = {"reassoc", "contract", "nsz"}
 
 
@@ -30,10 +30,10 @@ class Csr(NamedTuple):
 class OnlineState(NamedTuple):
     """State of the online algorithm. The arrays are updated in place.
 
-    ``w`` (C, M) and ``w0`` (C,): C = 1 for two classes, K otherwise. ``late`` and ``late0`` hold
-    Σ clock · update, so that the average of all weights so far is w - late / clock. ``pocket`` and
-    ``pocket0`` are the weights with the longest run of rows without a mistake. ``clock``: number of rows so far,
-    current run, longest run.
+    ``w`` (C, M) and ``w0`` (C,) are the weights; C = 1 for two classes, otherwise C = K. ``late`` and ``late0`` are
+    Σ clock[0] · update, so that the average of all weights so far is w - late / clock[0]. ``pocket`` and ``pocket0``
+    are the weights with the longest run of rows without a mistake. ``clock`` contains the number of rows processed,
+    the length of the current run, and the length of the longest run.
     """
 
     w: Float
@@ -46,18 +46,18 @@ class OnlineState(NamedTuple):
 
 
 def start(n_outputs: int, width: int) -> OnlineState:
-    """All weights zero."""
+    """State in which all weights are zero."""
     w, w0 = np.zeros((n_outputs, width)), np.zeros(n_outputs)
     return OnlineState(w, w0, w.copy(), w0.copy(), w.copy(), w0.copy(), np.zeros(3, np.int64))
 
 
 def storage(X: Rows) -> Any:
-    """Rows in the form of the compiled loop: C-ordered, or the three arrays of a CSR matrix."""
+    """Rows in the form that the compiled loop reads: a C-ordered array, or the three arrays of a CSR matrix."""
     return Csr(X.data, X.indices, X.indptr) if is_sparse(X) else np.ascontiguousarray(X)
 
 
 def row_dot(rows: Any, n: int, w: Float) -> float:
-    """w'x_n."""
+    """Return w'x_n."""
     if isinstance(rows, Csr):
         low, high = rows.indptr[n], rows.indptr[n + 1]
         return float(rows.data[low:high] @ w[rows.indices[low:high]])
@@ -65,7 +65,7 @@ def row_dot(rows: Any, n: int, w: Float) -> float:
 
 
 def row_add(rows: Any, n: int, factor: float, w: Float) -> None:
-    """w += factor x_n, in place."""
+    """Add factor x_n to w, in place."""
     if isinstance(rows, Csr):
         low, high = rows.indptr[n], rows.indptr[n + 1]
         w[rows.indices[low:high]] += factor * rows.data[low:high]
@@ -107,13 +107,13 @@ def _compiled_row_add(rows: Any, n: Any, factor: Any, w: Any) -> Any:
 def perceptron_rows(rows: Any, t: Codes, step: Float, bias: float, state: OnlineState) -> int:
     """Process each row once; return the number of mistakes, or -1 if an activation is not finite.
 
-    Two classes (C = 1): a row is a mistake if s w'φ <= 0 with s = ±1, and then w += step s φ   (PRML 4.55).
-    K classes: a mistake if another class scores at least as high as the true one; the true class gains
-    step φ, the highest other class loses it. ``step[n]`` is the learning rate times the row's weight; rows
-    with step 0 are skipped. ``bias`` is φ_0: 1, or 0 for a model without w0.
+    With two classes (C = 1), a row is a mistake if s w'φ <= 0, s = ±1, and then w += step s φ   (PRML 4.55).
+    With K classes, a row is a mistake if another class scores at least as high as the true class. Then step φ is added
+    to the weights of the true class, and subtracted from those of the other class with the highest score. ``step[n]``
+    is the learning rate times the row's weight; rows with step 0 are skipped. ``bias`` is φ_0: 1, or 0 without w0.
     """
-    # One long function on purpose: helpers that take the state would count references to its arrays at every call,
-    # which makes an epoch over 50 columns five times slower.
+    # This is one long function because helpers that take the state would count references to its arrays at every
+    # call, which makes an epoch over 50 columns five times slower.
     w, w0, late, late0, pocket, pocket0, clock = state
     mistakes = 0
     for n in range(t.shape[0]):

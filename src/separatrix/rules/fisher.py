@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fisher's linear discriminant.                                                          PRML §4.1.4, §4.1.6
 
-Project onto the directions that maximise the distance of the class means relative to the spread within classes:
+Rows are projected onto the directions that maximise the variance between classes relative to the variance within:
 
     J(w) = w' S_B w / w' S_W w                                                                  (4.26)
 
-Two classes: w ∝ S_W⁻¹ (m_1 - m_0)  (4.30). K classes: with √N_k (m_k - m) the rows of B, S_B = B'B, and the
-stationary w of J are S_W⁻¹ B' u / √λ for the eigenvectors u of the small K x K matrix B S_W⁻¹ B'. There are
-at most K - 1 of them, and no M x M eigenproblem is solved.
+For two classes, w ∝ S_W⁻¹ (m_1 - m_0)  (4.30). For K classes, let B be the matrix with rows √N_k (m_k - m), so that
+S_B = B'B. The stationary points of J are w = S_W⁻¹ B' u / √λ, where u and λ > 0 are eigenvectors and eigenvalues of
+the K x K matrix B S_W⁻¹ B'. There are at most K - 1 of them, and no M x M eigenproblem is solved.
 
 S_W denotes the within-class *covariance*, in one of two common conventions:
 
     "pooled"   Σ_k S_k / N               PRML (4.28), divided by N
     "mean"     Σ_k (S_k / N_k) / K       each class has the same weight, whatever its number of rows
 
-One pass.
+The fit needs one pass over the rows.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ class Fisher:
 def fit_fisher(
     moments: Moments, *, convention: str = "pooled", shrinkage: float = 0.0, columns: tuple[str, ...] = ()
 ) -> Fisher:
-    """The stationary directions of (4.26), best first, oriented so that the last class lies above class 0."""
+    """Stationary directions of (4.26), sorted by decreasing J; along each, the last class lies above class 0."""
     N, K = moments.total, len(moments.count)
     B = moments.between
     factor = np.full(K, 1 / N) if convention == "pooled" else 1 / (K * moments.count)
-    SB = _solve_within(moments, factor, B.T, shrinkage, columns)  # S_W⁻¹ B', of two classes (4.30)
+    SB = _solve_within(moments, factor, B.T, shrinkage, columns)  # S_W⁻¹ B'; for two classes this is (4.30)
     values, U = np.linalg.eigh(B @ SB)
     best = np.argsort(values)[::-1][: min(K - 1, len(SB))]
     kept = best[values[best] > np.finfo(float).eps * K * max(values.max(), np.finfo(float).tiny)]
     V = SB @ U[:, kept] / np.sqrt(values[kept])
-    sign = np.sign((moments.mean[-1] - moments.mean[0]) @ V)  # eigenvectors have no sign of their own
+    sign = np.sign((moments.mean[-1] - moments.mean[0]) @ V)  # the sign of an eigenvector is arbitrary
     return Fisher(V * np.where(sign == 0, 1.0, sign), values[kept] / N)
 
 
 def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, columns: tuple[str, ...]) -> Float:
-    """S_W⁻¹ B, with S_W shrunk towards its diagonal: (1 - shrinkage) S_W + shrinkage diag S_W."""
-    S = moments.scatter.combined(factor)  # S_W itself, or rows F with F'F = S_W
+    """Solve for S_W⁻¹ B, where S_W is replaced by (1 - shrinkage) S_W + shrinkage diag S_W."""
+    S = moments.scatter.combined(factor)  # S_W, or a factor F with F'F = S_W
     factored = isinstance(moments.scatter, FactoredScatter)
     variance = np.einsum("rm,rm->m", S, S) if factored else np.diag(S)
     constant = moments.is_constant(variance)
@@ -75,10 +75,10 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
     if len(perfect):
         names = ", ".join(repr(columns[j]) for j in perfect[:8])
         raise DataError(
-            f"Column {names} is constant within every class and differs between classes, so it alone "
-            "separates them and J(w) is infinite. Use that column as the rule, or drop it."
+            f"Column {names} is constant within every class and differs between classes, so this column alone "
+            "separates them and J(w) is infinite. Predict the class from this column, or drop it."
         )
-    # Shrinkage does not give a constant column a variance: its weight is zero. Without shrinkage it is an error.
+    # With shrinkage, a constant column gets the weight zero. Without shrinkage, it makes S_W singular.
     live = ~constant if shrinkage > 0 else np.ones(len(B), dtype=bool)
     answer = np.zeros_like(B)
     if factored:
@@ -103,9 +103,9 @@ def _solve_within(moments: Moments, factor: Float, B: Float, shrinkage: float, c
 
 
 def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Float]:
-    """Weights and biases of the rule that decides along the directions V.
+    """Weights and intercepts of the classifier in the space of the directions V.
 
-    S_W⁻¹ δ = V V' δ for any δ between class means, so two classes get w = S_W⁻¹ (m_1 - m_0).
+    S_W⁻¹ δ = V V' δ for any difference δ of class means, so w = S_W⁻¹ (m_1 - m_0) for two classes.
     """
     if len(moments.count) == 2:
         w = V @ (V.T @ (moments.mean[1] - moments.mean[0]))  # (4.30)
@@ -118,48 +118,48 @@ def linear_rule(V: Float, moments: Moments, threshold: str) -> tuple[Float, Floa
 
 
 def normal_threshold(w: Float, moments: Moments) -> float:
-    """w0 at which the two classes, as normals along w with their priors, are equally likely.
+    """Intercept w0 that puts the boundary where both classes, as normals along w, have the same posterior probability.
 
     ln π_0 N(z | μ_0, s_0²) = ln π_1 N(z | μ_1, s_1²) is quadratic in z. The root nearest to the midpoint of the means
-    is used. If one class is more likely everywhere there is no root, and the point where the two come closest is used.
+    is used. If one class is more probable everywhere, there is no root; the point of the smallest log-odds is used.
     """
     mu, s2 = moments.mean @ w, moments.scatter.spread(w) / moments.count
-    if not (s2 > 0).all():  # a class of one row has no spread: use that of the other class
+    if not (s2 > 0).all():  # a class with one row has no variance; use the variance of the other class
         s2 = np.full(2, max(s2.max(), np.finfo(float).tiny))
     middle = mu.mean()
-    mu = mu - middle  # the roots are then near zero, at any offset of the data
+    mu = mu - middle  # the roots are then near zero, which avoids cancellation
     log_pi = np.log(moments.count / moments.total)
     c = np.array([-0.5 / s2, mu / s2, log_pi - 0.5 * np.log(s2) - 0.5 * mu**2 / s2])  # ln π_k N(z | μ_k, s_k²)
-    roots = np.roots(c[:, 1] - c[:, 0]).real  # the real part of a complex pair is the point where the two come closest
+    roots = np.roots(c[:, 1] - c[:, 0]).real  # the real part of a complex pair has the smallest log-odds
     return float(-middle - (roots[np.abs(roots).argmin()] if len(roots) else 0.0))
 
 
 class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, LinearClassifier):
-    """Fisher's linear discriminant: a classifier, and a projection onto at most K - 1 directions.
+    """Fisher's linear discriminant, a classifier and a projection onto at most K - 1 directions.
 
-    The directions maximise J(w) = w' S_B w / w' S_W w (PRML 4.26). Two classes are separated by a threshold along
-    the only direction; K classes by the nearest class mean in the space of the directions, in which S_W is the
-    identity.
+    The directions maximise J(w) = w' S_B w / w' S_W w (PRML 4.26). With two classes, the prediction is a threshold
+    along the only direction. With K classes, the nearest class mean is predicted, in the space of the directions, in
+    which S_W is the identity.
 
     Parameters
     ----------
     basis : basis function or transformer, optional
-        φ; see `separatrix.basis`.
+        Basis functions φ; see `separatrix.basis`.
     n_components : int, optional
-        Directions to keep; by default all, at most K - 1.
+        Maximum number of directions to keep. By default all are kept, at most K - 1.
     scatter : {"pooled", "mean"}, default "pooled"
-        S_W as Σ_k S_k / N (PRML 4.28), or as the mean of the class covariances S_k / N_k.
+        Definition of S_W: "pooled" is Σ_k S_k / N (PRML 4.28), "mean" is the mean of the class covariances S_k / N_k.
     threshold : {"mean", "normal"}, default "mean"
-        Two classes: the boundary through the mean of all rows, w0 = -w'm, or where the two normals fitted
-        along w, with their priors, cross; choose "normal" if the classes differ much in size. K classes: the nearest
-        class mean, to which "normal" adds ln π_k.
+        For two classes, "mean" puts the boundary through the mean of all rows, w0 = -w'm; "normal" puts it where the
+        posterior probabilities of two normals fitted along w are equal. Choose "normal" if the classes differ much in
+        size. For K classes, "normal" adds ln π_k to the score of class k.
     shrinkage : float in [0, 1], default 0
-        (1 - shrinkage) S_W + shrinkage diag S_W: towards uncorrelated columns, independent of units.
-        Needed if there are fewer rows than columns.
+        S_W is replaced by (1 - shrinkage) S_W + shrinkage diag S_W, which shrinks the correlations. The result does
+        not depend on units. Shrinkage is needed if there are fewer rows than columns.
 
     Attributes
     ----------
-    coef_, intercept_ : the linear rule; for two classes ``coef_`` is S_W⁻¹ (m_1 - m_0)
+    coef_, intercept_ : the linear classifier; for two classes ``coef_`` is S_W⁻¹ (m_1 - m_0)
     scalings_ : ndarray of shape (M, Q), the directions
     ratio_ : ndarray of shape (Q,), J of each direction
     means_, priors_ : class means (K, M) and class proportions (K,)
@@ -201,7 +201,7 @@ class FisherDiscriminant(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Line
         with unchanged_on_error(self):
             source = self._open_training(X, y, sample_weight)
             classes = source.classes
-            # Class scatters cost no more operations than the pooled one, but K times its memory.
+            # One scatter matrix per class needs K times the memory of a pooled matrix, but no more operations.
             apart = self.scatter == "mean" or (self.threshold == "normal" and len(classes) == 2)
             moments = collect_moments(source, len(classes), ClassScatter if apart else PooledScatter)
             solution = fit_fisher(moments, convention=self.scatter, shrinkage=self.shrinkage, columns=source.columns)

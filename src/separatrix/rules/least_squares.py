@@ -3,13 +3,13 @@
 
 y(x) = W φ(x) + w0, fitted to 1-of-K targets T by minimising ½ Σ_n |y(x_n) - t_n|² + ½ alpha |W|².
 
-Centring removes w0, and everything left is a class moment (N_k, m_k, S_T = S_W + S_B):
+Centring removes w0. The solution then depends only on the class moments N_k, m_k and S_T = S_W + S_B:
 
     (S_T + alpha I) w_k = N_k (m_k - m),     w_k0 = N_k / N - w_k' m                    (4.16)
 
-One pass. The outputs sum to one for every x (PRML exercise 4.2), but they are not probabilities: they can lie outside
-[0, 1], correctly classified rows far from the boundary pull it towards them as outliers do, and with K > 2 a class that
-lies between two others may never be predicted ("masking").
+The fit needs one pass. The outputs sum to one for every x (PRML exercise 4.2), but they are not probabilities and can
+lie outside [0, 1]. Correctly classified rows far from the boundary pull the boundary towards them, as outliers do. With
+K > 2, a class that lies between two other classes may never be predicted ("masking").
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from separatrix.stats import ClassMoments, FactoredScatter, PooledScatter, colle
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """W (K, M) and w0 (K,): one regression for each class indicator."""
+    """Weights W (K, M) and intercepts w0 (K,), one regression per class indicator."""
 
     W: Float
     w0: Float
@@ -50,7 +50,7 @@ def fit_least_squares(
     N, m = moments.total, moments.grand_mean
     origin = m if fit_intercept else np.zeros_like(m)
     B = (moments.count[:, None] * (moments.mean - origin)).T
-    # S_T = S_W + S_B about the mean; about the origin there is one more row, √N m.
+    # Without an intercept, S_T is taken about the origin: the factor of S_B gets one more row, √N m.
     rows = moments.between if fit_intercept else np.vstack([moments.between, np.sqrt(N) * m])
     W = _solve(moments, rows, B, alpha, columns).T  # (4.16)
     return LeastSquares(W, moments.count / N - W @ m if fit_intercept else np.zeros(len(W)))
@@ -73,7 +73,7 @@ def _solve(moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, colu
     except SingularError as singular:
         warnings.warn(
             f"Collinear columns: {singular.describe(columns)}. Predictions are unaffected, but the coefficients "
-            "are not unique: those of minimum norm (in standard-deviation units) are returned. "
+            "are not unique; the solution of minimum norm (in standard-deviation units) is returned. "
             "Drop those columns, or set alpha > 0.",
             CollinearWarning,
             stacklevel=4,
@@ -82,7 +82,7 @@ def _solve(moments: ClassMoments[Any], rows: Float, B: Float, alpha: float, colu
 
 
 class LeastSquaresClassifier(LinearClassifier):
-    """Linear regression on class indicators: closed form, one pass, no probabilities.
+    """Linear regression on class indicators, in closed form with one pass. It gives no probabilities.
 
     y(x) = W φ(x) + w0 minimises ½ Σ_n weight_n |y(x_n) - t_n|² + ½ alpha |W|², with t_n the 1-of-K code of
     the label (PRML §4.1.3). For two classes the decision function is y_1(x) - y_0(x), which is the
@@ -91,14 +91,14 @@ class LeastSquaresClassifier(LinearClassifier):
     Parameters
     ----------
     basis : basis function or transformer, optional
-        φ; see `separatrix.basis`. The constant φ_0 = 1 is not part of it.
+        Basis functions φ; see `separatrix.basis`. They do not include the constant φ_0 = 1.
     alpha : float, default 0
-        Precision of a Gaussian prior on each weight (not on w0); the ridge penalty.
+        Ridge penalty: the precision of a Gaussian prior on each weight (not on w0).
     fit_intercept : bool, default True
         Whether to fit w0.
     targets : {"one-of-K", "fisher"}, default "one-of-K"
-        "fisher" (two classes) codes ``classes_[1]`` as N/N_1 and ``classes_[0]`` as -N/N_0. Then w is
-        Fisher's direction and w0 = -w'm (PRML §4.1.5).
+        "one-of-K" uses the class indicators. "fisher", for two classes, uses the target N/N_1 for ``classes_[1]`` and
+        -N/N_0 for ``classes_[0]``. Then w is Fisher's direction and w0 = -w'm (PRML §4.1.5).
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class LeastSquaresClassifier(LinearClassifier):
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     basis_ : the fitted basis, or None
     n_passes_, n_steps_ : int, always 1
-    solution_ : status, and the K regressions as ``value.W`` and ``value.w0``
+    solution_ : Solution, the status, and the K regressions as ``value.W`` and ``value.w0``
 
     Examples
     --------
@@ -141,7 +141,7 @@ class LeastSquaresClassifier(LinearClassifier):
                 moments, alpha=self.alpha, fit_intercept=self.fit_intercept, columns=source.columns
             )
             self._keep(Solution(regressions, Status.SOLVED, steps=1, passes=1), source.passes)
-            # The code combines the K indicator regressions into the values of `decision_function`.
+            # The matrix `code` combines the K indicator regressions into the values of `decision_function`.
             code = np.array([[-1.0, 1.0]]) if len(classes) == 2 else np.eye(len(classes))
             if self.targets == "fisher":
                 remedy = "Set targets='one-of-K', or wrap the model in OneVsRest or OneVsOne."
@@ -151,7 +151,7 @@ class LeastSquaresClassifier(LinearClassifier):
         return self
 
     def outputs(self, X: Any) -> Array:
-        """y(x), shape (N, K): one regression per class indicator. Rows sum to one if w0 is fitted."""
+        """Outputs y(x) of the K indicator regressions, (N, K). Rows sum to one if w0 is fitted."""
         check_is_fitted(self)
         W, w0 = self.solution_.value.W, self.solution_.value.w0
         return self._map_rows(X, lambda Phi: Phi @ W.T.astype(Phi.dtype, copy=False) + w0)

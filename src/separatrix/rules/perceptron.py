@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The perceptron.                                                                          PRML §4.1.7
 
-Rows are processed one after another; a row on the wrong side (or on the boundary) moves the boundary:
+Rows are processed one after another. A row on the wrong side of the boundary, or on it, is a mistake and changes w:
 
     if  t_n w'φ_n <= 0:   w <- w + η t_n φ_n,        t_n = ±1                            (4.55)
 
-until an epoch has no mistake. If a unit vector u separates the rows with margin γ = min_n t_n u'φ_n > 0, and
-R = max_n |φ_n|, there are at most (R/γ)² mistakes (Novikoff 1962), for any order and dimension. If no vector separates
-the rows, the algorithm does not converge: it stops at its limit with a warning. The last weights then mean little, and
-better ones are
+The algorithm stops after an epoch without mistakes. If a unit vector u separates the rows with margin
+γ = min_n t_n u'φ_n > 0, and R = max_n |φ_n|, there are at most (R/γ)² mistakes (Novikoff 1962), in any order and
+dimension. If no vector separates the rows, the algorithm does not converge. It stops after a maximum number of epochs
+with a warning. Then the last weights are arbitrary, and two other choices are better:
 
     "average"   the mean of the weights after every row (Freund & Schapire 1999)
-    "pocket"    the weights with the longest run of correct rows (Gallant 1990), replaced from one epoch to
-                the next only by weights that make fewer mistakes on all rows
+    "pocket"    the weights with the longest run of correct rows (Gallant 1990), replaced after an epoch
+                only by weights that make fewer mistakes on all rows
 
-K classes: one w_k each; on a mistake the true class gains η φ_n and the highest other class loses it.
-
-One pass per epoch, in order (``fold``); "pocket" adds one (``reduce``) per epoch with a new candidate.
+K classes have one w_k each. On a mistake, η φ_n is added to w of the true class, and subtracted from w of the other
+class with the highest score. An epoch needs one pass; "pocket" needs a second pass if an epoch has a new candidate.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ from separatrix.separation import separability
 from separatrix.solvers import Solution, Status
 from separatrix.stats import Tally, confusion, extent, require_finite
 
-MAX_CENTRE_IN_RANGES = 5  # if a column's centre is farther from zero, its offset dominates the radius R
-MAX_CELLS_FOR_PROOF = 100_000  # rows x columns up to which a linear program decides separability
+MAX_CENTRE_IN_RANGES = 5  # columns centred more than five ranges from zero cause a hint to standardise them
+MAX_CELLS_FOR_PROOF = 100_000  # largest number of rows x columns for which a linear program decides separability
 
 
 class Weights(NamedTuple):
-    """W (C, M) and w0 (C,): one row for two classes, K rows otherwise."""
+    """Weights W (C, M) and intercepts w0 (C,); C = 1 for two classes, otherwise C = K."""
 
     W: Float
     w0: Float
 
 
 class Update(NamedTuple):
-    """One mistake: its epoch, its row, and the weights after it."""
+    """One mistake: its epoch, its row, and the weights after the update."""
 
     epoch: int
     row: int
@@ -78,7 +77,7 @@ class Mistakes:
 
 
 def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -> Solution[Mistakes]:
-    """Run epochs until one has no mistake, or ``max_epochs``."""
+    """Run epochs until an epoch has no mistake, at most ``max_epochs``."""
     from separatrix.rules._online import start
 
     state = start(1 if n_classes == 2 else n_classes, len(source.columns))
@@ -89,7 +88,7 @@ def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -
     def step(mistakes: int, block: Block) -> int:
         if not options.trace:
             return mistakes + process_rows(block, source, state, options)
-        for n in range(len(block)):  # one row at a time, recording the weights after each mistake
+        for n in range(len(block)):  # the trace needs the weights after each mistake
             one = block.take(np.array([n]))
             if process_rows(one, source, state, options):
                 mistakes += 1
@@ -104,7 +103,7 @@ def fit_perceptron(source: Source, n_classes: int, options: PerceptronOptions) -
             if pocket is None or not all(map(np.array_equal, pocket, candidate)):
                 matrix = source.reduce(partial(confusion_of, weights=candidate, n_classes=n_classes)).count
                 passes += 1
-                if matrix.sum() - np.trace(matrix) < fewest:  # on all rows
+                if matrix.sum() - np.trace(matrix) < fewest:  # fewer mistakes on all rows
                     fewest, pocket = matrix.sum() - np.trace(matrix), candidate
     separated = per_epoch[-1] == 0
     weights = Weights(state.w, state.w0)
@@ -130,51 +129,53 @@ def process_rows(block: Block, source: Source, state: Any, options: PerceptronOp
 
 
 def confusion_of(block: Block, weights: Weights, n_classes: int) -> Tally:
-    """Confusion matrix of the rule with these weights."""
+    """Confusion matrix of a classifier with these weights."""
     a = block.X @ weights.W.T + weights.w0
     predicted = a[:, 0] > 0 if a.shape[1] == 1 else a.argmax(axis=1)
     return confusion(block, np.asarray(predicted, dtype=np.intp), n_classes)
 
 
 class Perceptron(LinearClassifier):
-    """Rosenblatt's perceptron, for two or K classes: updates the weights after each mistake, one row at a time.
+    """Rosenblatt's perceptron for two or K classes, which updates the weights after each misclassified row.
 
-    On separable data it stops when an epoch has no mistake, after at most (R/γ)² mistakes (Novikoff). Otherwise it
-    stops at ``max_epochs`` with a `NotSeparableWarning`.
+    On separable data, it stops when an epoch has no mistake, after at most (R/γ)² mistakes (Novikoff). Otherwise it
+    stops after ``max_epochs`` epochs with a `NotSeparableWarning`.
 
     Parameters
     ----------
     basis : basis function or transformer, optional
-        φ; see `separatrix.basis`.
+        Basis functions φ; see `separatrix.basis`.
     fit_intercept : bool, default True
         Whether to include φ_0 = 1.
     learning_rate : float, default 1
-        η. Because the weights start at zero, it scales them and changes no prediction.
+        Step size η. It scales the weights but changes no prediction, because the weights start at zero.
     max_epochs : int, default 100
         Maximum number of epochs.
     weights : {"last", "average", "pocket"}, default "last"
-        Weights to use if no epoch is free of mistakes: the last ones, their mean over all rows (even if the last
-        weights separate the classes), or the ones with the fewest mistakes.
+        "last" uses the last weights. "average" uses the mean of the weights after every row, even if the last weights
+        separate the classes. "pocket" uses the last weights if they separate the classes, otherwise the candidate with
+        the fewest mistakes.
     shuffle : bool, default False
-        Process the rows in a new random order in every epoch: blocks in random order, and rows within a block.
+        Whether to process the rows in a new random order in every epoch. Blocks of rows are shuffled, and rows within
+        each block.
     rng : None, int or numpy Generator, default None
-        For ``shuffle``; None is a fixed seed, so that equal calls give equal models.
+        Random generator for ``shuffle``. With None a fixed seed is used, so repeated fits give identical models.
     trace : bool, default False
-        Record the weights after every mistake in ``solution_.trace``, for an animation. This is a Python loop, for
-        small data.
+        Whether to record the weights after every mistake in ``solution_.trace``, for an animation. The fit is then a
+        slow Python loop.
 
     Attributes
     ----------
-    coef_, intercept_ : the rule
-    n_mistakes_ : int, mistakes over all epochs
+    coef_, intercept_ : the linear classifier
+    n_mistakes_ : int, number of mistakes in all epochs
     mistakes_per_epoch_ : tuple of int
-    n_steps_ : int, epochs
-    n_passes_ : int, passes over the rows
-    solution_ : status with reason, and the trace
+    n_steps_ : int, number of epochs
+    n_passes_ : int, number of passes over the rows
+    solution_ : Solution, the status and the trace
 
     Notes
     -----
-    ``sample_weight`` scales the update of its row; weight 0 leaves the row out.
+    ``sample_weight`` scales the update by each row; rows with weight 0 are skipped.
 
     Examples
     --------
@@ -207,7 +208,7 @@ class Perceptron(LinearClassifier):
         self.trace = trace
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
-        """Process the rows, epoch after epoch, until none is a mistake."""
+        """Run epochs until an epoch has no mistake, at most ``max_epochs``."""
         check_positive("Perceptron", "learning_rate", self.learning_rate)
         check_count("Perceptron", "max_epochs", self.max_epochs)
         check_option("Perceptron", "weights", self.weights, ("last", "average", "pocket"))
@@ -230,15 +231,15 @@ class Perceptron(LinearClassifier):
 
 
 def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int, options: PerceptronOptions) -> str:
-    """The warning at the limit of epochs; on small data, separability is decided by a linear program."""
+    """Text of the warning if no epoch is free of mistakes; on small data, a linear program decides separability."""
     last, fewest = solution.value.per_epoch[-1], min(solution.value.per_epoch)
     made = (
         f"The perceptron made {last} mistakes in the last of its {solution.steps} epochs (at best {fewest} "
         f"of {source.n_rows} rows)"
     )
-    if solution.steps == 1:  # a single epoch is not worth another pass
+    if solution.steps == 1:  # after a single epoch, another pass over the rows would double the cost
         return f"{made}. Increase max_epochs, or check is_separable."
-    # The number of mistakes grows with (R/γ)², and an offset may dominate the radius R.
+    # The number of mistakes grows with (R/γ)²; columns far from zero increase the radius R.
     reach = source.reduce(extent)
     centre = 0.5 * np.abs(reach.high + reach.low)
     far = np.flatnonzero(centre > MAX_CENTRE_IN_RANGES * (reach.high - reach.low))
@@ -249,7 +250,7 @@ def _not_separated(solution: Solution[Mistakes], source: Source, n_classes: int,
             "make_pipeline(StandardScaler(), Perceptron())."
         )
     if source.n_rows * len(source.columns) > MAX_CELLS_FOR_PROOF:
-        found = "the classes probably cannot be separated by a hyperplane (is_separable decides)"
+        found = "the classes probably cannot be separated by a hyperplane (check with is_separable)"
     elif (status := separability(source, n_classes, fit_intercept=options.fit_intercept).status) == "complete":
         return f"{made}, but the classes can be separated. Increase max_epochs.{hint}"
     elif status == "unknown":
