@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The circumstances of a run: what kind of machine and which versions. Never whose machine, nor where."""
+"""Description of a run: the type of machine and the versions of libraries, without names of hosts or users."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PACKAGES = {
 
 
 def describe() -> Config:
-    """Date, processor, memory, versions, BLAS and its threads."""
+    """Date, processor, memory, versions, BLAS and its number of threads."""
     blas = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
     return {
         "date": datetime.now(UTC).date().isoformat(),
@@ -43,7 +43,7 @@ def describe() -> Config:
 
 
 def to_toml(config: Config) -> str:
-    """Flat TOML: strings in quotes, numbers bare."""
+    """Format as flat TOML, with strings in quotes."""
     return "".join(f"{key} = {_literal(value)}\n" for key, value in config.items())
 
 
@@ -64,7 +64,7 @@ def _cpu_model() -> str:
 
 
 def _memory_gb() -> float:
-    """Physical memory, or 0 where the system does not say."""
+    """Physical memory, or 0 if it is unknown."""
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
     except (AttributeError, OSError, ValueError):  # no sysconf on Windows; names differ between systems

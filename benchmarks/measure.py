@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stop-watch and memory meter.
+"""Time and peak memory of functions.
 
-Every round runs each action once, so that whatever else the machine does falls on all of them alike; each
-round starts with the next action, so that none always runs in the wake of the same one. An action that has used up
-its allowance of seconds sits out the rounds that are left.
+Every round runs each action once, so that other load on the machine affects all actions equally. Each round
+starts with the next action, so that no action always follows the same one. An action that has used up its allowance of
+seconds is left out of the remaining rounds.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["Effort", "gram", "median_seconds", "peak_bytes", "timed"]
 Action = Callable[[], object]
 Result = TypeVar("Result")
 
-GRAM_BYTES = 2**29  # an M x M matrix above this is not formed just to time it
+GRAM_BYTES = 2**29  # a larger M x M matrix is not computed for the unit of time
 
 
 @dataclass(frozen=True)
 class Effort:
-    """At least ``rounds`` rounds, more of them while ``seconds`` have not passed, at most ``limit``.
+    """Number of rounds: at least ``rounds``, more until ``seconds`` have passed, and at most ``limit``.
 
-    No action begins another run after ``allowance`` seconds of its own, and one whose very first run takes longer
-    than ``once`` has been measured by it.
+    An action that has run for ``allowance`` seconds in total is not run again. If its first run takes longer than
+    ``once`` seconds, that run is the measurement.
     """
 
     rounds: int = 7
@@ -42,14 +42,14 @@ class Effort:
 
 
 def timed(action: Callable[[], Result]) -> tuple[Result, float]:
-    """What an action returns, and the seconds that it took."""
+    """Result of an action, and its time in seconds."""
     start = perf_counter()
     result = action()
     return result, perf_counter() - start
 
 
 def median_seconds(actions: Mapping[str, Action], effort: Effort) -> dict[str, float]:
-    """Median time of each action over interleaved rounds. Call each once before, to warm up."""
+    """Median time of each action over interleaved rounds. Call each action once before, to warm up."""
     times: dict[str, list[float]] = {name: [] for name in actions}
     order = deque(actions)
     begin = perf_counter()
@@ -64,9 +64,9 @@ def median_seconds(actions: Mapping[str, Action], effort: Effort) -> dict[str, f
 
 
 def peak_bytes(action: Action) -> int:
-    """The most memory held at once during ``action``, above what was held before.
+    """Peak memory during ``action``, minus the memory in use before.
 
-    NumPy reports its arrays to tracemalloc; workspaces inside BLAS and LAPACK are not seen.
+    NumPy reports its arrays to tracemalloc; workspaces inside BLAS and LAPACK are not counted.
     """
     tracemalloc.start()
     try:
@@ -77,7 +77,7 @@ def peak_bytes(action: Action) -> int:
 
 
 def gram(X: Any) -> Action | None:
-    """X'X, the unit of cost; None where there are no numbers, or the result would not fit."""
+    """Function that computes X'X, the unit of time; None if X has no entries or the result is too large."""
     entries = X.nnz if sparse.issparse(X) else X.size
     if entries == 0 or 8 * X.shape[1] ** 2 > GRAM_BYTES:
         return None

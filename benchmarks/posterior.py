@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The objective of the discriminative models and its gradient, in float64, written apart from any library.
+"""The objective of the discriminative models and its gradient in float64, independent of any measured library.
 
 E(W, w0) = -Σ_n ln p(t_n | a_n) + ½ alpha |W|²,   a_n = W x_n + w0,   with no penalty on w0
 
@@ -7,9 +7,9 @@ E(W, w0) = -Σ_n ln p(t_n | a_n) + ½ alpha |W|²,   a_n = W x_n + w0,   with no
     probit     p(C_1 | a) = Φ(a)                PRML (4.116)
     softmax    p(C_k | a) = e^a_k / Σ_j e^a_j   PRML (4.104)
 
-A gradient is reported as its largest component per row, once as it is, max |∂E/∂W, ∂E/∂w0| / N, which is what a
-solver looks at that takes columns as they come; and once with each ∂E/∂W_km divided by the standard deviation of
-column m, which does not change if metres become millimetres.
+Two values are reported for a gradient: its largest component per row, max |∂E/∂W, ∂E/∂w0| / N, which is the criterion
+of solvers that do not standardise columns; and the same with each ∂E/∂W_km divided by the standard deviation of
+column m, which does not depend on the units of the columns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOG_2PI = np.log(2 * np.pi)
 
 @dataclass(frozen=True)
 class Gradient:
-    """The largest component per row, and that of the same per standard deviation of its column."""
+    """Largest component per row, before and after division by the standard deviation of its column."""
 
     largest: float
     per_deviation: float
@@ -65,7 +65,7 @@ def softmax(a: Float, y: Codes) -> tuple[Float, Float]:
 
 @dataclass(frozen=True)
 class LogPosterior:
-    """E for one likelihood and one precision ``alpha`` of the prior; minus the log posterior, summed over rows."""
+    """Negative log posterior E for a likelihood and a prior of precision ``alpha``."""
 
     likelihood: Likelihood
     alpha: float
@@ -76,7 +76,7 @@ class LogPosterior:
         return 0.5 * self.alpha * float(np.square(W).sum()) - log_p
 
     def gradient(self, data: Data, W: Float, w0: Float) -> Gradient:
-        """The size of ∂E at (W, w0)."""
+        """Size of the gradient of E at (W, w0)."""
         by_weight, by_bias = self.alpha * W, np.zeros_like(w0, dtype=np.float64)
         spread = StandardScaler(with_mean=False)
         for a, y, X in _blocks(data, W, w0):
@@ -91,7 +91,7 @@ class LogPosterior:
 
 
 def _blocks(data: Data, W: Float, w0: Float) -> Iterator[tuple[Float, Codes, Any]]:
-    """Activations (n, C), classes and rows of one block after the other."""
+    """Activations (n, C), classes and rows, block by block."""
     for rows in row_blocks(len(data.y)):
         X = data.X[rows].astype(np.float64)
         yield np.asarray(X @ W.T + w0), data.y[rows], X

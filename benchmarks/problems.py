@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The problems: tables with labels, made from a fixed seed.
 
-Rows of class k are drawn from N(mu_k, A'A), with one A for all classes. Two classes lie 2 standard
-deviations apart: no rule errs on fewer than Phi(-1) = 16 % of the rows, and none is done early because the
-classes are separated. Of ten classes about as far apart, the best rule errs on 53 % of the rows.
+Rows of class k are drawn from N(mu_k, A'A), with one A for all classes. The means of two classes are 2 standard
+deviations apart, so the Bayes error is Phi(-1) = 16 %, and no solver stops early because the classes are
+separated. For ten classes with about the same distances, the Bayes error is 53 %.
 
 Given such a row, its class follows a logistic (softmax) model: ln p(C_j | x) - ln p(C_k | x) is linear in x,
-PRML (4.65). So the same tables serve the discriminative models, which find there what they assume; the probit
-model nearly so. With fewer rows than columns any labels are separable, and only the prior keeps weights finite.
+PRML (4.65). The assumptions of the logistic models therefore hold exactly, and those of the probit model nearly.
+With fewer rows than columns, any labels are separable, and only the prior keeps the weights finite.
 
-One table is real: Fashion-MNIST, where it is kept beside the project. It is never copied.
+One table is real: Fashion-MNIST, if its file is in the folder DATA. It is not part of the project.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ FITS = ("least_squares", "fisher", "perceptron_epoch", "predict_linear")
 GENERATIVE = ("lda", "qda", "gaussian_nb", "qda_proba", "gaussian_nb_proba")
 WIDE_FITS = ("least_squares", "perceptron_epoch", "predict_linear")  # for N < M, Fisher's J has no maximum
 LOGISTIC = ("logistic", "logistic_hessian")
-FLAT = ("flat_logistic", "probit")  # no prior: for tables whose classes overlap
+FLAT = ("flat_logistic", "probit")  # without a prior, for tables whose classes overlap
 BAYESIAN = ("posterior", "tuned")
 DISTANCE = 2.0  # between two class means, in standard deviations; the root mean square for more classes
 CORRELATION = 0.999  # between any two columns of an ill-conditioned table
-SCALES = (1e-4, 1e4)  # of its first and last column
-DATA = Path(__file__).parents[1].parent / "shared" / "data"  # beside the project, as for the tests
-BLOCK_ROWS = 8192  # tables are made, and objectives evaluated, block by block: there is never a second table
+SCALES = (1e-4, 1e4)  # scales of the first and last column of an ill-conditioned table
+DATA = Path(__file__).parents[1].parent / "shared" / "data"  # folder next to the repository, as for the tests
+BLOCK_ROWS = 8192  # tables are created and evaluated in blocks, so that no second copy is needed
 
 
 @dataclass(frozen=True)
 class Data:
     """Rows ``X`` (N, M), an ndarray or a CSR array, and class codes ``y`` (N,) from 0 to ``k`` - 1.
 
-    ``new`` is more of the same kind, where probabilities are to be judged on rows that no fit has seen.
+    ``new`` are further rows from the same distribution, on which probabilities are scored.
     """
 
     X: Any
@@ -52,7 +52,7 @@ class Data:
 
     @property
     def nbytes(self) -> int:
-        """What the table itself occupies; peak memory is given as a multiple of it."""
+        """Size of the table in bytes; peak memory is reported as a multiple of it."""
         if sparse.issparse(self.X):
             return int(self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes)
         return int(self.X.nbytes)
@@ -70,10 +70,10 @@ class Problem:
     order: Literal["C", "F"] = "C"
     offset: float = 0.0
     density: float = 1.0
-    binary: bool = False  # each number replaced by whether it is positive, 0.0 or 1.0
-    ill_conditioned: bool = False  # columns nearly equal but for their scales, which lie eight decades apart
-    archive: str = ""  # a file of DATA, instead of random numbers
-    n_new: int = 0  # rows to judge by
+    binary: bool = False  # replace each number by 1.0 if it is positive, else by 0.0
+    ill_conditioned: bool = False  # columns are nearly equal up to scales from 1e-4 to 1e4
+    archive: str = ""  # file in DATA with a real table, instead of random numbers
+    n_new: int = 0  # number of new rows for scoring
     seed: int = 4
     quick_shape: tuple[int, int] = (600, 8)
     tasks: tuple[str, ...] = FITS
@@ -89,7 +89,7 @@ class Problem:
         return not self.archive or (DATA / self.archive).exists()
 
     def data(self) -> Data:
-        """Make the table, or read it; equal records give equal bits."""
+        """Create or read the table; equal problems give bit-identical tables."""
         if self.archive:
             return self._pixels()
         rng = np.random.default_rng(self.seed)
@@ -106,7 +106,7 @@ class Problem:
     def _dense_rows(
         self, rng: np.random.Generator, y: NDArray[np.intp], A: NDArray[np.float64], mu: NDArray[np.float64]
     ) -> Any:
-        """Rows of these classes: normal about ``mu``, mixed by ``A``."""
+        """Rows of these classes, drawn from N(mu_k, A'A)."""
         X = np.empty((len(y), self.m), dtype=self.dtype, order=self.order)
         for rows in row_blocks(len(y)):
             X[rows] = rng.standard_normal((len(y[rows]), self.m)) @ A + mu[y[rows]]
@@ -115,11 +115,14 @@ class Problem:
         return X
 
     def _sparse_rows(self, rng: np.random.Generator, y: NDArray[np.intp]) -> Any:
-        """Normal entries at random places. The means are there only where an entry is, hence the root."""
+        """Normal entries at random positions. The means apply to nonzero entries only, hence the square root."""
         places = self.n * self.m
         filled = rng.choice(places, size=int(self.density * places), replace=False, shuffle=False)
         row, column = np.divmod(np.sort(filled), self.m)
-        where = (row.astype(np.int32), column.astype(np.int32))  # scikit-learn's perceptron takes no others
+        where = (
+            row.astype(np.int32),
+            column.astype(np.int32),
+        )  # the only index type that scikit-learn's perceptron accepts
         mu = _means(rng, self.k, self.m) / np.sqrt(self.density)
         entries = rng.standard_normal(len(filled)) + mu[y[row], column]
         return sparse.csr_array((entries.astype(self.dtype), where), shape=(self.n, self.m))
@@ -138,7 +141,7 @@ def row_blocks(n: int) -> Iterator[slice]:
 
 
 def _mixing(rng: np.random.Generator, m: int) -> NDArray[np.float64]:
-    """A for columns of about unit variance, a little correlated."""
+    """A for slightly correlated columns of about unit variance."""
     return np.asarray(np.eye(m) + 0.3 * rng.standard_normal((m, m)) / np.sqrt(m))
 
 
@@ -156,7 +159,7 @@ def _means(rng: np.random.Generator, k: int, m: int) -> NDArray[np.float64]:
     """K random points about the origin, DISTANCE apart."""
     mu = rng.standard_normal((k, m))
     mu -= mu.mean(axis=0)
-    distance = np.sqrt(2 * np.square(mu).sum() / (k - 1))  # over pairs, |mu_j - mu_k|² averages this squared
+    distance = np.sqrt(2 * np.square(mu).sum() / (k - 1))  # root mean square of |mu_j - mu_k| over pairs
     return np.asarray(DISTANCE * mu / distance)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run on disk: ``results/NAME/results.csv``, one line per measurement, and ``config.toml`` beside it."""
+"""A run on disk: ``results/NAME/results.csv``, one line per measurement, and ``config.toml`` in the same folder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from benchmarks.machine import Config, to_toml
 __all__ = ["RESULTS", "SCRATCH", "Row", "Run", "committed_runs", "read_run", "write_run"]
 
 RESULTS = Path(__file__).parent / "results"
-SCRATCH = "scratch"  # the name of a run that is not kept: tiny tables, or a part of the whole
+SCRATCH = "scratch"  # name of a run that is not kept: with tiny tables, or only some of the problems
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement. None, an empty cell in the file, is what has no meaning for the task.
+    """One measurement. Fields that do not apply to the task are None, an empty cell in the file.
 
-    ``gradient`` is the largest component per row, ``gradient_sd`` that per row and standard deviation of the column.
+    ``gradient`` is its largest component per row; ``gradient_sd`` is also divided by the column's standard deviation.
     """
 
     problem: str
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """All measurements of one process, and where and when they were taken."""
+    """All measurements of one process, with the date and a description of the machine."""
 
     name: str
     config: Config
@@ -64,14 +64,14 @@ def write_run(run: Run, folder: Path = RESULTS) -> Path:
 
 
 def read_run(place: Path) -> Run:
-    """The run that `write_run` wrote to this folder, numbers to six digits."""
+    """Read a run from the folder of `write_run`; floats have six digits."""
     with (place / "results.csv").open(newline="", encoding="utf-8") as file:
         rows = [_row(line) for line in csv.DictReader(file)]
     return Run(place.name, tomllib.loads((place / "config.toml").read_text(encoding="utf-8")), rows)
 
 
 def committed_runs(folder: Path = RESULTS) -> list[Run]:
-    """Every run that is kept, in order of name."""
+    """All kept runs, sorted by name."""
     places = sorted(file.parent for file in folder.glob("*/results.csv"))
     return [read_run(place) for place in places if place.name != SCRATCH]
 

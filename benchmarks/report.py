@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables from results: plain text for a terminal, Markdown for the documentation.
 
-python -m benchmarks.report            prints every run that is kept, and writes docs/benchmarks.md
+python -m benchmarks.report            prints all kept runs, and writes docs/benchmarks.md
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from benchmarks.record import Row, Run, committed_runs
 __all__ = ["BASELINES", "main", "markdown", "ratio_to_best_peer", "text_table"]
 
 DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-BASELINES = frozenset({"zeros"})  # measured for scale; being slower than nothing is no news
-UNDONE = 1e-2  # a solver that ends with a gradient and a gap above this has not done the task, however fast
+BASELINES = frozenset({"zeros"})  # not a peer: it does nothing
+UNDONE = 1e-2  # a solver with a larger gap has not solved the task, and is not a peer
 HEADER = (
     "problem",
     "task",
@@ -30,13 +30,13 @@ HEADER = (
     "gradient / sd",
     "vs best peer",
 )
-WORDS = 3  # columns of words, aligned left; the rest are numbers
+WORDS = 3  # number of text columns, aligned left; the other columns are numbers
 
 
 def ratio_to_best_peer(row: Row, rows: Iterable[Row]) -> float | None:
-    """Time over that of the fastest other library for the same task and problem; below 1 is faster.
+    """Time divided by that of the fastest other library for the same task and problem; below 1 is faster.
 
-    The several ways of one library are not each other's peers.
+    Different solvers of the same library are not compared with each other.
     """
     peers = [
         other.seconds
@@ -49,7 +49,7 @@ def ratio_to_best_peer(row: Row, rows: Iterable[Row]) -> float | None:
 
 
 def _library(row: Row) -> str:
-    """The library of "library way"."""
+    """Name of the library, without the solver or option that follows it."""
     return row.library.partition(" ")[0]
 
 
@@ -65,7 +65,7 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def markdown(runs: Sequence[Run]) -> str:
-    """The page docs/benchmarks.md: for each run the machine, then one table per task."""
+    """Content of docs/benchmarks.md: for each run a description of the machine, then one table per task."""
     parts = [_PREFACE]
     for run in runs:
         parts.append(f"## {run.name}\n")
@@ -74,7 +74,7 @@ def markdown(runs: Sequence[Run]) -> str:
             chosen = [row for row in run.rows if row.task == task]
             parts.append(f"### {task}\n\n{_markdown_table(chosen)}\n")
     if not runs:
-        parts.append("No run is kept yet: `make bench` makes one.\n")
+        parts.append("There are no results yet; `make bench` creates them.\n")
     return "\n".join(parts)
 
 
@@ -95,7 +95,7 @@ def _cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def _digits(value: float | None) -> str:
-    """Three significant digits, without exponents where people read without them."""
+    """Format with three significant digits, without an exponent for large values."""
     if value is None:
         return ""
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
@@ -106,7 +106,7 @@ def _power(value: float | None) -> str:
 
 
 def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Lines, the header first, less the columns that have nothing but a header."""
+    """Remove columns that are empty except for their header."""
     kept = [column for column in zip(*lines, strict=True) if any(column[1:])]
     return list(zip(*kept, strict=True))
 
@@ -120,7 +120,7 @@ def _align(line: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _markdown_table(rows: Sequence[Row]) -> str:
-    """The same columns without the task, and with the shape of the table."""
+    """Markdown table with the shape of the data instead of the task."""
     shapes = [f"{row.n} x {row.m}, K = {row.k}, {row.dtype}" if row.n else "" for row in rows]
     cells = [[line[0], shape, *line[2:]] for line, shape in zip(_cells(rows), shapes, strict=True)]
     header, *lines = _without_empty_columns([[HEADER[0], "shape", *HEADER[2:]], *cells])
@@ -143,7 +143,7 @@ column. *vs best peer* is the time divided by that of the fastest other library:
 
 
 def main() -> None:
-    """Print all runs and write the page."""
+    """Print all kept runs and write docs/benchmarks.md."""
     runs = committed_runs()
     for run in runs:
         print(f"{run.name}\n\n{text_table(run.rows)}\n")

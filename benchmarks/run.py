@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measure problems x tasks x libraries in one process, keep the result and print it.
+"""Measure all problems, tasks and libraries in one process; save and print the results.
 
 python -m benchmarks.run [--quick] [--only TASK ...] [--problems NAME ...] [--libraries NAME ...]
 """
@@ -31,18 +31,18 @@ __all__ = ["main", "measure"]
 
 TASKS = tuple(dict.fromkeys(task for problem in PROBLEMS for task in problem.tasks))
 NAMES = tuple(problem.name for problem in PROBLEMS)
-GRAM = "X.T @ X"  # timed among the libraries, under a name that none of them has
+GRAM = "X.T @ X"  # key of the unit of time among the names of libraries
 QUICK_EFFORT = Effort(rounds=1, seconds=0.0, once=math.inf)
 
 
 def measure(
     problems: Sequence[Problem], tasks: Sequence[str], libraries: Sequence[Library], effort: Effort
 ) -> Iterator[Row]:
-    """Each row as soon as it is known. One table is in memory at a time."""
+    """Yield each row as soon as it is measured. Only one table is in memory at a time."""
     for problem in problems:
         wanted = [task for task in problem.tasks if task in tasks]
         if wanted and not problem.is_here:
-            print(f"{problem.name}: skipped, {problem.archive} is not kept beside the project", file=sys.stderr)
+            print(f"{problem.name}: skipped, because {problem.archive} was not found", file=sys.stderr)
         elif wanted:
             data = problem.data()
             for task in wanted:
@@ -53,11 +53,11 @@ def _measure_task(
     problem: Problem, data: Data, task: str, libraries: Sequence[Library], effort: Effort
 ) -> Iterator[Row]:
     with warnings.catch_warnings():
-        for category in (ConvergenceWarning, LinAlgWarning):  # how far a solver got is in the table
+        for category in (ConvergenceWarning, LinAlgWarning):  # the results show convergence
             warnings.simplefilter("ignore", category)
-        warnings.simplefilter("ignore", FutureWarning)  # what a library will do by default some day
+        warnings.simplefilter("ignore", FutureWarning)  # announcements of new defaults
         jobs = _prepare(data, task, libraries)
-        first = {name: timed(job.run) for name, job in jobs.items()}  # the warm-up
+        first = {name: timed(job.run) for name, job in jobs.items()}  # warm-up run
         answers = {name: job.read(first[name][0]) for name, job in jobs.items()}
         long = {name: taken for name, (_, taken) in first.items() if taken > effort.once}
         short = {name: job for name, job in jobs.items() if name not in long}
@@ -89,7 +89,7 @@ def _measure_task(
 
 
 def _prepare(data: Data, task: str, libraries: Sequence[Library]) -> dict[str, Job]:
-    """The job of each library that has the task and can take the data."""
+    """Job of each library that supports the task and the data."""
     prepared = {lib.name: lib.tasks[task](data) for lib in libraries if task in lib.tasks}
     return {name: job for name, job in prepared.items() if job is not None}
 
@@ -119,7 +119,7 @@ def _gradients(data: Data, task: str, answers: Mapping[str, Answer | None]) -> d
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> None:
-    """The command line; results go to a folder of this one."""
+    """Run the command line; results go to a subfolder of ``folder``."""
     options = _parser().parse_args(arguments)
     libraries = load(options.libraries)
     problems = [problem.quick() if options.quick else problem for problem in PROBLEMS]
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> None
 
 
 def _default_name(options: argparse.Namespace) -> str:
-    """A whole run is kept under the kind of machine, in place of the one before; any other is scratch."""
+    """Type of machine for a complete run, which replaces the previous one; otherwise SCRATCH."""
     parts = (options.only, options.problems, options.libraries)
     whole = not options.quick and parts == (TASKS, NAMES, None)
     return f"{joblib.cpu_count()}-cores-{platform.machine()}" if whole else SCRATCH
@@ -142,7 +142,7 @@ def _default_name(options: argparse.Namespace) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description="Measure fits in grams.")
-    parser.add_argument("--quick", action="store_true", help="tiny tables: shows that it runs, not how fast")
+    parser.add_argument("--quick", action="store_true", help="use tiny tables, as a test of the program")
     parser.add_argument("--only", nargs="+", metavar="TASK", choices=TASKS, default=TASKS, help=", ".join(TASKS))
     parser.add_argument("--problems", nargs="+", metavar="NAME", choices=NAMES, default=NAMES, help=", ".join(NAMES))
     parser.add_argument(
@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"{', '.join(LIBRARIES)}; default: all that are installed",
     )
     parser.add_argument(
-        "--name", help="folder under benchmarks/results; default: the kind of machine, or scratch for a part"
+        "--name", help="folder under benchmarks/results; default: type of machine, or scratch for a partial run"
     )
     return parser
 

@@ -3,8 +3,8 @@
 
 Commands: fit.py (fit, compare, report), predict.py, explain.py (explain, plot, export), datasets.py (datasets, demo).
 Shared: app.py (the typer application), options.py (options), files.py (input and output files), console.py (printing
-and progress), output.py (results as tables and as JSON), errors.py (exit codes and messages). Nothing here imports
-NumPy before a command has work to do, so that ``separatrix --help`` is immediate.
+and progress), output.py (results as tables and as JSON), errors.py (exit codes and messages). NumPy is imported only
+when a command needs it, so that ``separatrix --help`` is immediate.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from separatrix.cli import datasets, explain, fit, predict  # noqa: F401  # they register their commands
+from separatrix.cli import datasets, explain, fit, predict  # noqa: F401  # importing a module registers its commands
 from separatrix.cli.console import Printer
 from separatrix.cli.errors import CommandError, UsageError, failure_of, written
 from separatrix.cli.options import COMMANDS, Json
@@ -29,7 +29,7 @@ EPILOG = (
 
 
 class Commands(TyperGroup):
-    """Typer's group with this package's errors; ``--debug`` is accepted anywhere before a bare ``--``."""
+    """Command group that reports errors of this package; ``--debug`` is accepted anywhere before a bare ``--``."""
 
     def main(  # type: ignore[override]  # other arguments are passed on
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **others: Any
@@ -40,7 +40,7 @@ class Commands(TyperGroup):
         debug, as_json = "--debug" in options, "--json" in options
         words = [word for word in options if word != "--debug"] + words[len(options) :]
         place = next((i for i, word in enumerate(words) if not word.startswith("-")), 0)
-        if "--json" in words[:place]:  # an option of the command, which may be typed before it
+        if "--json" in words[:place]:  # move the option behind the name of its command
             words = [*(word for word in words[:place] if word != "--json"), words[place], "--json", *words[place + 1 :]]
         others["standalone_mode"] = False
         try:
@@ -52,16 +52,16 @@ class Commands(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; all exceptions but typer's own become a `CommandError`.
+        """Run the command; all exceptions except those of typer become a `CommandError`.
 
-        SIGTERM acts like Ctrl-C, so that temporary files are removed.
+        SIGTERM is handled like Ctrl-C, so that temporary files are removed.
         """
 
         def stop(signum: int, frame: Any) -> None:
             raise KeyboardInterrupt
 
         written.clear()
-        is_main = threading.current_thread() is threading.main_thread()  # only the main thread receives signals
+        is_main = threading.current_thread() is threading.main_thread()  # only the main thread may set signal handlers
         before = signal.signal(signal.SIGTERM, stop) if is_main else None
         try:
             return super().invoke(ctx)
@@ -93,7 +93,7 @@ def _show(failure: CommandError, *, as_json: bool, debug: bool) -> int:
     from rich.text import Text
 
     if failure.kind == "closed":
-        # The reader of a pipe has closed it; without this, Python complains when it flushes at exit.
+        # The pipe was closed by its reader; without this line, Python reports an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return failure.code
     if debug and failure.trace:
@@ -108,7 +108,7 @@ def _show(failure: CommandError, *, as_json: bool, debug: bool) -> int:
 app = typer.Typer(
     name="separatrix",
     cls=Commands,
-    help="Linear classification with honest probabilities: from a file to a decision.",
+    help="Linear classification with calibrated probabilities and intervals.",
     epilog=EPILOG,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -136,6 +136,6 @@ def start(
 
 for name in ("fit", "compare", "predict", "explain", "report", "plot", "export", "datasets", "demo"):
     function, epilog = COMMANDS[name]
-    # One line per paragraph: typer keeps line breaks, but terminals differ in width.
+    # Join the lines of each paragraph, because typer keeps line breaks whatever the width of the terminal.
     help_text = "\n\n".join(" ".join(part.split()) for part in str(function.__doc__).split("\n\n"))
     app.command(help=help_text, epilog=epilog)(function)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Printing and progress: results go to standard output, errors and progress to standard error.
+"""Printing and progress: results go to standard output; errors and progress go to standard error.
 
 With ``--json``, standard output contains one document and nothing else. Rich chooses colour and width: it prints plain
 text if the output is not a terminal, and honours NO_COLOR.
@@ -32,7 +32,7 @@ class Printer:
         self._console = Console(file=sys.stderr if to_stderr else sys.stdout)
 
     def text(self, *parts: Any) -> None:
-        """Print text or tables without markup; without trailing blanks if the output is not a terminal."""
+        """Print text or tables without markup; trailing blanks are removed if the output is not a terminal."""
         for part in () if self.as_json else parts:
             with self._console.capture() as drawn:
                 self._console.print(part, markup=False, highlight=False, soft_wrap=False)
@@ -68,7 +68,7 @@ class Printer:
 
 
 def plain(value: Any) -> Any:
-    """Value as JSON types: NaN is null, infinities are text, arrays are lists."""
+    """Convert a value to JSON types: NaN to null, infinities to text, arrays to lists."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -83,9 +83,9 @@ def plain(value: Any) -> Any:
 
 @contextmanager
 def stages(description: str, *, hidden: bool = False) -> Iterator[Callable[[Stage], None]]:
-    """Progress of a study on standard error, if that is a terminal: yields the callback for its stages.
+    """Show the progress of a study on standard error, if that is a terminal; yields the callback for its stages.
 
-    There is no bar: stages differ in length, so the number of finished stages does not predict the time left.
+    There is no bar, because stages differ in length: the number of finished stages does not predict the time left.
     """
     from rich.progress import MofNCompleteColumn, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
     from rich.table import Column
@@ -109,7 +109,7 @@ def stages(description: str, *, hidden: bool = False) -> Iterator[Callable[[Stag
 
 @contextmanager
 def rows_done(description: str, total: int | None, *, hidden: bool = False) -> Iterator[Callable[[int], None]]:
-    """Progress bar over rows: yields a function to call with the number of rows just finished."""
+    """Show a progress bar over rows; yields a function to call with the number of rows just finished."""
     from rich.progress import BarColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.text import Text
 
@@ -137,7 +137,7 @@ def time_left(seconds: float) -> str:
 
 
 def _progress(*columns: Any, hidden: bool) -> Any:
-    """Progress display that disappears at the end and leaves standard output alone."""
+    """Progress display that disappears at the end and does not write to standard output."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -44,12 +44,12 @@ CATALOGUE = {
 def datasets(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Data set to write; without it, all are listed.", show_default=False),
+        typer.Argument(metavar="NAME", help="Data set to write; by default all are listed.", show_default=False),
     ] = None,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="File to write; - is CSV on standard output.", show_default=False
+            "--output", "-o", metavar="FILE", help="Output file; - writes CSV to standard output.", show_default=False
         ),
     ] = None,
     rows: Annotated[
@@ -75,7 +75,7 @@ def datasets(
     if output is None:
         raise typer.BadParameter(f"name the file: separatrix datasets {name} -o {name}.csv", param_hint="--output")
     if as_json and output == STANDARD:
-        raise typer.BadParameter("--json needs standard output: name a file.", param_hint="--output")
+        raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
     require_free([output], force=force)
     target, count = CATALOGUE[name].target, _write(name, output, rows=rows, seed=seed, force=force)
     if output != STANDARD:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exit codes, and one paragraph for every error: what is wrong, where, and what to do."""
+"""Exit codes, and error messages of one paragraph: what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ import typer
 # Part of the interface: scripts test for these numbers. docs/cli.md has the same list.
 CODES = {"unexpected": 1, "usage": 2, "data": 3, "output": 4, "interrupted": 130, "closed": 141}
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
-# Some versions of typer contain a copy of click, others import it; this is the correct class in both.
+# Some versions of typer contain a copy of click and others import it; this expression works for both.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 written: list[str] = []  # files written by this command so far, listed if it is interrupted
 
 
 class CommandError(Exception):
-    """End of a command: a kind of `CODES`, a paragraph for the user, and the traceback for ``--debug``."""
+    """Error that ends a command: its kind (a key of `CODES`), its message, and the traceback for ``--debug``."""
 
     def __init__(self, kind: str, message: str, *, trace: str = "") -> None:
         super().__init__(message)
         self.kind, self.code, self.trace = kind, CODES[kind], trace
 
     def document(self) -> dict[str, Any]:
-        """Error as a document for ``--json``."""
+        """The error as a JSON document, for ``--json``."""
         return {"error": {"kind": self.kind, "code": self.code, "message": str(self)}}
 
 
 def failure_of(error: BaseException) -> CommandError:
-    """Kind and message with which an exception of any class ends the command."""
+    """Convert any exception to a `CommandError` with a kind and a message."""
     match error:
         case CommandError():
             return error
@@ -67,7 +67,7 @@ def failure_of(error: BaseException) -> CommandError:
 
 @contextmanager
 def writing(path: Any) -> Iterator[None]:
-    """Report system errors inside the block as errors of this output file."""
+    """Convert system errors inside the block to errors that name this output file."""
     try:
         yield
     except BrokenPipeError:
@@ -78,12 +78,12 @@ def writing(path: Any) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str | None:
-    """Kind of an error that this package raised about its input; None for bugs."""
+    """Kind of an error about the input of a command; None if the exception is a bug."""
     try:
         from separatrix.exceptions import DataError
         from separatrix.export import FileError
         from separatrix.files import FileWriteError
-    except Exception:  # a broken library: importing fails again
+    except Exception:  # a broken library, whose import fails again
         return None
     if isinstance(error, FileWriteError):
         return "output"
@@ -94,7 +94,7 @@ def _reason(error: BaseException) -> str | None:
 
 
 def _missing_library(error: ImportError) -> str:
-    """Message for a library that is missing or broken; errors of this package name what to install."""
+    """Message about a missing or broken library. Errors of this package already name the library to install."""
     text = str(error)
     if "pip install" in text:
         return text

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``separatrix explain``, ``plot`` and ``export``: a saved model as text, as a picture, and as ONNX.
 
-A curved column acts through a piecewise linear curve. Each of its weights is the rise of the log-odds from one knot to
-the next, so the curve is their running sum; `explain` prints it as a line of blocks.
+The effect of a curved column is piecewise linear. Each of its weights is the rise of the log-odds from one knot to the
+next, so the cumulative sum of the weights is the curve. `explain` prints it as a line of block characters.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 WHISKER_LEVEL = 0.95
 POSITIVE_KINDS = ("coefficients", "reliability")  # pictures that refer to the positive class
-MAX_SURFACE_ROWS = {"likelihood": 20_000, "evidence": 2_000}  # every cell is a pass over the rows, or a fit
+MAX_SURFACE_ROWS = {"likelihood": 20_000, "evidence": 2_000}  # each cell takes a pass over the rows, or a fit
 
 
 class Picture(NamedTuple):
-    """Display that draws a picture, the number of columns it needs (None: any), and its response argument."""
+    """Display class of a picture, the number of columns it needs (None if any), and its ``response`` argument."""
 
     display: str
     n_columns: int | None = None
@@ -63,7 +63,7 @@ def explain(
     level: Level = 0.95,
     positive: Positive = None,
     everything: Annotated[
-        bool, typer.Option("--all", help=f"List all weights and pieces of curves, not only {N_LISTED_WEIGHTS}.")
+        bool, typer.Option("--all", help=f"List all weights, also those of curves, not only {N_LISTED_WEIGHTS}.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -132,7 +132,7 @@ def explain(
 
 
 def _meaning_of_weights(model: Any, weights: Sequence[Coefficient], *, has_curves: bool) -> str:
-    """How to read the weights, or why there are none."""
+    """Explanation of the weights, or the reason why the model has none."""
     from separatrix.study import PriorOnly
 
     if not weights:
@@ -148,12 +148,12 @@ def _meaning_of_weights(model: Any, weights: Sequence[Coefficient], *, has_curve
         f"A weight is the change of the log-odds of {toward} for one unit of its feature, or for a level compared with "
         "the average level. 'odds x' is the factor on the odds, 'per sd' the weight of one standard deviation."
     )
-    curves = " A curve shows the log-odds at the knots; its range is the highest minus the lowest." * has_curves
+    curves = " A curve shows the log-odds at the knots; 'range' is their maximum minus minimum." * has_curves
     return text + curves
 
 
 class Curve(NamedTuple):
-    """Log-odds of a class along one column, relative to its first knot, and the weights it is made of."""
+    """Log-odds of a class along one column, relative to the first knot, and the weights whose sums they are."""
 
     name: str
     label: Any
@@ -179,7 +179,7 @@ def curves_of(model: Any, weights: Sequence[Coefficient]) -> list[Curve]:
     functions, columns = basis.functions_, model.encoder_.schema_.columns
     n_weights, n_straight = len(model.spread_), len(functions.straight)
     curves = []
-    for start in range(0, len(weights), n_weights):  # one class after the other
+    for start in range(0, len(weights), n_weights):  # one block of weights for each class
         bent = weights[start + n_straight : start + n_weights]
         for d, knots in functions.knots.items():
             pieces = tuple(bent[j] for j in np.flatnonzero(functions.bent == d).tolist())
@@ -189,7 +189,7 @@ def curves_of(model: Any, weights: Sequence[Coefficient]) -> list[Curve]:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """One block per value, from the lowest to the highest.
+    """One block character per value, whose height shows the value.
 
     Examples
     --------
@@ -214,13 +214,13 @@ def plot(
     model: Saved,
     data: Annotated[
         str | None,
-        typer.Argument(metavar="DATA", help="Labelled rows, for all kinds but coefficients.", show_default=False),
+        typer.Argument(metavar="DATA", help="Labelled rows; optional for coefficients.", show_default=False),
     ] = None,
     kind: Annotated[
         str, typer.Option("--kind", "-k", metavar="KIND", help=f"One of {', '.join(PICTURES)}.")
     ] = "coefficients",
     picture_file: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help=f"File to write: {', '.join(PICTURE_ENDINGS)}.")
+        str, typer.Option("--output", "-o", metavar="FILE", help=f"Picture file ({', '.join(PICTURE_ENDINGS)}).")
     ] = "plot.png",
     target: Labels = None,
     positive: Positive = None,
@@ -229,8 +229,8 @@ def plot(
 ) -> None:
     """Draw one picture of a saved model.
 
-    boundary, probability and uncertainty need a model of two columns, density of one column, projection a linear
-    model, likelihood a logistic model of two columns and two classes, evidence a model with radial basis functions.
+    Some kinds need a certain model. boundary, probability, uncertainty: two columns; density: one column; projection: a
+    linear model; likelihood: a logistic model of two columns and two classes; evidence: radial basis functions.
     """
     from separatrix.study import captured
 
@@ -257,7 +257,7 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
         import matplotlib as mpl
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError("Pictures need matplotlib: pip install 'separatrix[plots]'") from missing
-    mpl.use("Agg")  # without a window
+    mpl.use("Agg")  # draw without a window
     import numpy as np
 
     from separatrix import plots
@@ -274,7 +274,7 @@ def _figure(kind: str, fitted: Any, data: str | None, target: str | None, positi
         labels = list(dict.fromkeys(c.label for c in found))
         weights = np.array([[c.weight, c.lower, c.upper] for c in found]).reshape(len(labels), -1, 3)
         names = [c.name for c in found if c.label == labels[0]]
-        spread = None if data is None else fitted.spread_  # with rows, weights are per standard deviation
+        spread = None if data is None else fitted.spread_  # if rows are given, weights are per standard deviation
         bounds = np.moveaxis(weights, 2, 0)
         return display.from_values(names, *bounds, labels=labels, level=WHISKER_LEVEL, spread=spread).figure_
     if data is None:
@@ -338,7 +338,7 @@ def _rows(fitted: Any, data: str, target: str | None, *, needs_labels: bool, mos
 def export(
     model: Saved,
     onnx_file: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="File to write: .onnx.", show_default=False)
+        str, typer.Option("--output", "-o", metavar="FILE", help="ONNX file (.onnx).", show_default=False)
     ],
     force: Force = False,
     as_json: Json = False,

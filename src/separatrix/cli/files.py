@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Input and output files of commands.
 
-Output paths are checked before any work; files are written completely or not at all, all of a command or none.
+Output paths are checked before any work. A command writes all of its files completely, or none of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STANDARD = "-"  # standard input or output
 BINARY_FORMATS = ("parquet", "excel")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
-EXPANSION = 4  # typical size in memory of binary and compressed files, relative to the file
+EXPANSION = 4  # typical ratio of memory to file size, for binary and compressed files
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".arrow", ".xlsx", ".db", ".sqlite", ".duckdb", ".gz")
 
 
@@ -30,7 +30,7 @@ TABLES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".arrow", ".xls
 
 
 def read_rows(table: TableFile) -> Any:
-    """Whole table in memory; raises if it has no rows."""
+    """Read the whole table into memory; raises if it has no rows."""
     rows = table.read()
     if not rows.num_rows:
         raise CommandError("data", f"{table.path} has column names, but no rows. Check that it is the right file.")
@@ -38,7 +38,7 @@ def read_rows(table: TableFile) -> Any:
 
 
 def is_large(table: TableFile) -> bool:
-    """Whether the rows may take more than a quarter of the available memory."""
+    """Whether the rows may need more than a quarter of the available memory."""
     from separatrix.files import available_memory
 
     is_packed = table.format in BINARY_FORMATS or str(table.path).endswith(COMPRESSED)
@@ -54,14 +54,14 @@ def about(path: object) -> Iterator[None]:
     try:
         yield
     except FileWriteError:
-        raise  # names the output file
+        raise  # the message names the output file
     except DataError as error:
         where = "" if str(path) in str(error) else f"{path}: "
         raise CommandError("data", f"{where}{error.for_command_line}") from error
 
 
 def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None:
-    """Raise if columns are missing, naming all of them and the nearest names."""
+    """Raise if columns are missing; the message lists up to ten of them with similar names of the table."""
     from separatrix._text import did_you_mean
 
     missing = [name for name in names if name not in table.columns]
@@ -77,7 +77,7 @@ def require_columns(table: TableFile, names: Iterable[str], *, why: str) -> None
 
 
 def name_of(data: str) -> str:
-    """Name of a table: its file without folders and endings, or the table inside a file."""
+    """Name of a table inside a file, or of the file without folder and extension."""
     file, _, table = data.partition("::")
     return table or ("standard input" if file == STANDARD else Path(file).name.partition(".")[0]) or "data"
 
@@ -86,14 +86,14 @@ def name_of(data: str) -> str:
 
 
 def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, str]]:
-    """Model of a file, and the names saved with it: "target", "positive", "model", as far as they are known.
+    """Load a model and the names saved with it: "target", "positive" and "model", if they are known.
 
     With ``of_tables``, raises if the model is not a `TableClassifier`.
     """
     from separatrix.export import FileError, load, read_about
 
     file = Path(path)
-    table_hint = " This is the name of a table. Name the saved model first, then the table." * path.endswith(TABLES)
+    table_hint = " This is a table. Name the saved model first, then the table." * path.endswith(TABLES)
     if not file.exists():
         here = sorted(each.name for each in file.parent.glob("*.sx")) if file.parent.is_dir() else []
         near = get_close_matches(file.name, here, n=1) or here[:1]
@@ -103,7 +103,7 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
         model, names = load(path), read_about(path)
     except FileError as error:
         raise CommandError("data", f"{error}{table_hint}") from error
-    # Files of version 0.1 have the names as attributes of the model.
+    # In files of version 0.1, the names are attributes of the model.
     earlier = {"target": "target_name_", "positive": "positive_", "model": "name_"}
     found = {name: getattr(model, attribute, None) for name, attribute in earlier.items()}
     if of_tables:
@@ -122,7 +122,7 @@ def load_model(path: str, *, of_tables: bool = False) -> tuple[Any, dict[str, st
 
 
 def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[str | None] = ()) -> None:
-    """Raise unless every output path can be written, is not an input, and is named once."""
+    """Raise unless every output path is writable, is not an input, and is named only once."""
     outputs, read = (
         [Path(path.partition("::")[0]) for path in group if path is not None and path != STANDARD]  # without the table
         for group in (paths, inputs)
@@ -141,7 +141,7 @@ def require_free(paths: Iterable[str | None], *, force: bool, inputs: Iterable[s
         elif file.exists() and not os.access(file, os.W_OK):
             problem = f"{file} cannot be written: permission denied. Choose another place."
         else:
-            try:  # permissions alone do not show whether a file can be created
+            try:  # permissions do not show whether a file can be created
                 with tempfile.TemporaryFile(dir=file.parent):
                     continue
             except OSError as error:
@@ -157,7 +157,7 @@ def require_ending(path: str, endings: Iterable[str], *, what: str) -> None:
 
 
 def write_together(contents: Mapping[str, bytes]) -> None:
-    """Write several files: all of them are on disk before any gets its name."""
+    """Write several files under temporary names; all are on disk before the first is renamed."""
     from separatrix._output import atomic_file
 
     with ExitStack() as stack:

@@ -76,10 +76,10 @@ def fit(
     test_share: TestShare = 0.2,
     seed: Seed = 0,
     level: Level = 0.95,
-    model: Annotated[str, typer.Option("--model", "-o", metavar="FILE", help="Model file to write: .sx.")] = "model.sx",
+    model: Annotated[str, typer.Option("--model", "-o", metavar="FILE", help="Model file (.sx).")] = "model.sx",
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="Report to write: .html.", show_default=DEFAULT_REPORT),
+        typer.Option("--report", metavar="FILE", help="Report (.html); by default report.html.", show_default=False),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
     force: Force = False,
@@ -87,8 +87,8 @@ def fit(
 ) -> None:
     """Compare models on a table, choose one, save it, and write a report.
 
-    Infers the type of each column, scores every model on held-out rows and by its evidence, and explains the choice.
-    The saved model is fitted on all rows.
+    The command infers the type of each column, scores every model on held-out rows and by its evidence, and explains
+    the choice. The saved model is fitted on all rows.
     """
     if no_report and report is not None:
         raise typer.BadParameter(f"--report {report} and --no-report contradict each other.", param_hint="--no-report")
@@ -121,7 +121,7 @@ def compare(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Compare models on a table: held-out metrics with standard errors, evidence, time. Writes no file."""
+    """Compare models on a table by held-out metrics, evidence and time, without writing a file."""
     options: dict[str, Any] = {"models": model_names(models), "test_share": test_share, "seed": seed}
     with stages("Reading", hidden=as_json) as progress:
         compared, table = compare_file(data, target, split_types(types), drop or (), progress=progress, **options)
@@ -138,7 +138,7 @@ def report(
     target: Labels = None,
     positive: Positive = None,
     output_file: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Report to write: .html.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="Report file (.html).")
     ] = DEFAULT_REPORT,
     level: Level = 0.95,
     force: Force = False,
@@ -188,7 +188,7 @@ def report(
 def compare_file(
     data: str, target: str, types: Mapping[str, str], drop: Iterable[str], **options: Any
 ) -> tuple[Compared, TableFile]:
-    """Compare models on the table of a file, or on evenly spread rows of a large one.
+    """Compare models on the table in a file; a large table is sampled at equal intervals.
 
     ``options`` are passed to `compare_models`.
     """
@@ -205,7 +205,7 @@ def compare_file(
         raise CommandError("usage", f"--drop {target}: the target cannot be dropped.")
     if types.get(target, "categorical") != "categorical":
         raise CommandError(
-            "usage", f"--types {target}={types[target]}: the target has classes, so its type must be categorical."
+            "usage", f"--types {target}={types[target]}: the target is a class label, so its type must be categorical."
         )
     with about(table.path):
         if is_large(table):
@@ -230,7 +230,7 @@ def fit_and_write(
 ) -> Study:
     """Fit the chosen model to all rows of the file, in memory or as they are read, and explain it.
 
-    Writes the model and the report, both or none. ``options`` are passed to `study_of`.
+    The model and the report are written together, or neither is. ``options`` are passed to `study_of`.
     """
     from separatrix.export import packed
     from separatrix.study import study_of
@@ -255,7 +255,7 @@ def fit_and_write(
 
 
 def class_label(classes: Sequence[Any], given: str | None) -> Any:
-    """Class with this text; without a text the second of two classes, to which a model's probabilities refer."""
+    """Class whose text is ``given``; by default the second of two classes, else None."""
     if given is None:
         return classes[1] if len(classes) == 2 else None
     known = [label for label in classes if str(label) == given]

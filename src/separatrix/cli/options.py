@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options that several commands share, and how their text is parsed."""
+"""Options shared by several commands, and functions that parse them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODELS = {
     "curved": "curved logistic (Bayesian)",
 }
 
-COMMANDS: dict[str, tuple[Callable[..., None], str]] = {}  # by name: the function, and the end of its help text
+COMMANDS: dict[str, tuple[Callable[..., None], str]] = {}  # function and end of the help text, by name of the command
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -33,8 +33,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="Table: CSV, TSV, JSON lines, Parquet, Arrow, Excel, SQLite or DuckDB, also compressed; FILE::NAME is a "
-        "table or sheet in a file, - is CSV from standard input.",
+        help="Table: CSV, TSV, JSON lines, Parquet, Arrow, Excel, SQLite or DuckDB, also compressed. FILE::NAME is a "
+        "table or sheet in a file; - reads CSV from standard input.",
         show_default=False,
     ),
 ]
@@ -51,7 +51,7 @@ Types = Annotated[
     typer.Option(
         "--types",
         metavar="COL=TYPE,...",
-        help=f"Types of columns, instead of the inferred ones: {', '.join(TYPES)}.",
+        help=f"Types of columns that should not be inferred: {', '.join(TYPES)}.",
         show_default=False,
     ),
 ]
@@ -93,7 +93,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and
 
 
 def command(*examples: str) -> Callable[[Command], Command]:
-    """Register a function as a command, with examples for the end of its help text in typer's rich markup."""
+    """Register a function as a command; the examples appear at the end of its help text."""
     lines = ["[bold]Examples[/bold]", *("  " + line.replace("[", "\\[") for line in examples)]
 
     def register(function: Command) -> Command:
@@ -104,7 +104,7 @@ def command(*examples: str) -> Callable[[Command], Command]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Sentence about an unknown word: similar known words, or all of them.
+    """Sentence that suggests words similar to an unknown word, or lists all known words.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def names_among(values: Iterable[str] | None, known: Iterable[str]) -> list[str]:
-    """Comma-separated names of an option that may be repeated; known names that contain commas are not split."""
+    """Split comma-separated names of an option that may be repeated, except known names that contain commas."""
     names = set(known)
     parts = ([value] if value in names else value.split(",") for value in values or ())
     return [name.strip() for part in parts for name in part if name.strip()]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from separatrix.study import Coefficient, Compared, Study
     from separatrix.table import Schema
 
-MAX_LISTED_COLUMNS = 40  # of a table
+MAX_LISTED_COLUMNS = 40  # in the list of columns of the table
 MAX_LISTED_NOTES = 20
 OTHER_MODEL_TOPICS = ("other model", "failure")  # notes about models that were not chosen
 EVIDENCE_KEYS = (
@@ -33,7 +33,7 @@ EVIDENCE_KEYS = (
 
 
 def text_table(*heads: str, right: Iterable[int] = ()) -> Table:
-    """Empty table with a line under its heads; columns in ``right`` contain numbers."""
+    """Empty table with a line under its heads; columns in ``right`` are aligned to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -48,7 +48,7 @@ def text_table(*heads: str, right: Iterable[int] = ()) -> Table:
 def column_table(schema: Schema) -> tuple[Table, int]:
     """Type, values and features of each column, and the number of columns left out.
 
-    Of a wide table, the first used and the first dropped columns are listed, in their order.
+    If there are too many columns, the first used and the first dropped columns are listed.
     """
     from rich.text import Text
 
@@ -68,7 +68,7 @@ def column_table(schema: Schema) -> tuple[Table, int]:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """Main metrics of each model, standard errors below in brackets; the JSON document has all metrics."""
+    """Main metrics of each model with standard errors in brackets below; the JSON document has all metrics."""
     from rich.text import Text
 
     def known(value: float, digits: str) -> str:
@@ -107,7 +107,7 @@ def coefficient_table(coefficients: Sequence[Coefficient], level: float, *, has_
     for c in coefficients:
         excludes_zero = not (isnan(c.lower) or c.lower <= 0 <= c.upper)
         interval = "" if isnan(c.lower) else f"{c.lower:.3g} to {c.upper:.3g}"
-        # More digits if three would not show on which side of 1 the odds ratio is.
+        # Use more than three digits if the odds ratio would otherwise be rounded to 1.
         more = max(0, floor(-log10(abs(c.weight))) - 1) if 0 < abs(c.weight) < 0.1 else 0
         odds = f"{odds_ratio(c.weight):.{3 + min(more, 9)}g}"
         cells = (c.name, *((str(c.label),) if has_classes else ()), f"{c.weight:.3g}", interval, odds)
@@ -116,7 +116,7 @@ def coefficient_table(coefficients: Sequence[Coefficient], level: float, *, has_
 
 
 def listed_notes(notes: Iterable[Any]) -> list[str]:
-    """Notes on the table and the chosen model, each once; the first of many."""
+    """Distinct notes on the table and the chosen model; at most MAX_LISTED_NOTES of them."""
     found = list(dict.fromkeys(str(note) for note in notes if getattr(note, "topic", "") not in OTHER_MODEL_TOPICS))
     more = len(found) - MAX_LISTED_NOTES
     return found if more <= 1 else [*found[:MAX_LISTED_NOTES], f"{more} more notes are in the report and in --json."]
@@ -161,7 +161,7 @@ def study_document(found: Study | Compared, notes: list[str], files: dict[str, s
 def figures_of(study: Study) -> dict[str, tuple[float, float]]:
     """Metrics on the evaluated rows: value and standard error by name, NaN if unknown.
 
-    If one of more than two classes is the positive class, they compare it with all others.
+    If there are more than two classes and a positive class, the metrics compare it with all others.
     """
     from separatrix.report import performance_of, positive_view
 
@@ -203,6 +203,6 @@ def odds_ratio(weight: float) -> float:
 
 
 def evidence_of(estimator: Any) -> dict[str, float] | None:
-    """Log evidence and its parts; None if the model has none."""
+    """Log evidence and its parts; None if the model reports no evidence."""
     found = {key: getattr(estimator, f"{key}_", None) for key in EVIDENCE_KEYS}
     return None if found["occam_factor"] is None else {k: nan if v is None else float(v) for k, v in found.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``separatrix predict``: a class, probabilities and intervals for every row of a table, batch by batch."""
+"""``separatrix predict``: predict class, probabilities and intervals for every row of a table, batch by batch."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def predict(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="File to write, in any format; - is CSV on standard output.",
+            "--output", "-o", metavar="OUT", help="Output file in any table format; - writes CSV to standard output.",
             show_default=False,
         ),
     ],
     level: Level = 0.95,
-    no_intervals: Annotated[bool, typer.Option("--no-intervals", help="Only probabilities; faster.")] = False,
+    no_intervals: Annotated[bool, typer.Option("--no-intervals", help="Omit the intervals, which is faster.")] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", metavar="COL,...", help="Columns to copy to the output.", show_default=False),
@@ -47,16 +47,16 @@ def predict(
     force: Force = False,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Predict every row of a table: class, probability of each class, lower and upper bound of each probability.
+    """Predict the class, the probability of each class and its interval, for every row of a table.
 
-    Rows keep their order and are read in batches, so that tables may be larger than memory. Columns are found by
+    Rows keep their order and are read in batches, so the table may be larger than memory. Columns are matched by
     name. If the table contains the target, log-loss and accuracy are reported.
     """
     from separatrix.files import open_table, open_writer
     from separatrix.study import BatchScorer, captured
 
     if as_json and output == STANDARD:
-        raise typer.BadParameter("--json needs standard output: name a file.", param_hint="--output")
+        raise typer.BadParameter("--json needs standard output: name an output file.", param_hint="--output")
     require_free([output], force=force, inputs=[model, data])
     writer = open_writer(output, force=force)  # raises for unknown formats, before any work
     fitted, names = load_model(model)
@@ -102,7 +102,7 @@ def predict(
 def _predict_batches(
     table: TableFile, scorer: BatchScorer, kept: list[str], writer: TableWriter, *, hidden: bool
 ) -> None:
-    """Predict every batch, and write it after the kept columns."""
+    """Predict each batch; write the kept columns, then the predictions."""
     import pyarrow as pa
 
     labels = [scorer.target] if scorer.target in table.columns else []
@@ -135,7 +135,7 @@ def expected_rows(table: TableFile) -> int | None:
 
 
 def _scores(scorer: BatchScorer) -> dict[str, Any] | None:
-    """Log-loss and accuracy if there were labels; models without probabilities have no log-loss."""
+    """Log-loss and accuracy; None without labels. The log-loss is None if the model has no probabilities."""
     counts = scorer.counts
     if not counts.labelled:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Comparing models on the same held-out rows and by their evidence, and averaging them.
+"""Compare models on the same held-out rows and by their evidence, and average them.
 
-`compare` fits and scores models (trials.py), `Comparison` is the result, a table with notes (result.py), and
+`compare` fits and scores models (trials.py). `Comparison` is the result, a table with notes (result.py).
 `ModelAverage` weights models by their evidence (models.py).
 """
 

@@ -4,7 +4,7 @@
     p(M_i | D) = p(M_i) p(D | M_i) / Σ_j p(M_j) p(D | M_j)                                                  (3.66)
 
 D must be the same for all models: the labels of the training rows, given their inputs. The evidence of a generative
-model belongs to p(x, t), a density in the units of the columns, and is not compared with evidences of p(t | x).
+model is that of p(x, t), a density in the units of the columns, and is not comparable with an evidence of p(t | x).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from separatrix.generative import GenerativeClassifier
 from separatrix.meta import is_ours
 from separatrix.rows import RowStore, check_weight, encode_labels, in_memory, is_dask, labels_of, require_classes
 
-# Transformers of these modules are fitted on the inputs alone.
+# Transformers of these modules do not use the labels.
 UNSUPERVISED_MODULES = (
     "sklearn.preprocessing.",
     "sklearn.impute.",
@@ -43,14 +43,14 @@ UNSUPERVISED_MODULES = (
 
 
 def name_models(models: Any, names: Any = None) -> dict[str, Any]:
-    """Return clones of the models by name: the key of a mapping, the name given, or the name of the class.
+    """Return clones of the models by name: the key of a mapping, the given name, or by default the class name.
 
-    Models of the same class are distinguished by the library they come from, otherwise by a number.
+    Models of the same class get the name of their library as a prefix or, if that is equal too, a number as a suffix.
 
     Raises
     ------
     ValueError
-        If there is no model, or two have the same name.
+        If there is no model, or two models have the same name.
     TypeError
         If an element is not a classifier.
     """
@@ -91,7 +91,7 @@ def name_models(models: Any, names: Any = None) -> dict[str, Any]:
 
 
 class Evidence(NamedTuple):
-    """ln p(D), BIC and AIC as reported by a model, NaN if missing; ``of_labels``: whether D is t given x."""
+    """ln p(D), BIC and AIC of a model, NaN if missing; ``of_labels`` is True if ln p(D) is ln p(t | x)."""
 
     log_evidence: float
     bic: float
@@ -103,10 +103,10 @@ NO_EVIDENCE = Evidence(np.nan, np.nan, np.nan, of_labels=False)
 
 
 def read_evidence(model: Any) -> Evidence:
-    """Evidence of a fitted model, or of the last step of a pipeline whose other steps are fitted on the inputs alone.
+    """Evidence of a fitted model, or of the last step of a pipeline whose other steps do not use the labels.
 
-    If an earlier step uses the labels, they would be used twice; and a frozen model was fitted on other rows. Neither
-    has an evidence of these labels.
+    A pipeline in which an earlier step uses the labels has no evidence, because the labels would be used twice. A
+    frozen model has none either, because it was fitted on other rows.
     """
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import Pipeline
@@ -124,7 +124,7 @@ def read_evidence(model: Any) -> Evidence:
 def model_probabilities(
     log_evidence: Mapping[str, float], prior: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """p(M_i | D) by name (3.66); ``prior`` holds weights p(M_i) up to a factor, equal by default.
+    """p(M_i | D) by name (3.66); ``prior`` contains p(M_i) up to a common factor, equal by default.
 
     Examples
     --------
@@ -138,14 +138,14 @@ def model_probabilities(
     if not log_evidence:
         raise ValueError(
             "No model reports an evidence p(t | x) of the training labels, so no probabilities of models can be "
-            "computed. Add a model that does, such as BayesianLogisticRegression."
+            "computed. Add a model with such an evidence, for example BayesianLogisticRegression."
         )
     names, weight = list(log_evidence), np.ones(len(log_evidence))
     if prior is not None:
         wrong = [name for name in (*names, *prior) if (name in names) != (name in prior)]
         if wrong:
             raise ValueError(
-                f"prior={prior!r}: pass a weight for each model with an evidence, {names}; see {wrong[0]!r}."
+                f"prior={prior!r}: pass a weight for each model with an evidence, {names}; check {wrong[0]!r}."
             )
         weight = np.array([prior[name] for name in names], dtype=np.float64)
         if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
@@ -156,7 +156,7 @@ def model_probabilities(
 
 
 def _ignores_labels(step: Any) -> bool:
-    """Whether a transformer is known to be fitted on inputs alone; its signature does not show it: all accept y."""
+    """Whether a transformer is known to ignore labels; its signature does not show it, as all transformers accept y."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
 
@@ -196,7 +196,7 @@ def in_order(P: Any, model: Any, classes: Array) -> Float:
 
 
 class ModelAverage(ClassifierMixin, BaseEstimator):
-    """Bayesian model averaging: models weighted by how probable they make the labels.
+    """Bayesian model averaging: models weighted by their posterior probability.
 
     p(C_k | x, D) = Σ_i p(M_i | D) p(C_k | x, M_i, D),    p(M_i | D) ∝ p(M_i) p(D | M_i)        (PRML 3.66, 3.67)
 
@@ -252,7 +252,7 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
                     f"{foreign!r} is a model of {type(models[foreign]).__module__.partition('.')[0]}, which needs a "
                     f"table in memory, and X is a {type(X).__name__}. Remove that model, or load the rows into memory."
                 )
-        else:  # labels of any type become what the models of every library accept
+        else:  # convert labels to an array that models of every library accept
             classes, codes = encode_labels(y)
             require_classes(classes)
             y, sample_weight = classes[codes], check_weight(sample_weight, len(codes))
@@ -270,7 +270,7 @@ class ModelAverage(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """p(C_k | x, D), (N, K); lazy if X is."""
+        """p(C_k | x, D), (N, K); lazy if X is lazy."""
         check_is_fitted(self)
         terms = (
             weight * in_order(self.models_[name].predict_proba(X), self.models_[name], self.classes_)

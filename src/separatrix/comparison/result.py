@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Result of a comparison: models from best to worst, the notes needed to read it, and its text, 80 characters wide."""
+"""Result of a comparison: models from best to worst, explanatory notes, and a text table of 80 characters."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from separatrix.plots import ComparisonDisplay
 
 SCORES = ("log_likelihood", "accuracy", "brier", "ece", "auc")
-# Criteria of `best`: 1 if larger is better, -1 if smaller is.
+# Criteria of `best`: 1 if larger is better, -1 if smaller is better.
 CRITERIA = dict.fromkeys(("log_likelihood", "accuracy", "auc", "log_evidence", "probability"), 1) | dict.fromkeys(
     ("brier", "ece", "bic", "aic"), -1
 )
 NO_SCORE = Estimate(np.nan, np.nan)
 TEXT_WIDTH, MIN_NAME_WIDTH = 80, 12  # characters
-# Heads and formats of two tables: scores on test rows, with standard errors; then what needs no test rows, and times.
+# Heads and formats of two tables: scores on test rows with standard errors; training scores, evidence and times.
 TEXT_COLUMNS = (
     {
         "test_log_likelihood": ("log-lik.", "z.4f"),
@@ -58,7 +58,7 @@ class Scores:
     log_likelihood, accuracy, brier, ece, auc : Estimate
         Value and standard error; see `separatrix.metrics`. Accuracy scores ``predict``.
     ece_if_calibrated : float
-        Expected calibration error of correct probabilities on these rows.
+        ECE expected on these rows if the probabilities are correct.
     rows : ndarray of shape (N,), or None
         ln p(t_n | x_n) of each row.
     """
@@ -91,12 +91,12 @@ class Trial:
 
     @classmethod
     def failed(cls, name: str, error: Exception) -> Trial:
-        """A model that could not be fitted or scored, with a reason of one line."""
+        """Trial of a model that could not be fitted or scored, with the reason in one line."""
         return cls(name, failure=f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}")
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Sort key: by test log-likelihood, then models without one by accuracy, then failures."""
+        """Sort key: test log-likelihood; models without probabilities follow by accuracy, then failures."""
         log_likelihood = self.test.log_likelihood.value
         if self.failure:
             return (2.0,)
@@ -105,19 +105,19 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Models compared on the same rows, best test log-likelihood first; print it, or select its columns by name.
+    """Models compared on the same rows, sorted by test log-likelihood, best first.
 
     Attributes
     ----------
     trials : tuple of Trial
-        One for each model: ``name``, ``model``, ``train`` and ``test`` scores, ``evidence``, ``fit_seconds``,
-        ``predict_seconds``, ``failure``. ``comparison[name]`` is one of them.
+        One trial for each model: ``name``, ``model``, ``train`` and ``test`` scores, ``evidence``, ``fit_seconds``,
+        ``predict_seconds``, ``failure``. ``comparison[name]`` is the trial of one model.
     models_ : dict
         The fitted models by name.
     names : tuple of str
     classes : ndarray of shape (K,)
     train_rows, test_rows : ndarray of int
-        Numbers of the training and test rows in the table; if a test table was given, rows of that table.
+        Positions of the training and test rows in the table; ``test_rows`` are positions in X_test if it was given.
     test_weight : ndarray, or None
         Weights of the test rows.
     """
@@ -155,7 +155,7 @@ class Comparison:
         Parameters
         ----------
         by : {"log_likelihood", "accuracy", "brier", "ece", "auc", "log_evidence", "probability", "bic", "aic"}
-            The criterion. "log_evidence" considers only evidences that can be compared, as "probability" does.
+            The criterion. "log_evidence" and "probability" consider only models with a comparable evidence.
         """
         check_option("best", "by", by, CRITERIA)
         columns = self.to_dict()
@@ -169,7 +169,7 @@ class Comparison:
         """Mean test log-likelihood of each model minus that of the best, by name, paired row by row.
 
         A row that is hard to predict is hard for all models, so the standard error of the difference is smaller than
-        those of the two means. A difference of less than two standard errors may be due to chance.
+        the standard errors of the two means. A difference of less than two standard errors may be due to chance.
         """
         best = next((trial.test.rows for trial in self.trials if trial.test.rows is not None), None)
         found = dict.fromkeys(self.names, NO_SCORE)
@@ -199,7 +199,7 @@ class Comparison:
         return ModelAverage.of_fitted({name: self.models_[name] for name in weights}, weights, self.classes, prior)
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns by name, each an array over models; missing values are NaN, ``"failure"`` is a text."""
+        """Columns by name, each an array over models; missing values are NaN, and ``"failure"`` is a string."""
         found: dict[str, list[Any]] = {}
         for part in ("test", "train"):
             for score in SCORES:
@@ -244,7 +244,7 @@ class Comparison:
 
 
 def notes_on(comparison: Comparison) -> list[str]:
-    """Sentences needed to read a comparison: failures first, then calibration by chance and missing scores."""
+    """Explanations of a comparison: failures, zero probabilities, near ties, calibration by chance, missing scores."""
     notes = [f"{trial.name} failed. {trial.failure}" for trial in comparison if trial.failure]
     ran = [trial for trial in comparison if not trial.failure]
     scored = [trial for trial in ran if trial.test.rows is not None]
@@ -254,18 +254,18 @@ def notes_on(comparison: Comparison) -> list[str]:
             count = "a test row" if len(missed) == 1 else f"{len(missed)} test rows"
             notes.append(
                 f"{trial.name} gave probability zero to the true class of {count} (the first: row {missed[0]}), so its "
-                "log-likelihood is -inf; it is not clipped."
+                "log-likelihood is -inf. Probabilities are not clipped."
             )
     gaps = comparison.differences()
     near = [name for name, gap in gaps.items() if gap.value < 0 and -gap.value < 2 * gap.standard_error]
     if near:
-        notes.append(f"Within two standard errors of the best log-likelihood: {enumerated(near)}.")
+        notes.append(f"These models are within two standard errors of the best: {enumerated(near)}.")
     if scored:
         n, floor = len(comparison.test_rows), scored[0].test.ece_if_calibrated
         notes.append(f"On {n:,} rows, even perfectly calibrated probabilities would have an ECE of about {floor:.2g}.")
     decisions = [trial.name for trial in ran if trial.test.rows is None]
     if decisions:
-        notes.append(f"{enumerated(decisions)}: no predict_proba, so only the decisions are scored.")
+        notes.append(f"{enumerated(decisions)}: no predict_proba, so only the predicted classes are scored.")
     compared = [trial.name for trial in ran if trial.evidence.of_labels]
     if 2 <= len(compared) < len(ran):
         notes.append(
@@ -285,9 +285,9 @@ def as_text(comparison: Comparison) -> str:
     title = f"{n} model{'s' * (n != 1)}, {len(comparison.classes)} classes, {len(comparison.test_rows):,} test rows, "
     title += f"{len(comparison.train_rows):,} training rows"
     legend = "On test rows (standard errors in brackets); smaller is better for Brier and ECE."
-    if np.isfinite(found["probability"]).sum() < 2:  # one model alone has no alternative
+    if np.isfinite(found["probability"]).sum() < 2:  # the probability of a single model is not informative
         found["probability"] = np.full(n, np.nan)
-    tables = []  # of columns: a head, n values, n standard errors
+    tables = []  # each column is a head, n values and n standard errors
     for heads in TEXT_COLUMNS:
         columns = {}
         for key, (head, form) in heads.items():
@@ -304,7 +304,7 @@ def as_text(comparison: Comparison) -> str:
     shown = [[column for column in columns.values() if any(column[1 : n + 1])] for columns in tables]
     widths = [[1 + max(map(len, column)) for column in table] for table in shown]
     room = max(TEXT_WIDTH - max(map(sum, widths)), MIN_NAME_WIDTH)
-    start, end = room // 2, (room - 1) // 2  # names often differ at their end, so the middle of a long name is left out
+    start, end = room // 2, (room - 1) // 2  # shorten long names in the middle, because their ends often differ
     names = [name if len(name) <= room else f"{name[:start]}…{name[-end:]}" for name in comparison.names]
     first = max(map(len, names))
     order = [0, *(i for k in range(1, n + 1) for i in (k, n + k))]  # heads, then values and errors of each model

@@ -25,9 +25,9 @@ from separatrix.rows import as_table, check_weight, encode_labels, require_class
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Rows to fit or to score: features, class codes, and their numbers in the table.
+    """Rows to fit or to score: features, class codes, and positions ``rows`` in the table.
 
-    ``weight`` is None if each row counts once.
+    ``weight`` is None if all rows have weight 1.
     """
 
     X: Any
@@ -36,7 +36,7 @@ class Fold:
     weight: Float | None = None
 
     def take(self, at: Codes) -> Fold:
-        """Some of the rows."""
+        """Select rows by position."""
         weight = None if self.weight is None else self.weight[at]
         return Fold(take_rows(self.X, at), self.codes[at], self.rows[at], weight)
 
@@ -56,34 +56,34 @@ def compare(
     """Fit models to the same rows, score them on the same held-out rows, and compare their evidences.
 
     Scores come from `separatrix.metrics`, each with its standard error; differences in log-likelihood are paired row
-    by row. Models that report the evidence p(D | M_i) of their training labels have posterior probabilities among each
-    other, p(M_i | D) ∝ p(M_i) p(D | M_i)  (PRML 3.66).
+    by row. Models that report the evidence p(D | M_i) of their training labels also get a posterior probability,
+    p(M_i | D) ∝ p(M_i) p(D | M_i)  (PRML 3.66).
 
     Parameters
     ----------
     models : list of classifiers, or mapping {name: classifier}
-        Models of this library, of scikit-learn, or similar: ``fit``, ``predict``, and ``predict_proba`` for all scores
-        except accuracy. They are cloned and fitted, even if they are fitted already (wrap a model in
-        ``sklearn.frozen.FrozenEstimator`` to keep it). If a model fails, its line of the table gives the reason.
+        Models with ``fit`` and ``predict``, and with ``predict_proba`` for all scores except accuracy. Every model is
+        cloned and fitted, even if it is already fitted; wrap a fitted model in ``sklearn.frozen.FrozenEstimator`` to
+        keep it unchanged. If a model fails, its line of the table gives the reason.
     X : table of shape (N, D)
         Rows, in any form that the models accept.
     y : array-like of shape (N,)
         Labels.
     X_test, y_test : table and labels, optional
-        Test rows. By default a part of X and y is held out, the same fraction of each class.
+        Test rows. By default, the same fraction of each class is held out from X and y.
     test_size : float or int, default 0.25
         Fraction, or number, of rows to hold out.
     sample_weight : array-like of shape (N,), optional
-        A weight of k counts as k copies of the row, in fits, scores and standard errors. Rows of ``X_test`` count once.
+        A weight of k counts as k copies of a row, in fits, scores and standard errors. Test rows have weight 1.
     rng : None, int or numpy Generator
-        Seed of the split; None is a fixed seed.
+        Seed of the split; None uses a fixed seed.
     names : sequence of str, optional
         Names of the models in a list; by default the names of their classes.
 
     Returns
     -------
     Comparison
-        A table, best test log-likelihood first.
+        Models sorted by test log-likelihood, best first.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def compare(
 
 
 def _opened(X: Any, y: Any, sample_weight: Any, *, least_classes: int = 2) -> tuple[Fold, Array]:
-    """All rows but those of weight zero, and the classes."""
+    """Rows with a positive weight, and their classes."""
     classes, codes = encode_labels(y)
     X, codes = indexable(as_table(X), codes)
     weight = check_weight(sample_weight, len(codes))
@@ -163,7 +163,7 @@ def _random_split(fold: Fold, classes: Array, test_size: float, rng: Any) -> tup
 
 
 def run_trial(name: str, model: Any, train: Fold, test: Fold, classes: Array) -> Trial:
-    """Fit a model to the training rows and score it on both folds; any exception becomes a failed trial."""
+    """Fit a model to the training rows and score it on both folds; an exception is recorded as a failed trial."""
     try:
         if is_regressor(model):
             raise TypeError(f"{type(model).__name__} is a regressor: it predicts numbers, not classes.")
@@ -171,17 +171,17 @@ def run_trial(name: str, model: Any, train: Fold, test: Fold, classes: Array) ->
         start = perf_counter()
         model.fit(train.X, classes[train.codes], **arguments)
         fit_seconds = perf_counter() - start
-        # Training rows first, so that the time of predicting does not include compilation.
+        # Training rows are predicted first, so that the measured time excludes compilation.
         train_scores, _, _ = _scored(model, train, classes)
         test_scores, P, predict_seconds = _scored(model, test, classes)
         evidence = read_evidence(model)
-    except Exception as error:  # models of any library may raise anything: the comparison goes on
+    except Exception as error:  # the comparison continues if a model raises
         return Trial.failed(name, error)
     return Trial(name, model, train_scores, test_scores, evidence, fit_seconds, predict_seconds, P=P)
 
 
 def _scored(model: Any, fold: Fold, classes: Array) -> tuple[Scores, Float | None, float]:
-    """Scores, probabilities (None without ``predict_proba``), and the seconds of predicting."""
+    """Scores, probabilities (None without ``predict_proba``), and prediction time in seconds."""
     probabilities = getattr(model, "predict_proba", None)
     start = perf_counter()
     predicted = model.predict(fold.X) if probabilities is None else probabilities(fold.X)

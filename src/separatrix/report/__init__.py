@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Report of a study as one HTML file: self-contained, light and dark, for any screen width and for paper.
+"""Report of a study as one self-contained HTML file, with light and dark themes, for screens and paper.
 
 ``performance`` computes the metrics for the positive class, ``summary`` writes the sentences, ``weights`` and
-``sections`` fill the tables, ``drawing`` makes the pictures, ``words`` formats numbers, ``document`` renders it all.
+``sections`` fill the tables, ``drawing`` draws SVG, ``words`` formats numbers, and ``document`` renders the page.
 """
 
 from separatrix.report.document import render, write_report

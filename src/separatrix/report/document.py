@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Report of a study as one HTML document.
 
-The document is self-contained: no script, no font, no request. Its content security policy allows its own style sheet
-by hash and nothing else, so that a hostile column name is harmless even if it got past the escaping.
+The document is self-contained: it has no script and loads no font or other file. Its content security policy allows
+only its own style sheet, by hash. A malicious column name is therefore harmless even if escaping failed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def render(study: Study, *, model_path: str | os.PathLike[str] | None = None, wr
     model_path : str or path, optional
         File of the saved model, for the snippets that load it; ``model.sx`` by default.
     written : datetime, optional
-        Time stated in the report; now by default.
+        Time shown in the report; the current time by default.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def write_report(
     if target.exists() and not force:
         raise FileExistsError(f"{target} exists. Choose another name, or pass force=True to replace it.")
     document = render(study, model_path=model_path)
-    write_atomically(target, document.encode("utf-8", errors="replace"))  # badly decoded names contain lone surrogates
+    write_atomically(target, document.encode("utf-8", errors="replace"))  # badly decoded names have lone surrogates
     return target
 
 

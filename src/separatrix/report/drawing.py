@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SVG pictures that fit any width: bars, dots with whiskers, probability curves, the reliability diagram.
 
-A picture has a fixed height and fills the width of its container. Marks and text are placed in percent of the width, so
-text keeps its size on every screen. Paths cannot use percentages: they are drawn in an inner SVG of 1000 x 1000 units
-that is stretched, with strokes that are not. Colours are classes of the style sheet, so that one picture serves light
-mode, dark mode and paper. All text is escaped in `element`.
+A picture has a fixed height and fills the width of its container. Positions of marks and text are in percent of the
+width, so text keeps its size on every screen. Paths cannot use percentages: they are drawn in an inner SVG of 1000 x
+1000 units, which is stretched while its strokes keep their width. Colours are CSS classes, so that one picture works in
+light mode, in dark mode and on paper. All text is escaped in `element`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from separatrix.metrics import Reliability
 from separatrix.report.words import number, percent
 
 INNER_UNITS = 1000  # width and height of the stretched inner SVG
-LETTER_PIXELS, WORD_GAP_PIXELS = 6.8, 8.0  # widest letter, and space between two tick labels
+LETTER_PIXELS, WORD_GAP_PIXELS = 6.8, 8.0  # width of the widest letter, and space between two tick labels
 ROW_PIXELS, CURVE_PIXELS, RELIABILITY_PIXELS, HISTOGRAM_PIXELS = 22, 150, 320, 56  # heights
 MIN_CARD_PIXELS = 230.0  # smallest width of a picture with an axis below it
-CROWDED_FRACTION = 0.15  # of the range; if half of the values lie within it, the axis is asinh(x / s)
-RUG_FRACTION = 0.16  # of the height, for the bars that show the distribution of the rows
-MIN_RUG_WIDTH = 0.01  # of the picture, for the bar of one value
+CROWDED_FRACTION = 0.15  # if half of the values lie within this fraction of the range, the axis is asinh(x / s)
+RUG_FRACTION = 0.16  # height of the bars that show the distribution of the rows, relative to the picture
+MIN_RUG_WIDTH = 0.01  # width of the bar of one value, relative to the picture
 N_HISTOGRAM_BARS = 20
 
 
 class Picture(str):
-    """Finished markup, which templates insert without escaping it: they call ``__html__``."""
+    """Finished markup; templates call ``__html__`` and insert it without escaping."""
 
     __slots__ = ()
     __html__ = str.__str__
@@ -47,7 +47,7 @@ class Scale:
     ticks: tuple[float, ...] = ()
 
     def __call__(self, value: Any) -> Any:
-        """Place of a value, or places of an array of values."""
+        """Position of a value, or positions of an array of values."""
         return (value - self.low) / (self.high - self.low)
 
 
@@ -55,7 +55,7 @@ UNIT_SCALE = Scale(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0))
 
 
 class Mark(NamedTuple):
-    """Dot at a value with a whisker over its interval; bounds that are not finite draw no whisker."""
+    """Dot at a value with a whisker over its interval; there is no whisker if a bound is not finite."""
 
     value: float
     lower: float
@@ -64,7 +64,7 @@ class Mark(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Probability of one class along a column, with its band; ``kind`` is the class of its colour."""
+    """Probability of one class along a column, with its band; ``kind`` is the CSS class of its colour."""
 
     mean: Float
     lower: Float
@@ -73,7 +73,7 @@ class Curve(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """Places (G,) of values from 0 to 1, and ticks as pairs of place and text."""
+    """Positions (G,) of values on a scale from 0 to 1, and ticks as pairs of position and text."""
 
     at: Float
     ticks: tuple[tuple[float, str], ...]
@@ -96,12 +96,12 @@ def picture(height: int, title: str, parts: Iterable[Picture], *, kind: str = ""
 
 
 def place(fraction: float) -> str:
-    """Fraction of the width or height in percent."""
+    """Format a fraction of the width or height as an SVG position in percent."""
     return f"{100 * fraction:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def text(x: str, y: str, content: str, *, kind: str, shift: tuple[float, float] = (0, 0)) -> Picture:
-    """Text at a place, shifted by pixels."""
+    """Text at a position, shifted by pixels."""
     dx, dy = shift
     return element("text", {"x": x, "y": y, "dx": dx or None, "dy": dy or None, "class": kind}, content)
 
@@ -146,7 +146,7 @@ def round_step(step: float) -> float:
 
 
 def nice_scale(values: Sequence[float] | Float, *, n_ticks: int = 4, at_ticks: bool = False) -> Scale:
-    """Scale that contains all finite values, with about ``n_ticks`` round ticks; with ``at_ticks`` it ends at ticks.
+    """Scale that contains all finite values, with about ``n_ticks`` round ticks; ``at_ticks`` makes it end at ticks.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def nice_scale(values: Sequence[float] | Float, *, n_ticks: int = 4, at_ticks: b
 
 
 def spaced(scale: Scale, words: Sequence[str], width: float) -> list[tuple[float, str]]:
-    """Places and words of the ticks that fit into ``width`` pixels without touching: all, every second, ...
+    """Positions and texts of the ticks that fit into ``width`` pixels without touching.
 
-    The tick nearest to zero is always kept.
+    These are all ticks, every second tick, or fewer. The tick nearest to zero is always kept.
     """
     zero = int(np.argmin(np.abs(scale.ticks))) if scale.ticks else 0
     room = (max(map(len, words), default=0) * LETTER_PIXELS + WORD_GAP_PIXELS) / width
@@ -183,9 +183,9 @@ def spaced(scale: Scale, words: Sequence[str], width: float) -> list[tuple[float
 
 
 def axis_along(x: Float, *, is_date: bool = False) -> Axis:
-    """Axis of at least two values in order; dates are days since 1970.
+    """Axis of at least two increasing values; dates are days since 1970.
 
-    Values that crowd at one end, as incomes do, get the axis asinh(x / s): linear up to about s, logarithmic beyond.
+    Values that crowd at one end, such as incomes, get the axis asinh(x / s): linear up to about s, logarithmic beyond.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def _asinh_axis(x: Float) -> Axis:
 
 
 def _short(value: float) -> str:
-    """Thousands as k, millions as M."""
+    """Format a number, with k for thousands and M for millions."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size and (abs(value) >= 10 * size or value % size == 0):
             return f"{number(value / size)}{letter}"
@@ -249,7 +249,7 @@ def bar(fraction: float, title: str, kind: str = "k0") -> Picture:
 
 
 def whiskers(marks: Sequence[Mark], scale: Scale, title: str, *, reference: float = math.nan) -> Picture:
-    """Marks in one row over the ticks of the scale and a line at the reference; parts outside the scale are cut."""
+    """Marks in one row, with grid lines at the ticks and a line at the reference; marks are cut at the ends."""
     parts = [rule("grid", x=scale(tick)) for tick in scale.ticks]
     if math.isfinite(reference):
         parts.append(rule("reference", x=scale(reference)))
@@ -298,7 +298,7 @@ def curves(
     inner = [rug, line(np.array([0.0, 1.0]), np.full(2, upright(reference)), "level")]
     for c in found:
         known = np.isfinite(c.lower) & np.isfinite(c.upper)
-        if known.sum() > 1:  # there along the upper bound, and back along the lower one
+        if known.sum() > 1:  # outline: forwards along the upper bound, back along the lower bound
             x, lower, upper = axis.at[known], upright(c.lower[known]), upright(c.upper[known])
             inner.append(line(np.r_[x, x[::-1]], np.r_[upper, lower[::-1]], f"band {c.kind}", end="Z"))
     inner += [line(axis.at, upright(c.mean), f"line {c.kind}") for c in found]
@@ -313,7 +313,7 @@ def _labelled_rule(tick: float, upright: Scale) -> Picture:
 
 
 def reliability_diagram(curve: Reliability, scale: Scale, title: str) -> Picture:
-    """Observed frequencies against predicted probabilities, with intervals; the diagonal is perfect calibration."""
+    """Observed frequencies against predicted probabilities, with intervals; the diagonal means perfect calibration."""
     grid = [
         element("g", {}, _labelled_rule(tick, scale), rule("grid", x=scale(tick)))
         for tick in scale.ticks

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How well the model predicts the evaluated rows, from the point of view of the positive class.
+"""Metrics of the model on the evaluated rows, for the positive class.
 
-A study has its classes in the order of their labels, with "defaulted" before "repaid". `positive_view`
-reorders a study once, so that the positive class is the second of two: p(C_k | x) against 1 - p(C_k | x). All other
-functions of the report rely on that order.
+The classes of a study are in the order of their labels, with "defaulted" before "repaid". `positive_view` reorders a
+study so that the positive class is the second of two: p(C_k | x) against 1 - p(C_k | x). All other functions of the
+report rely on that order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from separatrix.study import HeldOut, PriorOnly, Study
 
 MIN_ROWS_TO_JUDGE = 10  # with fewer rows, accuracy and calibration cannot be judged
 MAX_LABEL_LETTERS = 60
-# A calibration error up to 1.5 times the one expected by chance (about two of its standard deviations) is noise.
+# A calibration error up to 1.5 times its expectation by chance (about two standard deviations) counts as noise.
 MAX_CHANCE_RATIO, NEGLIGIBLE_ECE = 1.5, 0.005
 
 
@@ -28,12 +28,12 @@ MAX_CHANCE_RATIO, NEGLIGIBLE_ECE = 1.5, 0.005
 class Performance:
     """Metrics on the evaluated rows.
 
-    ``is_held_out`` is True if the model was not fitted on these rows, None if that is unknown; ``evaluated`` is their
-    name without, and ``evaluated_rows`` with their number. ``labels`` are the two sides if one class is compared with
-    all others (``is_one_of_many``), else all classes. The baselines predict the class proportions (log-loss) and
+    ``is_held_out`` is True if the model was not fitted on these rows, None if that is unknown. ``evaluated`` describes
+    the rows in words, and ``evaluated_rows`` also has their number. ``labels`` are all classes, or two if one class is
+    compared with all others (``is_one_of_many``). The baselines predict the class proportions (log-loss) and
     ``labels[largest]`` (accuracy). ``r2`` is McFadden's R²: 0 for predictions as good as the class proportions, 1 for
-    certainty. ``n_trained`` is the number of rows that the model was fitted on. ``excess_confidence`` is the mean
-    probability of the predicted class minus accuracy.
+    perfect predictions. ``n_trained`` is the number of rows that the model was fitted on. ``excess_confidence`` is the
+    mean probability of the predicted class minus accuracy.
     """
 
     n_rows: int
@@ -60,12 +60,12 @@ class Performance:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether chance explains the calibration error."""
+        """Whether chance can explain the calibration error."""
         return self.ece.value <= max(MAX_CHANCE_RATIO * self.ece_if_calibrated, NEGLIGIBLE_ECE)
 
 
 def performance_of(study: Study) -> Performance:
-    """Metrics on the rows that the study evaluated its model on."""
+    """Metrics of the model on the evaluated rows of a study."""
     P, codes = study.held_out.P, study.held_out.codes
     proportion = study.counts / study.counts.sum()
     log_likelihood, accuracy = metrics.log_likelihood(P, codes), metrics.accuracy(P, codes)
@@ -101,9 +101,9 @@ def performance_of(study: Study) -> Performance:
 def positive_view(study: Study) -> Study:
     """Study with two classes, the positive one second.
 
-    A study of more classes without a positive class is returned unchanged. The model keeps the order of its
-    ``classes_``, and the comparison its metrics over all classes. Weights of K > 2 classes remain relative to the
-    geometric mean of all classes: the log-odds of one class against the rest, ln p_k / Σ_j≠k p_j, are not linear in x.
+    A study of more classes without a positive class is returned unchanged. The order of ``classes_`` of the model and
+    the metrics of the comparison, which are over all classes, do not change. Weights of K > 2 classes remain relative
+    to the geometric mean of all classes, because ln p_k / Σ_j≠k p_j, one class against the rest, is not linear in x.
     """
     if study.positive is None:
         return study
@@ -135,7 +135,7 @@ def positive_view(study: Study) -> Study:
 
 
 def one_against_rest(held: HeldOut, k: int) -> HeldOut:
-    """Predictions for two classes: class k second; first the other class, or all others together as "not k"."""
+    """Predictions for two classes: first the other class, or all others together as "not k"; second class k."""
     label = held.classes.tolist()[k]
     sides: Array = np.empty(2, dtype=object)
     sides[:] = [f"not {label}", label]
@@ -144,5 +144,5 @@ def one_against_rest(held: HeldOut, k: int) -> HeldOut:
 
 
 def _two_sides(P: Float, k: int) -> Float:
-    """Columns: the sum of the others, which keeps small probabilities accurate, and class k."""
+    """Probability of the other classes and of class k; a sum keeps small probabilities more accurate than 1 - p."""
     return np.stack([np.delete(P, k, axis=1).sum(axis=1), P[:, k]], axis=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables and pictures of the sections: data, models, effects, calibration, decisions, usage. One function each."""
+"""Tables and pictures of the report, one function per section: data, models, effects, calibration, decisions, usage."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ from separatrix.report.summary import OTHER_MODEL_TOPICS, influential
 from separatrix.report.words import UNKNOWN, counted, fixed, label_text, number, percent, seconds, shortened
 from separatrix.study import Effect, Study
 
-N_COLOURS = 8  # of the style sheet; further classes reuse them, dashed
+N_COLOURS = 8  # colours in the style sheet; further classes reuse them with dashed lines
 MAX_NAME_LETTERS, MAX_COLUMN_LETTERS, MAX_ESTIMATOR_LETTERS = 60, 80, 160
-N_LISTED_FEATURES = 6  # of one column
-SMALLEST_PROBABILITY = 1e-9  # of a model, which is never exactly 0 or 1
+N_LISTED_FEATURES = 6  # for one column
+SMALLEST_PROBABILITY = 1e-9  # model probabilities are shown between this and its complement
 WHISKER_IN_SE = 1.96
 FAR_IN_SE = 12.0  # models this far behind the best are left out of the scale
 N_VISIBLE_CARDS, N_FOLDED_CARDS = 12, 24
 N_VISIBLE_LEVELS, N_FOLDED_LEVELS = 6, 40
-MAX_ZOOMED_PROBABILITY = 0.6  # a reliability diagram whose values are all below this does not reach to 1
+MAX_ZOOMED_PROBABILITY = 0.6  # if all values are below this, the axes of the reliability diagram end before 1
 MAX_BANDS = 3  # with more classes, bands overlap too much to be read
-MAX_DRAWN_CLASSES = 12  # the most frequent
+MAX_DRAWN_CLASSES = 12  # the most frequent classes are drawn
 MIN_LEVEL_ROW_PIXELS = 120.0
 ROUND_THRESHOLDS = (
     0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5,
     0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999,
 )  # fmt: skip
-THRESHOLD_QUANTILES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)  # of predicted probabilities
+THRESHOLD_QUANTILES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995)  # of the predictions
 READERS = {
     ".csv": 'rows = pd.read_csv("new.csv")  # sep=";" if semicolons separate the fields',
     ".tsv": 'rows = pd.read_csv("new.tsv", sep="\\t")',
@@ -63,7 +63,7 @@ READERS = {
 
 
 def colour(k: int, n_classes: int) -> str:
-    """Style of the k-th class: one of eight colours, dashed when they repeat; the positive class has the first."""
+    """CSS classes of the k-th class: one of eight colours, dashed if reused; the positive class has the first."""
     k = 1 - k if n_classes == 2 else k
     return f"k{k % N_COLOURS}" + (f" dash{min(k // N_COLOURS, 2)}" if k >= N_COLOURS else "")
 
@@ -72,7 +72,7 @@ def colour(k: int, n_classes: int) -> str:
 
 
 def data_section(study: Study) -> dict[str, Any]:
-    """Classes with counts and bars, the largest first; columns used and dropped."""
+    """Classes with counts and bars, the largest first, and the used and dropped columns."""
     used = [plan for plan in study.schema.plans if plan.names]
     dropped = [plan for plan in study.schema.plans if not plan.names]
     n_features = counted(len(study.schema.columns), "feature")
@@ -109,7 +109,7 @@ def models_section(study: Study) -> dict[str, Any] | None:
     if comparison is None:
         return None
     known = [trial.test.log_likelihood for trial in comparison if np.isfinite(trial.test.log_likelihood.value)]
-    ends = []  # of all whiskers but those of models far behind the best
+    ends = []  # ends of the whiskers, without models far behind the best
     for found in known:
         if not found.value < known[0].value - FAR_IN_SE * known[0].standard_error:
             ends += [-found.value + side * WHISKER_IN_SE * found.standard_error for side in (-1, 0, 1)]
@@ -152,7 +152,7 @@ def _comparison_columns(comparison: Comparison) -> dict[str, list[tuple[str, str
         behind[best] = ("best", "")
     probability = np.clip(found["probability"], SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     if np.isfinite(probability).sum() < 2:
-        probability = np.full(len(probability), nan)  # one model alone has no alternative
+        probability = np.full(len(probability), nan)  # the probability of a single model is not informative
     return {
         "log-loss": with_errors("test_log_likelihood", 4, -1),
         "behind the best": behind,
@@ -179,7 +179,7 @@ def importance_rows(study: Study) -> list[tuple[str, Any, str]]:
 
 
 class Frame(NamedTuple):
-    """Classes drawn in all effect cards with their labels and colours, and the scale of probabilities.
+    """Settings common to all effect cards: the classes drawn, their labels and colours, and the probability scale.
 
     ``base`` is the proportion of the positive class among all rows, NaN if several classes are drawn.
     """
@@ -192,7 +192,7 @@ class Frame(NamedTuple):
 
 
 def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
-    """One card per column, the most important first, all on one scale. Of two classes the positive one is drawn."""
+    """One card per column, the most important first, all on one scale. Of two classes, the positive one is drawn."""
     ranked = () if perf.is_prior_only else study.effects
     K = len(perf.labels)
     drawn = [1] if K == 2 else np.argsort(-study.counts, kind="stable")[:MAX_DRAWN_CLASSES].tolist()
@@ -217,7 +217,7 @@ def effects_section(study: Study, perf: Performance) -> dict[str, Any]:
 
 
 def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
-    """Curve along numbers and dates; otherwise one row per level, the most frequent first."""
+    """Card of one column: a curve for numbers and dates; otherwise one row per level, the most frequent first."""
     name = shortened(effect.column, MAX_NAME_LETTERS)
     mean = effect.mean[:, frame.classes]
     span = f"from {percent(float(np.nanmin(mean)))} to {percent(float(np.nanmax(mean)))}"
@@ -241,7 +241,7 @@ def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
             chances.append(f"{label} {percent(marks[-1].value)}")
         picture = whiskers(marks, frame.upright, f"{level}: {', '.join(chances)}", reference=frame.base)
         rows.append((shortened(level, 32), picture, percent(float(density[g]))))
-    split = N_VISIBLE_LEVELS if len(rows) > N_VISIBLE_LEVELS + 1 else len(rows)  # a fold takes the room of one row
+    split = N_VISIBLE_LEVELS if len(rows) > N_VISIBLE_LEVELS + 1 else len(rows)  # folding one level saves no space
     axis_picture = axis_row(frame.upright, percent, "probability", width=MIN_LEVEL_ROW_PIXELS)
     more = rows[split : split + N_FOLDED_LEVELS]
     return card | {"curve": None, "axis": axis_picture, "levels": rows[:split], "more_levels": more}
@@ -251,12 +251,12 @@ def _card(effect: Effect, frame: Frame) -> dict[str, Any]:
 
 
 def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
-    """Reliability diagram, histogram of the predictions, and the same numbers as a table."""
+    """Reliability diagram with a table of its values, and a histogram of the predicted probabilities."""
     P, codes = study.held_out.P, study.held_out.codes
     curve = metrics.reliability(P, codes, level=study.level)
     two = len(perf.labels) == 2
     event = shortened(perf.labels[1]) if two else "the most probable class"
-    top = float(max(curve.predicted.max(), curve.upper.max()))  # for a rare class, the end of the highest whisker
+    top = float(max(curve.predicted.max(), curve.upper.max()))  # a rare class gets a zoomed axis
     scale = UNIT_SCALE if top > MAX_ZOOMED_PROBABILITY else nice_scale([0.0, top], at_ticks=True)
     p = P[:, 1] if two else P.max(axis=1)
     bins = zip(curve.predicted, curve.observed, curve.lower, curve.upper, curve.count, strict=True)
@@ -274,7 +274,7 @@ def calibration_section(study: Study, perf: Performance) -> dict[str, Any]:
 
 
 def decisions_section(study: Study, perf: Performance) -> dict[str, Any]:
-    """Confusion matrix; a table of thresholds for two classes, recall and precision of each class for more."""
+    """Confusion matrix; for two classes also a table of thresholds, for more also recall and precision by class."""
     P, codes = study.held_out.P, study.held_out.codes
     K = len(perf.labels)
     counts = np.bincount(K * codes + P.argmax(axis=1), minlength=K * K).reshape(K, K)
@@ -305,8 +305,8 @@ def decisions_section(study: Study, perf: Performance) -> dict[str, Any]:
 def thresholds_for(p: Float) -> list[float]:
     """Round thresholds near the quantiles of the predicted probabilities, and 0.5.
 
-    For a class with one row in a hundred, nearly all probabilities are below 0.1, and thresholds above would not
-    change any decision.
+    If one row in a hundred belongs to the class, nearly all probabilities are below 0.1, and higher thresholds would
+    give the same decisions.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def usage_section(study: Study, model_path: str) -> dict[str, str]:
     """Snippets that load and apply this model."""
     ending = PurePath(study.question.name).suffix.lower()
     ending = ending if ending in READERS else ".csv"
-    classes = study.model.classes_  # in the model's order, whichever class the report is about
+    classes = study.model.classes_  # in the order of the model, whichever class is positive
     labels = [shortened(label, 20) for label in classes[:4]]
     python = [
         "import pandas as pd",
@@ -344,7 +344,7 @@ def usage_section(study: Study, model_path: str) -> dict[str, str]:
     ]
     if getattr(study.model.estimator_, "predict_interval", None) is not None:
         call, whose = f"model.predict_interval(rows, {study.level:g})", "of each class"
-        if len(classes) == 2:  # the interval of the second class; that of the first is its complement
+        if len(classes) == 2:  # the model returns the interval of the second class
             call = f"1 - {call}[:, ::-1]" if study.classes[1] == classes[0] else call
             whose = f"of {shortened(study.classes[1], 20)}"
         python.append(f"interval = {call}  # lower and upper probability {whose}")

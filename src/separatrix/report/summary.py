@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sentences of the report: the answer at its top, and the warnings with their remedies."""
+"""Sentences of the report: the summary at its top, and the warnings with their remedies."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from separatrix.study import Effect, Study
 N_TOP_COLUMNS = 3
 MAX_NAMED_CLASSES = 4  # in the first sentence
 MAX_LISTED_CLASSES = 6  # in a warning
-MIN_IMPORTANCE_NATS = 1e-9  # a column below this has no effect but rounding error
-MIN_ROWS_PER_CLASS = 30  # with fewer evaluated rows, proportions within a class have an error of ten points and more
-MAX_SURE_ECE = 0.04  # expected by chance; above it, the rows are too few to confirm good calibration
+MIN_IMPORTANCE_NATS = 1e-9  # a smaller importance is rounding error
+MIN_ROWS_PER_CLASS = 30  # with fewer evaluated rows, recall has an error of ten points or more
+MAX_SURE_ECE = 0.04  # if chance alone gives a larger ECE, rows are too few to confirm good calibration
 SAME_SOURCE = "These results hold for data collected in the same way. If the source changes, validate the model again."
 
 
@@ -26,10 +26,10 @@ SAME_SOURCE = "These results hold for data collected in the same way. If the sou
 
 
 def answer_sentences(study: Study, perf: Performance) -> list[str]:
-    """Sentences at the top: what is predicted from what, how well, and by which columns."""
+    """Sentences at the top: target and columns, quality, calibration, and the most influential columns."""
     if perf.is_prior_only:
         return [_question(study, perf), _class_proportions(study, perf)]
-    calibration = [calibration_sentence(perf)] if perf.r2 > 0 else []  # irrelevant if nothing was learned
+    calibration = [calibration_sentence(perf)] if perf.r2 > 0 else []  # irrelevant for a useless model
     sentences = [_question(study, perf), _quality(study, perf), *calibration]
     names = [shortened(effect.column, 32) for effect in influential(study)[:N_TOP_COLUMNS]]
     if names:
@@ -56,7 +56,7 @@ def _question(study: Study, perf: Performance) -> str:
 
 
 def _quality(study: Study, perf: Performance) -> str:
-    """Accuracy and explained uncertainty. After a comparison, a copy fitted without the held-out rows is evaluated."""
+    """Accuracy and explained uncertainty. After a comparison, they are those of a copy fitted without held-out rows."""
     if not perf.is_held_out:
         rows = f"On the {perf.evaluated_rows}, which may include rows it was fitted on, it"
     else:
@@ -148,7 +148,7 @@ class Warned(NamedTuple):
     remedy: str
 
 
-# By topic of a note, the most severe first. The report itself finds "calibration" and "few of a class".
+# Headings by topic of a note, the most severe first. The report itself adds "calibration" and "few of a class".
 HEADINGS = {
     "nothing beats the shares": Heading(
         "No better than the class proportions",
@@ -157,8 +157,8 @@ HEADINGS = {
     ),
     "separation": Heading(
         "Separation",
-        "Check the named columns: one of them may reveal the answer, or may only be known afterwards. If it is "
-        "legitimate, trust the sign of its weight but not its size, which is set by the prior.",
+        "Check the named columns: one of them may leak the target, for example if it is recorded after the outcome. If "
+        "it is legitimate, trust the sign of its weight but not its size, which is set by the prior.",
         is_severe=True,
     ),
     "approximation": Heading(
@@ -189,7 +189,7 @@ HEADINGS = {
     ),
     "collinear": Heading(
         "Redundant columns",
-        "Predictions are not affected; the weights of these columns share one effect and should not be read alone.",
+        "Predictions are not affected, but only the joint effect of these columns is determined, not each weight.",
     ),
     "new values": Heading("New values", "Predictions for such rows rely on the other columns."),
     "missing": Heading(
@@ -217,9 +217,9 @@ OTHER_MODEL_TOPICS = ("failure", "other model")  # shown next to the comparison 
 
 
 def warnings_on(study: Study, perf: Performance) -> list[Warned]:
-    """All warnings, the most severe first; each remedy once, after the last sentence of its heading.
+    """Notes of the study and warnings about the evaluated rows, the most severe first.
 
-    They are the notes of the study, and those that follow from the evaluated rows.
+    Each remedy appears once, after the last sentence under its heading.
     """
     noted = [(str(note.topic), note.text) for note in study.notes if note.topic not in OTHER_MODEL_TOPICS]
     if not perf.r2 > 0 and "nothing beats the shares" not in dict(noted):
@@ -250,7 +250,7 @@ def main_caveat(warned: list[Warned]) -> str:
 
 
 def passed_checks(study: Study, perf: Performance, warned: list[Warned]) -> str:
-    """Sentence on the checks that found nothing; checks that were not made are not listed."""
+    """Sentence on the checks that found no problem; checks that were not made are not listed."""
     checks = {"few of a class": f"classes with fewer than {MIN_ROWS_PER_CLASS} {perf.evaluated}"}
     if perf.n_rows >= MIN_ROWS_TO_JUDGE:
         checks["nothing beats the shares"] = "probabilities no better than the class proportions"

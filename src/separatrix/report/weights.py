@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights of the model: what each feature does to the odds, for a step in units that a person would use.
+"""Weights of the model: effect of each feature on the odds, for a round step in its own units.
 
 A weight w multiplies the odds by exp(w) for each unit of its feature. Pictures show exp(w sd) on a logarithmic axis, so
 that features in different units can be compared; the text shows exp(w step):
 
-× 1.28 (1.02 to 1.51) for +10                   1, 2 or 5 times a power of ten, near one standard deviation
+× 1.28 (1.02 to 1.51) for +10                   a step of 1, 2 or 5 times a power of ten, near one std. deviation
 × 0.42 (0.36 to 0.48) for Female vs. Male       a category of two levels has one weight, their difference
 × 0.56 (0.48 to 0.65) vs. the average level     one of several levels, against their average over the rows
 """
@@ -26,23 +26,23 @@ from separatrix.report.words import counted, interval, number, percent, shortene
 from separatrix.study import Coefficient, Effect, Study
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Plan, Schema
 
-N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # the rest is only in the model
+N_VISIBLE_WEIGHTS, N_FOLDED_WEIGHTS = 20, 180  # further weights are not in the report
 MAX_NAME_LETTERS, MAX_LEVEL_LETTERS = 60, 24
-MAX_TICKS_PER_SIDE = 4  # of the axis of factors
+MAX_TICKS_PER_SIDE = 4  # on the axis of factors
 SAME_STEP_RATIO = 1.5  # features whose standard deviations are within this ratio share one step
-# Factors named on the axis: the first row that reaches far enough; beyond all of them, powers of ten.
+# Tick factors of the axis: the first row that covers the range, or powers of ten if none does.
 AXIS_FACTORS = ((1.02, 1.05, 1.1), (1.1, 1.2, 1.3), (1.2, 1.5, 2.0), (2.0, 5.0, 10.0))
 
 
 class Step(NamedTuple):
-    """Change of a feature in its units, and in words; without words if its weight has no meaning alone."""
+    """Change of a feature in its units and in words; ``words`` is empty if the weight has no meaning on its own."""
 
     size: float
     words: str
 
 
 def weights_section(study: Study, perf: Performance) -> dict[str, Any]:
-    """Weights with their pictures and words, the strongest first; steps of curves come after straight weights."""
+    """Plot and text for each weight, the strongest first; segments of curves come after linear effects."""
     merged = merge_two_levels(study.coefficients, study.schema)
     steps = steps_of(merged, study.schema, study.effects)
     ranked = sorted(merged, key=lambda c: -abs(c.per_spread))
@@ -88,7 +88,7 @@ def factor_text(log_factor: float) -> str:
 
 
 def _factor_scale(shown: list[Mark]) -> Scale:
-    """Scale symmetric in the log factor, wide enough for all dots; whiskers far beyond them are cut."""
+    """Symmetric scale of the log factor that covers all dots; whiskers far beyond the dots are cut."""
     most = max((abs(mark.value) for mark in shown), default=1.0) or 1.0
     ends = [abs(bound) for mark in shown for bound in (mark.lower, mark.upper) if math.isfinite(bound)]
     reach = 1.08 * min(max([most, *ends]), 2.5 * most)
@@ -101,7 +101,7 @@ def _factor_scale(shown: list[Mark]) -> Scale:
 
 
 def _odds_sentence(study: Study, perf: Performance) -> str:
-    """Which odds the factors multiply, and what the average level of a category is."""
+    """Sentence on the odds that the factors multiply, and on the reference of categories."""
     if perf.is_one_of_many:
         sentence = f"Odds: {shortened(perf.labels[1])} against the geometric mean of all classes."
     elif len(perf.labels) == 2:
@@ -110,7 +110,7 @@ def _odds_sentence(study: Study, perf: Performance) -> str:
         sentence = "Odds: the class named in each row against the geometric mean of all classes."
     plans = (plan for plan in study.schema.plans if isinstance(plan, CategoryPlan))
     if any(len(plan.names) > 2 and not plan.reference for plan in plans):
-        sentence += " The average level of a category is the average over the rows, so frequent levels count more."
+        sentence += " The average level is the mean effect over rows, to which frequent levels contribute more."
     return sentence
 
 
@@ -136,8 +136,8 @@ def _evidence_sentence(estimator: Any, n_rows: int | None) -> str:
 def merge_two_levels(coefficients: Iterable[Coefficient], schema: Schema) -> list[Coefficient]:
     """Replace the two weights of each category of two levels by one: the rarer level against the other.
 
-    Both are against the average of the two, w_1 = s_2 d and w_2 = -s_1 d with the level frequencies s, so that the
-    difference d and its interval are w_1 and its interval over s_2; the rarer level has the larger weight.
+    Both weights are relative to the average, w_1 = s_2 d and w_2 = -s_1 d with level frequencies s, so the difference
+    is d = w_1 / s_2; its interval is divided by s_2 too. Level 1 is the rarer level, which has the larger weight.
     """
     two = {p.column for p in schema.plans if isinstance(p, CategoryPlan) and len(p.names) == 2 and not p.reference}
     found: list[Coefficient] = []
@@ -157,7 +157,7 @@ def merge_two_levels(coefficients: Iterable[Coefficient], schema: Schema) -> lis
 
 
 def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Iterable[Effect]) -> dict[str, Step]:
-    """Step of every feature that has a weight, by its name; columns of whole numbers have steps of at least 1."""
+    """Step of every feature that has a weight, by name; integer columns have steps of at least 1."""
     plans = {plan.column: plan for plan in schema.plans}
     by_name = {c.name: c for c in coefficients}
     spreads = {name: abs(c.per_spread / c.weight) for name, c in by_name.items() if c.weight}
@@ -178,7 +178,7 @@ def steps_of(coefficients: Iterable[Coefficient], schema: Schema, effects: Itera
 def _step(c: Coefficient, plan: Plan | None, schema: Schema, size: float) -> Step:
     level = partial(shortened, max_letters=MAX_LEVEL_LETTERS)
     is_day = isinstance(plan, DatePlan) and c.name.endswith(": days")
-    if c.name not in schema.columns:  # one piece of a curve: its rise
+    if c.name not in schema.columns:  # rise of one segment of a curve
         words = "over this range"
     elif c.name == f"{c.column} is missing":
         words = "if missing, vs. an average value"
@@ -190,7 +190,7 @@ def _step(c: Coefficient, plan: Plan | None, schema: Schema, size: float) -> Ste
     elif isinstance(plan, NumberPlan) and plan.kind == "boolean":
         values = {value: word for word, value in plan.words.items()}
         words = f"for {level(values.get(1.0, 'yes'))} vs. {level(values.get(0.0, 'no'))}"
-    elif isinstance(plan, DatePlan) and not is_day:  # sine or cosine of a cycle, which has no meaning alone
+    elif isinstance(plan, DatePlan) and not is_day:  # sine or cosine of a cycle, which has no meaning on its own
         words = ""
     else:
         days = (" day" if size == 1 else " days") if is_day else ""

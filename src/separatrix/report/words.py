@@ -14,7 +14,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Format a number to ``digits`` significant digits, without an exponent as long as that is legible.
+    """Format a number to ``digits`` significant digits, without an exponent if it is not too small or large.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def fixed(value: float, decimals: int = 3) -> str:
 
 
 def percent(fraction: float) -> str:
-    r"""Format a fraction in per cent: whole, with decimals near the ends, never rounded to 0 or 100.
+    r"""Format a fraction in per cent, with decimals near 0 and 100; only exact 0 and 1 give 0 and 100.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def label_text(label: Any) -> str:
 
 
 def shortened(text: Any, max_letters: int = 40) -> str:
-    """Label or name with its middle left out if it is too long; the ends often distinguish names."""
+    """Shorten a long label in the middle, because names often differ at their ends."""
     whole = label_text(text)
     if len(whole) <= max_letters:
         return whole

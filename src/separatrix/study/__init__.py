@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a table to a model that was compared, chosen, fitted and explained: used by the command line and the report.
+"""Studies of a table: compare models, choose one, fit it and explain it. Used by the command line and the report.
 
 Read study.py first (`conduct`, `study_of`, `examine`), then compare.py (comparison and choice) and records.py
 (`Compared`, `Study`). The models: classifier.py (`TableClassifier`), ramps.py (curves), candidates.py (which models
-suit a table). The findings: weights.py, effects.py, notes.py. Progress reports: progress.py. Predictions of a table in
+suit a table). The results: weights.py, effects.py, notes.py. Progress reports: progress.py. Predictions of a table in
 batches: scoring.py.
 """
 

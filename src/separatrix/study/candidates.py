@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models that suit a table of a given size, from the simplest to the richest, and `PriorOnly`, the simplest.
 
-A pass over N rows with W weights takes about N W² operations, the unit in which the cost of a model is limited.
+A pass over N rows with W weights takes about N W² operations. The limits on the cost of a model are in this unit.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ PRIOR, BAYES, LINEAR, QUADRATIC = "prior only", "naive Bayes", "linear discrimin
 LOGISTIC, CURVED = "logistic (Bayesian)", "curved logistic (Bayesian)"
 MODELS = (PRIOR, BAYES, LINEAR, LOGISTIC, QUADRATIC, CURVED)
 
-MAX_CHEAP_OPERATIONS = 2e8  # per pass: up to here it costs little to check and correct Laplace's Gaussian
-MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # from here on Laplace's Gaussian is accurate
-MAX_CURVED_OPERATIONS = 1.5e10  # per pass: about ten passes of seconds tune the scales of curves
-MAX_CURVED_WEIGHTS = 2500  # whose full covariance is kept
+MAX_CHEAP_OPERATIONS = 2e8  # per pass; below this, checking and correcting Laplace's Gaussian is cheap
+MIN_LAPLACE_ROWS_PER_WEIGHT = 50  # with at least this many, Laplace's Gaussian is accurate
+MAX_CURVED_OPERATIONS = 1.5e10  # per pass; tuning the scales of curves takes about ten such passes
+MAX_CURVED_WEIGHTS = 2500  # limit for storing their full covariance
 MIN_CURVED_ROWS = 60
-MAX_LINEAR_COLUMNS = 2000  # of a covariance common to all classes
-MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 30, 5  # of a covariance for each class
-MAX_FEATURE_CELLS = 2.5e8  # of an encoded table, 2 GB
+MAX_LINEAR_COLUMNS = 2000  # limit for one covariance common to all classes
+MAX_QUADRATIC_COLUMNS, MIN_QUADRATIC_ROWS_PER_COLUMN = 30, 5  # limits for one covariance per class
+MAX_FEATURE_CELLS = 2.5e8  # cells of an encoded table, 2 GB
 
 
 def candidates(
     n_rows: int, n_columns: int, n_classes: int, *, n_numbers: int = 0, types: Mapping[str, str] | None = None
 ) -> dict[str, TableClassifier]:
-    """Return the models worth fitting to a table, by name.
+    """Return the unfitted models that suit a table of this size, by name.
 
     Parameters
     ----------
     n_rows, n_columns, n_classes : int
         Training rows, features after encoding, and classes.
     n_numbers : int, default 0
-        Number of features that are numbers or dates, which may act by a curve.
+        Number of features that are numbers or dates, and may therefore have a curved effect.
     types : mapping, optional
         Passed to `TableClassifier`.
 
     Examples
     --------
     >>> from separatrix.study import candidates
-    >>> list(candidates(30, 100, 2, n_numbers=3))  # too few rows for curves, or for a covariance of each class
+    >>> list(candidates(30, 100, 2, n_numbers=3))  # too few rows for curves, or for one covariance per class
     ['prior only', 'naive Bayes', 'linear discriminant', 'logistic (Bayesian)']
     """
     outputs = n_classes if n_classes > 2 else 1
-    bent = n_columns + n_numbers * default_n_knots(n_rows)  # functions if numbers and dates act by curves, at most
+    bent = n_columns + n_numbers * default_n_knots(n_rows)  # upper bound on the number of features with curves
     offered: dict[str, Any] = {PRIOR: PriorOnly(), BAYES: NaiveBayes(temper=True)}
     if n_columns <= MAX_LINEAR_COLUMNS:
         offered[LINEAR] = LinearDiscriminantAnalysis(shrinkage="evidence")
@@ -73,9 +73,9 @@ def candidates(
 
 
 def max_fit_rows(model: TableClassifier, n_columns: int, n_weights: int) -> int:
-    """Largest number of rows to fit a model to: limited by memory and, for curves, by time.
+    """Largest number of rows to fit a model to, limited by memory and, for curves, by time.
 
-    Curves were affordable on the rows of the comparison; the whole table may have many more.
+    The comparison checked the cost of curves on its own rows only; the whole table may have many more.
     """
     in_memory = int(MAX_FEATURE_CELLS / n_columns)
     return min(in_memory, int(MAX_CURVED_OPERATIONS / n_weights**2)) if model.curved else in_memory
@@ -87,7 +87,7 @@ def selected(offered: Mapping[str, TableClassifier], names: Iterable[str]) -> di
     Raises
     ------
     ValueError
-        If a name is unknown, or a table of this size does not allow the model.
+        If a name is unknown, or the model does not suit a table of this size.
     """
     chosen = list(dict.fromkeys(names))
     if not chosen:
@@ -103,9 +103,9 @@ def selected(offered: Mapping[str, TableClassifier], names: Iterable[str]) -> di
 
 
 def _logistic(n_rows: int, weights: int) -> BayesianLogisticRegression:
-    """Laplace's Gaussian is used unchecked only if there are many rows per weight and a check is expensive.
+    """Bayesian logistic model that omits the check of Laplace's Gaussian if rows are many and the check is expensive.
 
-    With few rows per weight it can be inaccurate: averages over it are then close to the class proportions.
+    With few rows per weight, Laplace's Gaussian can be inaccurate: predictions are then close to class proportions.
     """
     is_accurate = n_rows >= MIN_LAPLACE_ROWS_PER_WEIGHT * weights
     is_expensive = n_rows * float(weights) ** 2 > MAX_CHEAP_OPERATIONS
@@ -114,12 +114,12 @@ def _logistic(n_rows: int, weights: int) -> BayesianLogisticRegression:
 
 
 class PriorOnly(Classifier):
-    """Class proportions, the same for every row: the baseline of every other model.
+    """Baseline that predicts the class proportions for every row.
 
     It is the logistic (softmax) model with only a bias, which has the same prior as the bias of every
     `BayesianLogisticRegression`. Evidences can therefore be compared: if no column is informative, the evidence of a
-    logistic model tends to this one as the scale of its weights goes to zero. All rows have the same x, so the bias is
-    fitted to one row for each class, weighted by the number of its rows.
+    logistic model tends to the evidence of this model as the scale of its weights goes to zero. The bias is fitted to
+    one row per class, weighted by the number of rows of the class, because all rows have the same probabilities.
 
     Attributes
     ----------
@@ -142,10 +142,10 @@ class PriorOnly(Classifier):
         """Count the labels and fit the bias."""
         with unchanged_on_error(self):
             training = self._open_training(X, y, sample_weight)
-            require_finite(training)  # so that it accepts the same tables as the other models
+            require_finite(training)  # so that tables that other models reject are rejected here too
             K = len(training.classes)
             self.class_count_ = training.reduce(lambda block: Tally(bincount(block.codes, block.weight, K))).count
-            with watched(lambda done, total, number: None):  # progress reports cover the table, not these K rows
+            with watched(lambda done, total, number: None):  # the fit to these K rows reports no progress
                 self.bias_ = BayesianLogisticRegression()
                 self.bias_.fit(np.zeros((K, 1)), np.arange(K), sample_weight=self.class_count_)
                 self._p, self.log_evidence_ = self.bias_.predict_proba([[0.0]])[0], self.bias_.log_evidence_
@@ -156,22 +156,22 @@ class PriorOnly(Classifier):
             return self
 
     def predict_proba(self, X: Any) -> Array:
-        """The same probabilities for every row, (N, K)."""
+        """Class proportions, repeated for every row, (N, K)."""
         check_is_fitted(self)
         return self._for_every_row(X, self._p)
 
     def predict(self, X: Any) -> Array:
-        """The most frequent class for every row."""
+        """Most frequent class, repeated for every row."""
         P = self.predict_proba(X)
         return labels_of(self.classes_, P.argmax(axis=1))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
-        """Credible interval of the proportion of ``classes_[1]``, (N, 2); with K classes those of all, (N, K, 2)."""
+        """Credible interval of the proportion of ``classes_[1]``, (N, 2); for K > 2, of each class, (N, K, 2)."""
         check_is_fitted(self)
         return self._for_every_row(X, self.bias_.predict_interval([[0.0]], level)[0])
 
     def _for_every_row(self, X: Any, values: Array) -> Array:
-        """The same values for every row; NaN if a row is not finite, as the activation w'x of zero weights is."""
+        """Repeat the values for every row; NaN if a row is not finite, as with an activation w'x of zero weights."""
 
         def repeat(rows: Rows) -> Array:
             zeros: Array = np.asarray(rows @ np.zeros(rows.shape[1]))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A classifier of tables: an encoder and a model of numeric features, in one object that can be saved.
 
-Columns of text, dates, booleans and missing values become features as `separatrix.table` infers; the model is fitted to
-those features and their names. Before the fit, columns that may act by a curve get ramps, and the prior of a Bayesian
-model gets its scales: one per standard deviation for numbers and ramps, one for the step from 0 to 1 for levels and
-other indicators. The standard deviation of a rare level is so small that its weight would be almost unrestricted.
+`separatrix.table` encodes text, dates, booleans and missing values as features; the model is fitted to them. Before the
+fit, columns that may have a curved effect get ramps. A tuned prior of a Bayesian model gets two scales: one for weights
+of numbers and ramps, per standard deviation, and one for weights of indicators, for the change from 0 to 1. The
+indicator of a rare level has a small standard deviation, so a prior per deviation would hardly restrict its weight.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Moments(NamedTuple):
     std: Float
 
 
-def _offers(method: str) -> Callable[[Any], bool]:
-    """A check that the model behind the encoder has a method; without it, neither has `TableClassifier`."""
+def _estimator_has(method: str) -> Callable[[Any], bool]:
+    """Return a check that the model has a method; `TableClassifier` hides the methods that its model lacks."""
 
     def check(self: Any) -> bool:
         model = vars(self).get("estimator_", self.estimator)
@@ -61,16 +61,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     drop : {"none", "first"}, default "none"
         "first" omits one level of each category, for models without a prior.
     curved : bool, default False
-        Whether numbers and dates may act by a curve instead of a line (`Ramps`); needs a model with a ``basis``.
-        A tuned prior has one scale for all curves and one for everything else: a scale for each column fits slightly
-        better and is much less stable, because a column with a few certain values gets an extreme scale.
+        Whether the effect of numbers and dates may be a curve instead of a line (`Ramps`); needs a model with a
+        ``basis``. All curves share one scale of a tuned prior. A scale for each column fits slightly better but is much
+        less stable: a column with a few values that determine the class gets an extreme scale.
     hashing : int, optional
         Number of columns into which the levels of a category with more than a hundred levels are hashed; see
         `TableEncoder`.
 
     Attributes
     ----------
-    encoder_ : the fitted `TableEncoder`; ``encoder_.schema_.describe()`` lists what each column becomes
+    encoder_ : the fitted `TableEncoder`; ``encoder_.schema_.describe()`` lists the features of each column
     estimator_ : the fitted model
     classes_ : the labels
     centre_, spread_ : ndarrays of shape (M,), mean and standard deviation of each feature that has a weight, after the
@@ -80,8 +80,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    If a Bayesian model tunes its prior and none is given, weights of numbers and ramps have a common scale per standard
-    deviation, and weights of levels and other indicators a common scale for the step from 0 to 1.
+    If a Bayesian model tunes its prior and no prior is given, the prior has two scales: one for weights of numbers and
+    ramps, per standard deviation, and one for weights of indicators, for the change from 0 to 1.
 
     Columns are found by name, in any order. `predict_interval`, `decision_distribution`, `summary` and `contrasts`
     exist if the model has them.
@@ -113,8 +113,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Infer the types of the columns, encode them, and fit the model.
 
-        A scan takes one extra pass for the types and one or two for the standard deviations; it provides its own labels
-        and weights.
+        A scan provides its own labels and weights. It is read once more for the types of the columns, and once or twice
+        more for the standard deviations.
         """
         encoder = TableEncoder(types=self.types, drop=self.drop, hashing=self.hashing)
         if isinstance(X, Scan):
@@ -126,7 +126,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             )
         else:
             encoder.fit(X)
-        with unchanged_on_error(self):  # the last pass, for the moments, comes after the fit and may fail
+        with unchanged_on_error(self):  # the pass for the moments comes after the fit, and may fail
             return self.fit_encoded(encoder, _features(encoder, X), y, sample_weight)
 
     def fit_encoded(self, encoder: TableEncoder, features: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -145,7 +145,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def configured(self, schema: Schema, features: Any) -> tuple[Any, Moments | None]:
-        """Unfitted model with the curves and prior scales for these features, and their moments if they were needed."""
+        """Unfitted model with curves and prior scales for these features; also their moments, if they were computed."""
         model = BayesianLogisticRegression(tune="evidence") if self.estimator is None else clone(self.estimator)
         is_tuned = isinstance(model, BayesianLogisticRegression) and model.tune is not None
         if not self.curved and not is_tuned:
@@ -191,36 +191,36 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Weighted accuracy of `predict`; a scan provides its own labels and weights."""
         return float(super().score(X, *truth_in_memory(X, y, sample_weight)))
 
-    @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), (N, K)."""
         rows = self._encoded(X)
         return np.asarray(self.estimator_.predict_proba(rows))
 
-    @available_if(_offers("predict_interval"))  # type: ignore[untyped-decorator]
+    @available_if(_estimator_has("predict_interval"))  # type: ignore[untyped-decorator]
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Lower and upper bound of each probability, if the model has a posterior."""
         rows = self._encoded(X)
         return np.asarray(self.estimator_.predict_interval(rows, level))
 
-    @available_if(_offers("decision_distribution"))  # type: ignore[untyped-decorator]
+    @available_if(_estimator_has("decision_distribution"))  # type: ignore[untyped-decorator]
     def decision_distribution(self, X: Any) -> Any:
         """Mean and variance of the activation of each row, if the model has a posterior."""
         rows = self._encoded(X)
         return self.estimator_.decision_distribution(rows)
 
-    @available_if(_offers("summary"))  # type: ignore[untyped-decorator]
+    @available_if(_estimator_has("summary"))  # type: ignore[untyped-decorator]
     def summary(self, level: float = 0.95) -> Any:
-        """Table of the weights; for a model with a posterior, levels as in `contrasts`."""
+        """Table of the weights; if the model has a posterior, the weights are those of `contrasts`."""
         check_is_fitted(self)
         is_bayesian = isinstance(self.estimator_, BayesianLogisticRegression)
         return summarise(self, level) if is_bayesian else self.estimator_.summary(level)
 
     @available_if(lambda self: "estimator_" not in vars(self) or has_contrasts(self.estimator_))  # type: ignore[untyped-decorator]
     def contrasts(self) -> Contrasts:
-        """Weights that the data identify: levels relative to their average over the rows, and classes likewise.
+        """Weights that the data identify: each level relative to the average over rows, each class to the class mean.
 
-        ``estimator_.coef_`` also has a part that changes no prediction.
+        ``estimator_.coef_`` also contains a constant that changes no prediction.
         """
         check_is_fitted(self)
         return contrasts_of(self)
@@ -236,7 +236,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
 
 def continuous_columns(schema: Schema) -> tuple[int, ...]:
-    """Positions of the features that are numbers or days, and may act by a curve; no indicators, no cycles."""
+    """Positions of the features that may have a curved effect: numbers and days, but not indicators or cycles."""
     return tuple(
         schema.groups[plan.column].start
         for plan in schema.plans
@@ -251,7 +251,7 @@ def functions_of(classifier: TableClassifier, features: Any) -> Array:
 
 
 def _features(encoder: TableEncoder, X: Any) -> Any:
-    """Encoded rows: all at once, or those of a scan as they are read."""
+    """Encoded rows; those of a scan are encoded as they are read."""
     if not isinstance(X, Scan):
         return encoder.transform(X)
     check_is_fitted(encoder)
@@ -266,13 +266,13 @@ def named(features: Any, schema: Schema, estimator: Any) -> Any:
         return NamedRows(features, schema.columns) if ours else features
     if not ours:
         raise DataError(
-            f"{type(estimator).__name__} needs an array, and the table is a scan, which only models of this package "
-            "read. Load the table into memory."
+            f"{type(estimator).__name__} needs an array, but the table is a scan, which only models of this package "
+            "accept. Load the table into memory."
         )
     return features
 
 
 def _moments(source: Source, basis: Any = None) -> Moments:
-    """One pass over all rows: a sample would miss rare levels."""
+    """Moments over all rows in one pass, because a sample would miss rare levels."""
     found = source.mapped(basis).reduce(column_moments)
     return Moments(found.mean[0], np.sqrt(found.scatter.squares[0] / found.count[0]))

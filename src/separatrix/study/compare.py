@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first step of a study: candidates fitted to most rows of a table, scored on the others, and one chosen.
+"""The first step of a study: fit the candidates to training rows, score them on held-out rows, and choose one.
 
-The rows are split and encoded once, and every candidate is fitted to the same features. Held-out rows then show which
-models are good; evidence and simplicity decide among those:
+The rows are split and encoded once, and every candidate is fitted to the same features. The choice has three steps:
 
-1. Take the best model on held-out rows and all within two standard errors of it, which the rows do not distinguish.
-2. Among these, compare the models that report the evidence of the labels; a lead of less than ln 20 nats (odds of 20 to
-   1) does not count. If none reports an evidence, the best on held-out rows is chosen.
-3. Among those still tied, choose the simplest.
+1. Take the best model on held-out rows and all models within two standard errors of it.
+2. Of these, keep the models whose evidence of the labels is within ln 20 nats (odds of 20 to 1) of the largest. If no
+   model reports an evidence, choose the best on held-out rows.
+3. Of the models that remain, choose the simplest.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from separatrix.study.progress import Progress, Stages
 from separatrix.study.records import Choice, Compared, LabelledTable, Note, Question
 from separatrix.table import Schema, TableEncoder, encode_target, infer_types, open_batch, table_statistics
 
-MAX_COMPARED_ROWS = 100_000  # scores then have three digits
+MAX_COMPARED_ROWS = 100_000  # gives scores accurate to three digits
 MAX_TEST_SHARE = 0.5
 MIN_LEAD_NATS = float(np.log(20))
 NEAR_IN_STANDARD_ERRORS = 2.0
-MIN_SHOWN_NATS = 5e-5  # per row: less is zero in four digits
+MIN_SHOWN_NATS = 5e-5  # per row; smaller values round to zero with four digits
 
 
 def compare_models(
@@ -119,18 +118,18 @@ def compare_models(
 def _run_trials(
     models: Mapping[str, TableClassifier], schema: Schema, folds: Sequence[Fold], classes: Array, stages: Stages
 ) -> tuple[Comparison, dict[str, list[Note]]]:
-    """All candidates fitted to the training fold and scored on both; and their warnings."""
+    """Fit all candidates to the training fold and score them on both folds; also return their warnings."""
     train, test = folds
     trials: list[Trial] = []
     warnings: dict[str, list[Note]] = {}
-    with captured():  # a first fit, so that no model is charged for imports and compilation
+    with captured():  # warm up, so that no fit time includes imports and compilation
         PriorOnly().fit(np.zeros((len(classes), 1)), np.arange(len(classes)))
     for name, model in models.items():
         stages(f"{name}, {len(train.codes):,} rows")
         with captured() as warnings[name], watched(stages.rows):
             try:
                 estimator, _ = model.configured(schema, train.X.array)
-            except Exception as error:  # one model that cannot be fitted never ends a study
+            except Exception as error:  # if one model fails, the study continues
                 trials.append(Trial.failed(name, error))
             else:
                 trials.append(run_trial(name, estimator, train, test, classes))
@@ -141,7 +140,7 @@ def _run_trials(
 
 
 def open_table(table: Any, target: str, *, categorical: bool = False) -> LabelledTable:
-    """Rows that have a label; with ``categorical``, numbers of any kind are names of classes.
+    """Rows that have a label; with ``categorical``, a numeric target is read as class names.
 
     Raises
     ------
@@ -163,7 +162,7 @@ def open_table(table: Any, target: str, *, categorical: bool = False) -> Labelle
     if found.n_missing:
         notes.insert(0, Note("unlabelled", f"{found.n_missing} rows without a label in {target!r} were left out."))
     rows = np.flatnonzero(found.labelled)
-    classes, codes = encode_labels(found.labels)  # in the order of the models' classes_
+    classes, codes = encode_labels(found.labels)  # classes in the same order as classes_ of the models
     return LabelledTable(take_rows(frame.drop(target).to_native(), rows), classes, codes, rows, tuple(notes))
 
 
@@ -197,7 +196,7 @@ def without_single_row_classes(rows: LabelledTable, target: str) -> LabelledTabl
 
 
 def sample_of(rows: LabelledTable, most: int, rng: np.random.Generator, what: str) -> LabelledTable:
-    """At most this many rows, drawn at random, with a note; every class keeps two."""
+    """Random sample of at most ``most`` rows, with a note; at least two rows of every class are kept."""
     if rows.n_rows <= most:
         return rows
     order = np.lexsort([rng.random(rows.n_rows), rows.codes])
@@ -210,10 +209,10 @@ def sample_of(rows: LabelledTable, most: int, rng: np.random.Generator, what: st
 
 
 def held_out_rows(codes: Codes, fraction: float, rng: np.random.Generator) -> Array:
-    """Whether each row is held out (N,): the same fraction of each class, up to rounding, at least one row in all.
+    """Whether each row is held out, (N,): the same fraction of each class up to rounding, and at least one row in all.
 
-    Rows in random order within their class are marked at even steps. With a fraction of at most one half no two marked
-    rows are neighbours, so every class of two rows or more keeps a training row.
+    Rows are shuffled within each class and held out at equal intervals. If the fraction is at most one half, held-out
+    rows are never adjacent, so every class with two rows or more keeps a training row.
     """
     order = np.lexsort([rng.random(len(codes)), codes])
     place = (np.arange(len(codes) + 1) + rng.random()) * fraction
@@ -255,7 +254,7 @@ def choose(comparison: Comparison) -> Choice:
 
 
 def _reasons(comparison: Comparison, scored: list[Trial], near: list[Trial], tied: list[Trial]) -> Iterator[str]:
-    """Held-out rows, then evidence, then the cost of the choice and its gain over the class proportions."""
+    """Sentences about held-out scores, evidence, the cost of the choice, and its gain over the class proportions."""
     best, chosen, gaps = scored[0], (tied or scored)[0], comparison.differences()
     behind = {name: f"{-gap.value:.4f} ± {gap.standard_error:.4f}" for name, gap in gaps.items()}
     loss = best.test.log_likelihood
@@ -312,4 +311,5 @@ def _evidence_reasons(near: list[Trial], tied: list[Trial], chosen: Trial) -> It
         yield f"Of these, {chosen.name} has the largest evidence, ln p = {chosen.evidence.log_evidence:.1f}{ahead}."
     without = [trial.name for trial in near if not trial.evidence.of_labels]
     if without:
-        yield f"Neither a comparable evidence nor intervals of probabilities are available from {enumerated(without)}."
+        have = "has" if len(without) == 1 else "have"
+        yield f"In contrast, {enumerated(without)} {have} no comparable evidence and no intervals of probabilities."

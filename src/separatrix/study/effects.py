@@ -3,12 +3,12 @@
 
     f_k(v) = 1/S Σ_s p(C_k | x_s with the column set to v)
 
-over S rows. Each draw of the weights has its own f: the effect is the mean of the draws, its band their quantiles.
-Draws come in pairs w and 2 m - w about the posterior mean m, which removes all terms of odd order in w - m from the
-mean. The rows are spread evenly along the activations of many more rows, so their average is close to that of all rows.
+over S rows. Each draw of the weights from the posterior gives a curve f. The effect is their mean, and its band
+their quantiles. Draws come in pairs w and 2 m - w about the posterior mean m, so that terms of odd order in w - m
+cancel in the mean. The S rows are evenly spaced in the order of their activations, which makes them representative.
 
-The **importance** of a column is the standard deviation over rows of its part w'φ of the log-odds. If every function
-depends on one column, it is computed from the rows; otherwise from the activations along the curve.
+The **importance** of a column is the standard deviation over rows of its part w'φ of the log-odds. If every basis
+function depends on one column, it is computed from the rows; otherwise from the activations along the curve.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from separatrix.table import MISSING, OTHER, CategoryPlan, DatePlan, NumberPlan,
 
 MAX_EFFECT_COLUMNS = 40
 MAX_AVERAGED_ROWS, ENOUGH_AVERAGED_ROWS, MIN_AVERAGED_ROWS = 500, 150, 50
-MAX_DRAWS, MIN_DRAWS = 1000, 200  # with 1000, the ends of a band have an error of a twentieth of its half width
+MAX_DRAWS, MIN_DRAWS = 1000, 200  # 1000 draws give the ends of a band to 5 % of its half width
 QUANTILE_ROWS = 20_000  # rows from which quantiles and fractions are computed
-MAX_PROBABILITIES = 4e6  # evaluated for each column
+MAX_PROBABILITIES = 4e6  # number of probabilities evaluated for each column
 PART_BATCH_ROWS = 2048
 
 QUANTILES = (0, 0.005, 0.01, 0.025, 0.05, *np.arange(0.1, 0.91, 0.1).tolist(), 0.95, 0.975, 0.99, 0.995, 1)
 N_EVEN_STEPS = 16
 MAX_POINTS = len(QUANTILES) + N_EVEN_STEPS - 2
-CYCLE_DAYS = {"hour": 1.0, "weekday": 7.0, "month": 365.25}  # short ones first
+CYCLE_DAYS = {"hour": 1.0, "weekday": 7.0, "month": 365.25}  # from short to long
 MIN_STEPS_PER_CYCLE = 4  # with fewer, the curve cannot follow the cycle
 DAY_US = 86_400_000_000
 
 
 class Curves(NamedTuple):
-    """Probabilities (G, K) with their band, and the activations (G, C) they come from."""
+    """Probabilities (G, K) with their credible band, and the activations (G, C) from which they are computed."""
 
     mean: Float
     lower: Float
@@ -61,7 +61,7 @@ def partial_effects(
     rng: Any = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Effect, ...]:
-    """Effect of each column, most important first; of more than 40 columns, those with the largest weights.
+    """Effect of each column, most important first. Of more than 40 columns, only those with the largest weights.
 
     Parameters
     ----------
@@ -74,21 +74,21 @@ def partial_effects(
     rng : int or Generator, optional
         Seed of the draws.
     progress : callable, optional
-        Called with the number of columns done, and of all, after each.
+        Called after each column with the number of columns done and the total number.
     """
-    some = to_dense(features[_evenly(features.shape[0], QUANTILE_ROWS)])
+    some = to_dense(features[_evenly_spaced(features.shape[0], QUANTILE_ROWS)])
     tails = interval_tails("partial_effects", level)
     parts = _parts(model, some)
     is_bayesian, K = isinstance(model.estimator_, BayesianLogisticRegression), len(model.classes_)
     n_draws, n_rows = 0, MAX_AVERAGED_ROWS
-    if is_bayesian:  # as many draws, an even number, and rows as the limit on evaluations allows
+    if is_bayesian:  # the largest even number of draws, and of rows, within the limit on evaluations
         per_draw_and_row = MAX_POINTS * (K if K > 2 else 1)
         affordable = MAX_PROBABILITIES / (per_draw_and_row * ENOUGH_AVERAGED_ROWS)
         n_draws = 2 * int(np.clip(affordable, MIN_DRAWS, MAX_DRAWS) / 2)
         affordable = MAX_PROBABILITIES / (per_draw_and_row * n_draws)
         n_rows = int(np.clip(affordable, MIN_AVERAGED_ROWS, MAX_AVERAGED_ROWS))
-    chosen = _evenly(len(some), n_rows)
-    if parts:  # evenly spread along the activations of the class whose activations vary most
+    chosen = _evenly_spaced(len(some), n_rows)
+    if parts:  # evenly spaced in the order of the class activation with the largest variance
         a = np.sum(list(parts.values()), axis=0)
         order = np.argsort(a[:, int(a.std(axis=0).argmax())], kind="stable")
         strata = min(n_rows, len(order))
@@ -117,7 +117,7 @@ def partial_effects(
     effects = []
     for (column, grid), (mean, lower, upper, activation) in zip(varied, curves, strict=True):
         part = parts.get(column)
-        if part is None:  # the standard deviation of the activation along the curve, weighted by the rows at its values
+        if part is None:  # standard deviation of the activation along the curve, weighted by rows
             seen = grid.share if grid.share.any() else np.ones(len(grid.share))
             away = activation - seen / seen.sum() @ activation
             importance = float(np.sqrt((seen / seen.sum() @ away**2).mean()))
@@ -128,13 +128,13 @@ def partial_effects(
     return tuple(sorted(effects, key=lambda effect: -effect.importance))
 
 
-def _evenly(n: int, most: int) -> Codes:
-    """At most this many row numbers, evenly spread."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
+def _evenly_spaced(n: int, max_count: int) -> Codes:
+    """At most ``max_count`` of the indices 0 to n - 1, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, max_count)).astype(np.intp))
 
 
 def _parts(model: TableClassifier, features: Float) -> dict[str, Float]:
-    """w'φ of the functions of each column, (N, C) over rows; empty if a function depends on several columns."""
+    """Part w'φ of the log-odds by column, (N, C); empty if a basis function depends on several columns."""
     sources = np.array(model.sources_, dtype=object)
     if not has_contrasts(model.estimator_) or (sources == "").any():
         return {}
@@ -164,7 +164,7 @@ def _point_curves(model: TableClassifier, sample: Float, grid: Grid, place: rang
 
 
 class _PosteriorCurves:
-    """Average predictions of draws (n, C, P) from the posterior; activations on the sample are computed once."""
+    """Average predictions of draws of the weights (n, C, P); activations of the sample are computed only once."""
 
     def __init__(
         self, model: TableClassifier, sample: Float, tails: Float, n_draws: int, rng: np.random.Generator
@@ -183,7 +183,7 @@ class _PosteriorCurves:
         if (self.sources == "").any():
             variants = _variants(self.sample, place, grid)
             moved = (self._activations(functions_of(self.model, X)) for X in variants)
-        else:  # only the part of the column itself is computed again
+        else:  # only the part of this column is recomputed
             own = np.flatnonzero(self.sources == grid.plan.column)
             at = functions_of(self.model, _variants(self.sample[:1], place, grid)[:, 0])[:, own]
             rest = self.A - self._activations(self.Phi[:, own], own)
@@ -200,7 +200,7 @@ class _PosteriorCurves:
         return Curves(f.mean(axis=1), lower, upper, _centred(activation) if activation.shape[1] > 1 else activation)
 
     def _activations(self, Phi: Float, own: Codes | None = None) -> Float:
-        """w'φ of some of the functions, or of all of them plus the bias, (rows, n, C)."""
+        """Activations (rows, n, C): w'φ of the functions ``own``, or of all functions plus the bias by default."""
         n, C, P = self.W.shape
         W = self.W[:, :, : Phi.shape[1]] if own is None else self.W[:, :, own]
         A = (Phi @ W.reshape(n * C, -1).T).reshape(-1, n, C)
@@ -208,14 +208,14 @@ class _PosteriorCurves:
 
 
 def _variants(sample: Float, place: range, grid: Grid) -> Float:
-    """(G, S, M): each row of the sample with the column set to each value."""
+    """Copies (G, S, M) of the sample rows in which the column is set to each value of the grid."""
     X = np.repeat(sample[None], len(grid.values), axis=0)
     X[:, :, place.start : place.stop] = grid.features[:, None, :]
     return X
 
 
 def _centred(a: Float) -> Float:
-    """Activations relative to the average of the classes: only differences between classes are identified."""
+    """Subtract the mean over classes, because only differences between classes are identified."""
     return np.asarray(a - a.mean(axis=1, keepdims=True))
 
 
@@ -224,7 +224,7 @@ def _centred(a: Float) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """``values`` (G,) of a column, the ``features`` (G, m) they become, and the ``share`` (G,) of rows at each."""
+    """``values`` (G,) of a column, their encoded ``features`` (G, m), and the ``share`` (G,) of rows near each."""
 
     plan: Plan
     values: Array
@@ -235,8 +235,8 @@ class Grid:
 def grid_of(plan: Plan, features: Float) -> Grid:
     """Values at which the effect of a column is evaluated, from its encoded rows (N, m).
 
-    Numbers are evaluated at quantiles, dense in both tails, and at even steps over their range, so that a curve is
-    followed to its ends; dates at even steps; categories at their most frequent levels, missing values included.
+    Numbers are evaluated at quantiles, which are dense in both tails, and at equal steps over their range. Dates are
+    evaluated at equal steps. Categories are evaluated at their most frequent levels, including missing values.
     """
     given: Any = None
     if isinstance(plan, CategoryPlan):
@@ -256,7 +256,7 @@ def grid_of(plan: Plan, features: Float) -> Grid:
         nearest = np.searchsorted((at[1:] + at[:-1]) / 2, seen)
         share = np.asarray(np.bincount(nearest, minlength=len(at)) / max(len(seen), 1))
         if isinstance(plan, DatePlan):
-            ticks = np.rint((plan.origin + at) * DAY_US)  # truncated, ten o'clock could become a microsecond before it
+            ticks = np.rint((plan.origin + at) * DAY_US)  # truncation could turn 10:00 into a microsecond before 10:00
             values = np.datetime64(0, "us") + ticks.astype("timedelta64[us]")
         elif isinstance(plan, NumberPlan) and plan.words:
             words = {value: word for word, value in plan.words.items()}
@@ -268,7 +268,7 @@ def grid_of(plan: Plan, features: Float) -> Grid:
 
 
 def _points(x: Float) -> Float:
-    """Every value if they are few; otherwise quantiles and even steps. Whole numbers stay whole."""
+    """All distinct values if there are at most MAX_POINTS; otherwise quantiles and equal steps, integers if x is."""
     values = np.unique(x)
     if len(values) <= MAX_POINTS:
         return values
@@ -279,10 +279,10 @@ def _points(x: Float) -> Float:
 
 
 def _days(plan: DatePlan, x: Float) -> Float:
-    """Even steps from the median date.
+    """Days at equal steps from the median date.
 
-    If the steps are too long to follow a cycle, such as the week over a year, they are a multiple of the cycle, so that
-    it is constant along the curve and the curve does not zigzag.
+    If steps are too long to follow a cycle, such as weeks within a year, they are set to a multiple of that cycle. The
+    phase of the cycle is then the same at every step, and the curve does not zigzag.
     """
     low, middle, high = np.quantile(x, [0.0, 0.5, 1.0], method="closest_observation") if len(x) else np.zeros(3)
     step = (high - low) / (MAX_POINTS - 1)

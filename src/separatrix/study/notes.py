@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Notes on a table, on the warnings of a model, and on separation of the classes: what to know before acting."""
+"""Notes for the user of a model: problems of the table, warnings of the fit, and separation of the classes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from separatrix.study.effects import MAX_EFFECT_COLUMNS
 from separatrix.study.records import Note, Topic
 from separatrix.table import CategoryPlan, DatePlan, NumberPlan, Schema
 
-MAX_RARE_FRACTION = 0.05  # of the rows: a class below is easily overlooked
-MIN_ROWS = 100  # below, scores on held-out rows are imprecise
+MAX_RARE_FRACTION = 0.05  # of the rows; smaller classes are reported as rare
+MIN_ROWS = 100  # with fewer rows, scores on held-out rows are imprecise
 MAX_LISTED_COLUMNS = 5
-MAX_SEPARATION_UNKNOWNS = 1000  # weights up to which separation is decided in seconds
+MAX_SEPARATION_UNKNOWNS = 1000  # with at most this many weights, the check takes seconds
 BATCH_ROWS = 4096
 
 DEPRECATIONS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
@@ -38,9 +38,9 @@ TOPIC_OF: tuple[tuple[type[Warning], Topic], ...] = (
 
 @contextmanager
 def captured() -> Iterator[list[Note]]:
-    """Collect warnings as notes, each once; the list is filled when the block ends.
+    """Collect distinct warnings as notes; the list is filled when the block ends.
 
-    Deprecations are left out: the reader of a study cannot do anything about them.
+    Deprecation warnings are left out, because the reader of a study cannot act on them.
     """
     notes: list[Note] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -67,8 +67,8 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
         is_flagged = isinstance(plan, NumberPlan | DatePlan) and plan.indicator
         place = schema.groups[plan.column] if plan.names else range(0)
         if place and (is_flagged or (isinstance(plan, CategoryPlan) and plan.missing)):
-            marks = sum(float(block[:, [place[-1]]].sum()) for block in features)  # the last feature marks them
-            missing[plan.column] = marks / n_rows
+            # The last feature of the column is the indicator of missing values.
+            missing[plan.column] = sum(float(block[:, [place[-1]]].sum()) for block in features) / n_rows
     worst = sorted((column for column in missing if missing[column] > 0), key=lambda column: -missing[column])
     if worst:
         shown = _first_few([f"{column} ({100 * missing[column]:.2g} %)" for column in worst])
@@ -89,7 +89,7 @@ def notes_on_table(schema: Schema, features: Sequence[Any], classes: Array, coun
 
 
 def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[Note]:
-    """Warnings of the fit, notes of the model itself, and columns not shown; a sentence once, with one topic."""
+    """Distinct notes: warnings of the fit, notes of the model itself, and whether some effects are not shown."""
     estimator = model.estimator_
     report = getattr(estimator, "tuning_", None)
     limits: tuple[Any, ...] = () if report is None else report.boundary
@@ -102,16 +102,16 @@ def notes_on_model(model: TableClassifier, warned: Sequence[Note]) -> Iterator[N
 
 
 # -- separation --------------------------------------------------------------------------------------------------------
-# If hyperplanes separate the classes, the data do not determine how steep some direction is; only the prior does. A
-# model with a prior does not fail then, so separation has to be checked.
+# If a hyperplane separates the classes, the likelihood has no maximum, and only the prior limits the size of some
+# weights. A fit with a prior does not fail in this case, so separation has to be checked.
 
 
 def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[SeparationStatus, tuple[Note, ...]]:
-    """Separability by the functions of a logistic model, and a note on its consequences for the weights.
+    """Whether the basis functions of a logistic model separate the classes, and a note on the consequences.
 
-    Other models are not checked, because their estimates exist anyway. The status is also "unknown" if there are too
-    many weights, or columns are so nearly collinear that rounding hides the answer, unless the fitted weights separate
-    all rows.
+    The status is "unknown" for other models, whose estimates exist in any case. It is also "unknown" if there are too
+    many weights to check, or columns are so nearly collinear that rounding hides the answer, unless the fitted weights
+    classify all rows correctly.
     """
     estimator, n_rows = model.estimator_, len(codes)
     if not isinstance(estimator, BayesianLogisticRegression):
@@ -123,7 +123,8 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[
     if (K - 1) * (len(source.columns) + 1) <= MAX_SEPARATION_UNKNOWNS:
         found = separability(source, K, fit_intercept=estimator.fit_intercept)
         status, n_apart = found.status, n_rows - found.n_on_plane
-        along = f" along {_first_few(found.columns)}" if found.columns else ""
+        names = _first_few([f"'{name}'" for name in found.columns])
+        along = f" along {names}" if names else ""
     if status == "unknown":
         batches = gen_batches(n_rows, BATCH_ROWS)
         A = np.concatenate([functions_of(model, features[at]) @ estimator.coef_.T for at in batches])
@@ -141,8 +142,7 @@ def separation_of(model: TableClassifier, features: Any, codes: Codes) -> tuple[
     if status == "complete":
         text = f"A hyperplane separates the classes without error{along}."
     else:
-        text = f"{n_apart} of {n_rows} rows can be separated from the others without error{along}: on that side, all "
-        text += "rows have the same class."
+        text = f"A hyperplane separates {n_apart} of {n_rows} rows without error{along}; the other rows lie on it."
     text += (
         " The data determine the direction of these weights but not their size, which only the prior limits. "
         "Probabilities near 0 and 1 therefore depend on the prior; be careful with rows unlike the training rows."

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-REPORT_SECONDS = 0.1  # between two reports on the same stage
+REPORT_SECONDS = 0.1  # minimum time between two reports on the same stage
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Stage:
     Attributes
     ----------
     text : str
-        Such as "logistic (Bayesian), 26,049 rows: pass 7".
+        Description, such as "logistic (Bayesian), 26,049 rows: pass 7".
     done, total : int
-        Stages completed, and in all.
+        Number of completed stages, and of all stages.
     seconds_left : float
         Estimated time until the end of this stage; NaN if unknown, as for fits of the comparison.
     """

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ramps: piecewise linear curves along some columns; the other columns are unchanged.
+"""Ramps: a basis of piecewise linear curves along some columns; the other columns are unchanged.
 
     φ_j(x) = (x - ξ_j) / (ξ_j+1 - ξ_j),  clipped to [0, 1]
 
 between knots ξ_0 < ξ_1 < ... of one column. A sum Σ w_j φ_j is any piecewise linear function through those knots,
 constant beyond the first and the last, and w_j is its rise from ξ_j to ξ_j+1: a weight that can be interpreted.
 Independent Gaussian priors on the w_j make the function a random walk from knot to knot. In a model with standardised
-columns the steps have one scale s per standard deviation of φ_j: w_j ~ N(0, s²/var φ_j). With a fraction q of the rows
-beyond ξ_j, that is about s²/(q (1 - q)): steps near the ends, with few rows on one side, may be larger.
+features, all w_j share one scale s per standard deviation of φ_j: w_j ~ N(0, s²/var φ_j). If a fraction q of the rows
+lies beyond ξ_j, this variance is about s²/(q (1 - q)), so w_j may be larger near the ends, with few rows on one side.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def default_n_knots(n_rows: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RampFunctions:
-    """Columns ``straight``, unchanged; then a ramp along each of ``bent`` (J,), from ``low`` to ``high`` (J,)."""
+    """Unchanged columns ``straight``, then J ramps: ramp j rises from ``low[j]`` to ``high[j]`` along ``bent[j]``."""
 
     straight: Codes
     bent: Codes
@@ -45,7 +45,7 @@ class RampFunctions:
 
     @property
     def knots(self) -> dict[int, Float]:
-        """Knots by column, in the order of the columns that bend."""
+        """Knots by position of the column."""
         columns = dict.fromkeys(self.bent.tolist())
         return {d: np.append(self.low[self.bent == d], self.high[self.bent == d][-1]) for d in columns}
 
@@ -58,14 +58,14 @@ class RampFunctions:
         """Φ (n, M); sparse if X is."""
         x = to_dense(X[:, self.bent])
         ramps = (x - self.low.astype(x.dtype)) / (self.high - self.low).astype(x.dtype)
-        ramps[~np.isfinite(ramps)] = np.nan  # infinities are not clipped
+        ramps[~np.isfinite(ramps)] = np.nan  # infinite input must not be clipped to 0 or 1
         np.clip(ramps, 0.0, 1.0, out=ramps)
         if is_sparse(X):
             return sparse.csr_array(sparse.hstack([X[:, self.straight], sparse.csr_array(ramps)], format="csr"))
         return np.concatenate([X[:, self.straight], ramps], axis=1)
 
     def names(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """``age``, and ``age from 30 to 37`` for a ramp, with as few digits as distinguish the knots."""
+        """Names such as ``age``, or ``age from 30 to 37`` for a ramp, with the fewest digits that distinguish knots."""
         found = [columns[d] for d in self.straight]
         for d, knots in self.knots.items():
             is_whole = (knots == np.floor(knots)).all() and np.abs(knots).max() < 1e15
@@ -83,12 +83,12 @@ class Ramps(AbstractBasis):
     Parameters
     ----------
     columns : sequence of int
-        Positions of the columns to bend. A column with at most two distinct values is not changed.
+        Positions of the columns with ramps. A column with at most two distinct values is not changed.
     n_knots : int, optional
-        The largest number of knots along a column; by default sqrt(N)/3 for N rows, between 4 and 24. A column with
-        at most this many values has a knot at each; otherwise the knots are its frequent values and quantiles.
+        Largest number of knots along a column; by default sqrt(N)/3 for N rows, between 4 and 24. A column with at most
+        this many distinct values has a knot at each value; otherwise the knots are its frequent values and quantiles.
     knots : sequence of sequences of float, optional
-        Increasing knots for each of the columns; then the rows are not used.
+        Increasing knots for each of the columns; the fit then uses no rows.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Ramps(AbstractBasis):
         self.knots = knots
 
     def frozen(self) -> Ramps:
-        """An unfitted basis with the same functions for any rows, whose fit needs no pass."""
+        """Unfitted basis with the same knots, which a later fit keeps for any rows."""
         knots = self.functions_.knots
         return Ramps(tuple(knots), knots=tuple(tuple(at.tolist()) for at in knots.values()))
 
@@ -160,8 +160,8 @@ def knots_of(x: Float, n: int) -> Float:
     distinct, counts = np.unique(x, return_counts=True)
     if len(distinct) <= n:
         return distinct
-    frequent = distinct[counts * n > len(x)]  # more rows than between two quantiles
+    frequent = distinct[counts * n > len(x)]  # more rows than the average between two knots
     rest = x[~np.isin(x, frequent)]
-    # Without interpolation a knot is a value of the column, and ties cannot make two that differ by rounding.
+    # Quantiles without interpolation are values of the column, so two knots never differ by rounding only.
     ranks = np.linspace(0, 1, max(n - len(frequent), 2))
     return np.union1d(frequent, np.quantile(rest, ranks, method="nearest"))

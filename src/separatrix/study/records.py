@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The records of a study: what was compared (`Compared`) and what was found (`Study`), and their parts.
+"""The records of a study: the comparison of models (`Compared`), the final results (`Study`), and their parts.
 
-The command line prints these records and the report draws them.
+The command line prints these records, and the report shows them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from separatrix.table import Schema, TableEncoder
 
 Topic = Literal[
     "unlabelled",  # rows without a label
-    "rare class",  # a class with a single row, which is left out
+    "rare class",  # a class with a single row was left out
     "many classes",  # a numeric target that may be a quantity
-    "dropped",  # a column
-    "missing",  # values
+    "dropped",  # a column was dropped
+    "missing",  # a column has missing values
     "imbalance",
     "few rows",
     "sampled",  # not all rows were used
@@ -34,20 +34,20 @@ Topic = Literal[
     "separation",
     "separation not checked",
     "approximation",
-    "tuning",  # the prior was tuned to a limit
+    "tuning",  # the tuned scale of the prior is at its limit
     "convergence",
     "collinear",
     "new values",  # values that the training rows did not have
-    "effects",  # only some columns are shown
-    "warning",  # any other warning: an ambiguous column, a library
-    "failure",  # of a model that was compared
-    "other model",  # a warning of a model that was compared and not chosen
+    "effects",  # effects are shown for some columns only
+    "warning",  # any other warning, such as an ambiguous column
+    "failure",  # a compared model could not be fitted
+    "other model",  # a warning of a compared model that was not chosen
 ]
 
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence to read before acting on a model, and its topic. As text it is the sentence.
+    """A sentence to read before acting on a model, and its topic; ``str(note)`` is the sentence.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Choice:
-    """Name of the chosen model, and the reasons in full sentences."""
+    """Name of the chosen model, and the reasons for the choice as sentences."""
 
     name: str
     reasons: tuple[str, ...]
@@ -84,10 +84,10 @@ class HeldOut:
 class Effect:
     """Probabilities as a function of one column of the table, with the other columns of each row unchanged.
 
-    ``values`` (G,) are numbers, dates or levels; ``mean``, ``lower`` and ``upper`` (G, K) the probability of each class
-    there, averaged over rows, with its credible band (NaN if the model has no posterior); ``share`` (G,) the fraction
-    of rows at or around each value; ``importance`` the standard deviation over rows of the column's part of the
-    log-odds, in nats.
+    ``values`` (G,) are numbers, dates or levels. ``mean`` (G, K) is the probability of each class at each value,
+    averaged over rows; ``lower`` and ``upper`` are its credible band, NaN if the model has no posterior. ``share`` (G,)
+    is the fraction of rows near each value. ``importance`` is the standard deviation over rows of the column's part of
+    the log-odds, in nats.
     """
 
     column: str
@@ -102,9 +102,9 @@ class Effect:
 
 @dataclass(frozen=True)
 class Question:
-    """The question: the name of the table, its target, given types, the fraction of test rows, and the seed.
+    """Arguments of a study: name of the table, target, types set by the user, fraction of test rows, and seed.
 
-    ``test_share`` and ``seed`` are None if a fitted model was examined.
+    ``test_share`` and ``seed`` are None if a model that was already fitted is examined.
     """
 
     name: str
@@ -116,9 +116,9 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class LabelledTable:
-    """Columns to predict from, the labels as classes and codes, and notes on rows that were left out.
+    """Input columns, labels as classes and codes, and notes on rows that were left out.
 
-    ``rows`` are the numbers of the rows in the table that was given.
+    ``rows`` are the positions of the rows in the user's table.
     """
 
     X: Any
@@ -143,7 +143,7 @@ class LabelledTable:
         return np.bincount(self.codes, minlength=len(self.classes))
 
     def take(self, rows: Codes, *notes: Note) -> LabelledTable:
-        """Some of the rows, with all classes; ``notes`` are added."""
+        """Select rows, keep all classes, and add ``notes``."""
         X = take_rows(self.X, rows)
         return replace(self, X=X, codes=self.codes[rows], rows=self.rows[rows], notes=(*self.notes, *notes))
 
@@ -158,13 +158,13 @@ class Compared:
     table : LabelledTable
         All rows with a label.
     train, test : LabelledTable
-        Training and test rows; of a large table, parts of a sample.
+        Training and test rows; a large table is sampled first.
     encoder : TableEncoder
         Fitted on the training rows.
     models : dict
         The candidates by name, unfitted.
     comparison : Comparison
-        Scores of the candidates, or why they failed, best first.
+        Scores of the candidates, best first, or the reason why a candidate failed.
     choice : Choice
     table_notes : tuple of Note
     warnings : mapping from the name of a model to its notes
@@ -185,12 +185,12 @@ class Compared:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Notes on the table, on the chosen model, and on the others."""
+        """Notes on the table, on the chosen model, and on the other models."""
         return (*self.table_notes, *self.warnings[self.choice.name], *self.notes_on_others)
 
     @property
     def notes_on_others(self) -> tuple[Note, ...]:
-        """Whether no model is useful, models that failed, and warnings of those not chosen."""
+        """Notes about models that failed or were not chosen, and whether no model beats the class proportions."""
         useless = [Note("nothing beats the shares", self.choice.reasons[-1])] * (self.choice.name == PRIOR)
         failed = [Note("failure", f"{t.name} failed. {t.failure}") for t in self.comparison if t.failure]
         others = [
@@ -204,19 +204,19 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A table, the model chosen for it or given, and what the model says.
+    """Results of a study: a model that was chosen or given, its scores on a table, its weights and its effects.
 
     Attributes
     ----------
     question : Question
-    compared : Compared, or None if a given model was examined
+    compared : Compared, or None if a fitted model was examined
     model : TableClassifier
         The chosen model, fitted to all rows (``model.n_rows_`` of them), or the model given.
     n_rows, classes, counts : int and arrays of shape (K,)
-        Rows with a label, the labels, and the number of rows of each.
+        Number of rows with a label, the classes, and the number of rows of each class.
     held_out : HeldOut
-        Test rows with their predicted probabilities. After a comparison they are predicted by the same kind of model
-        fitted to the training rows, not by ``model``.
+        Test rows with their predicted probabilities. After a comparison, these come from a copy of the model that was
+        fitted to the training rows only.
     coefficients, effects, notes : tuples of Coefficient, Effect and Note
     separation : str
         Whether hyperplanes separate the classes: "complete", "quasi-complete", "overlapping", or "unknown" if it was
@@ -225,8 +225,8 @@ class Study:
         Level of intervals and bands.
     seconds : float
     positive : label or None
-        The class that odds and decisions refer to, the rarer of two by default; with more than two classes it is
-        compared with all others, or None.
+        The class that odds and decisions refer to; by default the rarer of two classes. With more than two classes, the
+        positive class is compared with all others; by default it is None.
     """
 
     question: Question
@@ -251,12 +251,12 @@ class Study:
 
     @property
     def comparison(self) -> Comparison | None:
-        """Scores of all models; None if a given model was examined."""
+        """Scores of all models; None if a fitted model was examined."""
         return None if self.compared is None else self.compared.comparison
 
     @property
     def choice(self) -> Choice | None:
-        """The chosen model and the reasons; None if a given model was examined."""
+        """The chosen model and the reasons; None if a fitted model was examined."""
         return None if self.compared is None else self.compared.choice
 
     @property
@@ -271,7 +271,7 @@ class Study:
 
     @property
     def about(self) -> dict[str, str | None]:
-        """Names to save along with the model: ``sx.save(study.model, path, about=study.about)``."""
+        """Names to save with the model: ``sx.save(study.model, path, about=study.about)``."""
         return {
             "target": self.question.target,
             "model": None if self.choice is None else self.choice.name,

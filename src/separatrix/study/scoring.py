@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predict a table batch by batch with a fitted model, and count what a user should know about its rows.
+"""Predict a table batch by batch with a fitted model, and count unusual values of its rows.
 
-`BatchScorer` encodes each batch once and predicts classes, probabilities and intervals. Its `RowCounts` sum over
-batches, in memory that does not grow with the table: missing values, values that the training rows did not have,
-numbers far outside the training range and, if a batch contains the target, accuracy and log-loss.
+`BatchScorer` encodes each batch once and predicts classes, probabilities and intervals. Its `RowCounts` are sums over
+batches, whose memory does not grow with the table: missing values, values absent from the training rows, numbers far
+outside the training range and, if a batch contains the target, accuracy and log-loss.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from separatrix.table import MISSING, as_text, encode_target
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_KEPT_VALUES = 5  # of one column, to be shown
+MAX_KEPT_VALUES = 5  # examples shown for one column
 
 
 @dataclass
 class ValueCounts:
-    """Number of rows with some kind of value, and the first few of these values with their rows."""
+    """Number of rows with unusual values, and the first few of these values with their counts."""
 
     rows: int = 0
     values: Counter[str] = field(default_factory=Counter)
     has_more: bool = False
 
     def add(self, found: dict[str, int]) -> None:
-        """Count values."""
+        """Add counts of values."""
         for value, rows in found.items():
             self.rows += rows
             if value in self.values or len(self.values) < MAX_KEPT_VALUES:
@@ -51,7 +51,7 @@ class ValueCounts:
 
 @dataclass
 class RowCounts:
-    """Sums over the batches scored so far, by column if they are about columns.
+    """Sums over the batches scored so far; counts of values are by column.
 
     ``first_missing`` counts missing values of columns that had none in training; ``label_problem`` is the reason why
     the target column cannot be compared with the predictions.
@@ -119,7 +119,7 @@ class BatchScorer:
         return ("predicted", *(f"{prefix}_{label}" for label in labels for prefix in prefixes))
 
     def score(self, batch: pa.RecordBatch | pa.Table) -> pa.Table:
-        """Predicted class, probabilities and intervals of the rows of a batch; classes follow the model's own rule."""
+        """Classes, probabilities and intervals of the rows of a batch; classes come from ``predict`` of the model."""
         import pyarrow as pa
 
         if isinstance(batch, pa.RecordBatch):
@@ -144,7 +144,7 @@ class BatchScorer:
             columns += list(P.T)
         elif P is not None:
             bounds: Float = np.asarray(self.estimator.predict_interval(X, self.level))
-            if len(self.classes) == 2:  # only those of the second class are returned
+            if len(self.classes) == 2:  # only intervals of the second class are returned
                 bounds = np.stack([1.0 - bounds[:, ::-1], bounds], axis=1)
             columns += [x for k in range(len(self.classes)) for x in (P[:, k], bounds[:, k, 0], bounds[:, k, 1])]
         return pa.table(dict(zip(self.outputs, columns, strict=True)))
@@ -157,7 +157,7 @@ class BatchScorer:
         return pa.schema(list(zip(self.outputs, types, strict=True))).empty_table()
 
     def features(self, batch: pa.Table) -> Any:
-        """Input of the estimator; missing, new and far values are counted."""
+        """Encode a batch for the estimator, and count missing, new and far values."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -205,11 +205,11 @@ class BatchScorer:
 
 
 def _plausible_ranges(model: TableClassifier) -> dict[str, tuple[int, float, float]]:
-    """Position and plausible range of each column of numbers; values outside are far from all training rows.
+    """Position and plausible range of each numeric column; values outside it are far from all training rows.
 
-    A curve has the training range, and the plausible range is three times as wide. For a straight line, mean and
-    standard deviation are known: none of n numbers is further than sqrt(n - 1) standard deviations from their mean
-    (Samuelson's inequality), so numbers beyond were certainly not in the training range.
+    The knots of a curve show the training range, and the plausible range is three times as wide. For a linear effect,
+    only mean and standard deviation are known. None of n numbers is further than sqrt(n - 1) standard deviations from
+    their mean (Samuelson's inequality), so numbers beyond were certainly not in the training range.
     """
     schema, basis = model.encoder_.schema_, getattr(model.estimator_, "basis_", None)
     n_rows = max(schema.n_rows, getattr(model, "n_rows_", 0))  # unknown in models saved by older versions

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A study of a table: models compared on held-out rows, one chosen, fitted to all rows, and explained.
+"""A study of a table: compare models on held-out rows, choose one, fit it to all rows, and explain it.
 
     compare_models -> Compared -> study_of (fit the chosen model, explain it) -> Study
 
-`conduct` is both steps; `examine` explains a fitted model on labelled rows. The chosen model is fitted in memory or, if
-the table is larger than memory and the comparison used a sample, to all rows of the file as they are read.
+`conduct` does both steps; `examine` explains a fitted model on labelled rows. If the table fits into memory, the model
+is fitted there. Otherwise the comparison uses a sample, and the model is fitted to all rows as the file is read.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from separatrix.table import as_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-N_LATER_STAGES = 3  # after the comparison: fitting to all rows, separation, effects
-MAX_SPREAD_ROWS = 200_000  # of a table larger than memory: twice as many as models are compared on
+N_LATER_STAGES = 3  # stages after the comparison: fitting to all rows, separation, effects
+MAX_SPREAD_ROWS = 200_000  # sample of a table larger than memory; twice the number of rows in the comparison
 
 
 def conduct(
@@ -59,9 +59,9 @@ def conduct(
     Parameters
     ----------
     table : data frame of pandas, polars or pyarrow
-        With the label as one of its columns.
+        Table that contains the label as a column.
     target : str
-        Name of that column.
+        Name of the column of labels.
     name : str
         Name of the table, for the report.
     types : mapping from column to "number", "boolean", "categorical", "date" or "drop", optional
@@ -123,7 +123,7 @@ def study_of(
     level, positive, progress
         See `conduct`.
     everything : Scan, optional
-        All rows, with the target, if they do not fit into memory and the comparison used some of them.
+        All rows with the target, if they do not fit into memory and the comparison used a sample.
     """
     start, before = perf_counter(), len(compared.models) + 1
     table = compared.table
@@ -157,21 +157,21 @@ def study_of(
 def fit_chosen(
     compared: Compared, everything: Scan | None, stages: Stages
 ) -> tuple[TableClassifier, Any, Codes | None, tuple[Note, ...]]:
-    """Fit the chosen model to all rows, in memory or as they are read, and return it with rows to explain it on.
+    """Fit the chosen model to all rows, in memory or as they are read.
 
-    These are the features and codes of the rows it was fitted to or, if those do not fit into memory, the features of
-    the rows compared on, without codes. The notes are about the rows and the fit.
+    Returns the model, the features and class codes of its training rows, and notes on the rows and the fit. If the
+    training rows do not fit into memory, the features are those of the compared rows, and the codes are None.
 
     Raises
     ------
     DataError
-        If a class is so rare that the rows compared on do not contain it.
+        If a class is so rare that the compared rows do not contain it.
     """
     name, trial = compared.choice.name, compared.comparison[compared.choice.name]
     model = clone(compared.models[name])
     if everything is None:
         most = max_fit_rows(model, len(compared.encoder.schema_.columns), np.size(getattr(trial.model, "coef_", ())))
-        # Its own random stream: the same rows are drawn if this step is run separately.
+        # A separate random stream, so that the sample does not depend on earlier steps.
         rng = np.random.default_rng([compared.question.seed or 0, 1])
         rows = sample_of(compared.table, most, rng, "The model was fitted to")
         stages(f"fitting {name} to {rows.n_rows:,} rows", trial.fit_seconds * rows.n_rows / compared.train.n_rows)
@@ -185,14 +185,13 @@ def fit_chosen(
     seen, classes = compared.table.classes.tolist(), model.classes_.tolist()
     if seen != classes:
         raise DataError(
-            f"The rows that models were compared on have the classes {listed(seen)}, but all rows have "
-            f"{listed(classes)}: some classes are too rare to be scored. Remove their rows, or merge them with another "
-            "class."
+            f"The compared rows have the classes {listed(seen)}, but all rows have {listed(classes)}: some classes are "
+            "too rare to be scored. Remove their rows, or merge them with another class."
         )
     text = (
         f"The table is larger than a quarter of the memory. Models were compared on {compared.table.n_rows} of its "
         f"rows, evenly spread, and {name} was fitted to all {everything.n_rows} rows as they were read. Class "
-        "proportions and effects of columns refer to the rows compared on."
+        "proportions and effects of columns refer to the compared rows."
     )
     features = model.encoder_.transform(compared.table.X)
     return model, features, None, (Note("sampled", text), *notes_on_model(model, warned))
@@ -210,8 +209,8 @@ def examine(
 ) -> Study:
     """Score a fitted model on labelled rows, and compute the effects of the columns over them.
 
-    Whether the model was fitted to these rows is unknown: ``is_held_out`` is None. Separation depends on the training
-    rows, and is not checked.
+    ``is_held_out`` is None, because it is unknown whether the model was fitted to these rows. Separation depends on the
+    training rows, and is not checked.
 
     Parameters
     ----------
@@ -275,7 +274,7 @@ def examine(
 
 
 def spread_rows(batches: Iterable[pa.RecordBatch], n_rows: int, most: int = MAX_SPREAD_ROWS) -> pa.Table:
-    """About ``most`` rows of a table that is read once, one from each stretch of equal length."""
+    """About ``most`` rows of a table that is read once: one row from each of ``most`` sections of equal length."""
     import pyarrow as pa
 
     length, start, parts = -(-n_rows // most), 0, []
@@ -287,7 +286,7 @@ def spread_rows(batches: Iterable[pa.RecordBatch], n_rows: int, most: int = MAX_
 
 
 def _positive_class(classes: Array, counts: Codes, label: Any) -> Any:
-    """The given class; by default the rarer of two, the second if they are equal, and None of more."""
+    """The given class. By default the rarer of two classes (the second if tied), or None for more classes."""
     if label is None:
         return classes.tolist()[int(counts[1] <= counts[0])] if len(classes) == 2 else None
     if label not in classes.tolist():

@@ -2,13 +2,12 @@
 """The weights of a table classifier, without the part that the data do not identify.
 
 Adding a constant to the weights of all levels of a category, and subtracting it from the bias, changes no prediction;
-nor does adding a constant to the weights of all classes. Only the prior determines that part, so the interval of a raw
-weight would be mostly that of the prior. Levels are therefore taken relative to their average over the rows, and
-classes relative to theirs:
+nor does adding a constant to the weights of all classes. Only the prior determines these constants, so the interval of
+a raw weight would mostly reflect the prior. Each level is therefore relative to the average over rows, and each class
+relative to the average over classes:
 
-    w_kl - Σ_l p_l w_kl  for level l of a fraction p_l of the rows,      w_k - 1/K Σ_k w_k  for class k
+    w_kl - Σ_l p_l w_kl  for level l, in a fraction p_l of the rows,      w_k - 1/K Σ_k w_k  for class k
 
-and the bias changes accordingly.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ from separatrix.bayesian import (
 from separatrix.generative import QuadraticDiscriminantAnalysis
 from separatrix.table import CategoryPlan
 
-N_DRAWS = 500  # if the full covariance is not kept: standard deviations to 3 %
+N_DRAWS = 500  # used if the full covariance is not stored; gives standard deviations to 3 %
 
 REFERENCE_NOTE = (
     "Levels of a category are relative to their average over the rows; with three or more classes, each class is "
-    "relative to the average of all."
+    "relative to the average over classes."
 )
 
-Category = tuple[Codes, Float]  # positions of the weights of its levels, and the fraction of rows of each
+Category = tuple[Codes, Float]  # positions of the weights of the levels, and the fraction of rows of each level
 
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Weights of C classes (one, if there are two) and their standard deviations, (C, M + 1) with the bias last.
+    """Weights and their standard deviations, (C, M + 1) with the bias last; C is 1 for two classes, else K.
 
-    ``names`` are the M features, ``columns`` the columns of the table they came from, and ``labels`` the C classes
-    whose log-odds the weights raise. Standard deviations are NaN if the model has no posterior.
+    ``names`` are the M features, ``columns`` the table columns that they encode, and ``labels`` the C classes whose
+    log-odds the weights raise. Standard deviations are NaN if the model has no posterior.
     """
 
     names: tuple[str, ...]
@@ -69,9 +68,9 @@ class Contrasts:
 class Coefficient:
     """One weight in the user's units, with a credible (or confidence) interval.
 
-    ``column`` is a column of the table and ``name`` the feature it became (``colour=red``). ``label`` is the class
-    whose log-odds the weight raises, against the other class or, with K classes, against their average. A level of a
-    category is relative to the average of the levels over the rows. ``per_spread`` is the weight per standard
+    ``column`` is a column of the table and ``name`` one of its features (``colour=red``). ``label`` is the class
+    whose log-odds the weight raises, against the other class or, with K > 2, against the average over classes. A level
+    of a category is relative to the average over the rows. ``per_spread`` is the weight per standard
     deviation of the feature, which makes weights comparable. Bounds are NaN if the model has no intervals.
     """
 
@@ -87,8 +86,8 @@ class Coefficient:
 def explain(model: Any, level: float = 0.95, positive: Any = None) -> tuple[Coefficient, ...]:
     """Weights of a fitted `TableClassifier` without the bias; empty if the model has no weights.
 
-    Levels of a category are relative to their average over the rows, and each of K classes relative to theirs. With
-    ``positive``, weights raise the log-odds of this class; by default of the second of two classes, or of each of K.
+    Weights are relative to averages as in `Contrasts`. They raise the log-odds of the class ``positive``; by default of
+    the second of two classes, or of each class if there are more.
 
     Examples
     --------
@@ -117,14 +116,14 @@ def explain(model: Any, level: float = 0.95, positive: Any = None) -> tuple[Coef
 
 
 def has_contrasts(estimator: Any) -> bool:
-    """Whether a model has weights that describe it; the linear part of a quadratic rule alone would mislead."""
+    """Whether a model is described by its weights; not true of a quadratic rule, which has more than a linear part."""
     return getattr(estimator, "coef_", None) is not None and not isinstance(estimator, QuadraticDiscriminantAnalysis)
 
 
 def contrasts_of(classifier: Any) -> Contrasts:
     """Contrasts of a fitted `TableClassifier` whose model has weights."""
     estimator, schema, categories = classifier.estimator_, classifier.encoder_.schema_, []
-    if getattr(estimator, "fit_intercept", True):  # a bias absorbs the average of categories whose levels all count
+    if getattr(estimator, "fit_intercept", True):  # it absorbs the average of categories without a reference level
         whole = {plan.column for plan in schema.plans if isinstance(plan, CategoryPlan) and not plan.reference}
         sources = np.array(classifier.sources_, dtype=object)
         places = [at for column in sorted(whole) if len(at := np.flatnonzero(sources == column))]
@@ -134,9 +133,9 @@ def contrasts_of(classifier: Any) -> Contrasts:
         design, C = posterior.design, len(np.atleast_2d(posterior.mean))
         M = len(design.origin)
         mean = _contrasts(np.reshape(posterior.mean, (C, -1)), M, categories)
-        if isinstance(posterior.approximation, Approximation):  # contrasts of a root of the covariance
+        if isinstance(posterior.approximation, Approximation):  # contrasts are linear
             root = posterior.approximation.root.reshape(C, design.width, -1)
-            if design.bias:  # the bias of the fit is at the mean of the columns
+            if design.bias:  # the fit has its bias at the mean of the columns; move it to x = 0
                 root = root.copy()
                 root[:, -1] -= np.einsum("m,cmr->cr", design.origin, root[:, :-1])
             std = np.linalg.norm(_contrasts(root, M, categories), axis=2)
@@ -155,7 +154,7 @@ def contrasts_of(classifier: Any) -> Contrasts:
 
 
 def summarise(classifier: Any, level: float) -> WeightSummary:
-    """Contrasts with intervals and probabilities of their sign, in the form of the model's own summary."""
+    """Table of contrasts with intervals and probabilities of their sign, in the format of the model's ``summary``."""
     found, estimator = contrasts_of(classifier), classifier.estimator_
     own = (*found.names, "intercept")[: estimator.posterior_.design.width]
     names = own if len(found.mean) == 1 else tuple(f"{label}: {name}" for label in found.labels for name in own)
@@ -166,9 +165,9 @@ def summarise(classifier: Any, level: float) -> WeightSummary:
 
 
 def _contrasts(W: Float, M: int, categories: list[Category]) -> Float:
-    """Weights (C, M + 1, ...), the bias last, without the part that changes no prediction.
+    """Weights (C, M + 1, ...) with the bias last, minus the constants that change no prediction.
 
-    Weights (C, M, ...) of a model without a bias get a bias of zero.
+    A bias of zero is appended to weights (C, M, ...) of a model without one.
     """
     W = W if W.shape[1] > M else np.concatenate([W, np.zeros_like(W[:, :1])], axis=1)
     moved = W - W.mean(axis=0) if len(W) > 1 else W.copy()

@@ -63,7 +63,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> encoder.transform(pd.DataFrame({"size": [2.0], "colour": ["green"]}))
     array([[2., 0., 0., 0., 0.]])
     >>> print(encoder.schema_.describe())
-    column  is           seen                                              becomes
+    column  type         values                                            encoded as
     size    number       numbers from 1.5 to 4; 1 missing (25 %), set to the mean  size, size is missing
     colour  categorical  text, 2 levels; 1 missing (25 %)                  3 columns: red, blue, (missing)
     2 columns of 4 rows become 5 columns of numbers

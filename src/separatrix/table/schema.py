@@ -130,7 +130,7 @@ class Schema:
 
     def describe(self) -> str:
         """One line for each column of the table: its type, its values, and its numeric columns."""
-        rows = [("column", "is", "seen", "becomes")]
+        rows = [("column", "type", "values", "encoded as")]
         rows += [(plan.column, plan.kind, plan.why, _listed(plan)) for plan in self.plans]
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         lines = ["  ".join([*map(str.ljust, row, widths), row[3]]).rstrip() for row in rows]
