@@ -16,7 +16,7 @@ from separatrix.files import (
     open_table,
     open_writer,
 )
-from separatrix.files.location import find, place
+from separatrix.files.location import find, output_location
 
 
 def touch(folder, *names):
@@ -102,8 +102,8 @@ def test_folders_and_patterns_are_parquet(tmp_path):
 def test_a_folder_is_not_a_file_to_write(tmp_path):
     (tmp_path / "a.csv").mkdir()
     with pytest.raises(FileWriteError, match=r"is a folder. Give the name of a file in it, such as .*table.csv\."):
-        place(tmp_path / "a.csv")
-    assert place(Path(tmp_path, "b.tsv.xz")).compression == "xz"
+        output_location(tmp_path / "a.csv")
+    assert output_location(Path(tmp_path, "b.tsv.xz")).compression == "xz"
 
 
 PACKED_TABLE = pa.table({"a": [str(i * i % 1009) for i in range(5000)]})

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables in files, databases and streams, read as Arrow record batches and written completely or not at all.
+"""Tables in files, databases and streams. They are read as Arrow record batches; no incomplete file is ever left.
 
-open        open_table, open_writer: a path as a table to read or to write
-location    format, compression and bytes of a path
+open        open_table and open_writer, which open a path for reading or writing
+location    format, compression and table name of a path, and its decompressed bytes
 table       TableFile: a table in a file
-delimited   CSV and TSV, with encoding and dialect
+delimited   CSV and TSV; encoding and dialect determine how the text is read
 records     JSON lines and lists of records
 columnar    Parquet and Arrow
 workbook    Excel
 database    SQLite and DuckDB
-writer      TableWriter: writing in each format
+writer      TableWriter, and a sink for each format
 libsvm      sparse text files
-scan        Scan: rows for models from files (many), queries (query) and streams (stream), with conditions (where)
+scan        Scan: rows that models read from files (many), queries (query) or streams (stream), with a filter (where)
 memory      available memory
 """
 

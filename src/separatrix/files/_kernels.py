@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The compiled loop that parses sparse text files. Import it lazily, since it imports Numba.
 
-An integer up to 2**53 times a power of ten up to 22 is exact after one multiplication or division (Clinger 1990), which
-covers most numbers. Other numbers, and tokens that are not numbers, are listed for the caller.
+A number m·10^p with |m| <= 2**53 and |p| <= 22 is exact after one multiplication or division (Clinger 1990). Most
+numbers have this form. Other numbers, and tokens that are not numbers, are listed for the caller.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from separatrix._array import Array, Codes, Float
 
 SparseArrays = tuple[Float, Codes, Codes, Float, Codes, Codes]  # label, start, column, value, hard, counts
 
-# Reasons for the end of parsing.
+# Reasons why parsing ended; READ means the end of the text.
 READ, NO_LABEL, SEVERAL_LABELS, NO_INDEX, LARGE_INDEX, LOW_INDEX, HIGH_INDEX, UNSORTED = range(8)
 
 NEWLINE, RETURN, TAB, SPACE, HASH = 10, 13, 9, 32, 35
@@ -27,7 +27,7 @@ POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(EXACT_POWER + 1
 
 @njit(cache=True, nogil=True)
 def _is_space(c: int) -> bool:
-    return bool(c == SPACE or TAB <= c <= RETURN)  # including line ends
+    return bool(c == SPACE or TAB <= c <= RETURN)  # the range includes line ends
 
 
 @njit(cache=True, nogil=True)
@@ -44,7 +44,7 @@ def _token_end(text: Array, at: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _number(text: Array, at: int) -> tuple[float, int]:
-    """Return the number that begins here and its end; the end is -1 if this loop cannot parse it exactly."""
+    """Return the number that starts at ``at`` and the position after it; -1 if it cannot be parsed exactly."""
     size = len(text)
     negative = at < size and text[at] == MINUS
     if negative or (at < size and text[at] == PLUS):
@@ -85,7 +85,7 @@ def _number(text: Array, at: int) -> tuple[float, int]:
 
 @njit(cache=True, nogil=True)
 def _index(text: Array, at: int) -> tuple[int, int]:
-    """Return the whole number before a colon and the start of its value; the start is -1 if it is missing."""
+    """Return the index before a colon and the position after the colon; -1 if index or colon is missing."""
     index, first = 0, at
     while at < len(text) and ZERO <= text[at] <= NINE:
         if index <= MAX_INDEX:
@@ -98,7 +98,7 @@ def _index(text: Array, at: int) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def _read_entries(text: Array, at: int, low: int, high: int, rows: SparseArrays) -> tuple[int, int]:
-    """Parse the rest of a line after its label; return the reason for the end and its position."""
+    """Parse the rest of a line after its label; return the reason why parsing ended, and the position."""
     _, _, column, value, hard, counts = rows
     before = -1
     while at < len(text) and text[at] != NEWLINE and text[at] != HASH:
@@ -144,12 +144,12 @@ def _leave(hard: Codes, counts: Codes, begin: int, end: int, place: int) -> None
 
 @njit(cache=True, nogil=True)
 def read_rows(text: Array, low: int, high: int, rows: SparseArrays) -> tuple[int, int]:
-    """Fill label (n,), start (n + 1,), column and value with the rows of whole lines; columns are counted from ``low``.
+    """Parse complete lines into ``rows``; return the reason why parsing ended, and the position.
 
-    ``rows`` are label, start, column, value, hard and counts.
-    ``counts`` (4,), initially zero, are the numbers of rows, entries, queries and tokens in ``hard``. A hard token is
-    left to the caller: its start, its end, and its place, the position of a value or -1 - n for the label of row n.
-    Returns the reason for the end and its position.
+    ``rows`` are the arrays label (n,), start (n + 1,), column and value (entries,), hard and counts. Column 0 has index
+    ``low``. ``counts`` (4,), initially zero, are the numbers of rows, entries, queries and tokens in ``hard``. Each row
+    of ``hard`` is a token that the caller must parse: its start, its end, and where the number belongs, which is the
+    position of a value, or -1 - n for the label of row n.
     """
     label, start, _, _, hard, counts = rows
     at = 0

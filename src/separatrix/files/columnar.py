@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parquet files, one or many that form a table; Arrow files and streams, including Feather."""
+"""Tables in one or several Parquet files, and in Arrow files and streams, including Feather."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ParquetTable(TableFile):
-    """One Parquet file, or several with the same columns; types are widened to a common type."""
+    """One Parquet file, or several with the same columns. A column has a type that fits the values of all files."""
 
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
@@ -42,11 +42,11 @@ class ParquetTable(TableFile):
             self._notes.append("Folders named column=value contain parts of the table; those columns were not read.")
 
     def _name(self, file: Path) -> Path:
-        """Name of a part for messages, instead of a temporary decompressed file."""
+        """Path of a part for messages, which do not show temporary decompressed files."""
         return file if self.where.parts else self.path
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the file from its beginning."""
+        """Read the table from the beginning of the file."""
         schema = self.schema(columns)
         for file in self._files:
             for batch in read_groups(file, columns, rows, called=self._name(file)):
@@ -54,7 +54,7 @@ class ParquetTable(TableFile):
 
 
 def require_same_columns(columns: Mapping[Any, Sequence[str]]) -> None:
-    """Raise FileReadError if files, with their columns, do not all have the columns of the first one."""
+    """Raise FileReadError if a file does not have the columns of the first file; ``columns`` lists them by file."""
     first, *others = columns
     for other in others:
         for has, lacks in ((first, other), (other, first)):
@@ -69,9 +69,9 @@ def require_same_columns(columns: Mapping[Any, Sequence[str]]) -> None:
 def read_groups(
     file: Path, columns: tuple[str, ...], rows: int, *, groups: Sequence[int] | None = None, called: Path | None = None
 ) -> Generator[pa.RecordBatch]:
-    """Read batches of ``rows`` rows, of some row groups of one file or of all; messages name the file ``called``.
+    """Read batches of ``rows`` rows from some row groups of a file, or from all. Messages use the path ``called``.
 
-    Arrow fills a batch across the ends of row groups, so that no rows are copied to form it.
+    Arrow fills a batch across the ends of row groups, so rows need not be copied to form it.
     """
     import pyarrow.parquet as pq
 
@@ -97,7 +97,7 @@ def reading_parquet(file: Path) -> Iterator[None]:
 
 
 class ArrowFile(TableFile):
-    """A file or a stream of record batches, distinguished by the first bytes."""
+    """A file in Arrow's file format or stream format, which the first bytes distinguish."""
 
     def __init__(self, where: Location, types: Mapping[str, Any]) -> None:
         super().__init__(where)
@@ -129,7 +129,7 @@ class ArrowFile(TableFile):
             ) from error
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the file from its beginning."""
+        """Read the table from the beginning of the file."""
         schema = self.schema(columns)
         with self._opened_file() as reader:
             batches = reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))

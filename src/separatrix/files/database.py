@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of SQLite and DuckDB databases.
 
-In SQLite every cell has its own type, so that a query over all rows finds the kind of each column. DuckDB has column
-types and returns Arrow batches.
+In SQLite every cell has its own type, so a query over all rows is needed to find the kind of each column. DuckDB has
+column types and returns Arrow batches.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from separatrix.table import Kind, join, kind_of_values, values_to_arrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FETCH_ROWS = 16_384  # rows of Python objects at a time
+FETCH_ROWS = 16_384  # rows that are in memory as Python objects at a time
 STORED = {"integer": Kind.INTEGER, "real": Kind.NUMBER, "text": Kind.TEXT, "blob": Kind.TEXT}
 DECLARED_DATES = ("DATE", "TIMESTAMP", "DATETIME")
-# DuckDB types that Arrow or its users do not support, read as numbers or as text.
+# DuckDB types without a suitable Arrow type, which are converted to numbers or to text.
 AS_NUMBER = ("DECIMAL", "HUGEINT", "UHUGEINT")
 AS_TEXT = ("UUID", "JSON", "BIT", "INTERVAL", "TIME", "ENUM")
 
@@ -69,7 +69,7 @@ class SqliteTable(TableFile):
             ) from error
 
     def _declared_kind(self, database: sqlite3.Connection, column: str, declared: str, kind: Kind) -> Kind:
-        """Boolean or date if the column is declared so and every value agrees; otherwise the kind of the values."""
+        """Boolean or date if the column is declared as such and all values fit; otherwise the kind of the values."""
         if declared == "BOOLEAN" and kind is Kind.INTEGER:
             query = f"SELECT 1 FROM {self._table} WHERE {column} NOT IN (0, 1) LIMIT 1"
             return kind if database.execute(query).fetchone() else Kind.BOOLEAN
@@ -80,7 +80,7 @@ class SqliteTable(TableFile):
         return kind
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the file from its beginning."""
+        """Read the table from the beginning of the file."""
         names = ", ".join(self._sources[name] for name in columns)
         with self._connected() as database:
             cursor = database.execute(f"SELECT {names} FROM {self._table}")
@@ -88,7 +88,7 @@ class SqliteTable(TableFile):
 
 
 def stored_kinds(database: sqlite3.Connection, columns: Iterable[str], table: str) -> list[Kind]:
-    """Kinds that fit all values of each column, which are given as SQL: one pass over the rows."""
+    """Kind that fits all values, for each column (an SQL expression); takes one pass over the rows."""
     types = ", ".join(f"group_concat(DISTINCT typeof({column}))" for column in columns)
     found = database.execute(f"SELECT {types} FROM {table}").fetchone()
     names = [(text or "").split(",") for text in found]
@@ -96,7 +96,7 @@ def stored_kinds(database: sqlite3.Connection, columns: Iterable[str], table: st
 
 
 def fetch_batches(cursor: sqlite3.Cursor, kinds: Mapping[str, Kind], rows: int) -> Iterator[pa.RecordBatch]:
-    """Rows of a query as batches whose columns have these kinds."""
+    """Read the rows of a query as batches whose columns have these kinds."""
     import pyarrow as pa
 
     while found := cursor.fetchmany(min(rows, FETCH_ROWS)):
@@ -132,7 +132,7 @@ class SqliteSink(Sink):
         self.insert = f"INSERT INTO {table} VALUES ({', '.join('?' * len(schema))})"
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Insert rows; dates are text in ISO 8601, as usual in SQLite."""
+        """Insert rows. Dates are written as ISO 8601 text, as usual in SQLite."""
         columns = [map(_storable, column.to_pylist()) for column in batch.columns]
         self.database.executemany(self.insert, zip(*columns, strict=True))
 
@@ -195,7 +195,7 @@ class DuckTable(TableFile):
         return f"SELECT {', '.join(self._selected[name] for name in columns)} FROM {self._table}"
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the file from its beginning."""
+        """Read the table from the beginning of the file."""
         with self._connected() as database:
             yield from database.sql(self._query(columns)).to_arrow_reader(rows)
 
@@ -219,5 +219,5 @@ class DuckSink(Sink):
         self.database.execute(f"INSERT INTO {self.table} SELECT * FROM batch")
 
     def close(self) -> None:
-        """Write everything to one file."""
+        """Close the connection, which writes all data to the file."""
         self.database.close()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CSV and TSV files. The text has no types; every batch gets the same ones.
+"""CSV and TSV files. The text has no types; they are inferred once and are the same in every batch.
 
-Arrow splits the text into cells of text. One scan of the requested columns finds the kind of each from all rows
-(`separatrix.table.kinds`); columns whose type is given are not scanned. Reading then converts batch by batch.
+Arrow splits the text into cells of text. One pass over the requested columns finds the kind of each column from all
+rows (`separatrix.table.kinds`), unless its type is given. Reading then converts batch by batch.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from separatrix.table import Kind, cast_texts, kind_of_texts, kind_of_type, numb
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK_BYTES = 2**20  # split at a time; Arrow holds several blocks
+BLOCK_BYTES = 2**20  # bytes that Arrow splits at a time; it keeps several blocks in memory
 MIN_BLOCK_LINES = 8  # blocks are larger if lines are long
 SAMPLE_BYTES = 2**18
-MAX_LINE_BYTES = 2**27  # of the first line
+MAX_LINE_BYTES = 2**27  # longest first line that is read to find the column names
 NO_TYPES: Mapping[str, Any] = {}
 WORDS = dict.fromkeys(("text", "categorical", "date", "drop"), Kind.TEXT)
-SPELLED = ("number", "boolean")  # requested types with several spellings: the first block decides
+SPELLED = ("number", "boolean")  # requested types with several spellings; the first block determines which
 
 
 class DelimitedFile(TableFile):
@@ -54,7 +54,7 @@ class DelimitedFile(TableFile):
             self._dialect = self._dialect._replace(quoted=False)
             self._notes.append('Quotes (") were read as part of the text, since some are not closed.')
         self._decimal_comma = self._dialect.delimiter != ","  # whether a number may be written 3,5
-        self._has_plain_numbers = True  # until a pass finds another spelling
+        self._has_plain_numbers = True  # set to False if a pass finds numbers that Arrow cannot convert
         self.kinds: dict[str, Kind] = {}
         self._exact: dict[str, pa.DataType] = {}
         self._spelled = {name: wanted for name, wanted in types.items() if name in self.columns and wanted in SPELLED}
@@ -71,7 +71,7 @@ class DelimitedFile(TableFile):
                 raise DataError(f"types[{name!r}]: {error}. Give an Arrow type, or one of {words}.") from error
 
     def _sample(self) -> str:
-        """Beginning of the text, including at least the first line."""
+        """Beginning of the text, with at least the complete first line."""
         with open_text(self.where, self._encoding) as stream, reading(self.where):
             sample = stream.read(SAMPLE_BYTES)
             while b"\n" not in sample and b"\r" not in sample and len(sample) < MAX_LINE_BYTES:
@@ -79,10 +79,10 @@ class DelimitedFile(TableFile):
                 if not more:
                     break
                 sample += more
-        return str(sample.decode("utf-8", errors="ignore"))  # the last letter may be cut
+        return str(sample.decode("utf-8", errors="ignore"))  # the last character may be incomplete
 
     def _quotes_are_letters(self) -> bool:
-        """Whether quotes would merge rows: every line is complete without them, and some are not closed."""
+        """Whether quotes are ordinary characters: without them every line is complete, and some are not closed."""
         with open_text(self.where, self._encoding) as stream, reading(self.where):
             if not any(b'"' in chunk for chunk in iter(lambda: stream.read(BLOCK_BYTES), b"")):
                 return False
@@ -99,7 +99,7 @@ class DelimitedFile(TableFile):
         return False
 
     def _count_rows(self, *, quoted: bool) -> int | None:
-        """Number of rows; None if they have different numbers of fields."""
+        """Number of rows; None if rows have different numbers of fields."""
         import pyarrow as pa
 
         with reading(self.where):
@@ -110,7 +110,7 @@ class DelimitedFile(TableFile):
                 return None
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
-        """Types of the columns, inferred from all rows the first time they are requested."""
+        """Types of the columns. They are inferred from all rows when a column is first requested."""
         import pyarrow as pa
 
         chosen = self._chosen(columns)
@@ -120,7 +120,7 @@ class DelimitedFile(TableFile):
             for name, kind in first.items():
                 if self._spelled[name] == "number":
                     self.kinds[name] = Kind.NUMBER
-                    if kind is Kind.TEXT:  # numbers in another spelling stay text: the table encoder reads them
+                    if kind is Kind.TEXT:  # numbers in another spelling stay text, which the table encoder parses
                         block = block or next(self._texts(named))
                         texts = block[name].unique().to_pylist()
                         found = tuple(text for text in texts if text and not text.isspace())
@@ -146,7 +146,7 @@ class DelimitedFile(TableFile):
         return kinds
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the file. Arrow converts plain numbers; from the first other spelling on, texts are cast."""
+        """Read the file. Arrow converts plain numbers; after the first number in another spelling, texts are cast."""
         import pyarrow as pa
 
         schema, n_read = self.schema(columns), 0
@@ -157,7 +157,7 @@ class DelimitedFile(TableFile):
                     n_read += batch.num_rows
                 return
             except pa.ArrowInvalid:
-                self._has_plain_numbers = False  # later passes do not try again
+                self._has_plain_numbers = False  # later passes cast texts from the beginning
         row = 0
         for batch in self._texts(columns):
             if row >= n_read:
@@ -166,7 +166,7 @@ class DelimitedFile(TableFile):
             row += batch.num_rows
 
     def _numbers(self, columns: tuple[str, ...], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Batches whose numbers Arrow converts, without text in between; raises ArrowInvalid if a cell is not plain."""
+        """Yield batches in which Arrow converted the numbers directly; raises ArrowInvalid if it cannot convert one."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -192,7 +192,7 @@ class DelimitedFile(TableFile):
             values = cast_texts(texts, kind, comma=self._decimal_comma)
             return values.cast(self._exact[name]) if name in self._exact else values
         except pa.ArrowInvalid as error:
-            if len(texts) > 1:  # the first half that has a wrong cell raises, with its row
+            if len(texts) > 1:  # bisect: the half with the first wrong cell raises the error with its row
                 half = len(texts) // 2
                 self._values(name, texts[:half], row)
                 self._values(name, texts[half:], row + half)
@@ -203,7 +203,7 @@ class DelimitedFile(TableFile):
             ) from error
 
     def _texts(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Batches of text."""
+        """Yield batches in which all cells are text."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -221,7 +221,7 @@ class DelimitedFile(TableFile):
     def _split(
         self, columns: tuple[str, ...], dialect: Dialect, types: Mapping[str, pa.DataType] = NO_TYPES
     ) -> Iterator[pa.RecordBatch]:
-        """Cells of text, or of the given types."""
+        """Split a stream into batches of cells; cells are text unless ``types`` names another type."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
@@ -230,7 +230,7 @@ class DelimitedFile(TableFile):
         reader = arrow.open_csv(
             open_text(self.where, self._encoding),
             arrow.ReadOptions(
-                use_threads=False,  # one thread splits in any case, and the others would hold many blocks
+                use_threads=False,  # only one thread can split; more threads would hold more blocks in memory
                 block_size=self._block_bytes,
                 column_names=list(self.columns),
                 skip_rows=dialect.skipped,
@@ -249,7 +249,7 @@ class DelimitedFile(TableFile):
         yield from reader
 
     def _explained(self, error: Exception) -> str:
-        """Explain an error of Arrow: find the line with a slower reader that counts lines."""
+        """Message for an Arrow error. A slower reader, which counts lines, finds the wrong line."""
         dialect, expected = self._dialect, len(self.columns)
         mark, header = dialect.delimiter, dialect.skipped + 1
         with open_text(self.where, self._encoding) as stream:
@@ -263,7 +263,7 @@ class DelimitedFile(TableFile):
                     line = reader.line_num + 1
                 else:
                     row = []
-            except csv.Error:  # a field without end, explained below
+            except csv.Error:  # a field that is never closed is explained below
                 row = []
         if row:
             start = mark.join(row)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the rows of a text file or a sheet are laid out: delimiter and quotes, titles, and the names of the columns.
+"""Layout of a text file or a sheet: delimiter and quotes, title rows, and column names.
 
-The first line has the names. The delimiter is the one by which most of the following lines have as many fields as the
-first line. A comma inside numbers, as in ``a;b`` over ``3,5;4,5``, is not a delimiter.
+The first line contains the names. The chosen delimiter is the one that gives most of the following lines as many fields
+as the first line, so the decimal comma in ``a;b`` over ``3,5;4,5`` is not taken as a delimiter.
 
-A title above the names is skipped: up to five rows with a single filled cell, above a row of several distinct words,
-over rows of which most have several cells, with numbers or dates in some column. A sheet may also have an empty margin
-on the left.
+A title above the names is skipped. It has up to five rows with a single filled cell. The names below it are distinct
+words; below them, most rows have several cells, and some column has only numbers or dates. A sheet may also have an
+empty margin on the left.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from separatrix.files.location import FileReadError
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLE_ROWS = 200
 NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
-AMOUNT = re.compile(r"\s*[^\w\s]?\s*[+-]?\d[\d.,:/ '-]*\s*\S{0,3}\s*")  # numbers and dates of any country
-MAX_TITLE_CHARACTERS = 60  # shown in a note
+AMOUNT = re.compile(r"\s*[^\w\s]?\s*[+-]?\d[\d.,:/ '-]*\s*\S{0,3}\s*")  # numbers and dates in any notation
+MAX_TITLE_CHARACTERS = 60  # characters of a title that a note shows
 MAX_TITLE_ROWS = 5
-MIN_AGREEMENT = 0.5  # fraction of rows below the names that have several cells
+MIN_AGREEMENT = 0.5  # required fraction of rows below the names that have several filled cells
 
 Row = Sequence[Any]
 
 
 class Dialect(NamedTuple):
-    """``spaced``: a space follows each delimiter and is not part of the text. ``skipped``: number of lines before the
-    names; ``title``: their text, "" if they are blank.
+    """Format of a text file. If ``spaced``, a space that is not part of the text follows each delimiter. ``skipped``
+    is the number of lines before the names, and ``title`` is the text of these lines, "" if they are blank.
     """
 
     delimiter: str
@@ -61,7 +61,7 @@ def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
     tables = {(mark, quoted): _rows(sample, mark, quoted) for mark in marks for quoted in (True, False)}
 
     def agreement(option: tuple[str, bool]) -> tuple[float, bool, bool, int]:
-        """Fraction of rows with as many fields as the names; whether quotes are balanced; ``quoted``; fields."""
+        """Fraction of rows with as many fields as the names, balanced quotes, ``quoted``, number of fields."""
         rows = [row for row in tables[option][n_above[option] :] if row]
         if not rows or len(rows[0]) == 1:
             return 0.0, False, option[1], 0
@@ -71,7 +71,7 @@ def sniff(sample: str, where: object, *, prefer: str = ",") -> Dialect:
 
     n_blank = next((n for n, row in enumerate(tables[prefer, False]) if row), 0)
     n_above = dict.fromkeys(tables, n_blank)
-    best = max(tables, key=agreement)  # the first of the best
+    best = max(tables, key=agreement)  # among equals, the first option
     title = ""
     if n_filled(tables[best][n_blank]) < 2:
         n_title = {option: n_title_rows(rows[n_blank:]) for option, rows in tables.items()}
@@ -97,21 +97,21 @@ def _reader(text: str, delimiter: str, quoted: bool, strict: bool = False) -> An
 
 
 def _rows(text: str, delimiter: str, quoted: bool, strict: bool = False) -> list[list[str]]:
-    """The first rows, without the last row of a sample, which may be cut; if ``strict``, those before a wrong quote."""
+    """First rows of a sample, without the last row, which may be incomplete; if ``strict``, up to a wrong quote."""
     rows: list[list[str]] = []
-    with suppress(csv.Error):  # such as a field of more than 128 KB: most likely a quote that is not a quote
+    with suppress(csv.Error):  # such as a field of more than 128 KB, which most likely starts with an ordinary quote
         rows.extend(islice(_reader(text, delimiter, quoted, strict), SAMPLE_ROWS))
     is_cut = not strict and 1 < len(rows) < SAMPLE_ROWS and not text.endswith(("\n", "\r"))
     return rows[:-1] if is_cut else rows
 
 
 def name_columns(header: Iterable[object], where: object) -> tuple[tuple[str, ...], list[str]]:
-    """Column names from the cells of the header, and notes about missing names.
+    """Make column names from the cells of the header; also return notes about missing names.
 
     Raises
     ------
     FileReadError
-        If two names are equal, with their positions.
+        If two names are equal.
     """
     given = ["" if cell is None else str(cell).strip() for cell in header]
     names = tuple(name or f"column {place}" for place, name in enumerate(given, 1))
@@ -135,7 +135,7 @@ def name_columns(header: Iterable[object], where: object) -> tuple[tuple[str, ..
 
 
 def n_title_rows(rows: Sequence[Row]) -> int:
-    """Number of rows above the column names that are a title; 0 if it is doubtful."""
+    """Number of title rows above the column names; 0 if it is uncertain whether they are a title."""
     for n in range(1, min(MAX_TITLE_ROWS, len(rows) - 2) + 1):
         if n_filled(rows[n - 1]) > 1:
             return 0
@@ -148,7 +148,7 @@ def n_title_rows(rows: Sequence[Row]) -> int:
 
 
 def _are_names(names: Row, below: Sequence[Row]) -> bool:
-    """Whether these are distinct words above at least one column of numbers or dates."""
+    """Whether ``names`` are distinct words and at least one column below them has only numbers or dates."""
     if len(set(map(str, names))) < len(names) or not all(_is_filled(name) for name in names):
         return False
     if any(not isinstance(name, str) or _is_amount(name) for name in names):

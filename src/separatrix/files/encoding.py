@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The encoding of a text file, determined from all of its bytes.
 
-UTF-8, unless there is a byte order mark of UTF-16 or a byte that is not UTF-8. Then it is the Windows code page, or
-Latin-1 if the text has a byte that the code page does not define, with a note.
+It is UTF-16 if the file starts with a byte order mark of UTF-16, and UTF-8 if all bytes are valid UTF-8. Other text is
+read as Windows code page 1252, or as Latin-1 if it has a byte that this page does not define, with a note.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ SIGNATURES = {
     b"(\xb5/\xfd": "compressed with zstd",
     b"%PDF": "a PDF",
 }
-NOT_CP1252 = b"\x81\x8d\x8f\x90\x9d"  # bytes without a letter in the Windows code page
+NOT_CP1252 = b"\x81\x8d\x8f\x90\x9d"  # bytes that Windows code page 1252 does not define
 
 
 def find_encoding(where: Location) -> tuple[str, list[str]]:
-    """Determine the encoding of a text file, and notes if it was guessed; raises if it is not text."""
+    """Return the encoding of a text file, and a note if it was guessed; raises if the file is not text."""
     with open_input(where) as stream, reading(where):
         head = stream.read(16)
     for mark, name in BYTE_ORDER_MARKS.items():

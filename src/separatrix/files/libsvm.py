@@ -40,8 +40,8 @@ from separatrix.rows import (
 )
 
 SUFFIXES = (".svm", ".libsvm", ".svmlight")
-CHUNK_BYTES = 2**20  # enough to keep a thread busy, small enough for its cache
-MAX_LABELS = 2**16  # distinct labels that are counted; more are not classes
+CHUNK_BYTES = 2**20  # large enough to keep a thread busy, small enough for its cache
+MAX_LABELS = 2**16  # largest number of classes; more distinct labels are not classes
 MAX_INDEX = 2**31 - 2
 MAX_NUMBER_CHARACTERS = 64  # no program writes longer numbers
 MAX_SHOWN_CHARACTERS = 40
@@ -49,14 +49,14 @@ ROW_FORMAT = "Write each row as: label index:value index:value ..."
 
 
 class Chunk(NamedTuple):
-    """Whole lines, and the number of the first line, from 1."""
+    """Complete lines of text, and the line number of the first (starting at 1)."""
 
     text: bytes
     line: int
 
 
 class IndexRange(NamedTuple):
-    """Allowed indices; ``low`` is the first column."""
+    """Smallest and largest allowed index; the first column has index ``low``."""
 
     low: int = 0
     high: int = MAX_INDEX
@@ -69,7 +69,7 @@ class IndexRange(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SparseRows:
-    """n rows: row i has ``column[start[i] : start[i + 1]]``, in ascending order, and the values there."""
+    """n rows, stored as in a CSR matrix: row i has the columns ``column[start[i] : start[i + 1]]``, sorted."""
 
     label: Float
     start: Array
@@ -88,7 +88,7 @@ class SparseRows:
         )
 
     def matrix(self, width: int) -> Any:
-        """CSR array (n, width). The attributes are set directly, since the constructor would check every index."""
+        """CSR array (n, width). Its attributes are set directly, because the constructor would check every index."""
         X = sparse.csr_array((len(self), width), dtype=np.float64)
         X.data, X.indices, X.indptr = self.value, self.column, self.start
         return X
@@ -110,7 +110,7 @@ def join_rows(parts: list[SparseRows]) -> SparseRows:
 
 
 def cut_rows(parts: Iterable[SparseRows], size: int) -> Iterator[SparseRows]:
-    """Regroup rows, ``size`` at a time."""
+    """Regroup rows into parts of ``size`` rows; the last may be shorter."""
     kept: list[SparseRows] = []
     n_kept = 0
     for part in parts:
@@ -132,7 +132,7 @@ def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
     Raises
     ------
     FileReadError
-        If a line is wrong, with the file, the line and a remedy.
+        If a line is not in this format.
     """
     from separatrix.files import _kernels as kernel
 
@@ -168,7 +168,7 @@ def parse(chunk: Chunk, indices: IndexRange, path: Path) -> SparseRows:
 
 
 def _parse_hard_numbers(hard: Codes, text: Array, label: Float, value: Float, chunk: Chunk, path: Path) -> None:
-    """Parse the tokens that the compiled loop cannot parse exactly: too many digits, or not a number at all."""
+    """Parse the tokens that the compiled loop cannot: numbers with too many digits, and texts, which raise."""
     begin, end, place = hard.T
     longest = int((end - begin).max())
     wrong = begin[(end - begin > MAX_NUMBER_CHARACTERS) | (end == begin)]
@@ -177,7 +177,7 @@ def _parse_hard_numbers(hard: Codes, text: Array, label: Float, value: Float, ch
     at = begin[:, None] + np.arange(longest)
     letters = np.where(at < end[:, None], text[np.minimum(at, len(text) - 1)], 0).astype(np.uint8)
     try:
-        with np.errstate(over="ignore"):  # 1e999 is infinite; models report the column
+        with np.errstate(over="ignore"):  # 1e999 becomes infinity, for which models report the column
             numbers = letters.view(f"S{longest}")[:, 0].astype(np.float64)
     except ValueError as error:
         for start, stop in zip(begin, end, strict=True):
@@ -211,18 +211,18 @@ def _line_error(at: int, chunk: Chunk, path: Path, remark: str) -> FileReadError
 
 
 class LibsvmFile(RowStore):
-    r"""Sparse rows in a text file, ``label index:value index:value ...``, for models to read without loading it.
+    r"""A text file of sparse rows, ``label index:value index:value ...``, which models read without loading it.
 
     Opening reads the file once: every line is checked, and rows, features and classes are counted. Each pass of a fit
-    reads it again, one block at a time, in parallel with the computation.
+    reads the file again, one block at a time, in parallel with the computation.
 
     Parameters
     ----------
     path : str or path
-        Plain or compressed, as in `open_table`.
+        The file, plain or compressed as in `open_table`.
     n_features : int, optional
-        Number of columns; by default the largest index. Rows to predict may lack the last features of the training
-        rows: pass the number of features of the model.
+        Number of columns; by default the largest index. For predictions pass the model's number of features: the last
+        features may not occur in these rows.
     zero_based : bool or "auto", default "auto"
         Whether the first feature has index 0 instead of 1; "auto" means True if there is an index 0.
 
@@ -233,16 +233,16 @@ class LibsvmFile(RowStore):
         Number of rows, columns and stored values.
     zero_based : bool
     classes : ndarray of shape (K,)
-        Distinct labels; whole numbers as integers.
+        Distinct labels, as integers if all are whole numbers.
     label_counts : ndarray of shape (K,)
         Number of rows of each label.
     notes : tuple of str
-        Sentences about skipped parts.
+        Sentences about parts of the file that were skipped.
 
     Raises
     ------
     FileReadError
-        If a line is wrong, with the file and the line.
+        If a line is not in this format.
 
     Examples
     --------
@@ -275,7 +275,7 @@ class LibsvmFile(RowStore):
             raise FileReadError(f"{self.path} {what}. Give the path of a text file: label index:value ...")
         self._where = Location(self.path, "libsvm", COMPRESSIONS.get(self.path.suffix.lower()))
         self._opened = self._where.fingerprint()
-        # Before the first scan the first index may be unknown, and then n_features may be an index.
+        # If the first index is unknown before the first pass, allow both 0 and n_features as indices.
         self._indices = IndexRange(
             int(zero_based is False), MAX_INDEX if width is None else width - 1 + (zero_based is not True)
         )
@@ -307,7 +307,7 @@ class LibsvmFile(RowStore):
         return f"LibsvmFile({str(self.path)!r}, n_features={self.n_features}, zero_based={self.zero_based})"
 
     def _count_labels(self, label: Float) -> None:
-        """Add some rows to the counts of distinct labels, of which the first `MAX_LABELS` are kept."""
+        """Add rows to the counts of distinct labels; the smallest `MAX_LABELS` labels are kept."""
         labels, codes = np.unique(np.append(self.labels, label), return_inverse=True)
         counts = np.bincount(codes, np.append(self.label_counts, np.ones(len(label)))).astype(np.intp)
         self.has_more_labels = self.has_more_labels or len(labels) > MAX_LABELS
@@ -315,7 +315,7 @@ class LibsvmFile(RowStore):
 
     @property
     def classes(self) -> Array:
-        """Distinct labels; whole numbers as integers."""
+        """Distinct labels, as integers if all are whole numbers."""
         return _as_classes(self.labels)
 
     @property
@@ -325,11 +325,11 @@ class LibsvmFile(RowStore):
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """x0, x1, ...: features have numbers instead of names."""
+        """Names x0, x1, ..., because features have no names."""
         return tuple(f"x{d}" for d in range(self.n_features))
 
     def blocks(self, rows_per_block: int = 4096) -> Iterator[Block]:
-        """All rows in order: ``X`` CSR float64, ``t`` positions of the labels in ``classes``, ``row`` numbers."""
+        """Read all rows in order: ``X`` is a CSR array of float64, and ``classes[t]`` are the labels."""
         size = check_count("blocks", "rows_per_block", rows_per_block)
         rows = SparseText(self)
         codes = Targets() if self.has_more_labels else FileLabels(self.labels, np.arange(len(self.labels)))
@@ -341,11 +341,11 @@ class LibsvmFile(RowStore):
         return rows.matrix(self.n_features), _as_classes(rows.label)
 
     def read_labels(self) -> Array:
-        """Labels of all rows (N,), from one pass."""
+        """Read the labels of all rows (N,), in one pass."""
         return _as_classes(np.concatenate([rows.label for rows in map_in_order(self.parse, self.chunks())]))
 
     def open_rows(self, columns: Sequence[str] | None) -> Source:
-        """Open the rows; columns have no names. Blocks are as large as those of the same rows in memory."""
+        """Open the rows; ``columns`` is ignored. Blocks are as large as those of the same rows in memory."""
         rows = SparseText(self)
         template = np.empty((0, self.n_features))
         return Source(
@@ -353,11 +353,11 @@ class LibsvmFile(RowStore):
         )
 
     def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Class codes from the labels of the file; weights are in memory."""
+        """Encode the labels of the file as class codes; weights are in memory."""
         if (broken := self.labels[self.labels % 1 != 0]).size or self.has_more_labels:
             what = f"label {broken[0]:g} is not a whole number" if broken.size else "there are too many labels"
             raise DataError(f"{self.path}: {what}, so labels are not classes. Pass the classes: fit(file, y).")
-        # The rules for each distinct label hold for all rows that have it.
+        # It is enough to encode each distinct label once.
         paired = pair(self.classes, None, len(self.classes), rules)
         codes = paired.targets[0].t
         targets = FileLabels(self.labels, codes, check_weight(sample_weight, self.n_rows))
@@ -366,11 +366,11 @@ class LibsvmFile(RowStore):
         return Labelled((targets,), paired.classes, int(self.label_counts[codes < 0].sum()))
 
     def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        """Targets and weights in memory: as given, or the first number of each line."""
+        """Return targets and weights in memory; if ``y`` is None, the labels of the file are read."""
         return self.read_labels() if y is None else y, sample_weight
 
     def chunks(self) -> Iterator[Chunk]:
-        """All lines in order, in chunks of about `CHUNK_BYTES`, or of one line if it is longer.
+        """Yield all lines in order, in chunks of about `CHUNK_BYTES`; a longer line is a chunk of its own.
 
         Raises
         ------
@@ -393,12 +393,12 @@ class LibsvmFile(RowStore):
         self._where.require_unchanged(self._opened)
 
     def parse(self, chunk: Chunk) -> SparseRows:
-        """Parse the rows of some lines."""
+        """Parse the lines of a chunk."""
         return parse(chunk, self._indices, self.path)
 
 
 def is_libsvm(source: object) -> bool:
-    """Whether a path, or the first of several, has the suffix of a sparse text file, compressed or not."""
+    """Whether a path, or the first of several paths, has the suffix of a sparse text file, compressed or not."""
     if isinstance(source, list | tuple) and source:
         return is_libsvm(source[0])
     if not isinstance(source, str | os.PathLike):
@@ -410,12 +410,12 @@ def is_libsvm(source: object) -> bool:
 
 
 def _as_classes(labels: Float) -> Array:
-    """Convert whole numbers to integers."""
+    """Convert labels to integers if all are whole numbers."""
     return labels.astype(np.int64) if (labels % 1 == 0).all() and (np.abs(labels) < 2**53).all() else labels
 
 
 class Piece(NamedTuple):
-    """Rows ``start`` to ``stop`` of a file."""
+    """Parsed rows ``start`` to ``stop`` of a file."""
 
     start: int
     stop: int
@@ -424,7 +424,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SparseText:
-    """All rows of a file as a partition. Blocks are cut by row number, wherever the chunks of the file end."""
+    """All rows of a file as a partition. Blocks are cut by row number, not at the ends of chunks."""
 
     file: LibsvmFile
     copies = False
@@ -438,24 +438,25 @@ class SparseText:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """x0, x1, ...: features have numbers instead of names."""
+        """Names x0, x1, ..., because features have no names."""
         return self.file.columns
 
     @property
     def numbers_per_row(self) -> float:
-        """Memory per row in float64 numbers: each value, and half as much for its index."""
+        """Average memory per row, in float64 values: 1 for each entry, and half as much for its index."""
         return 1.5 * self.file.n_entries / self.file.n_rows
 
     def height_for(self, width: float) -> int:
-        """Rows per block for ``width`` numbers per row."""
+        """Number of rows per block if each row needs ``width`` floats of memory."""
         return block_rows(width)
 
     def pieces(
         self, height: int, more: tuple[str, ...] = (), rng: np.random.Generator | None = None
     ) -> Iterator[Piece]:
-        """Spans of ``height`` rows in order, parsed ahead on threads; with ``rng`` taller ones, to be shuffled within.
+        """Parse the file on threads and yield ``height`` rows at a time, in order.
 
-        A file is always read from start to end: shuffle the lines of the file itself if they are sorted by class.
+        With ``rng``, it yields more rows at a time, for the caller to shuffle. If lines are sorted by class, shuffle
+        the file first, because it is always read from start to end.
         """
         height = height if rng is None else batch_rows(round(self.numbers_per_row))
         first = 0
@@ -470,7 +471,7 @@ class SparseText:
 
 @dataclass(frozen=True, eq=False)
 class FileLabels:
-    """Targets from the labels of the file: a code for each distinct label, -1 if it marks unlabelled rows."""
+    """Targets from the labels of the file. ``codes`` has a class code for each of ``labels``; -1 means unlabelled."""
 
     labels: Float
     codes: Codes
@@ -478,11 +479,11 @@ class FileLabels:
     columns: tuple[str, ...] = ()
 
     def of(self, label: Float) -> Codes:
-        """Codes of some rows."""
+        """Class codes of rows with these labels."""
         found: Codes = self.codes[np.searchsorted(self.labels, label)]
         return found
 
     def block(self, X: Rows, piece: Piece, first: int) -> Block:
-        """Return the rows of a piece with codes and weights."""
+        """Return the block of rows of a piece, with class codes and weights."""
         weight = None if self.weight is None else self.weight[piece.start : piece.stop]
         return Block(X, self.of(piece.rows.label), weight, range(first + piece.start, first + piece.stop))

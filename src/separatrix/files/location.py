@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a path to a file: its format and compression by the suffixes, its table by ``::name``, its bytes.
+"""Location of a table: its suffixes determine format and compression, and ``::name`` names a table in the file.
 
 Text is decompressed while it is read. Formats with random access (Parquet, Excel, databases) are decompressed to a
-temporary file, which exists as long as the table.
+temporary file, which is removed with the `TableFile` that reads it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from separatrix.exceptions import DataError
 
-STANDARD = "-"  # standard input or output, as CSV
+STANDARD = "-"  # the path of standard input and output, which are CSV
 
 FORMATS: dict[str, tuple[str, ...]] = {
     "csv": (".csv", ".txt"),
@@ -38,7 +38,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".lz4": "lz4", ".zip": "zip"}
 BY_SUFFIX = {suffix: kind for kind, suffixes in FORMATS.items() for suffix in suffixes}
 SEVERAL_TABLES = ("excel", "sqlite", "duckdb")  # formats that can hold several tables
-ARROW_COMPRESSIONS = ("gzip", "bz2", "zstd", "lz4")  # decompressed by Arrow, without blocking other threads
+ARROW_COMPRESSIONS = ("gzip", "bz2", "zstd", "lz4")  # Arrow decompresses these without blocking other threads
 READ_BYTES = 2**20
 
 
@@ -61,7 +61,7 @@ class Location:
     parts: tuple[Path, ...] = ()
 
     def fingerprint(self) -> tuple[tuple[int, ...], ...]:
-        """Size, modification time and inode of each file; raises if one was removed."""
+        """Size, modification time and inode of each file; raises if a file was removed."""
         try:
             states = [os.stat(file) for file in self.parts or (self.path,)]
         except FileNotFoundError as error:
@@ -69,7 +69,7 @@ class Location:
         return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)
 
     def require_unchanged(self, before: tuple[tuple[int, ...], ...]) -> None:
-        """Raise FileReadError if the fingerprint differs from the one ``before``."""
+        """Raise FileReadError if the fingerprint is not ``before``."""
         if self.fingerprint() != before:
             raise FileReadError(
                 f"{self.path} has changed since it was opened. It may be read several times, and needs the same rows "
@@ -83,14 +83,14 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     Raises
     ------
     FileReadError
-        If there is no such file (with similar names), or its suffix is unknown (with the known ones).
+        If there is no such file, or its suffix is unknown.
     """
     text, table = _split(path, table)
     if "://" in text:
         raise FileReadError(f"{text} is a URL, and only local files can be read. Download it first.")
     where = Path(text).expanduser()
     if where.is_dir():
-        # Names that start with a dot or an underscore are hidden.
+        # Files and folders whose names start with a dot or an underscore are skipped.
         files = [file for suffix in FORMATS["parquet"] for file in where.rglob(f"*{suffix}") if file.is_file()]
         shown = [file for file in files if not any(part[0] in "._" for part in file.relative_to(where).parts)]
         if not shown:
@@ -126,13 +126,13 @@ def find(path: str | os.PathLike[str], table: str | None = None) -> Location:
     return Location(where, "duckdb" if is_duckdb else kind, compression, table)
 
 
-def place(path: str | os.PathLike[str], table: str | None = None) -> Location:
+def output_location(path: str | os.PathLike[str], table: str | None = None) -> Location:
     """Locate a file for writing.
 
     Raises
     ------
     FileWriteError
-        If its folder does not exist, it is a folder, or its suffix is unknown.
+        If the path is a folder, its parent folder does not exist, or its suffix is unknown.
     """
     text, table = _split(path, table)
     where = Path(text).expanduser()
@@ -148,7 +148,7 @@ def place(path: str | os.PathLike[str], table: str | None = None) -> Location:
 
 
 def _split(path: str | os.PathLike[str], table: str | None) -> tuple[str, str | None]:
-    """Split ``shop.db::orders`` into file and table, unless a file of the whole name exists."""
+    """Split ``shop.db::orders`` into file and table, unless a file has exactly this name."""
     text = os.fspath(path)
     before, mark, name = text.rpartition("::")
     if not mark or os.path.exists(text):
@@ -167,7 +167,7 @@ def only_member(where: Path) -> str:
     try:
         with zipfile.ZipFile(where) as archive:
             listed = [info.filename for info in archive.infolist() if not info.is_dir()]
-            names = [name for name in listed if not name.startswith("__MACOSX/")]  # icons and other metadata
+            names = [name for name in listed if not name.startswith("__MACOSX/")]  # skip the metadata of macOS
     except zipfile.BadZipFile as error:
         raise FileReadError(f"{where} is damaged or not a zip archive ({error}). Copy or download it again.") from error
     if len(names) != 1:
@@ -225,7 +225,7 @@ def open_input(where: Location) -> Any:
 
 @contextmanager
 def reading(where: Location) -> Iterator[None]:
-    """Convert errors of reading and decompressing to a FileReadError that names the file."""
+    """Convert errors in reading or decompressing to a FileReadError that names the file."""
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:  # Arrow raises OSError
@@ -240,7 +240,7 @@ def reading(where: Location) -> Iterator[None]:
 
 
 def unpacked(where: Location, owner: object) -> Path:
-    """Decompressed file: the file itself, or a temporary copy that is removed with its owner."""
+    """Path of the decompressed file: the file itself, or a temporary copy that is removed with its owner."""
     if where.compression is None:
         return where.path
     plain = temporary_file(owner, "decompressed")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files as one table: each read in turn, with the same columns, and types widened to a common one.
+"""Several files as one table. They have the same columns, and each column a type that fits the values of all files.
 
-Workers share Parquet files by row groups.
+Several workers can read one Parquet file, each its own row groups.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from separatrix.rows import ArrowRows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MIN_PART_ROWS = 2**20  # rows of a part of a Parquet file: smaller parts are not worth reading its footer again
+MIN_PART_ROWS = 2**20  # smallest part of a Parquet file, because reading each part reads the footer again
 
 
 @dataclass(eq=False)
 class FilePart(ArrowRows):
     """One file, or some row groups of a Parquet file.
 
-    ``types`` has the Arrow type of each column that is read, common to all files. ``stamp`` is size, modification time
-    and inode when the file was opened; it is compared before and after each pass. The open ``table`` stays behind when
-    the part is sent to a worker.
+    ``types`` has the Arrow type of each column that is read, common to all files. ``stamp`` is the fingerprint of the
+    file when it was opened; it is compared before and after each pass. The open ``table`` is not sent to workers.
     """
 
     path: str
@@ -64,8 +63,8 @@ class FilePart(ArrowRows):
         table.where.require_unchanged(self.stamp)
         where = self.where
         used = () if where is None else where.columns
-        # DuckDB orders NaN above every number, but statistics of row groups do not include NaN: by a condition on
-        # floating-point columns it would skip row groups that have rows to keep.
+        # DuckDB orders NaN above every number, but the statistics of row groups ignore NaN. With a condition on
+        # floating-point columns, it would skip row groups that contain matching rows.
         may_skip = self.groups is None and not any(pa.types.is_floating(self.types[name]) for name in used)
         if isinstance(where, SqlCondition) and may_skip and _is_plain_parquet(table):
             batches = self._cast(where.read_parquet(self.path, columns, rows), columns)
@@ -87,17 +86,17 @@ class FilePart(ArrowRows):
         for batch in batches:
             if batch.schema.equals(schema):
                 yield batch
-            else:  # integers beyond 2**53 are rounded, as NumPy rounds them
+            else:  # safe=False: integers beyond 2**53 are rounded, as in NumPy
                 arrays = [batch.column(f.name).cast(f.type, safe=not pa.types.is_floating(f.type)) for f in schema]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class FileRows(ArrowRows):
-    """One table in one file or several."""
+    """A table in one or several files."""
 
     def __init__(self, paths: Sequence[str], tables: Sequence[TableFile]) -> None:
         self._paths, self._tables = paths, tables
-        self._types: dict[str, pa.DataType] = {}  # found so far, because finding them may take a pass over text
+        self._types: dict[str, pa.DataType] = {}  # types inferred so far; inferring them may take a pass over text
         self.columns = tables[0].columns
         self.title = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
         counts = [table.n_rows for table in tables]
@@ -105,7 +104,7 @@ class FileRows(ArrowRows):
         self._where: Condition | None = None
 
     def filtered(self, where: Condition) -> FileRows:
-        """The rows that meet a condition."""
+        """Restrict the table to the rows that meet a condition."""
         self._where, self.known_rows = where, None
         return self
 
@@ -115,7 +114,7 @@ class FileRows(ArrowRows):
         Raises
         ------
         FileReadError
-            If the types of two files have no common type, naming the column and the files.
+            If a column has types in two files that cannot be combined.
         """
         import pyarrow as pa
 
@@ -131,7 +130,7 @@ class FileRows(ArrowRows):
             yield from part.batches(columns, rows)
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
-        """Files, and spans of row groups of Parquet files."""
+        """Split the table into files, and Parquet files into groups of at least `MIN_PART_ROWS` rows."""
         import pyarrow.parquet as pq
 
         found: list[ArrowRows] = []
@@ -177,7 +176,7 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
         if os.path.isdir(path):
             paths += map(str, find(path).parts)
         elif path == STANDARD or os.path.isfile(path) or not has_magic(path):
-            paths.append(path)  # a missing file, or a table of a database: opening it says which
+            paths.append(path)  # a file, a table of a database, or a missing file, for which open_table raises
         else:
             found = sorted(name for name in glob(os.path.expanduser(path), recursive=True) if os.path.isfile(name))
             if not found:
@@ -189,7 +188,7 @@ def open_files(source: Any, types: Mapping[str, Any] | None) -> FileRows:
 
 
 def _is_plain_parquet(table: TableFile) -> bool:
-    """Whether DuckDB and pyarrow see the columns of a Parquet file as we do: not packed, names distinct in any case."""
+    """Whether DuckDB and pyarrow can read a file directly: uncompressed Parquet, names distinct ignoring case."""
     if table.format != "parquet" or table.path.suffix not in FORMATS["parquet"] or not table.path.is_file():
         return False
     import pyarrow.parquet as pq
@@ -199,7 +198,7 @@ def _is_plain_parquet(table: TableFile) -> bool:
 
 
 def _common_type(name: str, schemas: list[tuple[str, pa.Schema]]) -> pa.DataType:
-    """Type that holds the values of every file."""
+    """Type that fits the values of a column in all files."""
     import pyarrow as pa
 
     first, common = "", pa.null()

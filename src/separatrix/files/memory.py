@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Available memory: the smaller of what the machine and the container have left."""
+"""Available memory: the smaller of the free memory of the machine and of the container."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 PROC, CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
-UNKNOWN_MEMORY_BYTES = 2**31  # assumed if the system does not report it
+UNKNOWN_MEMORY_BYTES = 2**31  # assumed if the system does not report its memory
 #: Limit and usage files of a control group, by the name of the controller ("" is version 2).
 CGROUP_FILES = {
     "": ("memory.max", "memory.current"),
@@ -18,8 +18,8 @@ CGROUP_FILES = {
 def available_memory() -> int:
     """Bytes that can be allocated before the machine swaps or the container is stopped.
 
-    The minimum of the kernel's estimate and of what each enclosing control group has left. Cached pages of files count
-    as free.
+    This is the smaller of the kernel's estimate and the memory left in each enclosing control group. Cached pages of
+    files count as free.
     """
     meminfo = _numbers_by_name(PROC / "meminfo")
     if "MemAvailable:" in meminfo:
@@ -27,7 +27,7 @@ def available_memory() -> int:
     else:
         try:
             room = [os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-        except (AttributeError, ValueError, OSError):  # not on every system
+        except (AttributeError, ValueError, OSError):  # some systems do not report it
             room = [UNKNOWN_MEMORY_BYTES]
     for line in _lines(PROC / "self" / "cgroup"):
         _, controller, path = line.split(":", 2)

@@ -11,7 +11,7 @@ from typing import Any
 from separatrix.files.columnar import ArrowFile, ParquetTable
 from separatrix.files.database import DuckSink, DuckTable, SqliteSink, SqliteTable
 from separatrix.files.delimited import DelimitedFile, StandardInput
-from separatrix.files.location import STANDARD, find, place
+from separatrix.files.location import STANDARD, find, output_location
 from separatrix.files.records import RecordsFile
 from separatrix.files.table import TableFile
 from separatrix.files.workbook import ExcelSheet, ExcelSink
@@ -45,14 +45,14 @@ def open_table(
     Parameters
     ----------
     path : str or path
-        CSV, TSV, JSON lines, Parquet (a file, a folder or a pattern), Arrow, Excel, SQLite or DuckDB, by its suffix;
-        optionally compressed as .gz, .bz2, .xz, .zst, .lz4 or .zip. ``shop.db::orders`` also names the table. ``-`` is
-        CSV from standard input.
+        The suffix determines the format: CSV, TSV, JSON lines, Parquet (a file, a folder or a pattern), Arrow, Excel,
+        SQLite or DuckDB, optionally compressed (.gz, .bz2, .xz, .zst, .lz4, .zip). ``shop.db::orders`` also names the
+        table. ``-`` is CSV from standard input.
     table : str, optional
         Table of a database or sheet of a workbook, if there are several.
     types : mapping from column to type, optional
-        Known types of columns in files without types (CSV, TSV), which are then not inferred: Arrow types, or
-        "number", "boolean", "categorical", "date", "drop" or "text". Other columns are ignored.
+        Types of columns of a CSV or TSV file, which are then not inferred: Arrow types, or "number", "boolean",
+        "categorical", "date", "drop" or "text". Names that are not in the file are ignored.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str
     Parameters
     ----------
     path : str or path
-        The suffixes choose the format, as in `open_table`; ``-`` is CSV to standard output.
+        The suffix determines the format, as in `open_table`; ``-`` is CSV to standard output.
     force : bool, default False
         Whether an existing file may be replaced.
     table : str, optional
@@ -97,8 +97,8 @@ def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str
     Raises
     ------
     FileWriteError
-        If the file exists or the suffix is unknown; later, if the disk is full. There is no file at the path unless
-        the block ends without an error, and an existing file is kept until then.
+        If the file exists or its suffix is unknown. Inside the block: if the disk is full. The file is created or
+        replaced only at the end of a block without an error.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def open_writer(path: str | os.PathLike[str], *, force: bool = False, table: str
     """
     if os.fspath(path) == STANDARD:
         return StandardOutput()
-    where = place(path, table)
+    where = output_location(path, table)
     return TableWriter(where, _classes(where.format)[1], force=force)
 
 

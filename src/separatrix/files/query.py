@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Queries as tables: DuckDB, ADBC (PostgreSQL and others), and Python's own SQLite."""
+"""Results of queries as tables, from DuckDB, ADBC (PostgreSQL and others) and Python's sqlite3."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ URIS = ("postgresql://", "postgres://")
 
 
 class QueryError(DataError):
-    """A database did not answer a query, or the connection broke."""
+    """A query failed, or the connection broke."""
 
 
 class QueryRows(SpooledRows):
     """The result of a query as a table.
 
-    Wherever the query is part of another one, a line break follows it: it may end in a comment.
+    If the query is put into another query, a line break follows it, because it may end in a comment.
     """
 
     def __init__(self, database: Database, sql: str) -> None:
@@ -43,21 +43,21 @@ class QueryRows(SpooledRows):
         self._schema = database.schema(sql)
         self.columns = tuple(self._schema.names)
 
-    def read_origin(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Run the query; rows come in the order in which the database returns them.
+    def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Run the query; rows keep the order in which the database returns them.
 
         Raises
         ------
         QueryError
             If the database refuses the query, or the connection breaks.
         """
-        with self._database.answer(self._select(columns), rows) as (schema, batches):
-            _require_distinct(schema.names, self.title)  # DuckDB renames duplicates in a subquery
+        with self._database.run_query(self._select(columns), rows) as (schema, batches):
+            _require_distinct(schema.names, self.title)  # DuckDB renames duplicate columns in a subquery
             for batch in batches if self.where is None else self.where.keep(batches):
                 yield batch.select(list(columns))
 
     def _select(self, columns: Sequence[str]) -> str:
-        """The query itself if all of its columns are wanted, so that it keeps its order; else a selection from it."""
+        """Query for these columns. If all are needed, it is the original query, which keeps its order of rows."""
         wanted = [*columns, *(self.where.columns if self.where is not None else ())]
         if set(wanted) == set(self.columns):
             return self._sql
@@ -66,14 +66,14 @@ class QueryRows(SpooledRows):
 
 
 def open_query(sql: str, connection: Any, where: Any) -> QueryRows:
-    """Open a query through a connection; a condition in SQL becomes part of it.
+    """Open a query through a connection; a condition in SQL becomes part of the query.
 
     Raises
     ------
     DataError
         If the connection is not supported.
     QueryError
-        If the database does not understand the query.
+        If the database rejects the query.
     """
     sql = sql.strip().rstrip(";")
     if isinstance(where, str):
@@ -98,26 +98,26 @@ def _require_distinct(names: Sequence[str], title: str) -> None:
 # Databases
 
 
-Answer = tuple[Any, Iterator[Any]]  # the schema of a query, and its rows as record batches
+QueryResult = tuple[Any, Iterator[Any]]  # the schema of a query, and its rows as record batches
 
 
 class Database(ABC):
-    """A database that executes SQL; ``reads_ahead`` if another thread than the one that fits may run queries."""
+    """A database that executes SQL; ``reads_ahead`` is True if queries may run on another thread."""
 
     reads_ahead = True
 
     @abstractmethod
-    def answer(self, sql: str, rows: int) -> AbstractContextManager[Answer]:
-        """Result of a query in batches of about ``rows`` rows; a failure is a `QueryError`."""
+    def run_query(self, sql: str, rows: int) -> AbstractContextManager[QueryResult]:
+        """Run a query and read its result in batches of about ``rows`` rows; raises `QueryError` if it fails."""
 
     def schema(self, sql: str) -> pa.Schema:
         """Types of all columns of a query."""
-        with self.answer(f"SELECT * FROM ({sql}\n) AS scanned LIMIT 0", 1) as (schema, _):
+        with self.run_query(f"SELECT * FROM ({sql}\n) AS scanned LIMIT 0", 1) as (schema, _):
             return schema
 
 
 def open_database(connection: Any) -> Database:
-    """The database behind a connection or an address; raises if it is neither."""
+    """Return the database for a connection or an address; raises if it is not supported."""
     library = type(connection).__module__.partition(".")[0]
     if isinstance(connection, sqlite3.Connection):
         return Sqlite(connection)
@@ -134,12 +134,12 @@ def open_database(connection: Any) -> Database:
 
 @dataclass(frozen=True, eq=False)
 class Duck(Database):
-    """An open DuckDB connection: its temporary tables and its transaction are visible."""
+    """An open DuckDB connection. Queries see its temporary tables and its open transaction."""
 
     connection: Any
 
     @contextmanager
-    def answer(self, sql: str, rows: int) -> Iterator[Answer]:
+    def run_query(self, sql: str, rows: int) -> Iterator[QueryResult]:
         """Stream the result."""
         import duckdb
 
@@ -151,12 +151,12 @@ class Duck(Database):
 
 @dataclass(frozen=True, eq=False)
 class Adbc(Database):
-    """An open ADBC connection, or an address of PostgreSQL, which each query connects to."""
+    """An open ADBC connection, or an address of PostgreSQL, for which each query opens a connection."""
 
     connection: Any
 
     @contextmanager
-    def answer(self, sql: str, rows: int) -> Iterator[Answer]:
+    def run_query(self, sql: str, rows: int) -> Iterator[QueryResult]:
         """Stream the result; the driver chooses the number of rows per batch."""
         import adbc_driver_manager as adbc
 
@@ -177,8 +177,8 @@ class Adbc(Database):
             yield _numeric_as_numbers(cursor.fetch_record_batch())
 
 
-def _numeric_as_numbers(reader: pa.RecordBatchReader) -> Answer:
-    """PostgreSQL sends NUMERIC as text, with every digit; models need a number."""
+def _numeric_as_numbers(reader: pa.RecordBatchReader) -> QueryResult:
+    """Convert columns of type NUMERIC, which PostgreSQL sends as text, to float64."""
     import pyarrow as pa
 
     is_numeric = [
@@ -204,9 +204,9 @@ def _numeric_as_numbers(reader: pa.RecordBatchReader) -> Answer:
 
 @dataclass(frozen=True, eq=False)
 class Sqlite(Database):
-    """Python's own SQLite: a connection belongs to the thread that made it, and every cell has its own type.
+    """A connection of Python's sqlite3, which only the thread that made it may use. Every cell has its own type.
 
-    ``kinds`` has the kind of each column of the query, found from all rows.
+    ``kinds`` has the kind of each column of the query, inferred from all rows.
     """
 
     connection: sqlite3.Connection
@@ -214,7 +214,7 @@ class Sqlite(Database):
     reads_ahead = False
 
     def schema(self, sql: str) -> pa.Schema:
-        """Types that fit all values of each column: one pass over the rows."""
+        """Types that fit all values of each column; finding them takes one pass over the rows."""
         with _failing(sqlite3.Error, "SQLite"):
             with closing(self.connection.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")) as cursor:
                 names = [column[0] for column in cursor.description]
@@ -223,8 +223,8 @@ class Sqlite(Database):
         return kinds_to_schema(self.kinds)
 
     @contextmanager
-    def answer(self, sql: str, rows: int) -> Iterator[Answer]:
-        """Batches whose columns have the types that fit all of their values."""
+    def run_query(self, sql: str, rows: int) -> Iterator[QueryResult]:
+        """Run a query; columns have the types that `schema` found."""
         with _failing(sqlite3.Error, "SQLite"), closing(self.connection.execute(sql)) as cursor:
             names = [column[0] for column in cursor.description]
             _require_distinct(names, "the query")
@@ -234,7 +234,7 @@ class Sqlite(Database):
 
 @contextmanager
 def _failing(kind: type[Exception], name: str) -> Iterator[None]:
-    """Errors of a driver as `QueryError`; errors in mid-stream come through Arrow."""
+    """Convert errors of a driver to `QueryError`; errors while rows are read are Arrow exceptions."""
     import pyarrow as pa
 
     try:

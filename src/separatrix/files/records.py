@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JSON: one record per line, or a list of records. The columns are all names that occur in any record.
+"""JSON files with one record per line, or a list of records. The columns are all names that occur in any record.
 
-Records are decoded one by one, since the file may be larger than memory. One scan finds the names and kinds. An object
-inside a record becomes columns of its own, ``user.age`` and ``user.country``; a list becomes text.
+Records are decoded one by one, since the file may be larger than memory. One pass finds the names and kinds of columns.
+An object inside a record becomes columns such as ``user.age`` and ``user.country``; a list becomes text.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from separatrix.table import Kind, kind_of_values, values_to_arrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CHUNK_RECORDS = 8_192  # Python objects at a time
+CHUNK_RECORDS = 8_192  # records that are in memory as Python objects at a time
 MAX_RECORD_CHARACTERS = 2**24
-MAX_NAMES = 10_000  # beyond it, names are most likely values
+MAX_NAMES = 10_000  # with more distinct names, the names are most likely values, such as ids
 
 
 class RecordsFile(TableFile):
@@ -45,7 +45,7 @@ class RecordsFile(TableFile):
             for name in names:
                 column = [record.get(name) for record in records]
                 kinds[name] = kind_of_values(column, kinds.get(name, Kind.NOTHING), iso=True)
-        # A name that is always null is dropped if other records have an object there, whose columns are kept.
+        # Drop a name that is null or an object in every record: the columns of the object are kept.
         for name in [name for name, kind in kinds.items() if kind is Kind.NOTHING]:
             if any(inner.startswith(f"{name}.") for inner in self._nested):
                 del kinds[name]
@@ -57,7 +57,7 @@ class RecordsFile(TableFile):
             self._notes.append(f"Objects inside records were read as separate columns: {shown}.")
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the file from its beginning."""
+        """Read the table from the beginning of the file."""
         import pyarrow as pa
 
         schema = self.schema(columns)
@@ -86,7 +86,7 @@ class RecordsFile(TableFile):
 
 
 def _flatten(record: dict[str, Any]) -> dict[str, Any]:
-    """Replace objects inside a record by their values, named by the path."""
+    """Replace objects inside a record by their values, with names such as ``user.age``."""
     if not any(isinstance(value, dict) for value in record.values()):
         return record
     flat: dict[str, Any] = {}
@@ -99,7 +99,7 @@ def _flatten(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _decode(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
-    """Decode the values of a list, or of lines, from a sliding window; each with the line in which it starts."""
+    """Decode the items of a list, or of lines, from a sliding window; yield each with the line in which it starts."""
     decoder = json.JSONDecoder()
     window, at, line, is_complete = "", 0, 1, False
     is_list: bool | None = None
@@ -126,7 +126,7 @@ def _decode(text: io.TextIOWrapper, path: object) -> Iterator[tuple[int, Any]]:
             if at == len(window) and not is_list:
                 return
             message = error.msg if at < len(window) else "The list is not closed"
-            place = error.pos if error.pos < len(window) else at  # of a record without end, its beginning
+            place = error.pos if error.pos < len(window) else at  # if a record is not closed, show its beginning
             raise FileReadError(
                 f"{path}, line {line + window.count(chr(10), at, place)}: not JSON ({message}: "
                 f"{window[place : place + 40]!r}). Each line must be a complete record, or the file a list of "

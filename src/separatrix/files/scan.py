@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`scan`: a table that stays where it is, for every model of the package to fit and to predict."""
+"""`scan`: a table outside memory, on which every model can be fitted and can predict."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def scan(
     types: Mapping[str, Any] | None = None,
     client: Any = None,
 ) -> Scan | LibsvmFile:
-    r"""Rows in files or a database, read again for every pass, in memory that does not grow with their number.
+    r"""Use rows in files or a database as X. Every pass reads them again, with memory that does not grow with N.
 
     Parameters
     ----------
     source : path, list of paths, SQL text or object
-        A file, folder or pattern (``data/*.parquet``) of any format that `open_table` reads; with ``connection``, a
-        query; or an object with the Arrow stream interface, or a function that returns one. A sparse text file (.svm,
-        .libsvm, .svmlight) becomes a `LibsvmFile`, which has labels but no column names.
+        A file, folder or pattern (``data/*.parquet``) of any format that `open_table` reads; a query, if ``connection``
+        is given; an object with the Arrow stream interface, or a function that returns such an object. A sparse text
+        file (.svm, .libsvm, .svmlight) becomes a `LibsvmFile`, which has labels but no column names.
     target : str, optional
         The column of labels, for ``model.fit(scan)``. Not needed if ``y`` is given, or for prediction.
     columns : sequence of str, optional
-        The features; by default all columns but the target and the weight. A fitted model finds its own columns.
+        The features; by default all columns except target and weight. A fitted model selects the columns it needs.
     weight : str, optional
         A column of weights.
     where : str or pyarrow.compute.Expression, optional
@@ -74,29 +74,29 @@ def scan(
     connection : optional
         A connection of DuckDB, sqlite3 or ADBC, or an address such as ``postgresql://user@host/name``.
     types : mapping from column to type, optional
-        For CSV, whose types take one more pass over the text otherwise; see `open_table`.
+        Types of CSV columns, as in `open_table`; they save the pass that infers types from the text.
     client : dask.distributed.Client or True, optional
-        Its workers read the files, one task for each file or group of rows; True for the scheduler that Dask uses. A
-        path must mean the same to the workers as it does here.
+        Client whose workers read the files, with one task for each file or group of rows. True selects Dask's current
+        scheduler. Workers must find the files under the same paths.
 
     Returns
     -------
     Scan
-        To be given to a model in place of X.
+        An object that a model accepts as X.
 
     Raises
     ------
     DataError
-        If a file, a column or a table does not exist, with the nearest names.
+        If a file, a column or a table does not exist.
 
     Notes
     -----
-    A fit reads the target first, to find the classes, and then all columns as often as its method needs
-    (``n_passes_``). The next batch is read while the current one is processed. Blocks and the order of additions are
-    fixed, so equal runs give equal results to the last bit. A file that changes between two passes is an error. The
-    result of a query and the rows of a stream are copied to a temporary file before the first pass of a fit.
+    A fit reads the target once to find the classes, and then all columns once per pass (``n_passes_``). The next batch
+    is read while the current one is processed. Repeated runs are bit-identical, because blocks and the order of
+    additions are fixed. An error is raised if a file changes between two passes. Queries and streams are copied to a
+    temporary file before the first pass of a fit.
 
-    Columns must be numbers or booleans; `TableClassifier` encodes any others.
+    Columns must be numbers or booleans; `TableClassifier` encodes columns of other types.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _require_column(name: str, rows: ArrowRows) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Scan(RowStore):
-    """A table that stays where it is: see `scan`, which makes one.
+    """A table outside memory, as `scan` returns it.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Scan(RowStore):
     target, weight : str or None
         The columns of labels and weights.
     encoding : Schema or None
-        How columns become numbers, if they are encoded; ``sparse`` if the numbers are stored sparse.
+        Encoding of the columns as numbers, if needed; ``sparse`` is True if encoded rows are sparse.
     """
 
     rows: ArrowRows
@@ -183,7 +183,7 @@ class Scan(RowStore):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows; counted by a pass if the table does not declare it."""
+        """Number of rows; a pass counts them if the table does not store their number."""
         self.prepare()
         return self._open(BatchPlan(self.features, self.features)).n_rows
 
@@ -193,14 +193,14 @@ class Scan(RowStore):
         return self.n_rows, len(self.features)
 
     def open_rows(self, columns: Sequence[str] | None) -> Source:
-        """Open the rows with the ``columns`` that a fitted model expects; with all features if None.
+        """Open the rows with these columns, as a fitted model expects them; None opens all features.
 
         Raises
         ------
         DataError
             If a column does not exist, or is not a number.
         """
-        if self.encoding is not None:  # a model that is fitted on encoded columns remembers no names
+        if self.encoding is not None:  # models fitted on encoded columns do not store column names
             names = self.encoding.columns
             encode = partial(self.encoding.encode, sparse=self.sparse)
             template = NamedRows(np.empty((0, len(names))), names)
@@ -211,7 +211,7 @@ class Scan(RowStore):
         schema = self.rows.schema(wanted)
         wrong = [f"{c.name!r} ({c.type})" for c in schema if not is_number(c.type)]
         if wrong:
-            for _ in self.batches():  # raises if the table has no rows, which then have no types either
+            for _ in self.batches():  # raises if the table has no rows; its types are then unknown
                 break
             raise DataError(
                 f"Columns of {self.rows.title} that are not numbers: {', '.join(wrong[:8])}"
@@ -221,55 +221,55 @@ class Scan(RowStore):
         return self._open(BatchPlan(wanted, wanted, precision(schema.types)), schema.empty_table())
 
     def encoded(self, schema: Schema, *, sparse: bool = False) -> Scan:
-        """The same rows with the columns encoded as numbers."""
+        """Return a scan whose columns are encoded as numbers."""
         for name in schema.inputs:
             _require_column(name, self.rows)
         return replace(self, encoding=schema, sparse=sparse)
 
     def statistics(self, unread: Sequence[str] = ()) -> TableStatistics:
-        """Statistics of the columns from which `TableEncoder` infers their types: one pass."""
+        """Compute, in one pass, the statistics from which `TableEncoder` infers the types of columns."""
         self.prepare()
         statistic = partial(_statistics_of, unread=tuple(unread))
         source = self._open(BatchPlan(self.features, self.features))
         return source.reduce_batches(statistic, self.features, TableStatistics())
 
     def template(self) -> pa.Table:
-        """A table with the columns, and no rows."""
+        """Return an empty table with the columns of the features."""
         return self.rows.schema(self.features).empty_table()
 
     def column(self, name: str) -> Array:
-        """One column in memory: numbers with NaN for missing values, or text with None."""
+        """Read a column into memory. Missing values are NaN among numbers and None among texts."""
         _require_column(name, self.rows)
         self.prepare(name)
         return column_in_memory(Batches(self.rows, BatchPlan((name,), (name,))), name)
 
     def label(self, source: Source, sample_weight: Any, rules: LabelRules) -> Labelled:
-        """Class codes from the target column."""
+        """Encode the target column as class codes."""
         self._require_one_weight(sample_weight)
         target = self._require_target()
-        if sample_weight is not None:  # as many numbers in memory as there are labels
+        if sample_weight is not None:  # if the weights fit in memory, so do the labels
             weight = check_weight(sample_weight, source.n_rows)
             found: Labelled = source.runner.label(source, self.column(target), weight, rules)
             return found
         return label_from_column(source, target, self.weight, rules)
 
     def weights(self, sample_weight: Any) -> Any:
-        """Weights in memory: as given, or from their column; raises if there are both."""
+        """Return weights in memory: as given, or read from their column; raises if there are both."""
         self._require_one_weight(sample_weight)
         self.prepare()
         return sample_weight if self.weight is None else self.column(self.weight)
 
     def targets_in_memory(self, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        """Labels and weights in memory: as given, or from their columns."""
+        """Return labels and weights in memory: as given, or read from their columns."""
         weight = self.weights(sample_weight)
         return self.column(self._require_target()) if y is None else y, weight
 
     def without_targets(self) -> Scan:
-        """The same rows without target and weight."""
+        """Return the scan without its target and weight."""
         return replace(self, target=None, weight=None)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The features as Arrow record batches."""
+        """Read the features as Arrow record batches."""
         plan = BatchPlan(self.features, self.features)
         for piece in Batches(self.rows, plan).pieces(batch_rows(len(self.features))):
             yield piece.batch

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Streams of Arrow batches as a table, and a temporary copy of rows that cannot be read twice in the same way.
+"""Streams of Arrow batches as a table, and temporary copies of queries and streams.
 
 A fit reads its rows several times. A database may return other rows the next time, and a stream may not be readable
-again. Before the first pass of a fit the rows are copied once to an Arrow file in the folder for temporary files
-(`tempfile.gettempdir`, set by TMPDIR): a consistent snapshot, which is faster to read from the second pass on. The file
-is removed when the scan is no longer used. A prediction is one pass and needs no copy.
+again. Before the first pass of a fit the rows are therefore copied to an Arrow file in the folder for temporary files
+(`tempfile.gettempdir`, set by TMPDIR). All passes read this copy, which is also faster. The file is removed when the
+scan is no longer used. A prediction is one pass and needs no copy.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from separatrix.rows import ArrowRows, batch_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MIN_FREE_BYTES = 2**28  # of the disk, that a copy leaves free
+MIN_FREE_BYTES = 2**28  # disk space that must remain free after a copy
 
 
 class SpooledRows(ArrowRows):
-    """Rows that are read from their origin until a copy is made. Derived classes read the origin."""
+    """Rows that are read from their source (a query or stream) until a copy is made. Subclasses read the source."""
 
     columns: tuple[str, ...]
     where: Condition | None = None
@@ -37,27 +37,27 @@ class SpooledRows(ArrowRows):
     _copy: str | None = None
     _copied: tuple[str, ...] = ()
 
-    def read_origin(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read these columns once from the origin."""
+    def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read these columns once from the source."""
         raise NotImplementedError
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Types as the origin declares them."""
+        """Types that the source declares."""
         import pyarrow as pa
 
         return pa.schema([self._schema.field(name) for name in columns])
 
     def prepare(self, columns: tuple[str, ...]) -> None:
-        """Copy these columns, unless a copy has them already."""
+        """Copy these columns, unless the copy already has them."""
         if self._copy is not None and set(columns) <= set(self._copied):
             return
         wanted = tuple(dict.fromkeys([*self._copied, *columns]))
-        path = _write_copy(self.read_origin(wanted, batch_rows(len(wanted))), self.schema(wanted), self.title)
+        path = _write_copy(self.read_source(wanted, batch_rows(len(wanted))), self.schema(wanted), self.title)
         self._copy, self._copied, self.reads_ahead = path, wanted, True
         weakref.finalize(self, _remove, path)
 
     def parts(self, columns: tuple[str, ...]) -> tuple[ArrowRows, ...]:
-        """One part for workers, which read the copy: they must see the folder for temporary files."""
+        """Make a copy, which is the only part. Workers must have access to the folder for temporary files."""
         SpooledRows.prepare(self, columns)
         return (self,)
 
@@ -71,11 +71,11 @@ class SpooledRows(ArrowRows):
         return {name: getattr(self, name) for name in names}
 
     def batches(self, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read the copy if there is one, otherwise the origin."""
+        """Read the copy if it has these columns, otherwise the source."""
         import pyarrow as pa
 
         if self._copy is None or not set(columns) <= set(self._copied):
-            yield from self.read_origin(columns, rows)
+            yield from self.read_source(columns, rows)
             return
         with pa.memory_map(self._copy) as file, pa.ipc.open_stream(file) as reader:
             for batch in reader:
@@ -90,7 +90,7 @@ def _write_copy(batches: Generator[pa.RecordBatch], schema: pa.Schema, title: st
     handle, path = tempfile.mkstemp(prefix="separatrix-", suffix=".arrow")
     os.close(handle)
     try:
-        first = next(batches, None)  # a database may learn its types from the rows: the first batch decides
+        first = next(batches, None)  # the first batch has the final types, which some databases find only from rows
         schema = schema if first is None else first.schema
         with closing(batches), pa.ipc.new_stream(path, schema) as writer:
             for batch in chain([] if first is None else [first], batches):
@@ -112,17 +112,17 @@ def _remove(path: str) -> None:
 
 
 class StreamRows(SpooledRows):
-    """A table that comes as a stream; ``make(columns)`` opens it again, and is None if it can be read only once."""
+    """A table that is read from a stream. ``make(columns)`` opens it again; None if it can be read only once."""
 
     def __init__(
         self, title: str, make: Callable[[tuple[str, ...]], Any] | None, schema: pa.Schema, first: Any = None
     ) -> None:
         self.title, self._make, self._schema, self._first = title, make, schema, first
         self.columns = tuple(schema.names)
-        self.is_fixed = False  # whether it gives the same rows each time, so that no copy is needed
+        self.is_fixed = False  # whether the rows cannot change, so that no copy is needed
 
     def filtered(self, where: Condition) -> StreamRows:
-        """The rows that meet a condition."""
+        """Restrict the table to the rows that meet a condition."""
         self.where, self.known_rows = where, None
         return self
 
@@ -131,8 +131,8 @@ class StreamRows(SpooledRows):
         if not self.is_fixed:
             super().prepare(columns)
 
-    def read_origin(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the stream; a large batch is cut."""
+    def read_source(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
+        """Read the stream; large batches are split."""
         import pyarrow as pa
 
         where = self.where
@@ -156,12 +156,12 @@ class StreamRows(SpooledRows):
 
 
 def open_stream(source: Any) -> StreamRows:
-    """A pyarrow table, reader or data set, a polars frame, a DuckDB relation, or a function that returns one of them.
+    """Open a pyarrow table, reader or data set, a polars frame, a DuckDB relation, or a function that returns one.
 
     Raises
     ------
     DataError
-        If it has no Arrow stream interface.
+        If the object has no Arrow stream interface.
     """
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -182,7 +182,7 @@ def open_stream(source: Any) -> StreamRows:
 
 
 def _reader(source: Any) -> Any:
-    """A new reader; the rows of a polars LazyFrame are collected first."""
+    """Return a new reader of record batches; a polars LazyFrame is collected first."""
     import pyarrow as pa
 
     if "collect" in dir(source) and "__arrow_c_stream__" not in dir(source):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table in a file: record batches, any number of times, in memory that does not grow with the file."""
+"""A table in a file, which can be read any number of times as record batches, without loading it into memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 READ_BATCH_ROWS = 65_536
-MAX_BATCH_BYTES = 2**26  # batches of wide rows have fewer rows
+MAX_BATCH_BYTES = 2**26  # a batch that reaches this size has fewer rows
 
 
 class TableFile(ABC):
@@ -30,13 +30,13 @@ class TableFile(ABC):
     Attributes
     ----------
     path : Path
-        The file, the folder, or ``-``.
+        The file or folder, or ``-`` for standard input.
     format : str
         One of `FORMATS`.
     columns : tuple of str
-        Names in the order of the file.
+        Column names in the order of the file.
     n_rows : int or None
-        Number of rows, if the file stores it.
+        Number of rows; None if only a pass can count them.
     n_bytes : int
         Size on disk of all parts.
     fingerprint : tuple
@@ -57,11 +57,11 @@ class TableFile(ABC):
 
     @abstractmethod
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Batches as the reader makes them, about ``rows`` rows or fewer, with these columns and types of `schema`."""
+        """Yield batches of at most about ``rows`` rows, with these columns in the types of `schema`."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about guesses, such as the encoding."""
+        """Sentences about anything that was guessed, such as the encoding."""
         return tuple(dict.fromkeys(self._notes))
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
@@ -106,7 +106,7 @@ class TableFile(ABC):
 
 
 def kinds_to_schema(kinds: Mapping[str, Kind]) -> pa.Schema:
-    """Arrow types of columns by their kinds."""
+    """Arrow schema of columns with these kinds."""
     import pyarrow as pa
 
     return pa.schema([(name, kind.type) for name, kind in kinds.items()])
@@ -119,7 +119,7 @@ class Sink(ABC):
     def write(self, batch: pa.RecordBatch) -> None:
         """Write a batch."""
 
-    def close(self) -> None:  # noqa: B027  # the caller closes streams
+    def close(self) -> None:  # noqa: B027  # not abstract: a sink that writes to a stream has nothing to do
         """Complete the file."""
 
     def drop(self) -> None:
@@ -128,12 +128,12 @@ class Sink(ABC):
 
 
 def choose_table(names: list[str], where: Location, what: str) -> str:
-    """The requested table or sheet, or the only one.
+    """Return the name of the requested table or sheet, or of the only one.
 
     Raises
     ------
     FileReadError
-        If there is no such table, or there are several and none was requested; lists them.
+        If there is no such table, or there are several and none was requested.
     """
     path = where.path
     if not names:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Conditions on rows, ``scan(..., where=...)``: SQL, which DuckDB evaluates, or an Arrow expression.
 
-DuckDB reads Parquet files with an SQL condition itself, and skips row groups whose statistics rule the condition out
-(unless it is on floating-point columns). Batches of all other tables are filtered one by one.
+If the condition is SQL, DuckDB itself reads Parquet files and skips row groups whose statistics rule out the condition
+(unless it uses floating-point columns). Batches of other tables are filtered after they are read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
-    """The condition that a user wrote, on a table with these columns.
+    """Check a user's condition on a table with these columns.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
     import pyarrow.compute as pc
 
     if isinstance(where, pc.Expression):
-        written = str(where)  # an expression does not list its columns: all whose names occur in it are read
+        written = str(where)  # it does not list its columns, so all columns whose names occur in it are read
         if "FieldPath(" in written:
             raise DataError(
                 f"where={written} refers to a column by its number. Name it: pyarrow.compute.field('name')."
@@ -55,25 +55,25 @@ def make_condition(where: Any, columns: tuple[str, ...]) -> Condition:
 
 @dataclass(frozen=True)
 class SqlCondition:
-    """``age > 30 AND city IS NOT NULL``; a row for which the condition is NULL is left out."""
+    """A condition such as ``age > 30 AND city IS NOT NULL``. Rows for which it is NULL are left out."""
 
     text: str
     columns: tuple[str, ...]
 
     def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows that meet the condition. Only the columns that it uses go through DuckDB, so types do not change."""
+        """Yield the rows that meet the condition. DuckDB gets only the columns it needs, so types do not change."""
         import pyarrow as pa
 
         with self._database() as database:
             for batch in batches:
                 seen = database.from_arrow(batch.select(list(self.columns)))
-                seen.filter(self.text)  # not executed: raises for what a WHERE must not contain
+                seen.filter(self.text)  # not executed, but raises if a WHERE clause must not contain the text
                 decisions = seen.project(f"({self.text}\n) AS keep").to_arrow_table().column(0).combine_chunks()
                 self._require_boolean(decisions.type)
                 yield batch.filter(decisions.cast(pa.bool_()))
 
     def read_parquet(self, path: str, columns: tuple[str, ...], rows: int) -> Iterator[pa.RecordBatch]:
-        """Rows of a Parquet file that meet the condition, in the order of the file."""
+        """Yield the rows of a Parquet file that meet the condition, in the order of the file."""
         names = ", ".join(map(quoted, columns))
         file = "read_parquet('" + path.replace("'", "''") + "', hive_partitioning = false)"
         with self._database() as database:
@@ -111,7 +111,7 @@ class ArrowCondition:
     columns: tuple[str, ...]
 
     def keep(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows that meet the condition."""
+        """Yield the rows that meet the condition."""
         import pyarrow as pa
 
         for batch in batches:
@@ -125,7 +125,7 @@ Condition = SqlCondition | ArrowCondition
 
 
 def _parsed(where: str) -> Any:
-    """Parse tree of a condition, from DuckDB's parser; raises if a function in it returns other values each time."""
+    """Parse a condition with DuckDB; raises if it uses a function whose value changes, such as random()."""
     import duckdb
 
     with closing(duckdb.connect()) as database:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Excel: a sheet of a workbook, read by calamine and written by openpyxl. Cells have their own types."""
+"""Sheets of Excel workbooks, read by calamine and written by openpyxl. Every cell has its own type."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from separatrix.table import Kind, kind_of_values, values_to_arrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CHUNK_ROWS = 8_192  # rows of Python objects at a time
+CHUNK_ROWS = 8_192  # rows that are in memory as Python objects at a time
 FORMULA_ERRORS = {"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
-MAX_EXACT_INTEGER = 2**53  # all numbers of a workbook are floats
+MAX_EXACT_INTEGER = 2**53  # workbooks store all numbers as floats
 MAX_SHEET_ROWS = 1_048_575
 MAX_CELL_CHARACTERS = 32_767
 
@@ -52,7 +52,7 @@ class ExcelSheet(TableFile):
             kinds = [Kind.NOTHING] * len(names)
             self.n_rows = 0
             for rows in self._chunks(sheet):
-                # Columns without a name count if they have a value.
+                # Columns without a name are read if they have a value.
                 widest = max((i for row in rows for i, cell in enumerate(row, 1) if cell is not None), default=0)
                 kinds += [Kind.NOTHING] * (widest - len(kinds))
                 kinds = [kind_of_values(_column(rows, i), kind) for i, kind in enumerate(kinds)]
@@ -83,7 +83,7 @@ class ExcelSheet(TableFile):
             yield chunk
 
     def stream(self, columns: tuple[str, ...], rows: int) -> Generator[pa.RecordBatch]:
-        """Read the file from its beginning."""
+        """Read the table from the beginning of the file."""
         import pyarrow as pa
 
         schema = self.schema(columns)
@@ -98,7 +98,7 @@ class ExcelSheet(TableFile):
 
 
 def _rows(sheet: Any) -> Iterator[list[Any]]:
-    """Rows from the first to the last that is not empty; empty rows between them are kept."""
+    """Yield rows from the first to the last that is not empty, including empty rows between them."""
     n_empty = 0
     has_begun = False
     for row in sheet.iter_rows():
@@ -113,7 +113,7 @@ def _rows(sheet: Any) -> Iterator[list[Any]]:
 
 
 def _value(cell: Any) -> Any:
-    """Value of a cell; None if it is blank or a failed formula. Whole floats are integers, as they are displayed."""
+    """Value of a cell; None if it is blank or a formula error. Whole floats become integers, as Excel displays them."""
     if isinstance(cell, str):
         return None if cell in FORMULA_ERRORS or not cell.strip() else cell
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < MAX_EXACT_INTEGER:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writing a table: completely or not at all.
+"""Writing a table, completely or not at all.
 
-Everything is written to a temporary folder next to the target, which is removed in any case. At the end of a block
-without an exception the file is moved to its place in one step. A sink writes batches in one format and is closed, or
-dropped after an error.
+The file is written to a temporary folder next to its final path. If the block ends without an exception, the file is
+moved to that path in one step. The folder is always removed. A sink writes batches in one format; it is closed at the
+end, or dropped after an error.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PARQUET_GROUP_ROWS = 65_536
 
 
 class TableWriter:
-    """Writes a table to a file, as `open_writer` returns it: a context manager.
+    """Context manager that writes a table to a file, as `open_writer` returns it.
 
     Attributes
     ----------
     path : Path
-        Path of the table after the block has ended without an error.
+        Final path of the file, which appears there if the block ends without an error.
     n_rows : int
         Number of rows written so far.
     """
@@ -52,7 +52,7 @@ class TableWriter:
         self._refuse_existing()
 
     def write(self, table: Any) -> None:
-        """Write a record batch, or any table that Arrow can convert; the first determines the columns.
+        """Write a record batch, or any table that Arrow can convert; the first table determines the columns.
 
         Raises
         ------
@@ -109,13 +109,13 @@ class TableWriter:
             self._sink.write(batch)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        """Move the file to its place, or remove it after an error."""
+        """Move the file to its final path, or remove it after an error."""
         assert self._folder is not None
         try:
             if kind is None:
                 self._finish(self._folder)
         finally:
-            # Closing may fail again if the disk is full; the first error is the one to report.
+            # If the disk is full, closing may fail again; only the first error is reported.
             with suppress(Exception):
                 if self._sink is not None:
                     self._sink.drop()
@@ -137,7 +137,7 @@ class TableWriter:
                 with done.open("rb") as source, open_output(packed, where.compression, member) as stream:
                     shutil.copyfileobj(source, stream, READ_BYTES)
                 done = packed
-            self._refuse_existing()  # another program may have created it in the meantime
+            self._refuse_existing()  # another program may have created the file in the meantime
             os.replace(done, self.path)
 
     @contextmanager
@@ -158,7 +158,7 @@ class TableWriter:
 
 
 class StandardOutput(TableWriter):
-    """Writes CSV to standard output, batch by batch; rows cannot be withdrawn after an error."""
+    """Writes CSV to standard output, batch by batch. Rows written before an error remain."""
 
     def __init__(self) -> None:
         super().__init__(Location(Path(STANDARD), "csv"), CsvSink, force=True)
@@ -177,7 +177,7 @@ class StandardOutput(TableWriter):
 
 
 def refuse_nested(schema: pa.Schema, where: Location) -> None:
-    """Raise FileWriteError if a column has a type that a flat format cannot hold."""
+    """Raise FileWriteError if a column has a type that the file's format cannot store."""
     import pyarrow as pa
 
     for field in schema:
@@ -189,7 +189,7 @@ def refuse_nested(schema: pa.Schema, where: Location) -> None:
 
 
 class CsvSink(Sink):
-    """CSV and TSV: quotes only if needed, nothing for a missing value, dates in ISO 8601."""
+    """Writes CSV and TSV. Cells are quoted only if necessary, missing values are empty, dates are ISO 8601."""
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location) -> None:
         import pyarrow as pa
@@ -216,13 +216,13 @@ class CsvSink(Sink):
                 quoted = pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
             cells.append(pc.fill_null(quoted, ""))
         lines = pc.binary_join_element_wise(*cells, self.delimiter)
-        if len(columns) == 1:  # an empty line would not be a row
+        if len(columns) == 1:  # quote an empty cell, because readers skip empty lines
             lines = pc.if_else(pc.equal(lines, ""), '""', lines)
         self.stream.write(("\n".join(lines.to_pylist()) + "\n").encode())
 
 
 def _as_text(values: pa.Array) -> pa.Array:
-    """Format values as text; fractions of a second are no finer than needed, NaN is missing."""
+    """Format values as text. Times have no more digits than necessary, and NaN is a missing value."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -236,13 +236,13 @@ def _as_text(values: pa.Array) -> pa.Array:
             try:
                 values = values.cast(pa.timestamp(unit, kind.tz))
                 break
-            except pa.ArrowInvalid:  # this unit would lose a fraction
+            except pa.ArrowInvalid:  # the unit is too coarse for a value
                 continue
     return values.cast(pa.string())
 
 
 class JsonSink(Sink):
-    """One JSON record per line; dates in ISO 8601, NaN as null."""
+    """Writes one JSON record per line. Dates are ISO 8601, and NaN is null."""
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema, where: Location) -> None:
         self.stream = stream
@@ -260,7 +260,7 @@ class JsonSink(Sink):
 
 
 class ParquetSink(Sink):
-    """Parquet, compressed with zstd."""
+    """Writes Parquet, compressed with zstd."""
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
         import pyarrow.parquet as pq
@@ -269,7 +269,7 @@ class ParquetSink(Sink):
         self.kept: list[pa.RecordBatch] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write a row group as soon as there are enough rows for it."""
+        """Collect rows, and write a row group when there are `PARQUET_GROUP_ROWS`."""
         self.kept.append(batch)
         if sum(kept.num_rows for kept in self.kept) >= PARQUET_GROUP_ROWS:
             self._flush()
@@ -292,9 +292,9 @@ class ParquetSink(Sink):
 
 
 class ArrowSink(Sink):
-    """Arrow: a stream for .arrows, a file for all other suffixes. Categories are written as text.
+    """Writes Arrow's stream format for .arrows, and its file format for other suffixes.
 
-    A file has one dictionary per column, but batches may have different ones.
+    Categories are written as text, because a file has one dictionary per column and batches may have different ones.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, where: Location) -> None:
