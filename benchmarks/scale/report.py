@@ -29,19 +29,19 @@ MARKS = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 WORDS = {
     "labels": "labels",
-    "draw": "a sample drawn",
+    "draw": "drawing the sample",
     "value_grad": "value and gradient",
     "value_grad_hess": "value, gradient and Hessian",
     "extent": "extent of the columns",
     "first_look": "class moments",
 }
 SINGLES = {
-    "bandwidth": ("memory, all cores", 1e-9, "GB/s"),
-    "reading": ("bare reading of Parquet, all cores", 1e9, "core-ns a number"),
-    "decoding": ("Parquet into blocks of rows", 1e9, "core-ns a number"),
-    "label_reading": ("labels of a file", 1e9, "core-ns a row"),
-    "network": ("from a worker's process to the client", 1e-9, "GB/s"),
-    "solve": ("Cholesky factor, of M³", 1e12, "ps"),
+    "bandwidth": ("memory bandwidth, all cores", 1e-9, "GB/s"),
+    "reading": ("bare reading of Parquet, all cores", 1e9, "core-ns per value"),
+    "decoding": ("decoding Parquet into blocks of rows", 1e9, "core-ns per value"),
+    "label_reading": ("reading the labels of a file", 1e9, "core-ns per row"),
+    "network": ("transfer from a worker process to the client", 1e-9, "GB/s"),
+    "solve": ("Cholesky factorisation", 1e12, "ps times M³"),
 }
 FITS = {"logistic": "logistic", "posterior": "logistic with posterior and evidence", "lda": "linear discriminant"}
 ON_CARDS = ("logistic with posterior and evidence", "linear discriminant")
@@ -57,14 +57,14 @@ def constants_table(folder: Path) -> str:
     ]
     singles = [[words, f"{getattr(found, name) * scale:.3g}", unit] for name, (words, scale, unit) in SINGLES.items()]
     for scheduler in found.graph:
-        words = f"Dask with {scheduler}: a round, and each partition in it"
+        words = f"Dask with {scheduler}: time per round, and per partition"
         singles.append([words, f"{1e3 * found.graph[scheduler]:.2g}, {1e3 * found.task[scheduler]:.2g}", "ms"])
         slow = ", ".join(f"{WORDS.get(kind, kind)} {pace:.2g}" for kind, pace in found.pace[scheduler].items())
-        singles.append(["the same: a pass inside its tasks, over one without Dask", slow, "times"])
+        singles.append([f"Dask with {scheduler}: time of a pass, relative to no Dask (ρ)", slow, "ratio"])
     return "\n\n".join(
         [
             _about(about),
-            _table(["one pass, core-ns", "a row", "a number", "a pair"], works),
+            _table(["one pass, core-ns", "per row (r)", "per value (s)", "per pair of columns (q)"], works),
             _table(["", "measured", "unit"], singles),
         ]
     )
@@ -87,13 +87,13 @@ def simulated_table(folder: Path) -> str:
         for r in rows
     ]
     far = max(max(row.ratio, 1 / row.ratio) for row in rows)
-    return f"{_about(about)}\n\n{_table(header, lines)}\n\nFarthest from the prediction: a factor of {far:.2f}."
+    return f"{_about(about)}\n\n{_table(header, lines)}\n\nThe largest ratio between predicted and measured time, either way, is {far:.2f}."
 
 
 def files_table(folder: Path) -> str:
     """Fits of Parquet files."""
     rows, about = read_records(folder / HERE / "files.csv", FileRow)
-    header = ["task", "seconds", "passes", "seconds a pass", "of bare reading", "peak RSS, MB"]
+    header = ["task", "seconds", "passes", "seconds per pass", "relative to bare reading", "peak RSS, MB"]
     lines = [
         [
             FITS.get(r.task, r.task),
@@ -112,7 +112,7 @@ def files_table(folder: Path) -> str:
 def cluster_table(folder: Path) -> str:
     """Fits of partitions."""
     rows, about = read_records(folder / HERE / "cluster.csv", ClusterRow)
-    header = ["fit", "rows x columns", "place", "library", "seconds", "of memory", "difference", "accuracy"]
+    header = ["fit", "rows x columns", "place", "library", "seconds", "relative to memory", "difference", "accuracy"]
     lines = [
         [
             FITS.get(r.task, r.task),
@@ -132,7 +132,7 @@ def cluster_table(folder: Path) -> str:
 def outlook_table(folder: Path) -> str:
     """What the constants predict for other places."""
     constants = from_rows(read_records(folder / HERE / "constants.csv", ConstantRow)[0])
-    header = ["rows x columns", "place", "fit", "passes", "predicted", "most of it"]
+    header = ["rows x columns", "place", "fit", "passes", "predicted", "largest part"]
     lines = []
     for each in OUTLOOKS:
         for fit, words in FITS.items():
