@@ -4,8 +4,8 @@ Neither a line nor a conic separates the squares of a chess board: linear and qu
 better than chance. Least squares separates them if x is replaced by Gaussian basis functions on a 5 x 5 grid. With
 one variance per centre, whose width is twice the spacing of the grid, the functions are too wide. With 3 variances
 per centre, each half of the previous one, the squares begin to appear; with 5 the fit is nearly as good as the
-clusters allow. The narrowest of 9 are much narrower than a cluster: they fit single training rows and do not help on
-new rows.
+clusters allow. With 9, the narrowest functions are much narrower than a cluster: they fit single training rows and
+do not help on new rows.
 """
 
 import sys
@@ -23,7 +23,7 @@ from separatrix.datasets import make_gaussian_grid
 from separatrix.plots import DecisionBoundaryDisplay
 from separatrix.plots.drawing import new_figure
 
-VARIANCE = 0.05  # of a cluster; the centres of adjacent clusters are one unit apart
+VARIANCE = 0.05  # variance of each cluster; the centres of adjacent clusters are one unit apart
 
 
 def models() -> dict[str, object]:

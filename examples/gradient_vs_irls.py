@@ -36,7 +36,7 @@ def main(path: str = "gradient_vs_irls.png") -> None:
         model = sx.LogisticRegression(alpha=0.1, solver=solver).fit(X, y)
         display = FitPathDisplay.of_fit(model, X, y)
         display.plot(row, frames=[EARLY, len(display.frames) - 1])
-        row[0].get_legend().remove()  # one legend for all panels is below
+        row[0].get_legend().remove()  # the figure has one legend for all panels
         E = [frame.objective for frame in display.frames]
         near, there = (sum(value > E[-1] + gap for value in E) for gap in (0.01 * (E[0] - E[-1]), 1e-6))
         print(f"{name:<18} {model.n_steps_:>6} {model.n_passes_:>7} {E[-1]:>9.3f}   {near}, {there}")

@@ -2,8 +2,8 @@
 
 A vertical line separates two narrow classes. Then twenty rows of class 1 are added, far from the line on its correct
 side. Their probability under logistic regression is already close to one, so its line does not move. Least squares
-penalises any difference from the target 1, also for correct rows: its line turns towards the added rows, and rows in
-the middle are misclassified.
+penalises any difference from the target 1, even if a row is classified correctly: its line turns towards the added
+rows, and rows in the middle are misclassified.
 """
 
 import sys

@@ -20,7 +20,7 @@ import separatrix as sx
 from separatrix.datasets import make_label_noise
 from separatrix.plots.drawing import COLOURS, STANDOUT, new_figure, scatter_classes
 
-DISTANCE = 4.0  # between the class means, in standard deviations; the true activation is DISTANCE * x_1
+DISTANCE = 4.0  # from class mean to class mean, in standard deviations; the true activation is 4 x_1
 MODELS = {
     "logistic": (sx.LogisticRegression(alpha=0.1), COLOURS[0], "-"),
     "probit": (sx.ProbitRegression(alpha=0.1), COLOURS[3], "--"),

@@ -74,7 +74,7 @@ def draw_line(ax: plt.Axes, rng: np.random.Generator) -> None:
         f"counts, fitted:   a(x) = {model.coef_[0, 0]:+.4f} x0 {model.coef_[0, 1]:+.4f} x1 {model.intercept_[0]:+.4f}"
     )
     points, sizes = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
-    for k, shift in ((0, -0.12), (1, 0.12)):  # both classes can have the same counts
+    for k, shift in ((0, -0.12), (1, 0.12)):  # shifted sideways, because both classes can have the same counts
         at = points[:, 2] == k
         look_of = {"color": COLOURS[k], "marker": MARKERS[k], "edgecolors": "white", "linewidths": 0.4}
         ax.scatter(points[at, 0] + shift, points[at, 1], s=14 + 10 * sizes[at], label=f"class {k}", **look_of)

@@ -40,7 +40,7 @@ class Findings(NamedTuple):
 
 
 def model_of(width: float, prior: sx.Gaussian | None = None) -> sx.BayesianLogisticRegression:
-    """Model with a radial basis function of this width on every row; the prior is tuned if None."""
+    """Model with a radial basis function of this width on every row. The prior is tuned if it is None."""
     tune = "evidence" if prior is None else None
     return sx.BayesianLogisticRegression(
         prior, basis=RBF(width=width), tune=tune, approximation="laplace", standardize=False
@@ -101,7 +101,7 @@ def draw_probabilities(ax: plt.Axes, model: sx.BayesianLogisticRegression, data:
         "white",
         "#FAECCC",
         "#F5D999",
-    )  # from the colour of class 0 to that of class 1
+    )  # from the colour of class 0 to the colour of class 1
     area = ax.contourf(x, x, p, levels=[0, 0.1, 0.3, 0.7, 0.9, 1], colors=shades)
     ax.contour(x, x, p, levels=[0.5], colors="black", linewidths=1.6)
     scatter_classes(ax, X, y, model.classes_, size=15)

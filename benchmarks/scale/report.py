@@ -87,7 +87,8 @@ def simulated_table(folder: Path) -> str:
         for r in rows
     ]
     far = max(max(row.ratio, 1 / row.ratio) for row in rows)
-    return f"{_about(about)}\n\n{_table(header, lines)}\n\nThe largest ratio between predicted and measured time, either way, is {far:.2f}."
+    last = f"Predicted and measured times differ by a factor of at most {far:.2f}."
+    return f"{_about(about)}\n\n{_table(header, lines)}\n\n{last}"
 
 
 def files_table(folder: Path) -> str:
