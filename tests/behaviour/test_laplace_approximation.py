@@ -202,7 +202,7 @@ def test_the_mode_is_found_from_near_a_saddle():
     "f", [lambda x: x, lambda x: 0.5 * x, lambda x: np.log1p(x * x), lambda x: np.log1p(x**2) / 10 + 1e-3 * x]
 )
 def test_an_unbounded_density_raises(f):
-    expect(r"still rises, .* from x0 = 0.5 the search came to x = .*, along \+x\. The mode lies at infinity", f, 0.5)
+    expect(r"still rises, .* went from x0 = 0.5 to x = .*, along \+x, .* The mode lies at infinity", f, 0.5)
 
 
 def test_separable_data_without_a_prior():
@@ -247,7 +247,7 @@ def test_a_wrong_gradient_is_reported():
 
 
 def test_a_gradient_of_the_wrong_shape():
-    with pytest.raises(ValueError, match=r"gradient\(x\) must have shape \(3,\) for x of shape \(3,\), and has \(2,\)"):
+    with pytest.raises(ValueError, match=r"gradient\(x\) must have shape \(3,\) for x of shape \(3,\), but has \(2,\)"):
         laplace_approximation(lambda x: -x @ x, np.ones(3), gradient=lambda x: x[:2])
 
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Distributions over models: p(w | data), its predictions, and the evidence p(data).          PRML §4.4, §4.5
 
-In the order of the book; a file imports only from files above it in this list:
+The modules follow the order of the book. A module imports only from modules above it in this list:
 
     laplace           §4.4          a Gaussian at the mode of any density
-    posterior         §4.5.1        a Gaussian over the weights, with its full covariance or the parts that fit
+    posterior         §4.5.1        a Gaussian over the weights, with the full covariance or a cheaper structure
     weights                         the same Gaussian in the user's units, and the table of intervals
-    logistic_normal   §4.5.2        the sigmoid averaged over a Gaussian: exact sums and a fast table (`_kernels`)
-    predictive        §4.5.2        probabilities and intervals, averaged over the posterior
-    ep                §10.7         better Gaussians if Laplace's is poor: expectation propagation,
-    variational       §10.1, §10.6  the nearest in KL(q || p),
-    sampling          §11.1.4       and weighted draws, which need not be Gaussian
+    logistic_normal   §4.5.2        averages of the sigmoid over a Gaussian: exact sums and a fast table (`_kernels`)
+    predictive        §4.5.2        probabilities averaged over the posterior, and their intervals
+    ep                §10.7         expectation propagation, a better Gaussian if Laplace's is inaccurate
+    variational       §10.1, §10.6  the Gaussian nearest to the posterior in KL(q || p)
+    sampling          §11.1.4       importance sampling: weighted draws, without the assumption of a Gaussian
     evidence          §4.4.1, §3.5  ln p(data) as a function of the prior
     tuning            §3.5          the prior that makes the data most probable
     surface                         the evidence over a grid of widths and scales
-    inference                       from an objective to a posterior: mode, Gaussian, diagnosis, repair
+    inference                       from an objective to a posterior: mode, Gaussian, check, better Gaussian
     logistic                        the classifier
     tune_model                      hyperparameters chosen by evidence, such as the width of basis functions
 """

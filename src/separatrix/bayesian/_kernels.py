@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled table look-up of logistic_normal.py. Import it only inside the function that uses it: it loads Numba.
+"""Compiled table look-up for logistic_normal.py. Import it only inside the function that uses it: it loads Numba.
 
 ``look_up.py_func`` is the same loop in plain Python.
 """
@@ -14,10 +14,10 @@ from separatrix._array import Float
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def look_up(u: Float, kappa: Float, table: Float, per_unit: int, columns: int, out: Float) -> None:
-    """Write the polynomial of the cell of (u, κ), of total degree six, to ``out``; NaN outside the table and for NaN.
+    """Evaluate the polynomial of the cell that contains (u, κ); the result is NaN outside the table and for NaN.
 
-    ``table`` (cells, 28) holds c_ij x^i y^j by decreasing i, and by increasing j for each i; x and y run from -1 to 1
-    across a cell. There are ``per_unit`` cells in a unit of u, and ``columns`` cells from κ = 0 to κ = 1.
+    ``table`` (cells, 28) holds coefficients c_ij of x^i y^j by decreasing i, and by increasing j for each i; x and y
+    run from -1 to 1 across a cell. There are ``per_unit`` cells per unit of u, and ``columns`` cells from κ = 0 to 1.
     """
     rows = table.shape[0] // columns
     for n in range(u.shape[0]):

@@ -3,31 +3,31 @@
 
     q(θ) ∝ p(θ) Π_n s_n(a_n)^weight_n,       s_n(a) = exp(ν_n a - ½ τ_n a²),       a_n = θ φ̃_n + offset_n
 
-Laplace takes the slope and curvature of each ln p(t_n | a_n) at the mode. If a column is rarely non-zero or the classes
-nearly separate, the posterior is skewed and its mass lies elsewhere. Expectation propagation chooses τ_n and ν_n, the
-*sites*, so that q has the mean and the variance of a_n that the likelihood of row n gives together with the other
-factors. The precision and the shift of q are sums over rows, and linear in the sites:
+Laplace's approximation uses the slope and curvature of each ln p(t_n | a_n) at the mode. If a column is rarely non-zero
+or the classes are nearly separable, the posterior is skewed and most of its mass lies away from the mode. Expectation
+propagation chooses τ_n and ν_n, the *site* of row n, so that a_n has the same mean and variance under q as it has if
+the likelihood of row n replaces s_n. The precision and the shift of q are sums over rows, and linear in the sites:
 
     A = Λ + Σ_n weight_n τ_n φ̃_n φ̃_n',       A mean = Λ m0 + Σ_n weight_n (ν_n - τ_n offset_n) φ̃_n
 
-The factor of a row is removed from q, which leaves its *cavity*; the likelihood takes its place; and the site becomes
-the one that reproduces the moments of a_n under this *tilted* density. A row of weight k is k equal sites, of which one
-is removed; a row of weight w < 1 is one site of p^w. All rows at once, in one pass: a *sweep*, which costs two Newton
-steps.
+To update a site, its factor is removed from q, which leaves the *cavity* of the row. The cavity times the likelihood of
+the row is the *tilted* density. The new site gives a_n the moments of the tilted density. A row of weight k has k equal
+sites, of which one is removed; a row of weight w < 1 has one site, for p^w. A *sweep* updates all sites in one pass and
+takes as long as two Newton steps.
 
-Far from the fixed point sweeps are damped. Near it, where the map is nearly linear, the next sites are a combination of
-the last few results, the one with the smallest residual in the linear approximation (Anderson 1965). Sites, precision
-and shift are linear in that combination, so it costs no pass. A combination that increases the residual is undone.
+Sweeps are damped far from the fixed point. Near the fixed point the update is nearly linear in the sites. There, the
+next sites are the combination of the last few iterates with the smallest linearised residual (Anderson 1965). Precision
+and shift are linear in the sites, so a combination needs no pass. It is undone if it increases the residual.
 
 At the fixed point
 
     ln p(D) ≈ ln ∫ p(θ) Π_n s_n^weight_n dθ + Σ_n weight_n (ln Z_n - ln ∫ cavity_n s_n da)
 
-Its means are accurate. Its variances and its evidence miss the joint effect of the skewness of several rows, which
-`correct` adds. For two classes, one activation per row. It is the best of the Gaussians for a skewed posterior, and
-its evidence can be tuned.
+The means are accurate. The variances and the evidence miss the joint effect of the skewness of several rows, which
+`correct` adds. The method needs one activation per row, so it is limited to two classes. It is the most accurate
+Gaussian here for a skewed posterior, and its evidence can tune the prior.
 
-Minka (2001); Rasmussen & Williams (2006), §3.6, with a linear model for the process.
+Minka (2001); Rasmussen & Williams (2006), §3.6, with a linear model instead of a Gaussian process.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import ValueGradHess
 
 # The fixed point
-N_MIXED = 5  # results that are combined
-NEAR_IN_STD = 0.5  # change of the mean by a sweep, below which results are combined
-MAX_GROWTH = 2.0  # of that change near the fixed point
-FIRST_STEP, MIN_STEP = 0.8, 1 / 64  # fractions of a full update
-STEP_SHRINK, STEP_GROWTH = 0.6, 1.1  # factors of that fraction if sweeps oscillate and if they settle
-MIN_CAVITY = 1e-10  # fraction of a row's precision that must remain; with less its site is kept
+N_MIXED = 5  # earlier iterates that are combined with the latest one
+NEAR_IN_STD = 0.5  # `Iterate.distance` below which iterates are combined
+MAX_GROWTH = 2.0  # ratio of consecutive distances above which a combination is undone
+FIRST_STEP, MIN_STEP = 0.8, 1 / 64  # largest and smallest fraction of a full update
+STEP_SHRINK, STEP_GROWTH = 0.6, 1.1  # factors of that fraction after the distance grew, and after it fell
+MIN_CAVITY = 1e-10  # fraction of a row's precision that its cavity must keep, or else its site is not updated
 
 # Tilted moments by quadrature
 N_TILTED_NODES = 40
-N_TILTED_ROUNDS = 6  # of locating the tilted density, each from the moments of the round before
+N_TILTED_ROUNDS = 6  # rounds that locate the tilted density, each from the moments of the round before
 
 # The correction for third cumulants
-MAX_CUMULANT_FLOPS = 2e10  # one or two seconds
-MAX_CUMULANT_NUMBERS = 2.5e7  # that may be held at once
-MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance beyond which its series is useless
+MAX_CUMULANT_FLOPS = 2e10  # takes one or two seconds
+MAX_CUMULANT_FLOATS = 2.5e7  # floats in memory at once
+MAX_VARIANCE_CHANGE = 3.0  # relative change of a variance above which the correction is not used
 
 
 def expectation_propagation(
@@ -74,11 +74,11 @@ def expectation_propagation(
     """Return the fixed point of expectation propagation, for a likelihood of one activation.
 
     Only the mean of ``start`` is used; `laplace` is the best start. The iteration ends if a sweep changes the mean by
-    less than ``tol`` posterior standard deviations and the precision by less than ``tol`` relatively; ``is_converged``
-    is False if that takes more than ``max_sweeps``. ``steps`` is the number of sweeps. If ``corrected``, variances and
-    evidence are corrected for third cumulants, if that is affordable.
+    less than ``tol`` posterior standard deviations and the precision by a relative change below ``tol``.
+    ``is_converged`` is False if that takes more than ``max_sweeps``, and ``steps`` is the number of sweeps. If
+    ``corrected``, variances and evidence are corrected for third cumulants unless that is too expensive (`correct`).
 
-    Three rows of one class: only the prior bounds the weight, and the mean is far from the mode.
+    If all three rows have one class, only the prior bounds the weight, and the mean is far from the mode.
 
     >>> from separatrix.bayesian.posterior import laplace
     >>> from separatrix.rows import as_source
@@ -99,7 +99,7 @@ def expectation_propagation(
         )
     sites = objective.source.reduce(partial(laplace_sites, mean=start.mean[0], objective=objective)).sites
     q = posterior_of(sites, objective)
-    if q is None:  # the mean is no mode of a likelihood that is not log-concave: start at the prior
+    if q is None:  # without log-concavity the start may not be a mode: use the prior
         sites = mixed([sites], np.zeros(1))
         q = posterior_of(sites, objective)
     if q is None:
@@ -118,7 +118,7 @@ def expectation_propagation(
             break
         there, sweeps = Iterate.of(objective, sites, q), sweeps + 1
         growth = there.distance / here.distance
-        if near and growth > MAX_GROWTH and fraction > MIN_STEP:  # undone
+        if near and growth > MAX_GROWTH and fraction > MIN_STEP:  # undo the combination
             past, fraction = [here], fraction * STEP_SHRINK
             continue
         fraction = min(fraction * STEP_GROWTH, FIRST_STEP) if growth < 1 else max(fraction * STEP_SHRINK, MIN_STEP)
@@ -136,10 +136,10 @@ def expectation_propagation(
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """Sites, their posterior q, the result of a sweep from them, and the sites after it.
+    """Sites, their posterior q, the result of a sweep that starts from them, and the updated sites.
 
-    ``distance`` is the size of the update in units of q: of the mean in standard deviations, of the precision
-    relatively.
+    ``distance`` is the larger of two changes by the update: of the mean in standard deviations of q, and of the
+    precision relative to that of q.
     """
 
     sites: Sites
@@ -150,7 +150,7 @@ class Iterate:
 
     @classmethod
     def of(cls, objective: Posterior, sites: Sites, q: Normal) -> Iterate:
-        """Update every site, with the others fixed: one pass."""
+        """Update every site in one pass, each with the other sites fixed."""
         result = objective.source.reduce(partial(swept_sites, sites=sites, q=q, objective=objective))
         update, root = result.sites, q.factor.root
         change = update.precision - sites.precision
@@ -164,9 +164,9 @@ class Iterate:
 
 
 def _combined(past: Sequence[Iterate]) -> Sites:
-    """A damped step from the affine combination of iterates, Σ_i c_i = 1, with the smallest linearised residual."""
+    """Return a damped step from the combination of iterates, Σ_i c_i = 1, with the smallest linearised residual."""
     residuals = np.stack([np.concatenate([p.update.tau - p.sites.tau, p.update.nu - p.sites.nu]) for p in past], axis=1)
-    # A residual counts relative to its site or to a typical one, and a row of weight k as k rows.
+    # Residuals are divided by the size of their site plus that of a typical site; a row of weight k counts as k rows.
     last, tiny = past[-1].update, np.finfo(float).tiny
     total = last.weight.sum() + tiny
     sizes = [np.abs(part) + last.weight @ np.abs(part) / total + tiny for part in (last.tau, last.nu)]
@@ -185,7 +185,7 @@ def _combined(past: Sequence[Iterate]) -> Sites:
 
 
 class Normal(NamedTuple):
-    """N(θ | mean, A⁻¹): mean (P,) and A factorised."""
+    """N(θ | mean, A⁻¹), with the mean (P,) and the factorised A."""
 
     mean: Float
     factor: Factor
@@ -193,7 +193,7 @@ class Normal(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sites:
-    """τ and ν (N,), their sums in the precision (P, P) and the shift (P,), and the weights of the rows (N,)."""
+    """τ and ν of all rows (N,), their part of the precision (P, P) and of the shift (P,), and the row weights (N,)."""
 
     tau: Float
     nu: Float
@@ -225,10 +225,10 @@ def posterior_of(sites: Sites, objective: Posterior) -> Normal | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sweep:
-    """Result of one pass: new sites of rows in any order, their sums, and the quality of q with the old sites.
+    """Result of one pass: new sites of the rows, in any order, their sums, and properties of q with the old sites.
 
-    ``log_likelihood`` is ln p(D | mean); ``log_ratio`` the part of ln p(D) that is a sum over rows; ``skipped`` the
-    number of rows whose cavity is not a density, so that their sites stay.
+    ``log_likelihood`` is ln p(D | mean), and ``log_ratio`` is the part of ln p(D) that is a sum over rows. ``skipped``
+    is the number of rows whose site is not updated, because their cavity or their new site is not a density.
     """
 
     row: Codes
@@ -262,7 +262,7 @@ class Sweep:
 
 
 class Cavities(NamedTuple):
-    """Site of each row, and mean and variance of its activation, under q and without the row's own site; each (n,)."""
+    """Site of each row, and moments of its activation under q (mu, var) and in its cavity (mu_out, var_out)."""
 
     tau: Float
     nu: Float
@@ -270,9 +270,9 @@ class Cavities(NamedTuple):
     var: Float
     mu_out: Float
     var_out: Float
-    left: Float  # var / var_out, and defined if both are zero: a row of zeros without a bias
-    power: Float  # of the likelihood that replaces the removed site
-    is_density: Array  # if False, mu_out and var_out equal mu and var
+    left: Float  # var / var_out; 1 if both are zero, as for a row of zeros without a bias
+    power: Float  # exponent of the likelihood that replaces the removed site
+    is_density: Array  # whether the cavity is a density; if not, mu_out and var_out equal mu and var
 
 
 def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cavities:
@@ -282,7 +282,7 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
     mu = objective.design.activate(block, q.mean[None, :])
     var = objective.design.row_variance(block.X, q.factor.root)
     power = np.ones(len(block)) if block.weight is None else np.where(block.weight > 0, np.minimum(block.weight, 1), 1)
-    left = 1.0 - power * tau * var  # fraction of the precision that remains
+    left = 1.0 - power * tau * var  # fraction of the precision that remains in the cavity
     is_density = left > MIN_CAVITY
     left = np.where(is_density, left, 1.0)
     mu_out = np.where(is_density, mu - power * var * (nu - tau * mu) / left, mu)
@@ -290,7 +290,7 @@ def cavities(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Cav
 
 
 def swept_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) -> Sweep:
-    """New sites of the rows of a block, and the quality of q there."""
+    """Return new sites of the rows of a block, and the terms of these rows in ln p(D | mean) and ln p(D)."""
     out = cavities(block, sites, q, objective)
     found = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power)
     left = 1.0 - out.var_out * found.curvature  # variance of the tilted density relative to the cavity
@@ -314,14 +314,14 @@ def swept_sites(block: Block, sites: Sites, q: Normal, objective: Posterior) -> 
 
 
 def laplace_sites(block: Block, mean: Float, objective: Posterior) -> Sweep:
-    """Sites that make q the Laplace approximation if the mean (P,) is the mode: τ is the curvature."""
+    """Return sites for which q is Laplace's approximation if the mean (P,) is the mode: τ is the curvature."""
     a = objective.design.activate(block, mean[None, :])
     _, slope, tau = objective.likelihood.derivatives(a, block.codes)
     return _with_sums(block, tau, slope + tau * a, objective)
 
 
 def _with_sums(block: Block, tau: Float, nu: Float, objective: Posterior) -> Sweep:
-    """Sites with Σ weight τ φ̃ φ̃' and Σ weight (ν - τ offset) φ̃."""
+    """Return sites of a block with their sums Σ weight τ φ̃ φ̃' and Σ weight (ν - τ offset) φ̃."""
     weight = np.ones(len(block)) if block.weight is None else block.weight
     pull = nu if block.offset is None else nu - tau * block.offset
     precision = objective.design.gram(block, weight * tau)
@@ -333,7 +333,7 @@ def _with_sums(block: Block, tau: Float, nu: Float, objective: Posterior) -> Swe
 
 
 class Tilted(NamedTuple):
-    """ln Z, its slope, and minus its second and third derivatives in the mean of the Gaussian; each (n,)."""
+    """ln Z, its derivative in the mean of the Gaussian, and minus its second and third derivatives; each (n,)."""
 
     log_z: Float
     slope: Float
@@ -349,7 +349,7 @@ def tilted(likelihood: Likelihood, mu: Float, var: Float, t: Array, *, power: Fl
 
         mean  mu + v (ln Z)',       variance  v + v² (ln Z)'',       third cumulant  v³ (ln Z)'''
 
-    So ln Z is a log likelihood of mu, with slope, curvature and skew signed as in `likelihoods`.
+    Slope, curvature and skew of ln Z have the signs that those of a log-likelihood have in `likelihoods`.
 
         probit        Z = Φ(mu / √(1 + v)), the probit likelihood in other units                        PRML (4.152)
         logit         the alternating sums of `logistic_normal`: exact to rounding for every mu and v
@@ -391,7 +391,7 @@ def _closed_form(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Til
         eps0, eps1 = likelihood.rates
         floor, contrast = np.where(t > 0.5, eps0, eps1), 1.0 - eps0 - eps1
     else:
-        other = np.where(t > 0.5, 1.0 - t, t * 1.0)  # the part of a soft target on the other side
+        other = np.where(t > 0.5, 1.0 - t, t * 1.0)  # probability of the other class in a soft target
     margin = sign * mu
     m = margin - other * var  # Z = E[floor + contrast σ(a)] over a ~ N(m, var)
     log_q, log_c, c1, c2 = sigmoid_derivatives(np.abs(m), np.sqrt(var))
@@ -410,14 +410,14 @@ def _closed_form(likelihood: Likelihood, mu: Float, var: Float, t: Array) -> Til
 
 
 def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, power: Float | float) -> Tilted:
-    """Gauss-Hermite quadrature about the tilted density, which a few rounds locate from the Gaussian's moments."""
+    """Apply Gauss-Hermite quadrature about the mean of the tilted density, which is located in a few rounds."""
     x, weights = hermite_nodes(N_TILTED_NODES)
     log_w = np.log(weights)
     mean, s, width = mu, np.sqrt(var), np.sqrt(var)
     for _ in range(N_TILTED_ROUNDS):
         a = mean + x[:, None] * s
         log_p = np.stack([likelihood.derivatives(at, t).log_p for at in a])
-        # The integrand relative to the Gaussian of the nodes.
+        # The integrand is divided by the Gaussian whose nodes these are.
         log_f = log_w[:, None] + power * log_p + 0.5 * (x[:, None] ** 2 - ((a - mu) / width) ** 2) + np.log(s / width)
         log_z = special.logsumexp(log_f, axis=0)
         density = np.exp(log_f - log_z)
@@ -432,22 +432,22 @@ def _by_quadrature(likelihood: Likelihood, mu: Float, var: Float, t: Array, powe
 
 
 def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) -> Approximation:
-    """Return an approximation with variances and evidence corrected for third cumulants, if that is affordable.
+    """Correct variances and evidence for third cumulants, unless that is too expensive or too large a change.
 
-    At the fixed point each tilted density has the mean and variance of q, and differs from it from the third cumulant
-    κ_n on. In coordinates in which q is standard normal, θ = mean + R z and ψ_n = R'φ̃_n, the exact posterior is
+    At the fixed point each tilted density has the mean and variance of q, but its third cumulant κ_n and higher ones
+    differ. In coordinates in which q is standard normal, θ = mean + R z and ψ_n = R'φ̃_n, the exact posterior is
 
         p(θ | D) ∝ q(θ) Π_n (1 + κ_n/(3! var_n³) He_3(ψ_n'z) + ...),      He_3 Hermite's polynomial scaled by var_n
 
-    A single He_3 has no mean, variance or normaliser under q, which is why expectation propagation is accurate. A
-    product of two has. With u_n = κ_n/var_n³ and the tensor T = Σ_n u_n ψ_n ⊗ ψ_n ⊗ ψ_n, to second order,
+    A single He_3 does not change the mean, variance or normaliser of q, which is why expectation propagation is
+    accurate. A product of two does. With u_n = κ_n/var_n³ and the tensor T = Σ_n u_n ψ_n ⊗ ψ_n ⊗ ψ_n, to second order,
 
         Cov[z] - I   is           1/2 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m'  = 1/2 (T:T - Σ_n u_n² var_n² ψ_n ψ_n')
         ln p(D)      rises by     1/12 Σ_{n≠m} u_n u_m (ψ_n'ψ_m)³          = 1/6 of its trace
 
-    The evidence follows Opper, Paquet & Winther (2013). The Gaussian that predicts is not changed: the added
-    variance lies in the long tail of the skewed posterior, where probabilities are near 0 or 1, and a symmetric
-    Gaussian that wide would put half of it on the wrong side.
+    The evidence follows Opper, Paquet & Winther (2013). The Gaussian used for predictions does not
+    change. The added variance lies in the long tail of the skewed posterior, where probabilities are near 0 or 1; a
+    symmetric Gaussian of this variance would place half of it on the other side of the mean, which is wrong.
     """
     method = pair_method(objective.source.n_rows, objective.design.width)
     if method is None:
@@ -457,24 +457,24 @@ def correct(objective: Posterior, ep: Approximation, sites: Sites, q: Normal) ->
         values, vectors = linalg.eigh(0.5 * pairs)
     if values[0] <= -0.5 or values[-1] > MAX_VARIANCE_CHANGE:
         return ep
-    # A = (DL)(DL)' and R = (DL)^-T, so that the precision of θ is (DL) Cov[z]⁻¹ (DL)'.
+    # With A = (DL)(DL)' and R = (DL)^-T, the precision of θ is (DL) Cov[z]⁻¹ (DL)'.
     outer = (q.factor.scale[:, None] * np.tril(q.factor.L)) @ vectors
     factor = factorise((outer / (1.0 + values)) @ outer.T, 1, objective.prior.free)
     return replace(ep, moments=factor, log_evidence=ep.log_evidence + float(np.trace(pairs)) / 12)
 
 
 def pair_method(N: int, P: int) -> str | None:
-    """Return "tensor" for sums over rows with P³ numbers, "rows" for sums over pairs of rows, or None if expensive."""
+    """Return the cheaper method, "tensor" (P³ floats) or "rows" (all pairs of rows), or None if both cost too much."""
     tensor_flops, row_flops = 0.67 * N * P**3, 4.0 * N**2 * P
-    by_tensor = P**3 <= MAX_CUMULANT_NUMBERS and tensor_flops <= MAX_CUMULANT_FLOPS
-    by_rows = N * P <= MAX_CUMULANT_NUMBERS and row_flops <= MAX_CUMULANT_FLOPS
+    by_tensor = P**3 <= MAX_CUMULANT_FLOATS and tensor_flops <= MAX_CUMULANT_FLOPS
+    by_rows = N * P <= MAX_CUMULANT_FLOATS and row_flops <= MAX_CUMULANT_FLOPS
     if by_tensor and (tensor_flops <= row_flops or not by_rows):
         return "tensor"
     return "rows" if by_rows else None
 
 
 def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Float:
-    """Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m', (P, P): one pass."""
+    """Compute Σ_{n≠m} u_n u_m (ψ_n'ψ_m)² ψ_n ψ_m', (P, P), in one pass."""
     if method == "tensor":
         found = objective.source.reduce(partial(cumulant_tensor, sites=sites, q=q, objective=objective))
         T = found.grad.copy()  # arrays from Dask workers are read-only
@@ -484,7 +484,7 @@ def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Flo
         return np.asarray(flat @ flat.T - found.hess)
     gathered = objective.source.reduce(partial(gathered_rows, sites=sites, q=q, objective=objective))
     psi, weight, total = gathered.psi, gathered.weight, -gathered.own
-    step = max(1, int(MAX_CUMULANT_NUMBERS / 4) // len(psi))
+    step = max(1, int(MAX_CUMULANT_FLOATS / 4) // len(psi))
     for start in range(0, len(psi), step):
         rows = slice(start, start + step)
         S2 = (psi[rows] @ psi.T) ** 2 * np.outer(weight[rows], weight)
@@ -494,7 +494,7 @@ def pair_sums(objective: Posterior, sites: Sites, q: Normal, method: str) -> Flo
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SkewedRows:
-    """ψ (N, P), u times the number of sites of each row, and the sum of the terms n = m, which are not pairs."""
+    """ψ (N, P), u times the number of sites of each row (N,), and the sum of the terms with n = m (P, P)."""
 
     psi: Float
     weight: Float
@@ -506,18 +506,18 @@ class SkewedRows:
 
 
 def gathered_rows(block: Block, sites: Sites, q: Normal, objective: Posterior) -> SkewedRows:
-    """ψ, u and the terms n = m of the rows of a block."""
+    """Return ψ, u and the terms with n = m of the rows of a block."""
     out = cavities(block, sites, q, objective)
     third = tilted(objective.likelihood, out.mu_out, out.var_out, block.codes, power=out.power).skew
     u = -third / out.left**3
-    count = np.ones(len(u)) if block.weight is None else block.weight / out.power  # sites of each row
+    count = np.ones(len(u)) if block.weight is None else block.weight / out.power  # number of sites of each row
     psi = objective.design.regressors(block.X) @ q.factor.root
     own = count * u**2 * np.einsum("np,np->n", psi, psi) ** 2
     return SkewedRows(psi, count * u, (psi * own[:, None]).T @ psi)
 
 
 def cumulant_tensor(block: Block, sites: Sites, q: Normal, objective: Posterior) -> ValueGradHess:
-    """T_ijk of the rows of a block for j, k ≥ i, zero elsewhere, and the terms n = m."""
+    """Return T_ijk of the rows of a block for j, k ≥ i, with zeros elsewhere, and the terms with n = m."""
     rows = gathered_rows(block, sites, q, objective)
     P = rows.psi.shape[1]
     T = np.zeros((P, P, P))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The log evidence as a function of the prior's scales, ln p(data | η), and its gradient.           PRML §3.5, §4.4.1
 
-    `PriorScales`       η: the factor by which each group of columns widens its scales
+    `PriorScales`       η: logarithms of the factors that multiply the scales of each group of columns
     `evidence_slope`    ∂ ln p(data)/∂Λ, and the number of weights that the data determine, (3.91)
     `Fitter`            a method that approximates the posterior under one prior
-    `rotate`            coordinates in which one decomposition serves every scale
+    `rotate`            coordinates in which one decomposition is enough for every scale
 
-`tuning` searches for the maximum.
+`tuning` searches for the maximum of the evidence.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from separatrix.solvers import LBFGS, Auto, Factor, Posterior, Units, has_cheap_
 from separatrix.stats import Design, collect_sample, log_det_slope
 
 # Scales
-MAX_SCALE = 1e3  # of a prior, per standard deviation of a column
-MIN_SCALE_IN_STD = 1e-3  # of a prior, in standard deviations of the narrowest possible posterior
-DIAGONAL_TOL = 1e-12  # relative size of off-diagonal entries that are rounding
+MAX_SCALE = 1e3  # largest scale of a prior, per standard deviation of a column
+MIN_SCALE_IN_STD = 1e-3  # smallest scale of a prior, in standard deviations of the narrowest possible posterior
+DIAGONAL_TOL = 1e-12  # relative size below which off-diagonal entries are rounding errors
 FIXED_GROUP = -1  # the group of a weight whose prior is not tuned
 
 # Fits
-EP_TOL_IN_STD = 1e-2  # of fixed points for tuning: the error of the evidence is the square of it
-MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; after more the prediction was poor
+EP_TOL_IN_STD = 1e-2  # tolerance of fixed points in tuning; the error of the evidence is its square
+MAX_GUESS_STEPS = 50  # gradient steps from a predicted mode; if they are not enough, the prediction was poor
 
 # Rotation
-MIN_ROTATED_COLUMNS = 100  # columns from which a decomposition pays
-MAX_ROWS_PER_COLUMN = 10  # with more rows all directions matter
-MAX_ROTATED_NUMBERS = 20_000_000  # in the rows, all held at once
-MAX_DECOMPOSED = 4000  # rows or columns, whichever are fewer: the decomposition takes their cube
-EIGENVALUE_ROUNDING = 1e-15  # relative to the largest eigenvalue
-NEGLIGIBLE_VARIANCE = 1e-9  # of the prior, summed over the rows
+MIN_ROTATED_COLUMNS = 100  # fewer columns are fitted faster without a decomposition
+MAX_ROWS_PER_COLUMN = 10  # with more rows, no direction can be dropped
+MAX_ROTATED_FLOATS = 20_000_000  # entries of the rows, which are all held in memory
+MAX_DECOMPOSED = 4000  # limit of the smaller of rows and columns: the decomposition costs its cube
+EIGENVALUE_ROUNDING = 1e-15  # rounding error relative to the largest eigenvalue
+NEGLIGIBLE_VARIANCE = 1e-9  # prior variance of the activations, summed over the rows, that may be dropped
 
 
 # -- the scales of a prior ---------------------------------------------------------------------------------------
@@ -52,21 +52,20 @@ NEGLIGIBLE_VARIANCE = 1e-9  # of the prior, summed over the rows
 
 @dataclass(frozen=True, eq=False)
 class PriorScales:
-    """The prior as a function of η, the logarithms of factors of its scales, one for each group of columns.
+    """The prior as a function of η: each group of columns multiplies its scales by one factor, e^η_g.
 
         Λ(η) = Λ_fixed + Σ_g e^(-2 η_g) Λ_g,        η_g = ln (scale / given scale)
 
-    One group of all columns widens or narrows the given prior as a whole; a group for each column is automatic
-    relevance determination; the user may name groups. Outputs share their scales. The prior of the bias is fixed, even
-    if it is about x = 0 and so couples the weights (`Penalty.about`).
+    With one group of all columns, the whole prior becomes wider or narrower. One group per column is automatic
+    relevance determination. The user may also define groups. All outputs share their scales. The prior of the bias is
+    fixed, even if it is about x = 0 and so couples the weights (`Penalty.about`).
 
-    Scales are sought between meaningful bounds. The prior standard deviation of a weight, per standard deviation of its
-    column, is at most `MAX_SCALE`: such a column turns a probability from 0 to 1 within a thousandth of its spread. It
-    is at least `MIN_SCALE_IN_STD` of the narrowest posterior that this number of rows can give, which removes the
-    column.
+    The search for scales is bounded. The prior standard deviation of a weight, per standard deviation of its column, is
+    at most `MAX_SCALE`: such a column changes a probability from 0 to 1 within a thousandth of its spread. The smallest
+    is `MIN_SCALE_IN_STD` of the narrowest posterior that this number of rows can give, which removes the column.
 
-    ``groups`` (P,) is the group of each weight (-1: not tuned), ``labels`` are the names of the G groups; ``fixed`` and
-    ``tuned`` are the two parts of the precision at η = 0.
+    ``groups`` (P,) is the group of each weight (-1 if it is not tuned) and ``labels`` are the names of the G groups.
+    ``fixed`` and ``tuned`` are the two parts of the precision at η = 0.
     """
 
     groups: Codes
@@ -76,14 +75,14 @@ class PriorScales:
     tuned: Float
 
     def prior(self, eta: Float) -> Penalty:
-        """The prior at η."""
+        """Return the prior at η."""
         tuned = self._tuned_at(eta)
         if self.fixed.ndim > tuned.ndim:
             tuned = np.diag(tuned)
         return Penalty(self.mean, self.fixed + tuned)
 
     def gradient(self, eta: Float, slope: Float) -> Float:
-        """∂ ln p(D)/∂η (G,) from ∂ ln p(D)/∂Λ, which is (P, P) or its diagonal: ∂Λ/∂η_g = -2 e^(-2 η_g) Λ_g."""
+        """Return ∂ ln p(D)/∂η (G,) from ∂ ln p(D)/∂Λ, (P, P) or its diagonal; ∂Λ/∂η_g = -2 e^(-2 η_g) Λ_g."""
         if self.tuned.ndim == 1:
             each = -2 * self._tuned_at(eta) * (slope if slope.ndim == 1 else np.diag(slope))
         else:
@@ -91,18 +90,18 @@ class PriorScales:
         return self.sums(each)
 
     def sums(self, each: Float) -> Float:
-        """Sums over the weights of each group, (G,)."""
+        """Return sums over the weights of each group, (G,)."""
         live = self.groups != FIXED_GROUP
         return bincount(self.groups[live], each[live], len(self.labels))
 
     def bounds(self, objective: Posterior) -> tuple[Float, Float]:
-        """The smallest and the largest η of each group."""
+        """Return the smallest and the largest η of each group."""
         diagonal = self.tuned if self.tuned.ndim == 1 else np.diag(self.tuned)
         live = self.groups != FIXED_GROUP
-        variance = np.zeros(len(diagonal))  # of the prior, per standard deviation of each column
+        variance = np.zeros(len(diagonal))  # prior variance of each weight, per standard deviation of its column
         variance[live] = objective.column_units[live] ** 2 / diagonal[live]
         typical = np.sqrt(self.sums(variance) / self.sums(np.ones(len(diagonal))))
-        narrowest = MIN_SCALE_IN_STD * 2 / np.sqrt(objective.units.total)  # curvatures are at most a quarter per row
+        narrowest = MIN_SCALE_IN_STD * 2 / np.sqrt(objective.units.total)  # a row adds at most ¼ to the curvature
         return np.log(narrowest / typical), np.log(MAX_SCALE / typical)
 
     def _tuned_at(self, eta: Float) -> Float:
@@ -111,14 +110,14 @@ class PriorScales:
 
 
 def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None) -> PriorScales:
-    """Return the scales of an objective's prior that can be tuned; η = 0 is the given prior.
+    """Return the tunable scales of the prior of an objective; η = 0 is the given prior.
 
     Parameters
     ----------
     objective : Posterior
-        With a proper Gaussian prior that is the same for every output.
+        Its prior must be a proper Gaussian that is the same for every output.
     groups : None, "columns" or sequence of M labels
-        None for one factor, "columns" for one each, or labels: columns with the same label share a factor.
+        None for one factor, "columns" for one factor per column, or labels: columns with equal labels share a factor.
 
     Raises
     ------
@@ -141,8 +140,8 @@ def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None
         codes = np.zeros(M, dtype=np.intp) if groups is None else np.arange(M)
     else:
         labels = tuple(dict.fromkeys(groups))  # in the order of their first columns
-        place = {label: g for g, label in enumerate(labels)}
-        codes = np.array([place[label] for label in groups], dtype=np.intp)
+        index = {label: g for g, label in enumerate(labels)}
+        codes = np.array([index[label] for label in groups], dtype=np.intp)
     if len(codes) != M:
         raise DataError(f"groups has {len(codes)} labels, but there are {M} columns: give one label for each column.")
     if tuned.ndim == 2 and len(labels) > 1:
@@ -154,7 +153,7 @@ def prior_scales(objective: Posterior, groups: str | Sequence[Any] | None = None
 
 
 def rescaled(prior: Gaussian, factors: Float) -> Gaussian:
-    """Return a prior as a user would write it, with its scales multiplied by a factor for each column (M,).
+    """Return the user's prior with its scales multiplied by a factor for each column (M,).
 
     >>> rescaled(Gaussian(scale=2.0), np.array([3.0, 3.0]))
     Gaussian(scale=6.0, mean=0.0, covariance=None, intercept_scale=inf)
@@ -167,7 +166,7 @@ def rescaled(prior: Gaussian, factors: Float) -> Gaussian:
 
 
 def _split_precision(precision: Float, *, has_bias: bool) -> tuple[Float, Float]:
-    """The part of Λ that is the prior of the bias, b t t' with b t the last row of Λ, and the rest."""
+    """Split Λ into the prior of the bias, b t t' where b t is the last row of Λ, and the rest."""
     fixed = np.zeros_like(precision)
     if precision.ndim == 1:
         if has_bias:
@@ -187,9 +186,9 @@ def _split_precision(precision: Float, *, has_bias: bool) -> tuple[Float, Float]
 
 
 def well_determined(approximation: Approximation, prior: Penalty) -> Float:
-    """How much of each of the P weights the data determine, summed over outputs: between 0 and C.
+    """Return how well the data determine each weight, (P,), as a sum over the C outputs: between 0 and C.
 
-    1 - (Λ A⁻¹)_pp for each output: 1 if the posterior is much narrower than the prior, 0 if it is the prior.
+    Each output adds 1 - (Λ A⁻¹)_pp: 1 if the posterior is much narrower than the prior, 0 if it equals the prior.
     """
     C, P = approximation.mean.shape
     if prior.precision.ndim == 1:
@@ -211,14 +210,14 @@ def evidence_slope(objective: Posterior, approximation: Approximation, *, sample
 
         ∂ ln p(D)/∂Λ = ½ [C Λ⁻¹ - Σ_c S_cc - Σ_c d_c d_c'],        d = m - m0
 
-    if ln p(D) is stationary in the parameters of the Gaussian: so are expectation propagation, whose sites may be held
-    fixed, and a variational bound. Laplace's Gaussian is at the mode, and ln |A| changes as the mode moves: with
-    v = ∂ ln |A|/∂θ and u = S v there is one more term,
+    if ln p(D) is stationary in the parameters of the Gaussian. That holds for expectation propagation, whose sites may
+    be held fixed, and for a variational bound. Laplace's Gaussian is at the mode, and ln |A| changes as the mode moves:
+    with v = ∂ ln |A|/∂θ and u = S v there is one more term,
 
         ½ Σ_c ½ (u_c d_c' + d_c u_c')
 
-    v is a sum over rows (`log_det_slope`): one pass; with ``sampled``, over a sample of the rows if there is one. The
-    term is about P/N of the whole, and the sample is used for nothing else.
+    v is a sum over rows (`log_det_slope`) and takes one pass. If ``sampled``, this pass uses the objective's sample of
+    rows, if it has one. The extra term is about P/N of the gradient; everything else is computed from all rows.
     """
     if approximation.name != "laplace":
         return stationary_slope(objective.prior, approximation)
@@ -228,7 +227,7 @@ def evidence_slope(objective: Posterior, approximation: Approximation, *, sample
 
 
 def stationary_slope(prior: Penalty, approximation: Approximation, u: Float | None = None) -> Float:
-    """Return ∂ ln p(D)/∂Λ with the Gaussian held fixed, and with u the term of a moving mode: no pass."""
+    """Return ∂ ln p(D)/∂Λ for a fixed Gaussian, plus the term of a moving mode if u is given. It takes no pass."""
     d = approximation.mean - prior.mean
     C, P = d.shape
     e = d if u is None else d - u
@@ -249,20 +248,20 @@ class Fitter(Protocol):
     """A method that approximates a posterior."""
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
-        """Return the approximation, from a predicted mean (C, P) and precision if they are known."""
+        """Return the approximation; a predicted mean (C, P) and precision are used as the start if given."""
 
 
 @dataclass(frozen=True)
 class FitLaplace:
-    """Laplace's approximation: the mode to ``tol``, then one Hessian."""
+    """Laplace's approximation: find the mode to ``tol``, then compute one Hessian."""
 
     tol: float = 1e-8
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
-        """Minimise with `Auto`, or with L-BFGS if Hessians are expensive, one is predicted, and it converges.
+        """Minimise with L-BFGS if Hessians are expensive and one is predicted; otherwise, or if it fails, with `Auto`.
 
-        If Hessians are cheap, Newton's steps do not depend on how earlier sums were rounded; L-BFGS, with a wide prior
-        that leaves a direction almost free, would turn that rounding into 1e-6 nats.
+        L-BFGS is not used if Hessians are cheap: under a wide prior, which leaves a direction almost free, the rounding
+        errors of earlier sums can change its evidence by 1e-6 nats. Newton's steps do not depend on these errors.
         """
         mode, steps = np.zeros(objective.shape) if start is None else start, 0
         if inverse is not None and inverse.singular is None and not has_cheap_hessian(objective):
@@ -282,7 +281,7 @@ class FitEP:
 
     def fit(self, objective: Posterior, start: Float | None = None, inverse: Factor | None = None) -> Approximation:
         """Return the fixed point, or Laplace's Gaussian if the iteration does not converge."""
-        if start is not None and inverse is not None and inverse.singular is None:  # the mode is not needed
+        if start is not None and inverse is not None and inverse.singular is None:  # no mode is needed
             near = Approximation(start, inverse, np.nan, np.nan, "guess")
             found = expectation_propagation(objective, near, tol=EP_TOL_IN_STD, corrected=False)
             if found.is_converged:
@@ -296,31 +295,31 @@ class FitEP:
 
 
 class Rotated(NamedTuple):
-    """The same posterior in r coordinates, under a prior of unit precision, and the map back to θ (C, P)."""
+    """A posterior in r rotated coordinates with a prior of unit precision, and the map back to θ (C, P)."""
 
     objective: Posterior
     back: Callable[[Float], Float]
 
 
 def is_rotatable(objective: Posterior, scales: PriorScales) -> bool:
-    """Whether one scale of an uncorrelated prior with mean 0 is tuned, with few enough rows and enough columns."""
+    """Whether `rotate` applies: one tuned scale, a diagonal prior with mean 0, many columns and not too many rows."""
     N, M = objective.source.n_rows, len(objective.design.origin)
     is_simple = len(scales.labels) == 1 and scales.tuned.ndim == 1 and not scales.mean.any()
-    few_rows = N * M <= MAX_ROTATED_NUMBERS and N <= MAX_ROWS_PER_COLUMN * M
+    few_rows = N * M <= MAX_ROTATED_FLOATS and N <= MAX_ROWS_PER_COLUMN * M
     return is_simple and M >= MIN_ROTATED_COLUMNS and few_rows and min(N, M) <= MAX_DECOMPOSED
 
 
 def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotated:
-    """Return the posterior in the directions that matter for scales up to ``widest`` times that of the prior.
+    """Return the posterior in the directions that are needed for scales up to ``widest`` times that of the prior.
 
     With weights w ~ N(0, s² Λ⁻¹) the activations depend on ω = Λ^½ w ~ N(0, s² I) through rows z = Λ^-½ x. A rotation
-    of ω changes neither prior nor evidence, so any L with L L' = Z Z' may replace Z; directions orthogonal to all rows
-    keep their prior and add nothing. So r columns are left of M: with many rows, L = Z V for the eigenvectors V of Z'Z;
-    with few, L is the Cholesky factor of Z Z' with pivoting. One decomposition serves every scale s. Rows of smooth
-    functions, such as an RBF on every row, have r far below M.
+    of ω changes neither prior nor evidence, so any L with L L' = Z Z' may replace Z. Directions orthogonal to all rows
+    keep their prior and do not change the evidence. This reduces M columns to r: with many rows, L = Z V for the
+    eigenvectors V of Z'Z; with few rows, L is the pivoted Cholesky factor of Z Z'. One decomposition is enough for all
+    scales s. For smooth basis functions, such as an RBF centred on every row, r is far below M.
 
-    Directions below rounding error are dropped too. A dropped direction loses s² times as much of the prior variance of
-    the activations, so the limit depends on the widest scale.
+    Directions below rounding error are dropped too. The prior variance of the activations that is lost is proportional
+    to s², so the threshold depends on the widest scale.
     """
     rows = collect_sample(objective.source, objective.source.n_rows).as_block()
     M, bias = len(objective.design.origin), objective.design.bias
@@ -355,14 +354,14 @@ def rotate(objective: Posterior, scales: PriorScales, *, widest: float) -> Rotat
 
 
 def _row_directions(Z: Float, widest: float) -> tuple[Float, Callable[[Float], Float]]:
-    """L (N, r) with L L' = Z Z', and the map of weights of L to weights of Z, by a pivoted Cholesky factor of Z Z'.
+    """Return L (N, r) with L L' = Z Z', by a pivoted Cholesky factor, and the map from weights of L to weights of Z.
 
-    With p the rows that it chose, L_p is triangular, and Z_p' L_p'⁻¹ V has the activations and the length of V.
+    For the pivot rows p, L_p is triangular. The weights Z_p' L_p'⁻¹ V of Z have the activations and the norm of V.
     """
     K = Z @ Z.T
     tol = max(EIGENVALUE_ROUNDING * len(K) * float(np.diag(K).max()), NEGLIGIBLE_VARIANCE / widest**2 / len(K))
     C, pivot, rank, _ = linalg.lapack.dpstrf(K, lower=1, tol=tol)
-    if rank == 0:  # columns of zeros: one direction without effect
+    if rank == 0:  # all columns are zero: keep one direction without effect
         return np.zeros((len(Z), 1)), lambda V: np.zeros((len(V), Z.shape[1]))
     order = pivot - 1
     L = np.empty((len(K), rank))

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From an objective to a posterior: mode, Gaussian, diagnosis, repair; and the tuning of the prior.
 
-1. The mode, and Laplace's Gaussian there, in a structure that suits the size of the problem.
-2. If requested, the scales of the prior by evidence, starting from that.
-3. A better Gaussian: the requested one, or for "auto" the one that the shift of the mean from the mode calls for. If
-   that is expectation propagation, its evidence is used for tuning too.
-4. The Pareto k of the result, if the number of rows is small enough.
+1. Find the mode and Laplace's Gaussian there, with a covariance structure that suits the size of the problem.
+2. If requested, tune the scales of the prior by evidence, starting from that Gaussian.
+3. Compute a better Gaussian: the requested one or, for "auto", one chosen by the shift of the mean from the mode. If
+   that is expectation propagation and tuning was requested, tune again with its evidence.
+4. Compute the Pareto k of the result, if the number of rows is small enough.
 
-**The shift of the mean** (`skewness`). At the mode the log posterior is quadratic up to its third derivatives. These
-shift the mean from the mode, to first order by
+**The shift of the mean** (`skewness`). Laplace's Gaussian ignores the third derivatives of the log posterior at the
+mode. They shift the mean from the mode, to first order by
 
     δ = -½ A⁻¹ Σ_n weight_n skew_n var_n φ̃_n,        skew_n = -∂³ ln p(t_n | a_n)/∂a³,    var_n = φ̃_n' A⁻¹ φ̃_n
 
-For K classes skew_n var_n becomes the gradient of tr(curvature Sigma_n). Its size in posterior standard deviations is
-the error of a Laplace mean, if it is small, and a warning if it is not: on a rare 0/1 column that separates the classes
-it is several standard deviations, while the Pareto k of the weights is still 0.7. It takes one pass, for large data
-over a sample: most rows are alike, and a rare value of a column, which a sample may miss, shows in the bound
+For K classes skew_n var_n becomes the gradient of tr(curvature Sigma_n). A small δ is the error of Laplace's mean. A
+large δ is a warning: if a rare 0/1 column separates the classes, δ is several posterior standard deviations, while the
+Pareto k is still 0.7. δ takes one pass over the rows, or over a sample of them if the data are large. A sample may miss
+a rare value of a column. Such a value makes the following bound large:
 
     γ_j = max_n |φ̃_nj| (A - Λ)_jj sd_j³  ≥  sd_j³ |Σ_n skew_n φ̃_nj³|        if |skew| ≤ curvature, as for the logit
 
-which takes the range of each column and no product with the rows.
+The bound needs only the range of each column, so it is cheap.
 
 **The choice** (`choose`) is based on the thirteen posteriors of the tests, whose exact values are known:
 
@@ -28,9 +28,9 @@ which takes the range of each column and no product with the rows.
     0.3 to 0.6 sd       0.02 to 0.1 sd,  3 to 18 %,  0.02 to 0.3                              0.03 sd,  3 %,  0.01
     above               0.1 to 0.2 sd,  12 to 33 %,  0.2 to 1.2                               0.04 sd,  4 %,  0.03
 
-For K classes importance sampling replaces expectation propagation if the number of weights is small, and beyond a
-moderate shift the variational posterior, if it takes at most two seconds: on seven cover types (4000 rows, 50 columns,
-scale 1) its log loss is 0.68, and that of Laplace's Gaussian 0.74.
+Expectation propagation is limited to two classes. For K classes, "auto" uses importance sampling if the number of
+weights is small. For more weights and a large shift it uses the variational posterior, if that takes at most two
+seconds: on seven cover types (4000 rows, 50 columns, scale 1) its log loss is 0.68, and Laplace's is 0.74.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ from separatrix.stats import extent, log_det_slope
 METHODS = ("auto", "laplace", "variational", "ep", "importance")
 
 # Shifts of the mean, in posterior standard deviations
-CORRECTED_SHIFT = 0.01  # above, the mean is corrected, which takes a pass
-NEGLIGIBLE_SHIFT = 0.05  # up to here Laplace's Gaussian is good
-MODERATE_SHIFT = 0.3  # up to here the corrected mean is good, if a better approximation is expensive
-RARE_VALUE_BOUND = 0.3  # γ_j above which a sample of rows is not enough
+CORRECTED_SHIFT = 0.01  # above this, the mean is corrected, which takes a pass
+NEGLIGIBLE_SHIFT = 0.05  # up to this, Laplace's Gaussian is accurate
+MODERATE_SHIFT = 0.3  # up to this, the corrected mean is accurate enough if a better approximation is expensive
+RARE_VALUE_BOUND = 0.3  # γ_j above which the shift is computed from all rows instead of a sample
 
 # Costs
-CHEAP_EP = 1e7  # N P² for which expectation propagation takes a fraction of a second
-MAX_DRAWN_WEIGHTS = 40  # for which importance weights of K classes stay usable
-AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # of importance sampling that was not requested
-MAX_VARIATIONAL_SECONDS = 2.0  # estimated, for K classes
-PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # of a Pareto k: 0.1 seconds
+CHEAP_EP = 1e7  # N P² up to which expectation propagation takes a fraction of a second
+MAX_DRAWN_WEIGHTS = 40  # number of weights of K classes up to which importance sampling is usable
+AUTO_DRAWS, MAX_AUTO_EVALUATIONS = 4096, 1e8  # limits of importance sampling under "auto"
+MAX_VARIATIONAL_SECONDS = 2.0  # limit of the estimated time, for K classes
+PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # limits of computing a Pareto k, about 0.1 seconds
 
 
 # -- diagnosis ---------------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ PARETO_DRAWS, MAX_PARETO_EVALUATIONS = 4096, 8e6  # of a Pareto k: 0.1 seconds
 
 @dataclass(frozen=True, eq=False)
 class Skewness:
-    """δ (C, P), the shift of the mean from the mode; ``largest``, its largest component in sds, and its column."""
+    """δ (C, P), the shift of the mean from the mode; its ``largest`` component, in standard deviations; its column."""
 
     shift: Float
     largest: float
@@ -90,9 +90,9 @@ class Skewness:
 
 
 def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
-    """Return the first-order shift of the posterior mean from the mode, at which ``approximation`` is centred."""
+    """Return the first-order shift of the posterior mean from the mode, which is the mean of ``approximation``."""
     posed, design = objective, objective.design
-    if objective.sample is not None:  # the sample is enough if max_j γ_j is small
+    if objective.sample is not None:  # use the sample if no γ_j is large
         reach = objective.source.reduce(extent)
         radius = np.maximum(reach.high - design.origin, design.origin - reach.low)
         if design.bias:
@@ -100,7 +100,7 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
         information = approximation.factor.diagonal.reshape(objective.shape) - objective.prior.diagonal
         root = approximation.factor.root.reshape(*objective.shape, -1)
         if len(root) > 1:
-            root = root - root.mean(axis=0)  # a vector added to the weights of every class changes nothing
+            root = root - root.mean(axis=0)  # a vector added to all classes does not change the likelihood
         sd = np.sqrt(np.einsum("cpi,cpi->cp", root, root))
         if (radius * information * sd**3).max() <= RARE_VALUE_BOUND:
             posed = objective.of_sample()
@@ -112,14 +112,14 @@ def skewness(objective: Posterior, approximation: Approximation) -> Skewness:
 
 
 def third_order(objective: Posterior, approximation: Approximation, found: Skewness) -> Approximation:
-    """Return the same Gaussian about the mean, to first order, instead of the mode.
+    """Move the Gaussian from the mode to the first-order estimate of the mean.
 
-    No weight moves by more than a standard deviation, beyond which the first order is no guide. ln p(D | mean) takes a
-    pass, unless its difference from the mode is below the rounding error of a sum over these rows.
+    No weight moves by more than one standard deviation, because the estimate is unreliable beyond that. ln p(D | mean)
+    takes a pass, unless its difference from ln p(D | mode) is below the rounding error of a sum over these rows.
     """
     step = found.shift / max(found.largest, 1.0)
     mean = approximation.mean + step
-    value = objective.prior.value_grad(approximation.mean)[0] - approximation.log_likelihood  # of E at the mode
+    value = objective.prior.value_grad(approximation.mean)[0] - approximation.log_likelihood  # objective at the mode
     rise = 0.5 * approximation.factor.square(step)
     value = value + rise if rise <= objective.units.rounding * abs(value) else objective.value_grad(mean).value
     return replace(approximation, mean=mean, log_likelihood=objective.prior.value_grad(mean)[0] - value)
@@ -130,16 +130,16 @@ def pareto_k(
 ) -> float:
     """Return the shape of the tail of n importance weights: below 0.5 good, up to 0.7 usable, above 0.7 poor.
 
-    It compares the whole density with its approximation, and takes n evaluations of all rows.
+    k compares the whole posterior with its approximation. It takes n evaluations of the likelihood of all rows.
     """
     proposal = Proposal(approximation.mean, approximation.moments or approximation.factor, None)
     return weighted_draws(objective, proposal, n, generator(rng)).smoothed.k
 
 
 def choose(objective: Posterior, found: Skewness) -> str:
-    """Return the method of "auto": "laplace" (with `third_order`), "ep", "importance" or "variational".
+    """Return the method that "auto" uses: "laplace" (with `third_order`), "ep", "importance" or "variational".
 
-    The caller falls back to "laplace" if the iteration does not converge or importance weights have a k above 0.7.
+    If the chosen method does not converge, or its Pareto k is above 0.7, the caller uses another one.
     """
     (C, P), N = objective.shape, objective.source.n_rows
     if found.largest <= NEGLIGIBLE_SHIFT:
@@ -153,7 +153,7 @@ def choose(objective: Posterior, found: Skewness) -> str:
 
 
 def is_variational_cheap(objective: Posterior) -> bool:
-    """Whether a variational posterior of K classes exists and takes at most two seconds."""
+    """Whether a variational posterior of K classes is defined and takes at most about two seconds."""
     is_softmax = isinstance(objective.likelihood, Softmax) and bool(np.isfinite(objective.prior.log_det()))
     return is_softmax and estimated_seconds(objective) <= MAX_VARIATIONAL_SECONDS
 
@@ -163,7 +163,7 @@ def is_variational_cheap(objective: Posterior) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """The user's choices."""
+    """Options of an inference, as the user set them."""
 
     method: str
     structure: str | None
@@ -175,10 +175,10 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """Result of an inference. ``objective`` has the tuned prior, whose scales grew by ``factors`` (M,).
+    """Result of an inference. Tuning multiplied the scales of the prior of ``objective`` by ``factors`` (M,).
 
-    ``rule`` is the rule for probabilities if the requested one would mislead. ``warnings`` are reasons to distrust the
-    result.
+    ``rule`` replaces the requested rule for probabilities if averages would be misleading, and is None otherwise.
+    ``warnings`` are reasons to distrust the result.
     """
 
     objective: Posterior
@@ -193,12 +193,12 @@ class Inference:
 
     @property
     def full(self) -> Approximation:
-        """The approximation, which has the full covariance."""
+        """The approximation, if it has the full covariance; an assertion fails otherwise."""
         assert isinstance(self.approximation, Approximation), "better approximations need the full covariance"
         return self.approximation
 
     def accept(self, better: Approximation) -> Inference:
-        """Return the inference with a better approximation, or with a warning if that did not converge."""
+        """Return this inference with a better approximation, or with a warning if that did not converge."""
         if better.is_converged:
             return replace(self, approximation=better)
         warning = (
@@ -209,9 +209,9 @@ class Inference:
 
 
 def infer(objective: Posterior, options: Options) -> Inference:
-    """Return the posterior, tuned and repaired according to the options."""
+    """Compute the posterior, with tuning and with a better approximation according to the options."""
     structure, factors = choose_structure(objective, options.structure), np.ones(len(objective.design.origin))
-    if structure != "full":  # Laplace's Gaussian, with one scale for all weights
+    if structure != "full":  # only Laplace's Gaussian, and one tuned scale for all weights
         if options.method not in ("auto", "laplace"):
             raise DataError(
                 f"approximation={options.method!r} needs the full covariance, and {objective.shape[0]} x "
@@ -233,7 +233,7 @@ def infer(objective: Posterior, options: Options) -> Inference:
     objective, name = found.objective, found.approximation.name
     if np.isnan(found.pareto_k) and evaluations(objective, PARETO_DRAWS) <= MAX_PARETO_EVALUATIONS:
         found = replace(found, pareto_k=pareto_k(objective, found.full, n=PARETO_DRAWS, rng=options.rng))
-    if not found.pareto_k > USABLE_K or name == "ep":  # EP is accurate long after its weights are not
+    if not found.pareto_k > USABLE_K or name == "ep":  # EP can be accurate even if importance weights are poor
         return found
     others = "'importance'" if objective.shape[0] > 1 else "'ep' or 'importance'"
     remedy = "" if name == "importance" else f"approximation={others}, "
@@ -246,9 +246,9 @@ def infer(objective: Posterior, options: Options) -> Inference:
 
 
 def _tuned(found: Inference, options: Options, fitter: Fitter) -> Inference:
-    """The inference with the scales of highest evidence, according to ``fitter``."""
+    """Tune the scales of the prior by the evidence of ``fitter``."""
     objective, approximation, report = tune_scales(found.objective, options.groups, fitter=fitter, start=found.full)
-    # To switch off some of many columns is the purpose of groups, and no reason for a warning.
+    # No warning if only some groups are switched off, which is the purpose of groups.
     warnings = [limit.describe() for limit in report.boundary if limit.limit is not Limit.NARROW]
     if len(report.boundary) == len(report.labels) and not warnings:
         warnings = [limit.describe() for limit in report.boundary]
@@ -265,19 +265,19 @@ def _tuned(found: Inference, options: Options, fitter: Fitter) -> Inference:
 
 
 def _automatic(found: Inference, options: Options) -> Inference:
-    """The inference with the approximation that the shift of the mean calls for."""
+    """Improve the approximation with the method that `choose` selects."""
     objective, first = found.objective, found.full
     shift = skewness(objective, first)
     method = choose(objective, shift)
     better = _by_method(found, method, options)
     if method == "importance" and better.pareto_k < USABLE_K:
-        return replace(better, draws=None)  # a Gaussian of their moments predicts as well, 300 times as fast
+        return replace(better, draws=None)  # the Gaussian of their moments predicts as well, and 300 times faster
     if method == "importance" and shift.largest > MODERATE_SHIFT and is_variational_cheap(objective):
         method, better = "variational", _by_method(found, "variational", options)
     if method in ("ep", "variational") and better.approximation.name == method:
         return better
     found = replace(found, warnings=better.warnings if method == "ep" else found.warnings)
-    if shift.largest > MODERATE_SHIFT:  # averages over a Gaussian this far from the posterior are worse than none
+    if shift.largest > MODERATE_SHIFT:  # averages over so poor a Gaussian are worse than the mode alone
         warning = (
             f"The posterior is skewed: its mean is about {shift.largest:.1f} standard deviations from its mode along "
             f"{shift.column!r}, and no better approximation was affordable. Probabilities are those at the mode; "
@@ -291,7 +291,7 @@ def _automatic(found: Inference, options: Options) -> Inference:
 
 
 def _by_method(found: Inference, method: str, options: Options) -> Inference:
-    """The inference with the approximation of a given name, or a warning if it did not converge."""
+    """Improve the approximation with a given method, or add a warning if that does not converge."""
     objective, first = found.objective, found.full
     if method == "laplace":
         return found

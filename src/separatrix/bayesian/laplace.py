@@ -5,15 +5,15 @@
     q(x) = N(x | x*, A⁻¹)                                                                (4.134)
     ln Z = ln ∫ e^f(x) dx ≈ f(x*) + (D/2) ln 2π - ½ ln |A|                               (4.135)
 
-The search works in coordinates y, x = x_0 + T y, in which the curvature is near one in every direction. T starts as the
-step in each variable over which f changes by about one. After each evaluation it is rotated and stretched until ∇∇f is
-diagonal with entries ±1. Then
+The search works in coordinates y, x = x_0 + T y, in which the curvature is near one in every direction. T is diagonal
+at first: a unit of y changes f by about one. After each evaluation T is rotated and stretched until ∇∇f is diagonal
+with entries ±1. In these coordinates
 
 - a Newton step, with every curvature taken as positive, is the gradient itself, and one length bounds the step in all
   directions (saddle-free Newton: Dauphin et al. 2014); the step is halved until f rises;
-- finite differences have one natural step for all variables, a fraction of a standard deviation. At the mode they are
+- finite differences use one step for all variables, a fraction of a standard deviation; at the mode they are
   extrapolated to step zero (Richardson), so ln Z is accurate to about 1e-9 without derivatives from the user;
-- every tolerance is free of units: the mode is found when the gradient is 1e-8 per standard deviation.
+- tolerances do not depend on units: the search ends when the gradient is 1e-8 per standard deviation.
 
 Finally the result is checked: half a standard deviation away along each axis, f must be lower than at the mode.
 
@@ -42,41 +42,41 @@ EPS = float(np.finfo(np.float64).eps)
 DIFFERENCE_STEP = 0.125
 POLISH_STEP, POLISH_LEVELS, POLISH_TOL = 0.25, 5, 1e-10
 MAX_STEP_SHRINKS = 30
-MAX_UNIT = 1e12  # of a variable, relative to its size: beyond, f does not depend on it
+MAX_UNIT = 1e12  # largest step of a variable relative to its size; if f is still constant, it does not depend on it
 
 # The search for the mode
-GRADIENT_TOL = 1e-8  # per standard deviation: ln Z is then accurate to 1e-16
-NEAR_MODE_IN_STD = 0.05  # closer to the mode, derivatives are polished
-MAX_NEWTON_STEPS, MAX_HALVINGS, ARMIJO_SHARE = 200, 40, 1e-4
-MAX_STRETCH = 10.0  # of the coordinates, from one step to the next
-MAX_FAILED_STEPS = 6  # in a row, each on a scale ten times finer
-MAX_DISTANCE = 1e8  # from x0, in units of x0
-FLAT_CURVATURE = 1e-6  # in coordinates in which the curvature of a Gaussian is one
-MIN_DROP, MAX_DROP = 0.0125, 1e3  # of f over half a standard deviation; a Gaussian drops by 1/8
+GRADIENT_TOL = 1e-8  # per standard deviation; the error of ln Z is then 1e-16
+NEAR_MODE_IN_STD = 0.05  # distance from the mode below which finite differences are extrapolated
+MAX_NEWTON_STEPS, MAX_HALVINGS, ARMIJO_FRACTION = 200, 40, 1e-4
+MAX_STRETCH = 10.0  # factor by which an axis may grow from one step to the next
+MAX_FAILED_STEPS = 6  # consecutive steps without a rise of f, each on a scale ten times finer
+MAX_DISTANCE = 1e8  # distance from x0, relative to the size of x0
+FLAT_CURVATURE = 1e-6  # curvature that counts as zero, in coordinates in which that of a Gaussian is one
+MIN_DROP, MAX_DROP = 0.0125, 1e3  # decrease of f over half a standard deviation; 1/8 for a Gaussian
 
 
 class LaplaceError(ValueError):
-    """No Gaussian can be put here; the message says what was found instead, and where."""
+    """Laplace's approximation does not exist; the message describes the point where the search stopped, and why."""
 
 
 @dataclass(frozen=True, eq=False)
 class LaplaceApproximation:
     """The Gaussian N(x | mode, precision⁻¹), and ln Z of the density that it approximates.
 
-    For a density of one number, ``mode``, ``std``, ``precision`` and ``covariance`` are numbers as well.
+    If x is a scalar, ``mode``, ``std``, ``precision`` and ``covariance`` are floats.
 
     Attributes
     ----------
     mode : ndarray of shape (D,), or float
-        x*.
+        The mode x*.
     factor : ndarray of shape (D, D)
         Cholesky factor L of the precision, A = L L'.
     log_z : float
         The estimate of ln ∫ e^f(x) dx.
     log_density_at_mode : float
-        f(x*).
+        The log density at the mode, f(x*).
     n_evaluations : int
-        Calls of the log density, and of its gradient and Hessian if they were given.
+        Number of calls of the log density, and of its gradient and Hessian if they were given.
     """
 
     mode: Any
@@ -87,23 +87,23 @@ class LaplaceApproximation:
 
     @property
     def precision(self) -> Any:
-        """A = -∇∇ f(x*)."""
+        """Precision of the Gaussian, A = -∇∇ f(x*)."""
         return self._as_given(self.factor @ self.factor.T)
 
     @property
     def covariance(self) -> Any:
-        """A⁻¹; the variance if x is one number."""
+        """Covariance of the Gaussian, A⁻¹; a variance if x is a scalar."""
         root = self._root
         return self._as_given(root @ root.T)
 
     @property
     def std(self) -> Any:
-        """Square roots of the diagonal of A⁻¹."""
+        """Standard deviations of the Gaussian."""
         std = np.sqrt((self._root**2).sum(axis=1))
         return float(std[0]) if self._is_number else std
 
     def log_density(self, x: ArrayLike) -> Any:
-        """Return ln N(x | mode, A⁻¹) for points (..., D); for a density of one number, x has any shape."""
+        """Return ln N(x | mode, A⁻¹) for points (..., D), or for scalars in an array of any shape."""
         points = np.asarray(x, dtype=np.float64)
         away = (points[..., None] if self._is_number else points) - self.mode
         whitened = away @ self.factor
@@ -111,7 +111,7 @@ class LaplaceApproximation:
         return log_scale - 0.5 * (whitened**2).sum(axis=-1)  # (4.134)
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Float:
-        """Return ``n`` draws: (n, D), or (n,) for a density of one number."""
+        """Return ``n`` draws: (n, D), or (n,) if x is a scalar."""
         count = check_count("sample", "n", n, least=0)
         z = generator(rng).standard_normal((count, len(self.factor)))
         x = self.mode + z @ self._root.T
@@ -119,7 +119,7 @@ class LaplaceApproximation:
 
     @property
     def _root(self) -> Float:
-        """L'⁻¹, whose product with its transpose is A⁻¹."""
+        """R = L'⁻¹, so that R R' = A⁻¹."""
         with single_thread_blas():
             return np.asarray(linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True, trans="T"))
 
@@ -138,17 +138,17 @@ def laplace_approximation(
     gradient: Callable[[Any], ArrayLike] | None = None,
     hessian: Callable[[Any], ArrayLike] | None = None,
 ) -> LaplaceApproximation:
-    """Put a Gaussian at the mode of a density of one variable or many.
+    """Approximate a density of one or more variables by a Gaussian at its mode.
 
-    q(x) = N(x | x*, A⁻¹) with x* the mode and A = -∇∇ ln p(x*), and ln Z = ln p(x*) + (D/2) ln 2π - ½ ln |A|.
+    q(x) = N(x | x*, A⁻¹) with the mode x* and A = -∇∇ f(x*), and ln Z ≈ f(x*) + (D/2) ln 2π - ½ ln |A|.
 
     Parameters
     ----------
     log_density : callable
-        f, the logarithm of a density up to a constant. It is called with a float or a vector, as ``x0`` is. It may
+        f, the logarithm of a density up to a constant. It is called with a float or a vector, like ``x0``. It may
         return minus infinity (or NaN) outside the support.
     x0 : float or array of shape (D,)
-        Start of the search; the mode found is the one uphill from here.
+        Start of the search, which climbs to a local maximum.
     gradient, hessian : callables, optional
         Derivatives of f. A missing derivative is computed by finite differences: D² + D + 1 evaluations per step, or
         2 D gradients.
@@ -160,7 +160,7 @@ def laplace_approximation(
     Raises
     ------
     LaplaceError
-        If f is not finite at ``x0``, the point found is not a maximum, f is flat in some direction, or f is unbounded.
+        If f is not finite at ``x0``, has no finite maximum, or is flat in some direction, or if a saddle is found.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def laplace_approximation(
     """
     start = np.asarray(x0, dtype=np.float64)
     if start.ndim > 1 or start.size == 0 or not np.isfinite(start).all():
-        raise LaplaceError(f"laplace_approximation: x0 must be a finite number or a vector of them, and is {x0!r}.")
+        raise LaplaceError(f"laplace_approximation(x0={x0!r}): x0 must be a finite number or a vector of them.")
     surface = Surface(log_density, is_number=start.ndim == 0, gradient=gradient, hessian=hessian)
     found = climb(surface, np.atleast_1d(start))
     require_a_peak(surface, found)
@@ -190,7 +190,7 @@ def laplace_approximation(
 class Position:
     """State of the search: x, f(x), and coordinates T in which the gradient is ``grad`` and -∇∇f is diagonal.
 
-    ``curvature`` is that diagonal: one, or less if an axis must still be stretched.
+    ``curvature`` is that diagonal. An entry is one, or less if its axis must still be stretched.
     """
 
     x: Float
@@ -201,7 +201,7 @@ class Position:
 
     @property
     def is_stationary(self) -> bool:
-        """Whether the gradient is zero to the precision of f."""
+        """Whether the gradient is zero up to the rounding error of f."""
         return bool(np.linalg.norm(self.grad) <= max(GRADIENT_TOL, 100 * EPS * abs(self.value)))
 
     @property
@@ -211,14 +211,14 @@ class Position:
 
     @property
     def factor(self) -> Float:
-        """Cholesky factor of A = T'⁻¹ T⁻¹, by an orthogonal triangularisation of T⁻¹: A is never formed."""
+        """Cholesky factor of A = T'⁻¹ T⁻¹, by a QR decomposition of T⁻¹ instead of A."""
         with single_thread_blas():
             R = np.linalg.qr(np.linalg.inv(self.T), mode="r")
         return np.asarray((R * np.sign(np.diag(R))[:, None]).T)
 
 
 def climb(surface: Surface, x: Float) -> Position:
-    """Return the stationary point uphill from x, in coordinates in which its curvature is one."""
+    """Climb from x to a stationary point, and return it in coordinates in which the curvature is one."""
     if surface.value(x) == -np.inf:
         raise LaplaceError(f"The log density is not finite at x0 = {_show(x)}. Start inside the support.")
     units = surface.units(x)
@@ -233,13 +233,13 @@ def climb(surface: Surface, x: Float) -> Position:
                 return here
             _require_no_saddle(surface, here)
         if (np.abs(here.x - start) > reach).any():
-            raise _endless(here, start, "far away from x0")
+            raise _no_maximum_error(here, start, "far away from x0")
         if (np.abs(here.T) > reach[:, None]).any():
             require_a_peak(surface, here)
-            raise _endless(here, start, "ever more slowly")
+            raise _no_maximum_error(here, start, "ever more slowly")
         polish = polish or bool(np.linalg.norm(here.grad) < NEAR_MODE_IN_STD)
-        moved = _uphill(surface, here, radius)
-        if moved is None:  # differences over a shorter distance may be more accurate
+        moved = _line_search(surface, here, radius)
+        if moved is None:  # shorter finite differences may be more accurate
             failures += 1
             T, radius = here.T / MAX_STRETCH, 1.0
             if failures > MAX_FAILED_STEPS:
@@ -251,7 +251,7 @@ def climb(surface: Surface, x: Float) -> Position:
         else:
             failures = 0
             (x, radius), T = moved, here.T
-    raise _endless(here, start, "after the last step allowed")
+    raise _no_maximum_error(here, start, f"after {MAX_NEWTON_STEPS} steps")
 
 
 def _straighten(surface: Surface, x: Float, T: Float, *, polish: bool, stretch: float) -> Position:
@@ -272,8 +272,8 @@ def _straighten(surface: Surface, x: Float, T: Float, *, polish: bool, stretch: 
     return Position(x, value, T @ turn, turn.T @ grad, curvature / size)
 
 
-def _uphill(surface: Surface, here: Position, radius: float) -> tuple[Float, float] | None:
-    """Return the next x and the next radius, or None if f does not rise. The step is the gradient."""
+def _line_search(surface: Surface, here: Position, radius: float) -> tuple[Float, float] | None:
+    """Search along the gradient; return the next x and step limit, or None if f does not rise."""
     length = float(np.linalg.norm(here.grad))
     step = here.grad * min(1.0, radius / max(length, 1e-300))
     is_mode = here.is_stationary or (here.is_round and length < NEAR_MODE_IN_STD)
@@ -281,7 +281,7 @@ def _uphill(surface: Surface, here: Position, radius: float) -> tuple[Float, flo
     for halved in range(MAX_HALVINGS):
         x = here.x + here.T @ step
         gain = surface.value(x) - here.value
-        if gain + slack > ARMIJO_SHARE * float(here.grad @ step):
+        if gain + slack > ARMIJO_FRACTION * float(here.grad @ step):
             grown = 4 * radius if length > radius else radius
             return x, max(float(np.linalg.norm(step)), 0.25) if halved else grown
         step = step / 2
@@ -289,14 +289,14 @@ def _uphill(surface: Surface, here: Position, radius: float) -> tuple[Float, flo
 
 
 def _require_no_saddle(surface: Surface, here: Position) -> None:
-    """Raise if a curvature at a stationary point is negative, or zero at a peak; otherwise its axis is stretched."""
+    """Raise if a stationary point is no maximum, or is one with a curvature of zero."""
     lowest = int(here.curvature.argmin())
     axis = here.T[:, lowest]
     if here.curvature[lowest] < -FLAT_CURVATURE:
         kind = "a minimum" if (here.curvature < -FLAT_CURVATURE).all() else "a saddle"
         raise LaplaceError(
             f"The stationary point x = {_show(here.x)} is {kind} and not a maximum: the log density curves upwards "
-            f"along {_direction(axis)}. Start at another x0, off to one side in that direction."
+            f"along {_direction(axis)}. Start at another x0, away from this point in that direction."
         )
     if here.curvature[lowest] < FLAT_CURVATURE and _drops(surface, here, axis).min() > MIN_DROP:
         raise _flat(here.x, axis)
@@ -318,7 +318,7 @@ def require_a_peak(surface: Surface, here: Position) -> None:
 
 
 def _drops(surface: Surface, here: Position, axis: Float) -> Float:
-    """Decrease of f over half of an axis, forwards and backwards."""
+    """Return the decrease of f half an axis away, in both directions."""
     return np.array([here.value - surface.value(here.x + side * axis) for side in (0.5, -0.5)])
 
 
@@ -329,10 +329,10 @@ def _flat(x: Float, axis: Float) -> LaplaceError:
     )
 
 
-def _endless(here: Position, start: Float, how: str) -> LaplaceError:
+def _no_maximum_error(here: Position, start: Float, how: str) -> LaplaceError:
     return LaplaceError(
-        f"The log density still rises, {how}: from x0 = {_show(start)} the search came to x = {_show(here.x)}, where "
-        f"it is {here.value:.6g}, along {_direction(here.x - start)}. The mode lies at infinity, or the density cannot "
+        f"The log density still rises, {how}: the search went from x0 = {_show(start)} to x = {_show(here.x)}, along "
+        f"{_direction(here.x - start)}, where it is {here.value:.6g}. The mode lies at infinity, or the density cannot "
         "be normalised. Add a prior, or start nearer to a mode."
     )
 
@@ -344,7 +344,7 @@ def _show(x: Float) -> str:
 
 
 def _direction(axis: Float) -> str:
-    """Name a direction by its largest components."""
+    """Describe a direction by its largest components."""
     if len(axis) == 1:
         return "+x" if axis[0] > 0 else "-x"
     unit = axis / np.linalg.norm(axis)
@@ -356,7 +356,7 @@ def _direction(axis: Float) -> str:
 
 
 class LocalDerivatives(NamedTuple):
-    """f, ∇f (D,) and ∇∇f (D, D) at a point, in coordinates y."""
+    """Value f, gradient (D,) and Hessian (D, D) at a point, in coordinates y."""
 
     value: float
     grad: Float
@@ -364,17 +364,17 @@ class LocalDerivatives(NamedTuple):
 
 
 class Surface:
-    """A function f with its first two derivatives, given or by finite differences, and the number of evaluations.
+    """A function f with its first two derivatives, and a count of evaluations.
 
-    In coordinates y, x + T y, with e_i the axes and h the step,
+    Derivatives that are not given are finite differences. In coordinates y, x + T y, with axes e_i and step h,
 
         g_i  = (f(h e_i) - f(-h e_i)) / 2h
         H_ii = (f(h e_i) - 2 f(0) + f(-h e_i)) / h²
         H_ij = (f(h e_i + h e_j) + f(-h e_i - h e_j) - f(h e_i) - f(-h e_i) - f(h e_j) - f(-h e_j) + 2 f(0)) / 2h²
 
-    which takes D² + D + 1 evaluations. All errors are series in h², so halving h and extrapolating to h = 0 removes one
-    power after the other (Richardson). The caller chooses T so that f changes by about one over a unit of y. One h then
-    suits every function and every unit of x, and both truncation and rounding errors are small.
+    which takes D² + D + 1 evaluations. All errors are power series in h², so halving h and extrapolating to h = 0
+    removes one power at a time (Richardson). The caller chooses T so that f changes by about one over a unit of y. The
+    same h then suits every function and all units of x, with small truncation and rounding errors.
     """
 
     def __init__(
@@ -395,13 +395,13 @@ class Surface:
         return value if np.isfinite(value) else -np.inf
 
     def units(self, x: Float) -> Float:
-        """Return a step of each variable that changes f by about one, well above rounding; infinite if none does."""
+        """Return a step of each variable that changes f clearly, by about one; infinite if no step does."""
         here = self.value(x)
         min_change = max(0.1, 1e4 * EPS * abs(here))
         return np.array([self._unit(x, axis, here, min_change) for axis in np.eye(len(x))])
 
     def _unit(self, x: Float, axis: Float, here: float, min_change: float) -> float:
-        """Multiply a step by four, or divide it, until f changes enough and not too much."""
+        """Multiply or divide a step by four until f changes by a suitable amount."""
         size = max(float(np.abs(x @ axis)), 1.0)
         h, grown = 1e-3 * size, False
         for _ in range(200):
@@ -425,7 +425,7 @@ class Surface:
         Finite differences are accurate to about 1 %; with ``polish`` they are extrapolated to step zero.
         """
         value, h = self.value(x), POLISH_STEP if polish else DIFFERENCE_STEP
-        for _ in range(MAX_STEP_SHRINKS):  # the step is shorter if f is not finite that far out
+        for _ in range(MAX_STEP_SHRINKS):  # shorten the step while f is not finite there
             first = self._at_step(x, T, value, h)
             if np.isfinite(first.grad).all() and np.isfinite(first.hess).all():
                 break
@@ -453,7 +453,7 @@ class Surface:
         if self._gradient is None:  # by central differences of f
             steps = h * T.T
             ahead, behind = (np.array([self.value(x + sign * step) for step in steps]) for sign in (1, -1))
-            with np.errstate(invalid="ignore"):  # infinity minus infinity: the caller checks
+            with np.errstate(invalid="ignore"):  # the caller checks for infinity minus infinity
                 grad, both = (ahead - behind) / (2 * h), ahead + behind
                 hess = np.diag((both - 2 * value) / h**2)
                 if self._hessian is None and np.isfinite(both).all():
@@ -475,12 +475,12 @@ class Surface:
         return np.asarray(T.T @ self._call("gradient", self._gradient, x, (len(x),)))
 
     def _call(self, name: str, function: Callable[[Any], ArrayLike], x: Float, shape: tuple[int, ...]) -> Float:
-        """Call a function of the user at x; a number stands for a vector or matrix of one entry."""
+        """Call a user's function at x; it may return a scalar instead of an array with one entry."""
         self.n_evaluations += 1
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = np.asarray(function(float(x[0]) if self._is_number else x.copy()), dtype=np.float64)
         if found.size != np.prod(shape) or not (found.shape == shape or found.size == 1):
-            raise ValueError(f"{name}(x) must have shape {shape} for x of shape {x.shape}, and has {found.shape}.")
+            raise ValueError(f"{name}(x) must have shape {shape} for x of shape {x.shape}, but has {found.shape}.")
         return found.reshape(shape)
 
 

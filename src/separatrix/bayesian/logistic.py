@@ -6,8 +6,8 @@
     predictive   p(C_1 | x, D) = ∫ σ(a) N(a | mean'φ̃, φ̃'A⁻¹φ̃) da                                 (4.151)
     evidence     p(D) = ∫ p(D | w) p(w) dw                                                         (4.136)
 
-for two classes (logit, probit, or logit with noisy labels) and for K (softmax, joint over all classes). The Gaussian is
-Laplace's at the mode, or a better one if that is poor: see `inference`.
+for two classes (logit, probit, or logit with noisy labels) and for K classes (softmax, with a joint posterior). The
+Gaussian is Laplace's approximation at the mode, or a better one if that is inaccurate: see `inference`.
 
 The prior must be proper in every direction: under a flat prior p(D) is zero, and models cannot be compared (§4.4.1).
 """
@@ -45,7 +45,7 @@ from separatrix.rows import Source, labels_of
 from separatrix.solvers import Posterior, pose
 
 LIKELIHOODS = ("logit", "probit", "label_noise")
-INTERCEPT_SCALE = 10.0  # by default: the class frequencies of any table are within two standard deviations
+INTERCEPT_SCALE = 10.0  # default; the log-odds of the classes of any table are within two standard deviations
 NO_EVIDENCE = (
     "under a flat prior the evidence of any data is zero, and its logarithm minus infinity. Give a Gaussian with "
     "finite scales, or use LogisticRegression(alpha=0) for a point estimate."
@@ -62,48 +62,48 @@ class ActivationDistribution(NamedTuple):
 class BayesianLogisticRegression(LinearClassifier):
     """Logistic or softmax regression with a posterior over its weights.
 
-    p(w | D) ∝ p(D | w) N(w | m0, S0) is approximated by a Gaussian, predictions are averaged over it, and the evidence
-    p(D) compares priors, bases and models (PRML §4.4, §4.5).
+    The posterior p(w | D) ∝ p(D | w) N(w | m0, S0) is approximated by a Gaussian. Predictions are averaged over it. The
+    evidence p(D) is used to compare priors, bases and models (PRML §4.4, §4.5).
 
     Parameters
     ----------
     prior : Gaussian, default Gaussian(scale=1.0)
-        On the weights: isotropic, one scale for each column, or a full covariance. If it is flat for the intercept, the
-        intercept gets a scale of 10.
+        Prior of the weights: isotropic, with one scale per column, or with a full covariance. If it is flat for the
+        intercept, the intercept gets a scale of 10.
     likelihood : {"logit", "probit", "label_noise"}, default "logit"
-        With more than two classes, "logit" is the softmax, and the others are not defined.
+        With more than two classes, "logit" means the softmax, and the others are not available.
     noise : float, default 0.05
         Fraction of wrong labels, for "label_noise".
     standardize : bool, default True
-        If True, the prior is on weights per standard deviation of each column, and on the intercept at the mean; if
-        False, on the weights of the columns in their units, and on the intercept at x = 0.
+        If True, the prior refers to weights per standard deviation of each column and to the intercept at the mean of
+        the columns. If False, it refers to weights in the units of the columns and to the intercept at x = 0.
     tune : {"evidence", None}, default None
         "evidence" maximises p(D) over the scales of the prior: one for all columns, or one per group.
     groups : "columns" or sequence of M labels, optional
-        Columns that share a scale in tuning. "columns" gives each its own: automatic relevance determination.
+        Columns with the same label share a tuned scale. "columns": one scale each (automatic relevance determination).
     approximation : {"auto", "laplace", "variational", "ep", "importance"}, default "auto"
-        Method that finds the Gaussian; "auto" uses Laplace's if that is good and repairs it otherwise.
+        Method that computes the Gaussian; "auto" uses Laplace's approximation if it is accurate, or a better one.
     predictive : {"exact", "qmc", "probit", "map"}, default "exact"
         Rule that averages probabilities over the posterior.
     structure : {"full", "by class", "dual", "diagonal"}, optional
-        Parts of the covariance that are kept; by default chosen by size.
+        Parts of the covariance that are kept; chosen by the size of the problem by default.
     basis, fit_intercept, tol : as in `LogisticRegression`
     rng : int or numpy.random.Generator, optional
-        For random draws in diagnostics and importance sampling.
+        Source of random draws in diagnostics and importance sampling.
 
     Attributes
     ----------
     posterior_ : the distribution of the weights in the user's units: ``mean``, ``std``, ``covariance``, ``sample(n)``
-    coef_, intercept_ : its mean
+    coef_, intercept_ : mean of the posterior
     log_evidence_ : ln p(D), the sum of ``log_likelihood_`` and ``occam_factor_`` (a logarithm)
-    bic_, aic_ : at the posterior mean; smaller is better
+    bic_, aic_ : information criteria at the posterior mean; smaller is better
     effective_parameters_ : number of directions of the weights that the data determine
     prior_ : the prior that was used, after tuning
-    pareto_k_ : distance of the posterior from its approximation: below 0.5 good, above 0.7 poor; NaN if not computed
+    pareto_k_ : accuracy of the approximation: below 0.5 good, above 0.7 poor; NaN if not computed
     approximation_ : name of the approximation that was used
-    tuning_ : scales, evidence and gradient of each step, and the scales that reached a limit; None if not tuned
+    tuning_ : record of the tuning: scales, evidence and gradient of each step, and limits reached; None if not tuned
     draws_ : weighted draws of the weights that predictions average over; only with approximation="importance"
-    notes_ : notes on the fit, which are also warnings and the last lines of ``summary()``
+    notes_ : notes on the fit, which ``summary()`` also prints; most of them are also warnings
     classes_, n_features_in_, feature_names_in_, n_passes_, n_steps_, solution_ : as in `LogisticRegression`
 
     Examples
@@ -168,12 +168,12 @@ class BayesianLogisticRegression(LinearClassifier):
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> BayesianLogisticRegression:
-        """Update the posterior with a batch: the posterior of the earlier batches is its prior.
+        """Update the posterior with a batch, for which the posterior of the earlier batches is the prior.
 
         The result is close to a fit of all rows together, up to the Gaussian approximation. The first call needs
-        ``classes`` if its rows do not contain all of them. ``log_evidence_`` covers all batches;
-        ``log_likelihood_``, ``occam_factor_``, ``bic_`` and ``aic_`` cover the last one. The prior is per
-        standard deviation of the first batch and cannot be tuned.
+        ``classes`` if its rows do not contain all classes. ``log_evidence_`` covers all batches; ``log_likelihood_``,
+        ``occam_factor_``, ``bic_`` and ``aic_`` cover the last batch. The scales of the prior refer to the standard
+        deviations of the first batch and cannot be tuned.
         """
         self._check_arguments()
         first = "posterior_" not in vars(self)
@@ -182,7 +182,7 @@ class BayesianLogisticRegression(LinearClassifier):
             if known is not None and not np.array_equal(known, np.sort(self.classes_)):
                 raise DataError(
                     f"partial_fit(classes={classes!r}): the first batch had other classes, {self.classes_.tolist()}. "
-                    "Give all classes with the first batch; later ones need none."
+                    "Give all classes with the first batch, and none later."
                 )
             known = self.classes_
         with unchanged_on_error(self):
@@ -210,13 +210,13 @@ class BayesianLogisticRegression(LinearClassifier):
         self.occam_factor_ = self.log_evidence_ - self.log_likelihood_  # (4.137)
         self.effective_parameters_ = effective_parameters(approximation, objective.prior)
         self.approximation_, self.pareto_k_, self.draws_ = approximation.name, found.pareto_k, found.draws
-        self._rule = found.rule  # None unless averages would mislead
+        self._rule = found.rule  # None unless averages would be misleading
         limits = () if found.tuning is None else found.tuning.boundary
         self.tuning_ = found.tuning
         self.notes_ = tuple(dict.fromkeys([*found.warnings, *(limit.describe() for limit in limits)]))
         if isinstance(prior, Gaussian):  # later batches keep the prior of the first
             self.prior_ = rescaled(prior, found.factors)
-        n_weights = design.width * max(1, objective.shape[0] - 1)  # those of one class are redundant
+        n_weights = design.width * max(1, objective.shape[0] - 1)  # the weights of one class are redundant
         self.bic_ = n_weights * float(np.log(objective.units.total)) - 2 * self.log_likelihood_  # -2 times (4.139)
         self.aic_ = 2.0 * n_weights - 2 * self.log_likelihood_  # -2 times (1.73)
         self._keep(found.solution, training.passes)
@@ -230,13 +230,13 @@ class BayesianLogisticRegression(LinearClassifier):
             )
 
     def _pose(self, training: Source, prior: Gaussian | Penalty) -> Posterior:
-        """p(D, w) as a function of w."""
+        """Return -ln p(D, w) as a function of w, up to a constant."""
         objective = pose(
             training,
             self._likelihood(training.classes),
             prior,
             fit_intercept=self.fit_intercept,
-            standardize=self.standardize and isinstance(prior, Gaussian),  # a posterior has its own units
+            standardize=self.standardize and isinstance(prior, Gaussian),  # a posterior is in user units
         )
         flat = np.flatnonzero(objective.prior.free)
         if len(flat):
@@ -251,7 +251,7 @@ class BayesianLogisticRegression(LinearClassifier):
         return Probit() if self.likelihood == "probit" else LabelNoise(self.noise)
 
     def _prior(self) -> Gaussian:
-        """The prior, with a finite scale for the intercept."""
+        """Return the prior, with a finite scale for the intercept."""
         prior = Gaussian() if self.prior is None else self.prior
         name = type(self).__name__
         if isinstance(prior, Flat):
@@ -285,10 +285,10 @@ class BayesianLogisticRegression(LinearClassifier):
         return labels_of(self.classes_, P.argmax(axis=1))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
-        """Return lower and upper bound of a credible interval for each probability.
+        """Return the lower and upper bound of a credible interval of each probability.
 
-        For two classes the interval of ``classes_[1]``, shape (N, 2): the interval of the activation, mapped through σ.
-        For K classes the intervals of all, shape (N, K, 2): quantiles over draws from the posterior.
+        For two classes the result has shape (N, 2) and refers to ``classes_[1]``: it is the interval of the activation,
+        mapped through the likelihood. For K classes it has shape (N, K, 2): quantiles over draws from the posterior.
         """
         check_is_fitted(self)
         tails = interval_tails("predict_interval", level)
@@ -340,7 +340,7 @@ class BayesianLogisticRegression(LinearClassifier):
             check_option(name, "tune", self.tune, ("evidence",), otherwise=", or None")
         elif self.groups is not None:
             raise ValueError(
-                f"{name}(groups={self.groups!r}): groups are the columns that share a scale in tuning. Set "
+                f"{name}(groups={self.groups!r}): groups are columns that share a scale in tuning. Set "
                 "tune='evidence' as well, or groups=None."
             )
 

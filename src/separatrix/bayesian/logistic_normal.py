@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The logistic sigmoid averaged over a Gaussian a ~ N(-m, s²) with m ≥ 0: exact sums, and a fast table.
+"""Averages of the logistic sigmoid over a Gaussian a ~ N(-m, s²) with m ≥ 0: exact sums, and a fast table.
 
     q = E[σ(a)],      f = E[ln(1 + e^a)],      c = E[σ(a) σ(-a)],                        f' = -q,  q' = -c  in m
 
-**Exact** (`log_averages`). For a < 0, σ(a) = e^a - e^2a + ..., and for a > 0, σ(a) = 1 - e^-a + ...; each term has a
-closed integral. With z = m/s, t⁻_k = e^(-km + k²s²/2) Φ(z - ks) and t⁺_k = e^(km + k²s²/2) Φ(-z - ks),
+**Exact** (`log_averages`). For a < 0, σ(a) = e^a - e^2a + ..., and for a > 0, σ(a) = 1 - e^-a + ...; each term has an
+integral in closed form. With z = m/s, t⁻_k = e^(-km + k²s²/2) Φ(z - ks) and t⁺_k = e^(km + k²s²/2) Φ(-z - ks),
 
     q = Φ(-z) + Σ_k (-1)^(k-1) (t⁻_k - t⁺_k)
     f = s (φ(z) - z Φ(-z)) + Σ_k (-1)^(k-1) (t⁻_k + t⁺_k) / k
     c = Σ_k (-1)^(k-1) (t⁻_k + t⁺_k) k
 
-These converge slowly or not at all, but t_k are the moments of a positive measure on [0, 1]. For such alternating sums
-the weights of Cohen, Rodriguez Villegas and Zagier (2000) leave a relative error of about 5.8^-n after n terms, for
-every m and s: twenty-two terms reach floating-point accuracy. All terms are relative to the largest exponent, so that a
-probability of e^-1000 still has its logarithm.
+These sums converge slowly or not at all, but t_k are the moments of a positive measure on [0, 1]. For such alternating
+sums the weights of Cohen, Rodriguez Villegas and Zagier (2000) leave a relative error of about 5.8^-n after n terms,
+for every m and s: twenty-two terms reach floating-point accuracy. The largest exponent is factored out of all terms, so
+that the logarithm of a probability of e^-1000 is still finite.
 
 **Fast** (`log_odds`, `fast_log_averages`). In the coordinates of the probit rule, PRML (4.153) and (4.154),
 
     κ = (1 + π s²/8)^-½ in [0, 1],       u = κ m,
 
-the rule is q = σ(-u). The exact value is q = σ(-u R(u, κ)) with R smooth and of order one, including both ends s = 0
-and s = ∞; so are ln(κ f) and ln(c/κ). They are tabulated once per process, from the exact sums, as polynomials of total
-degree six on 48 x 64 cells up to u = 24, where q < 4e-11. Beyond, all three are e^(-m + s²/2) = E[e^a] to a relative
-error of 1e-8, unless s is so large that the Gaussian reaches past zero; those rows, with q below 1e-40, are summed
-exactly.
+the rule is q = σ(-u). The exact value is q = σ(-u R(u, κ)), where R is smooth and of order one, even at s = 0 and ∞.
+The same holds for ln(κ f) and ln(c/κ). These three functions are tabulated once per process, from the exact sums, as
+polynomials of total degree six on 48 x 64 cells up to u = 24, where q < 4e-11. For larger u, the averages q, f and c
+equal e^(-m + s²/2) = E[e^a] up to a relative error of 1e-8, unless s is so large that the Gaussian reaches past zero;
+for such rows, where q is below 1e-40, the exact sums are used.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from scipy import special
 from separatrix._array import Float
 
 N_TERMS = 22
-MIN_STD = 1e-100  # a standard deviation that is effectively zero, and may be divided by
+MIN_STD = 1e-100  # replaces a standard deviation of zero, so that it can be a divisor
 MAX_U, CELLS_PER_U, KAPPA_CELLS, TABLE_DEGREE = 24, 2, 64, 6
-ROWS_IN_CACHE = 8192  # rows whose temporaries stay in cache
+ROWS_IN_CACHE = 8192  # rows per block, so that temporary arrays stay in the CPU cache
 TAIL_IN_STD = 6.0  # distance between zero and the peak of e^a N(a | -m, s²) beyond which E[e^a] is exact enough
 
 
@@ -53,9 +53,9 @@ class Averages(NamedTuple):
 
 
 def log_averages(m: Float, s: Float) -> Averages:
-    """Return ln q, ln f, ln c for m ≥ 0 and s ≥ 0, to rounding, by the alternating sums: about 2 µs per row."""
+    """Return ln q, ln f, ln c for m ≥ 0 and s ≥ 0, to rounding, by the alternating sums, in about 2 µs per row."""
     m, s, z, top, common = _scaled(m, s)
-    mills = 0.5 * special.erfcx(z / np.sqrt(2.0))  # Φ(-z) without its exponent
+    mills = 0.5 * special.erfcx(z / np.sqrt(2.0))  # Φ(-z) without the factor e^(-z²/2)
     q = common * mills
     f = common * s * _loss(z, mills)
     c = np.zeros_like(q)
@@ -72,7 +72,7 @@ def sigmoid_derivatives(m: Float, s: Float) -> tuple[Float, Float, Float, Float]
 
         E[σ''] = Σ_k (-1)^(k-1) k² (t⁻_k - t⁺_k),        E[σ'''] = Σ_k (-1)^(k-1) k³ (t⁻_k + t⁺_k)
 
-    The other terms of the derivatives, φ(z)/s times Σ_k (-1)^(k-1) k², are zero in the sense of these sums.
+    The derivatives also contain φ(z)/s times Σ_k (-1)^(k-1) k², which these sums evaluate to zero.
     """
     m, s, z, top, common = _scaled(m, s)
     q = 0.5 * common * special.erfcx(z / np.sqrt(2.0))
@@ -88,7 +88,7 @@ def sigmoid_derivatives(m: Float, s: Float) -> tuple[Float, Float, Float, Float]
 
 
 def _scaled(m: Float, s: Float) -> tuple[Float, Float, Float, Float, Float]:
-    """m, s and z = m/s; the largest exponent ``top``; and e^(-z²/2 - top)."""
+    """Return m, s, z = m/s, the largest exponent ``top``, and e^(-z²/2 - top)."""
     m, s = np.broadcast_arrays(m, np.maximum(s, MIN_STD))
     z = m / s
     exponent = -0.5 * z**2
@@ -97,7 +97,7 @@ def _scaled(m: Float, s: Float) -> tuple[Float, Float, Float, Float, Float]:
 
 
 def _loss(z: Float, mills: Float) -> Float:
-    """(φ(z) - z Φ(-z)) / e^(-z²/2), which tends to 1/z²."""
+    """Return (φ(z) - z Φ(-z)) / e^(-z²/2), with its asymptotic series for large z."""
     near = np.minimum(z, 1e3)
     inverse = 1.0 / np.maximum(z, 1e3)
     direct = 1.0 / np.sqrt(2 * np.pi) - near * np.where(z < 1e3, mills, 0.0)
@@ -105,7 +105,7 @@ def _loss(z: Float, mills: Float) -> Float:
 
 
 def closed_terms(k: int, m: Float, s: Float, z: Float, top: Float, common: Float) -> tuple[Float, Float]:
-    """e^(-km + k²s²/2) Φ(z - ks) and e^(km + k²s²/2) Φ(-z - ks), both without the factor e^top."""
+    """Return e^(-km + k²s²/2) Φ(z - ks) and e^(km + k²s²/2) Φ(-z - ks), both divided by e^top."""
     below = k * s < z
     ahead = np.exp(np.minimum(np.where(below, -k * m + 0.5 * (k * s) ** 2 - top, 0.0), 0.0))
     low = np.where(
@@ -135,7 +135,7 @@ def softplus_variance(m: Float, s: Float) -> Float:
 
 @cache
 def alternating_weights(n: int) -> tuple[float, ...]:
-    """Weights w_k, from near (-1)^k to zero, with Σ_k w_k a_k ≈ Σ_k (-1)^k a_k (Cohen et al., Algorithm 1)."""
+    """Return w_k such that Σ_k w_k a_k ≈ Σ_k (-1)^k a_k (Cohen et al., Algorithm 1); w_k fades from (-1)^k to 0."""
     d = ((3 + np.sqrt(8.0)) ** n + (3 - np.sqrt(8.0)) ** n) / 2
     b, c, weights = -1.0, -d, []
     for k in range(n):
@@ -159,7 +159,7 @@ def log_odds(mu: Float, var: Float) -> Float:
 
 
 def row_blocks(n: int, step: int = ROWS_IN_CACHE) -> list[slice]:
-    """Slices of the rows 0 .. n-1; by default their temporaries stay in cache."""
+    """Return slices that divide the rows 0 .. n-1 into blocks of ``step`` rows."""
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
@@ -171,7 +171,7 @@ def log_odds_size(m: Float, var: Float) -> Float:
     size *= u
     far = u >= MAX_U
     if far.any():
-        np.copyto(size, m - 0.5 * var, where=far)  # ln(1 - q) is below the error
+        np.copyto(size, m - 0.5 * var, where=far)  # ln(1 - q) is negligible
         wide = far & (m - var <= TAIL_IN_STD * np.sqrt(var))
         if wide.any():
             size[wide] = -log_averages(m[wide], np.sqrt(var[wide])).log_probability
@@ -179,7 +179,7 @@ def log_odds_size(m: Float, var: Float) -> Float:
 
 
 def fast_log_averages(m: Float, var: Float) -> Averages:
-    """Return ln q, ln f, ln c for one block of rows, accurate to 1e-8 down to q = 1e-15, and to 1e-5 below."""
+    """Return ln q, ln f, ln c for one block of rows, with errors of 1e-8 down to q = 1e-15, and of 1e-5 below."""
     kappa = shrinkage(var)
     u = kappa * m
     log_q = -u * _look_up(_tables()[0], u, kappa)
@@ -198,11 +198,11 @@ def fast_log_averages(m: Float, var: Float) -> Averages:
 
 
 def soften(mu: Float, var: Float) -> tuple[Float, Float, Float]:
-    """Return E[σ(d)], E[ln(1 + e^d)] and V[ln(1 + e^d)] for d ~ N(mu, var), mu ≤ 0, to about 1e-9 of one and of var."""
+    """Return E[σ(d)], E[ln(1 + e^d)] and V[ln(1 + e^d)] for d ~ N(mu, var), mu ≤ 0, to about 1e-9."""
     log_q, log_f, _ = fast_log_averages(-mu, var)
     kappa = shrinkage(var)
     fraction = _look_up(_variance_table(), -kappa * mu, kappa)
-    return np.exp(log_q), np.exp(log_f), var * np.nan_to_num(fraction)  # outside the table it is zero
+    return np.exp(log_q), np.exp(log_f), var * np.nan_to_num(fraction)  # the fraction is zero outside the table
 
 
 def _look_up(table: Float, u: Float, kappa: Float) -> Float:
@@ -215,7 +215,7 @@ def _look_up(table: Float, u: Float, kappa: Float) -> Float:
 
 @cache
 def _tables() -> Float:
-    """Coefficients (3, cells, 28) of R, ln(κ f) and ln(c/κ): 0.2 seconds, once per process."""
+    """Return coefficients (3, cells, 28) of R, ln(κ f) and ln(c/κ). The first call takes 0.2 seconds."""
     u, kappa, s = _grid()
     log_q, log_f, log_c = log_averages(u / kappa, s)
     odds = np.log(-np.expm1(log_q)) - log_q
@@ -224,13 +224,13 @@ def _tables() -> Float:
 
 @cache
 def _variance_table() -> Float:
-    """Coefficients (cells, 28) of V[ln(1 + e^a)] / s²."""
+    """Return coefficients (cells, 28) of V[ln(1 + e^a)] / s²."""
     u, kappa, s = _grid()
     return np.asarray(_coefficients((softplus_variance(u / kappa, s) / s**2)[None])[0])
 
 
 def _grid() -> tuple[Float, Float, Float]:
-    """Chebyshev points of every cell, u (rows, 1, 7, 1) and κ (1, columns, 1, 7), and the s of each κ."""
+    """Return Chebyshev points of all cells, u (rows, 1, 7, 1) and κ (1, columns, 1, 7), and the s of each κ."""
     inside = (chebyshev.chebpts1(TABLE_DEGREE + 1) + 1) / 2
     u = (np.arange(MAX_U * CELLS_PER_U)[:, None] + inside) / CELLS_PER_U
     kappa = (np.arange(KAPPA_CELLS)[:, None] + inside) / KAPPA_CELLS
@@ -239,7 +239,7 @@ def _grid() -> tuple[Float, Float, Float]:
 
 
 def _coefficients(values: Float) -> Float:
-    """Polynomials through values (functions, rows, columns, 7, 7), of total degree six: (functions, cells, 28)."""
+    """Fit polynomials of total degree six to values (functions, rows, columns, 7, 7): (functions, cells, 28)."""
     interpolate = np.linalg.inv(chebyshev.chebvander(chebyshev.chebpts1(TABLE_DEGREE + 1), TABLE_DEGREE))
     series = np.einsum("fxyij,ai,bj->fxyab", values, interpolate, interpolate, optimize=True)
     a, b = np.indices((TABLE_DEGREE + 1, TABLE_DEGREE + 1))

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Gaussian over the weights, N(θ | mean, A⁻¹), and how much of its covariance is kept.           PRML §4.5.1
+"""A Gaussian over the weights, N(θ | mean, A⁻¹), with a full or a structured covariance.           PRML §4.5.1
 
     mu_a = mean φ̃,    var_a = φ̃' A⁻¹ φ̃                                                            (4.149), (4.150)
 
-θ (C, P) has the coordinates of the fit: one row of weights per output, the bias last, about the origin of the design.
-`laplace` puts the Gaussian at the mode, with the Hessian there as the precision A. Four structures:
+θ (C, P) is in the coordinates of the fit: one row of weights per output, with the bias last, relative to the origin of
+the design. `laplace` puts the Gaussian at the mode, with the Hessian there as the precision A. Structures:
 
     full        one Cholesky factor of A (CP, CP)                            `Approximation`
-    dual        exact too, for fewer rows than columns                       `DualApproximation`
+    dual        also exact, if there are fewer rows than columns             `DualApproximation`
     by class    C factors (P, P), one for each contrast between classes      `ByClassApproximation`
-    diagonal    one number for each weight                                   `DiagonalApproximation`
+    diagonal    one variance for each weight                                 `DiagonalApproximation`
 
-All four have a mean, standard deviations, draws, activations of rows and a log evidence. Better Gaussians, from `ep`,
-`variational` and `sampling`, are an `Approximation` as well.
+All four have a mean, standard deviations, draws, activations of rows and a log evidence. `ep`, `variational` and
+`sampling` return an `Approximation` too.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, dual, factorise, is_wide
 from separatrix.stats import Design, Grad, ValueGrad
 
-MAX_FULL_WEIGHTS = 5000  # rows of a matrix that is factorised unless another structure is requested
-MATRIX_COPIES = 4  # held at one time: Hessian, correlations, factor, its inverse
-MAX_MEMORY_FRACTION = 0.7  # of the machine's memory, for one posterior: the rows need memory too
-MAX_PASS_BYTES = 2**27  # that one pass may return for each block of rows; beyond, there are more passes
+MAX_FULL_WEIGHTS = 5000  # size CP up to which the full structure is the default
+MATRIX_COPIES = 4  # matrices in memory at once: Hessian, correlations, factor and its inverse
+MAX_MEMORY_FRACTION = 0.7  # fraction of the machine's memory for one posterior; the rows need memory too
+MAX_PASS_BYTES = 2**27  # bytes that one pass may return for each block of rows; more bytes take more passes
 STD_AT_ONCE = 512  # weights whose variances are computed together
 
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """Mean and covariance of each row's activation: (n,) and (n,) for one output, (n, C) and (n, C, C) for more."""
+    """Mean and covariance of the activation of each row: (n,) and (n,) for one output, else (n, C) and (n, C, C)."""
 
     mean: Float
     cov: Float
@@ -67,8 +67,8 @@ class Approximation:
     """N(θ | mean, A⁻¹) with A factorised, its log evidence, and the name of the method that computed it.
 
     ``log_likelihood`` is ln p(D | mean); the rest of the log evidence is the Occam factor (PRML 4.137).
-    ``is_converged`` is False if the method stopped early. ``moments`` is a factor of the inverse covariance of θ if a
-    better one than A is known: a skewed posterior is wider than the Gaussian that predicts best.
+    ``is_converged`` is False if the method stopped early. ``moments``, if known, factorises a better estimate of the
+    inverse covariance of θ than A: a skewed posterior is wider than the Gaussian that predicts best.
     """
 
     mean: Float
@@ -83,7 +83,7 @@ class Approximation:
 
     @property
     def root(self) -> Float:
-        """R with R R' = the covariance of θ, (CP, CP)."""
+        """R with R R' equal to the covariance of θ, (CP, CP)."""
         return (self.moments or self.factor).root
 
     @property
@@ -112,12 +112,12 @@ class Approximation:
 
 
 def row_squares(Z: Float) -> Float:
-    """|z_n|² of each row."""
+    """Return |z_n|² of each row."""
     return np.asarray(np.einsum("ni,ni->n", Z, Z))
 
 
 def laplace(objective: Posterior, mode: Float, *, steps: int = 0) -> Approximation:
-    """Return the Gaussian at the mode: one pass, for the exact Hessian.                     PRML (4.142, 4.143)
+    """Return the Gaussian at the mode, after one pass for the exact Hessian.               PRML (4.142, 4.143)
 
     ln p(D) ≈ ln p(D | θ) + ln p(θ) + ½ CP ln 2π - ½ ln |A|                                 (4.137)
     """
@@ -126,13 +126,13 @@ def laplace(objective: Posterior, mode: Float, *, steps: int = 0) -> Approximati
     if factor.singular is not None:
         raise _improper(objective, factor.singular)
     penalty = objective.prior.value_grad(mode)[0]
-    # The constants of the prior, -½ CP ln 2π + ½ ln |Λ|, and of the integral, +½ CP ln 2π - ½ ln |A|.
+    # ±½ CP ln 2π of the prior and of the integral cancel.
     log_evidence = -here.value + 0.5 * objective.prior.log_det() - 0.5 * factor.log_det  # (4.137)
     return Approximation(mode, factor, penalty - here.value, log_evidence, "laplace", steps)
 
 
 def weight_names(objective: Posterior) -> tuple[str, ...]:
-    """Names of the P weights of one output."""
+    """Return the names of the P weights of one output."""
     return (*objective.source.columns, "the intercept")[: objective.design.width]
 
 
@@ -148,7 +148,7 @@ def _improper(objective: Posterior, singular: SingularError) -> DataError:
 
 @dataclass(frozen=True, eq=False)
 class ByClassApproximation:
-    """N(θ | mean, M⁻¹) with M = Σ_i q_i q_i' ⊗ B_i: ``axes`` (C, C) has the q_i as columns, ``factors`` are of B_i.
+    """N(θ | mean, M⁻¹) with M = Σ_i q_i q_i' ⊗ B_i. The columns of ``axes`` (C, C) are q_i; ``factors`` factorise B_i.
 
     The Hessian of C classes is H = Σ_n C_n ⊗ φ̃ φ̃' + Λ with C_n = diag p - p p' (PRML 4.110), a (CP, CP) matrix. For an
     orthonormal basis q_1 .. q_C of the classes,
@@ -159,19 +159,19 @@ class ByClassApproximation:
 
         KL(N(m, M⁻¹) ‖ N(m, H⁻¹)) = ½ (ln |M| - ln |H|) ≥ 0                                     (Fischer's inequality)
 
-    and no Gaussian of this form is closer. The log evidence with |M| for |H| is a lower bound on Laplace's, and the gap
-    is this divergence.
+    and no Gaussian of this form is closer. The log evidence with |M| in place of |H| is a lower bound on Laplace's, and
+    the difference is this divergence.
 
-    The basis consists of contrasts: the mean over classes, and the eigenvectors of Σ_n C_n orthogonal to it. Along the
-    mean there is no curvature, in M as in H, and between two contrasts the neglected coupling is zero on average. M = H
-    for two classes, and if all rows have the same p.
+    The basis consists of the mean over classes and of contrasts: the eigenvectors of Σ_n C_n orthogonal to the mean.
+    The likelihood has no curvature along the mean, in M as in H. Between two contrasts the neglected coupling is zero
+    on average. M = H for two classes, and if all rows have the same p.
 
-    The classes themselves are a worse basis: the B_k are then the diagonal blocks of H, but differences between
-    classes, which alone determine predictions, get variances that are too large (twice for C = 2). On 60 000 images of
-    784 pixels and ten classes the bound is 300 nats low with classes and 93 with contrasts, and probabilities of new
-    images are off by 3e-4 and 1.5e-4 on average. A Kronecker product (Σ_n C_n) ⊗ (Σ_n φ̃ φ̃') / N needs one Gram matrix
-    instead of C, but ignores that rows differ in how certain they are: on 6 000 images the error of its ln |M| was
-    three to five times larger.
+    The classes themselves are a worse basis: the B_k are then the diagonal blocks of H, but the variances of
+    differences between classes, which alone determine predictions, are too large (twice for C = 2). On 60 000 images of
+    784 pixels and ten classes, the bound is 300 nats too low with classes and 93 with contrasts, and the average errors
+    of probabilities of new images are 3e-4 and 1.5e-4. A Kronecker product (Σ_n C_n) ⊗ (Σ_n φ̃ φ̃') / N needs one Gram
+    matrix instead of C, but ignores that p differs between rows: on 6 000 images its error of ln |M| was three to five
+    times larger.
     """
 
     mean: Float
@@ -214,9 +214,9 @@ class ByClassApproximation:
 def laplace_by_class(
     objective: Posterior, mode: Float, *, axes: Float | None = None, steps: int = 0
 ) -> ByClassApproximation:
-    """Return the Gaussian at the mode: one pass for the axes, and one or more for the curvature along them.
+    """Return the Gaussian at the mode. It takes one pass for the axes, and one or more for the curvature along them.
 
-    ``axes`` (C, C) has orthonormal columns; the default are the contrasts.
+    ``axes`` (C, C) has orthonormal columns; by default they are the contrasts.
     """
     prior, (C, P) = objective.prior, objective.shape
     precision = np.diag(prior.precision) if prior.precision.ndim == 1 else prior.precision
@@ -226,7 +226,7 @@ def laplace_by_class(
         axes = _contrasts(here.grad) if axes is None else axes
         parts = [axes[:, i : i + at_once] for i in range(0, C, at_once)]
         grams = np.concatenate([objective.reduce(grams_along, theta=mode, axes=part).grad for part in parts])
-        loose = prior.free * np.einsum("ipp->p", grams) / C**2  # for a constant added to every class
+        loose = prior.free * np.einsum("ipp->p", grams) / C**2  # bounds a vector added to all classes
         for B, q in zip(grams, axes.T, strict=True):
             # A prior that is the same for every class is the same along every axis.
             is_joint = len(precision) != P
@@ -243,7 +243,7 @@ def laplace_by_class(
 
 
 def total_curvature(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
-    """ln p(D | θ), and Σ_n C_n (C, C) in place of a gradient, on one block."""
+    """Return ln p(D | θ) of one block, and Σ_n C_n (C, C) in place of a gradient."""
     log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
     weight = np.ones(len(block)) if block.weight is None else block.weight
 
@@ -255,7 +255,7 @@ def total_curvature(block: Block, theta: Float, likelihood: Likelihood, design: 
 
 
 def _contrasts(total: Float) -> Float:
-    """The mean over classes, and the eigenvectors of Σ_n C_n orthogonal to it: columns of (C, C)."""
+    """Return the mean over classes and the eigenvectors of Σ_n C_n orthogonal to it, as columns (C, C)."""
     C = len(total)
     with single_thread_blas():
         across = linalg.null_space(np.ones((1, C)))
@@ -264,12 +264,12 @@ def _contrasts(total: Float) -> Float:
 
 
 def grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Design, axes: Float) -> Grad:
-    """Σ_n (q' C_n q) φ̃ φ̃' for each axis q, (axes, P, P), on one block."""
+    """Return Σ_n (q' C_n q) φ̃ φ̃' of one block for each axis q, (axes, P, P)."""
     curvature = likelihood.derivatives(design.activate(block, theta), block.targets).curvature
     weight = 1.0 if block.weight is None else block.weight
 
     def variance(p: Array, q: Float) -> Array:
-        """q' (diag p - p p') q, the variance of q over the classes, which cannot round to less than zero."""
+        """Return q' (diag p - p p') q as the variance of q over the classes, which is never negative."""
         return np.asarray((p * (q - (p @ q)[:, None]) ** 2).sum(axis=1))
 
     grams = np.zeros((axes.shape[1], design.width, design.width))
@@ -285,26 +285,26 @@ def grams_along(block: Block, theta: Float, likelihood: Likelihood, design: Desi
 
 @dataclass(frozen=True, eq=False)
 class DualApproximation:
-    """The prior N(0, Λ⁻¹) outside the span of the rows, and ``thin``, a Gaussian over v and the bias, within.
+    """The prior N(0, Λ⁻¹) outside the span of the rows; within it, ``thin``, a Gaussian over v and the bias.
 
-    Rows X (N, M), N < M; weights w ~ N(0, Λ⁻¹), Λ diagonal. With X Λ⁻¹ X' = L L', L (N, r), as `solvers.dual` makes it,
+    Rows are X (N, M) with N < M, weights w ~ N(0, Λ⁻¹) with Λ diagonal, and X Λ⁻¹ X' = L L' with L (N, r). Let
 
         B' = L⁺ X Λ⁻¹  (r, M),      v = B' Λ w,      u = w - B v.
 
-    The columns of Λ^½ B are orthonormal, since B' Λ B = L⁺ L L' L⁺' = I. So under the prior v ~ N(0, I) and u are
-    independent, and the activations of the rows are X w = L v, without u. The likelihood therefore changes v alone:
+    The columns of Λ^½ B are orthonormal, since B' Λ B = L⁺ L L' L⁺' = I. So v ~ N(0, I) and u are
+    independent under the prior, and the activations X w = L v do not depend on u. The likelihood changes only v:
 
         p(D) = ∫∫ p(D | L v, b) p(u) p(v) p(b) = ∫ p(D | L v, b) N(v | 0, I) p(b) dv db
 
-    is the evidence of the thin problem, with r unknowns and the rows of L, exactly and not only in the Laplace
+    is the evidence of the thin problem, which has r unknowns and the rows of L. This is exact, not only for Laplace's
     approximation. With S the thin posterior covariance of v, and l = B' x,
 
         w = u + B v                       u from the prior, v from the thin posterior
         var w_j = 1/λ_j - |B_j|² + B_j' S B_j
         var w'x = x'Λ⁻¹x - l'l + l' S l   the part of x outside the span keeps its prior variance
 
-    and the same for each of C classes, whose u are independent. The bias is about the mean of the rows, which lies in
-    their span, so it is the bias of the thin problem too. Nothing of size M x M is formed; B is the largest array kept.
+    The same holds for each of C classes, whose u are independent. The bias is relative to the mean of the rows, which
+    lies in their span, so it is also the bias of the thin problem. No M x M matrix is formed; B is the largest array.
 
     ``precision`` (M,) is the diagonal of Λ, and ``basis`` (M, r) is B.
     """
@@ -356,7 +356,7 @@ class DualApproximation:
         return np.asarray(np.sqrt(np.maximum(outside, 0.0) + within.reshape(P, C).T))
 
     def sample(self, n: int, rng: np.random.Generator) -> Float:
-        """Return draws of θ, (n, C, P): from the prior, with the part in the span of the rows replaced."""
+        """Return draws of θ, (n, C, P): the prior, except in the span of the rows."""
         M = len(self.precision)
         thin = self.thin.sample(n, rng)
         rows = thin.reshape(-1, thin.shape[2])  # one product for all draws of all classes
@@ -369,7 +369,7 @@ class DualApproximation:
         """Return mean and covariance of the activations of rows."""
         M, Phi = len(self.precision), design.regressors(X)
         Z = Phi[:, :M]
-        within = self._thin_activations(np.column_stack([Z @ self.basis, Phi[:, M:]]))  # φ̃'(Bv, b) for φ̃'(w, b)
+        within = self._thin_activations(np.column_stack([Z @ self.basis, Phi[:, M:]]))  # activations of (Bv, b)
         # For rows in the span, rounding may leave a negative variance outside it.
         outside = np.maximum(Z**2 @ (1 / self.precision) - row_squares(Z @ self.basis), 0.0)
         if within.mean.ndim == 1:
@@ -377,24 +377,24 @@ class DualApproximation:
         return Activations(within.mean, within.cov + outside[:, None, None] * np.eye(within.mean.shape[1]))
 
     def _each_weight(self, P: int) -> Float:
-        """Each weight as a linear function of the thin weights, (P, r + bias)."""
+        """Return coefficients of each weight as a linear function of the thin weights, (P, r + bias)."""
         M, r = self.basis.shape
         each = np.zeros((P, r + P - M))
         each[:M, :r], each[M:, r:] = self.basis, np.eye(P - M)
         return each
 
     def _from_thin(self, theta: Float) -> Float:
-        """(B v, b) for each (v, b)."""
+        """Return (B v, b) for each (v, b)."""
         r = self.basis.shape[1]
         return np.column_stack([theta[:, :r] @ self.basis.T, theta[:, r:]])
 
     def _thin_activations(self, Z: Float) -> Activations:
-        """Mean and covariance of linear functions (n, r + bias) of the thin weights."""
+        """Return mean and covariance of linear functions of the thin weights, with coefficients (n, r + bias)."""
         return self.thin.activations(Z, Design(np.zeros(Z.shape[1]), bias=False))
 
 
 def laplace_dual(objective: Posterior, mode: Float, *, steps: int = 0) -> DualApproximation:
-    """Return the Gaussian at the mode: two reads of the columns, and Laplace's method on the thin problem.
+    """Return the Gaussian at the mode, by Laplace's method on the thin problem. The columns are read twice.
 
     ``objective`` must have fewer rows than columns (`solvers.is_wide`).
     """
@@ -413,18 +413,18 @@ def laplace_dual(objective: Posterior, mode: Float, *, steps: int = 0) -> DualAp
 
 @dataclass(frozen=True, eq=False)
 class DiagonalApproximation:
-    """N(θ | mean, diag 1/precision), both (C, P): independent weights, from one pass.
+    """N(θ | mean, diag 1/precision), both (C, P): independent weights, computed in one pass.
 
         A_kp = Σ_n (C_n)_kk φ̃_np² + λ_kp
 
-    for problems so large that no P x P matrix fits into memory. Its errors have a known direction:
+    This is for problems so large that no P x P matrix fits into memory. Its errors have a known direction:
 
         variances of single weights are too small,       1/A_jj ≤ (A⁻¹)_jj
         the evidence is too small,                       Π A_jj ≥ |A|                             Hadamard's inequality
-        variances of activations are not bounded: two equal columns share one effect of variance 1/A, and get two.
+        variances of activations may be too large: for two equal columns, twice the variance of their common effect
 
     It is accurate if columns are rarely non-zero in the same rows, such as words of short texts or levels of a
-    category. Correlated columns make probabilities more cautious than necessary.
+    category. If columns are correlated, probabilities are closer to ½ than necessary.
     """
 
     mean: Float
@@ -475,7 +475,7 @@ def laplace_diagonal(objective: Posterior, mode: Float, *, steps: int = 0) -> Di
 
 
 def hessian_diagonal(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> ValueGrad:
-    """ln p(D | θ), and the diagonal of the Hessian (C, P) in place of a gradient, on one block."""
+    """Return ln p(D | θ) of one block, and the diagonal of the Hessian (C, P) in place of a gradient."""
     log_p, _, curvature = likelihood.derivatives(design.activate(block, theta), block.targets)
     if len(theta) > 1:
         curvature = np.column_stack([curvature.block(k, k) for k in range(len(theta))])
@@ -497,14 +497,14 @@ STRUCTURES = tuple(LAPLACE)
 
 
 def choose_structure(objective: Posterior, requested: str | None = None) -> str:
-    """Return the requested structure if it is possible, or by default the most exact one of moderate cost.
+    """Return the requested structure after checking that it is possible, or choose one if ``requested`` is None.
 
-    The default is full up to a few thousand weights, then the most exact structure that fits into memory.
+    The choice is "full" up to a few thousand weights, and then the most exact structure that fits into memory.
 
     Raises
     ------
     DataError
-        If the requested structure needs more memory than the machine has, or does not suit the problem.
+        If the requested structure needs more memory than the machine has, or is not defined for the problem.
     """
     C, P = objective.shape
     if requested is None and C * P <= MAX_FULL_WEIGHTS:
@@ -521,28 +521,28 @@ def choose_structure(objective: Posterior, requested: str | None = None) -> str:
     if requested == "dual" and not is_wide(objective):
         raise DataError(
             f"structure='dual' needs fewer rows than columns and a prior with mean 0 and a finite scale for each "
-            f"column; here are {objective.source.n_rows} rows and {len(objective.design.origin)} columns. Use "
+            f"column; there are {objective.source.n_rows} rows and {len(objective.design.origin)} columns. Use "
             "structure=None, or another structure."
         )
     if requested == "by class" and C == 1:
-        raise DataError("structure='by class' needs more than two classes; with two there is one set of weights.")
+        raise DataError("structure='by class' needs more than two classes; for two, use structure='full' or None.")
     needed, memory = memory_needed(objective, requested), machine_memory()
     if needed > MAX_MEMORY_FRACTION * memory:
         raise DataError(
             f"structure={requested!r} for {C} x {P} weights needs {needed / 2**30:.3g} GiB of memory, and this machine "
-            f"has {memory / 2**30:.3g} GiB. {choose_structure(objective)!r} fits; fewer columns or basis functions "
-            "would help too."
+            f"has {memory / 2**30:.3g} GiB. Use structure={choose_structure(objective)!r}, or fewer columns or basis "
+            "functions."
         )
     return requested
 
 
 def memory_needed(objective: Posterior, structure: str) -> float:
-    """Peak number of bytes while a posterior is computed, without the rows."""
+    """Return the peak number of bytes while a posterior is computed, without the rows."""
     C, P = objective.shape
     if structure == "full":
         return 8.0 * MATRIX_COPIES * (C * P) ** 2
     if structure == "by class":
-        return 8.0 * P**2 * (2 * C + MATRIX_COPIES)  # a factor and its inverse each
+        return 8.0 * P**2 * (2 * C + MATRIX_COPIES)  # a factor and its inverse for each class
     if structure == "dual":
         N = objective.source.n_rows
         thin = (C * N) ** 2 if C * N <= MAX_FULL_WEIGHTS else C * N**2
@@ -551,7 +551,7 @@ def memory_needed(objective: Posterior, structure: str) -> float:
 
 
 def machine_memory() -> float:
-    """Bytes of memory in this machine; infinite if the system does not report it."""
+    """Return the bytes of memory in this machine, or infinity if the system does not report them."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES")) * float(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError):  # not available on every system

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The predictive distribution: the likelihood averaged over the activation a ~ N(mu_a, var_a).      PRML §4.5.2
+"""The predictive distribution: the likelihood averaged over activations a ~ N(mu_a, var_a).         PRML §4.5.2
 
     p(C_1 | x, data) = ∫ σ(a) N(a | mu_a, var_a) da                                                  (4.149 - 4.151)
 
 A Gaussian posterior N(w | m, S) makes the activation of each row Gaussian, mu_a = m'φ and var_a = φ'Sφ, so the integral
-over all weights becomes an integral over one variable, or over K of them. The rules that a user can choose:
+over all weights becomes an integral over one variable, or over K variables. The user can choose one of these rules:
 
-"exact"     two classes: the integral to 1e-10. K classes: moment matching, accurate to about 1e-3, and to 1e-2 if
-            activations vary by several units
-"qmc"       K classes by quasi-Monte Carlo; for two classes the same as "exact"
-"probit"    MacKay's rule σ(κ mu), κ = (1 + π var/8)^-½, and its analogue for K classes              (4.153)
+"exact"     two classes: the integral, with an error below 1e-10. K classes: moment matching, with an error of about
+            1e-3, or 1e-2 if the standard deviations of activations are several units
+"qmc"       K classes: quasi-Monte Carlo. Two classes: the same as "exact"
+"probit"    MacKay's rule σ(κ mu), κ = (1 + π var/8)^-½, or softmax(κ mu) for K classes               (4.153)
 "map"       no integral: the probability at the mean activation
 """
 
@@ -38,16 +38,16 @@ from separatrix.bayesian.posterior import Activations
 from separatrix.likelihoods import ClassLikelihood, Derivatives, Probit
 
 RULES = ("exact", "qmc", "probit", "map")
-MAX_BLOCK_NUMBERS = 2**18  # floating-point numbers in the temporaries of one block of rows
-MAX_INTERVAL_NUMBERS = 2**20  # probabilities held at a time for intervals of K classes: 8 MB
+MAX_BLOCK_FLOATS = 2**18  # floats in the temporary arrays of one block of rows
+MAX_INTERVAL_FLOATS = 2**20  # probabilities in memory at once for intervals of K classes: 8 MB
 N_INTERVAL_DRAWS = 2000  # draws of the weights for intervals of K classes
 
 
-# -- which integral, for which likelihood ------------------------------------------------------------------------
+# -- the rule for each likelihood --------------------------------------------------------------------------------
 
 
 def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) -> Float:
-    """Return p(C_k) of each row, (n, K); NaN for rows without a finite activation."""
+    """Return p(C_k) of each row, (n, K), with NaN for rows without a finite activation."""
     known = a.is_finite
     if not known.all():
         P = np.full((len(known), 2 if a.mean.ndim == 1 else a.mean.shape[1]), np.nan)
@@ -67,7 +67,7 @@ def class_probabilities(likelihood: ClassLikelihood, a: Activations, rule: str) 
 
 
 def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int) -> tuple[Float, Float]:
-    """Return probabilities by the most exact rule, and their standard errors; NaN without a finite activation."""
+    """Return probabilities by the most exact rule, and their standard errors; NaN if an activation is not finite."""
     if a.mean.ndim == 1:
         P = class_probabilities(likelihood, a, "exact")
         return P, np.zeros_like(P)
@@ -83,7 +83,7 @@ def probabilities_and_errors(likelihood: ClassLikelihood, a: Activations, n: int
 def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) -> Array:
     """Return p(C_1) at the quantiles ``z`` of a standard normal, (n, 2).
 
-    The probability increases with the activation, so quantiles of a ~ N(mu_a, var_a) map to those of p, exactly.
+    The probability increases with the activation, so it maps quantiles of a ~ N(mu_a, var_a) exactly to those of p.
     """
     bounds = a.mean[:, None] + np.sqrt(a.cov)[:, None] * z
     return np.asarray(likelihood.probability(bounds.ravel()).reshape(bounds.shape))
@@ -92,15 +92,15 @@ def two_class_interval(likelihood: ClassLikelihood, a: Activations, z: Float) ->
 def class_intervals(likelihood: ClassLikelihood, Phi: Array, theta: Float, tails: Float) -> Array:
     """Return quantiles of each p(C_k) over draws θ (K, P, S) of the weights, (n, K, 2), for rows φ̃ (n, P)."""
     K, _, S = theta.shape
-    place = tails * (S - 1)
-    low = np.floor(place).astype(np.intp)
+    position = tails * (S - 1)
+    low = np.floor(position).astype(np.intp)
     high = np.minimum(low + 1, S - 1)
     bounds = np.empty((len(Phi), K, 2))
-    for rows in row_blocks(len(Phi), max(1, MAX_INTERVAL_NUMBERS // (K * S))):
+    for rows in row_blocks(len(Phi), max(1, MAX_INTERVAL_FLOATS // (K * S))):
         A = Phi[rows] @ theta  # (K, n, S)
         P = likelihood.probability(A.reshape(K, -1).T).T.reshape(A.shape)
         P.partition(np.concatenate([low, high]), axis=-1)  # several times faster than numpy.quantile
-        quantiles = P[..., low] + (place - low) * (P[..., high] - P[..., low])
+        quantiles = P[..., low] + (position - low) * (P[..., high] - P[..., low])
         bounds[rows] = np.moveaxis(quantiles, 0, 1)
     return bounds
 
@@ -112,7 +112,7 @@ def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
     """Return p = ∫ σ(a) N(a | mu, var) da, with an absolute error below 1e-10.                PRML (4.151)
 
     Small probabilities have a small relative error too: 1e-8 down to p = 1e-15, and 1e-5 down to underflow.
-    p(mu) + p(-mu) = 1 and p(0) = ½ hold exactly. It costs about twice as much as `logit_probit_rule`.
+    p(mu) + p(-mu) = 1 and p(0) = ½ hold exactly. It takes about twice as long as `logit_probit_rule`.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def logit_normal(mu: ArrayLike, var: ArrayLike) -> Float:
 def logit_normal_log_odds(mu: ArrayLike, var: ArrayLike) -> Float:
     """Return ln p - ln(1 - p) for the p of `logit_normal`.
 
-    It has the sign of mu, is never further from zero than mu, and stays finite if p rounds to 0 or 1.
+    The result has the sign of mu, is never further from zero than mu, and is finite even if p rounds to 0 or 1.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def logit_normal_log_odds(mu: ArrayLike, var: ArrayLike) -> Float:
 def logit_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
     """Return σ(κ mu) with κ = (1 + π var/8)^-½, which replaces σ(a) by Φ(a √(π/8)).           PRML (4.153)
 
-    Its error is up to 0.02.
+    The error is at most 0.02.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def expected_logit(mu: ArrayLike, var: ArrayLike, t: ArrayLike) -> Derivatives:
     for rows in row_blocks(len(mu)):
         mean, target, m = mu[rows], t[rows], np.abs(mu[rows])
         q, f, c = (np.exp(log_average) for log_average in fast_log_averages(m, var[rows]))
-        # From the averages of the smaller side: nothing is subtracted from one if t is 0 or 1.
+        # q belongs to the less probable side, so neither q nor 1 - q loses digits.
         up, down = np.where(mean > 0, 1.0 - q, q), np.where(mean > 0, q, 1.0 - q)  # E[σ(a)], E[σ(-a)]
         log_p[rows] = -f - (target * np.where(mean < 0, m, 0.0) + (1.0 - target) * np.where(mean > 0, m, 0.0))
         slope[rows] = target * down - (1.0 - target) * up
@@ -203,7 +203,7 @@ def hermite_nodes(n: int) -> tuple[Float, Float]:
 
 
 def _flat_moments(mu: ArrayLike, var: ArrayLike) -> tuple[Float, Float, tuple[int, ...]]:
-    """mu and var as flat float64 arrays of one length, and their common shape."""
+    """Return mu and var as flat float64 arrays of equal length, and their common shape."""
     means, spread = np.broadcast_arrays(np.asarray(mu, dtype=np.float64), np.asarray(var, dtype=np.float64))
     return np.ascontiguousarray(means).ravel(), np.ascontiguousarray(spread).ravel(), means.shape
 
@@ -213,9 +213,9 @@ def _flat_moments(mu: ArrayLike, var: ArrayLike) -> tuple[Float, Float, tuple[in
 
 @dataclass(frozen=True, slots=True)
 class SoftMaximum:
-    """ln Σ_j e^a_j over some classes, as a Gaussian: mean and variance (n,).
+    """Gaussian approximation of ln Σ_j e^a_j over some of the classes, with mean and variance (n,).
 
-    ``weight`` (n, K) are the fractions of the classes in it, and ``cov`` (n, K) its covariances with all activations.
+    ``weight`` (n, K) are its average derivatives in the activations, and ``cov`` (n, K) its covariances with them.
     """
 
     mean: Float
@@ -224,11 +224,11 @@ class SoftMaximum:
     cov: Float
 
     def covariance(self, other: SoftMaximum) -> Float:
-        """Covariance with another soft maximum, (n,)."""
+        """Return the covariance with another soft maximum, (n,)."""
         return np.asarray(np.einsum("nk,nk->n", self.weight, other.cov))
 
     def merge(self, other: SoftMaximum) -> SoftMaximum:
-        """ln(e^a + e^b), from the one with the larger mean."""
+        """Return ln(e^a + e^b), computed as an increase of the one with the larger mean."""
         a, b = self, other
         swap = b.mean > a.mean
         high, low = np.where(swap, b.mean, a.mean), np.where(swap, a.mean, b.mean)
@@ -244,22 +244,22 @@ def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
     """Return p_k = ∫ softmax_k(a) N(a | mu, Sigma) da by moment matching; (n, K), rows sum to one.
 
     p_k = E[σ(a_k - r_k)] with r_k = ln Σ_{j≠k} e^a_j. For two classes r_k is the other activation and the integral is
-    known (`logit_normal`). For more, r_k is built from pairs, ln(e^a + e^b) = a + ln(1 + e^d), d = b - a, whose moments
-    under a Gaussian are known as well: with ρ = E[σ(d)],
+    known (`logit_normal`). For more classes, r_k is built from pairs, ln(e^a + e^b) = a + ln(1 + e^d), d = b - a. Their
+    moments under a Gaussian are known as well: with ρ = E[σ(d)],
 
         mean            E[a] + E[ln(1 + e^d)]
         variance        V[a] + 2 ρ C[a, d] + V[ln(1 + e^d)]
         covariances     C[ln(e^a + e^b), c] = (1 - ρ) C[a, c] + ρ C[b, c]                       (Stein's lemma)
 
-    all exact for Gaussian a, b, c; the result is then approximated by a Gaussian. This is Clark's (1961) treatment of
-    the maximum of random variables, with a soft maximum. The sums over all classes but one come from sums over the
-    first few and the last few, so that K classes take 3K pairs.
+    These are exact for Gaussian a, b, c. Each result is then approximated by a Gaussian. This is Clark's (1961) method
+    for the maximum of random variables, with a soft maximum. Each r_k combines a sum over the first k - 1 classes and
+    one over the last K - k classes, so that K classes need 3K pairs.
 
-    It uses the whole covariance, does not change if one random number is added to all activations, and is exact for
-    K = 2 and for Sigma = 0. For K = 3 to 10 and means as far apart as the standard deviations, its average error is
-    1e-4 for variances near one and independent activations, 1e-3 for correlated ones, and 0.01 for variances near 100;
-    the largest errors are ten times that. `softmax_probit_rule` is ten times less accurate; `softmax_normal_qmc`
-    converges to the integral.
+    The result uses the whole covariance, does not change if one random variable is added to all activations, and is
+    exact for K = 2 and for Sigma = 0. For K = 3 to 10 and means as far apart as the standard deviations, the average
+    error is 1e-4 for independent activations with variances near one, 1e-3 for correlated ones, and 0.01 for variances
+    near 100; the largest errors are ten times as large. The error of `softmax_probit_rule` is ten times larger;
+    `softmax_normal_qmc` converges to the integral.
 
     Parameters
     ----------
@@ -274,9 +274,9 @@ def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
     mean, Sigmas = np.asarray(mu, dtype=np.float64), np.asarray(cov, dtype=np.float64)
     n, K = mean.shape
     p = np.empty((n, K))
-    for rows in row_blocks(n, max(1, MAX_BLOCK_NUMBERS // (4 * K * K))):
+    for rows in row_blocks(n, max(1, MAX_BLOCK_FLOATS // (4 * K * K))):
         m, Sigma = mean[rows], Sigmas[rows]
-        order = np.argsort(-m, axis=1, kind="stable")  # the result does not depend on the order of the classes
+        order = np.argsort(-m, axis=1, kind="stable")  # makes the result independent of the order of the classes
         m = np.take_along_axis(m, order, axis=1)
         Sigma = np.take_along_axis(np.take_along_axis(Sigma, order[:, :, None], axis=1), order[:, None, :], axis=2)
         unit = [np.tile(e, (len(m), 1)) for e in np.eye(K)]
@@ -297,7 +297,7 @@ def softmax_normal(mu: ArrayLike, cov: ArrayLike) -> Float:
 def softmax_probit_rule(mu: ArrayLike, var: ArrayLike) -> Float:
     """Return p_k ∝ e^(κ_k mu_k), κ_k = (1 + π var_k/8)^-½: each activation is shrunk separately.
 
-    It ignores covariances, and adding a constant to all activations changes it.
+    The rule ignores covariances, and its result changes if a constant is added to all activations.
 
     Examples
     --------
@@ -327,22 +327,22 @@ def softmax_normal_qmc(
 ) -> Estimate:
     """Return p = ∫ softmax(a) N(a | mu, Sigma) da by quasi-Monte Carlo, with a standard error.
 
-    p ≈ mean of softmax(mu + A z_i), A A' = Sigma about the mean of the classes: only differences of activations matter,
-    so the integral is over the K - 1 principal axes of the centred covariance, the widest first. The z_i are scrambled
+    p is the mean of softmax(mu + A z_i) over points z_i, where A A' is Sigma centred over the classes: only differences
+    of activations matter, so the integral is over the K - 1 principal axes, the widest first. The z_i are scrambled
     Sobol' points, transformed to the normal distribution and paired with their mirror images -z_i, which integrates odd
-    functions exactly. Independent scramblings give independent results: their mean is the estimate, and their spread
-    its standard error.
+    functions exactly. Independent scramblings give independent estimates: their mean is the result, and their spread
+    gives its standard error.
 
     Parameters
     ----------
     mu, cov : arrays of shape (n, K) and (n, K, K)
         Means and covariances of the activations.
     n : int, default 256
-        Total number of points; each replicate has n / n_replicates, which must be a power of two.
+        Total number of points; the number per replicate, n / n_replicates, must be a power of two.
     n_replicates : int, default 8
         Number of independent scramblings, at least two.
     rng : int or Generator, optional
-        Source of the scramblings; None always gives the same.
+        Source of the scramblings; with None, repeated calls give identical results.
 
     Returns
     -------
@@ -358,7 +358,7 @@ def softmax_normal_qmc(
     n_rows, K = mean.shape
     points = _replicated_points(K - 1, n, n_replicates, generator(rng))
     p, error = np.empty((n_rows, K)), np.empty((n_rows, K))
-    for rows in row_blocks(n_rows, max(1, MAX_BLOCK_NUMBERS // (K * points.shape[1]))):
+    for rows in row_blocks(n_rows, max(1, MAX_BLOCK_FLOATS // (K * points.shape[1]))):
         # Principal axes A (n, K, K-1): A A' is the covariance about the mean of the activations.
         centred = Sigmas[rows] - Sigmas[rows].mean(axis=1, keepdims=True)
         centred -= centred.mean(axis=2, keepdims=True)
@@ -379,7 +379,7 @@ def softmax_normal_qmc(
 
 
 def _replicated_points(dimension: int, n: int, n_replicates: int, rng: np.random.Generator) -> Float:
-    """Standard normal points (replicates, points, dimension), symmetric about zero."""
+    """Return standard normal points (replicates, points, dimension), symmetric about zero."""
     from scipy.stats import qmc
 
     check_count("softmax_normal_qmc", "n_replicates", n_replicates, least=2)

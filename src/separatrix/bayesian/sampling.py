@@ -3,14 +3,14 @@
 
     r_s = p(D | θ_s) p(θ_s) / q(θ_s),        E[f] ≈ Σ_s r_s f(θ_s) / Σ_s r_s,        p(D) ≈ mean r_s    (11.19 - 11.23)
 
-for any likelihood and any number of outputs, if the proposal q is wide enough; the Pareto shape k of the weights shows
-whether it is (`pareto_smooth`). A Gaussian is tried first. If k is too large, q becomes a Student's t, whose tails are
-heavier than those of any posterior with a Gaussian prior, with the mean and covariance that the weights estimate. The
-result is the round with the best class of k, good or usable, and among those the one with the most effective draws.
+This holds for any likelihood and any number of outputs, if the proposal q is wide enough. The Pareto shape k of the
+weights shows whether it is (`pareto_smooth`). The first proposal is a Gaussian. If k is too large, the next one is a
+Student's t with the mean and covariance that the weights estimate; its tails are heavier than those of any posterior
+with a Gaussian prior. The round with the best class of k (good, usable, poor) is the result, and among rounds of the
+same class the one with the most effective draws.
 
-The draws are scrambled Sobol' points, paired with their mirror images: for smooth functions in few dimensions their
-averages are far more accurate than those of independent draws. The weights also measure how good the approximation is
-that was drawn from: see `inference`.
+The draws are scrambled Sobol' points, paired with their mirror images. In few dimensions, averages of smooth functions
+are far more accurate than with independent draws. The weights also measure the quality of a proposal: see `inference`.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
 from separatrix.stats import Design, Grad
 
-GOOD_K, USABLE_K = 0.5, 0.7  # below: the weights have a variance; they are usable
+GOOD_K, USABLE_K = 0.5, 0.7  # k below which the weights have a finite variance, and below which they are usable
 N_ROUNDS = 4
-MIN_DEGREES = 3.0  # of freedom of a t in few dimensions, where heavy tails cost little; one more per dimension
-DRAWS_PER_WEIGHT = 10  # effective draws per weight that determine a covariance by themselves
-MAX_EVALUATIONS = 2e10  # of a row's likelihood
-MAX_DRAW_ACTIVATIONS = 2**18  # held at once
+MIN_DEGREES = 3.0  # of freedom of the Student's t, plus one per dimension: heavy tails cost more in many dimensions
+DRAWS_PER_WEIGHT = 10  # effective draws per weight that are enough to estimate a covariance
+MAX_EVALUATIONS = 2e10  # evaluations of the likelihood of a row
+MAX_DRAW_ACTIVATIONS = 2**18  # activations in memory at once
 
 # Pareto smoothing
-MIN_TAIL = 5  # weights that determine a law of two parameters
-MIN_DRAWS_FOR_LARGEST = 100  # draws from which the largest weight bounds k
-SHOWN_K = 0.7  # the shape for which the largest of S weights is about √S / 3 medians
-EQUAL_LOG_WEIGHTS = 1e-10  # differences of log weights below this are rounding
-MIN_LOG_THRESHOLD = -600.0  # of ln(u / largest weight), so that u and 1/u are normal floating-point numbers
-PRIOR_EXCESSES, PRIOR_SHAPE = 10, 0.5  # the weak prior on k: ten more exceedances with shape 0.5
+MIN_TAIL = 5  # smallest number of weights to which a Pareto distribution is fitted
+MIN_DRAWS_FOR_LARGEST = 100  # smallest number of draws for which the largest weight bounds k
+SHOWN_K = 0.7  # k for which the largest of S weights is about √S / 3 times the median
+EQUAL_LOG_WEIGHTS = 1e-10  # differences of log weights below this are rounding errors
+MIN_LOG_THRESHOLD = -600.0  # lower limit of ln(u / largest weight), so that u and 1/u neither underflow nor overflow
+PRIOR_EXCESSES, PRIOR_SHAPE = 10, 0.5  # weak prior of k, equivalent to ten excesses with shape 0.5
 
 
 # -- importance sampling -----------------------------------------------------------------------------------------
@@ -56,9 +56,9 @@ PRIOR_EXCESSES, PRIOR_SHAPE = 10, 0.5  # the weak prior on k: ten more exceedanc
 class Importance:
     """Corrected moments and evidence, the weighted draws that they come from, and their reliability.
 
-    ``approximation`` has the mean and covariance of the draws, and predicts as a Gaussian; ``draws`` predict without
-    one. ``k`` is the shape of the weights' tail (below 0.5 good, up to 0.7 usable), ``effective_size`` the number of
-    independent draws from the posterior that would be as accurate.
+    ``approximation`` is the Gaussian with the mean and covariance of the draws; ``draws`` predict without a Gaussian.
+    ``k`` is the shape of the tail of the weights (below 0.5 good, up to 0.7 usable). ``effective_size`` is the number
+    of independent draws from the posterior that would be as accurate.
     """
 
     approximation: Approximation
@@ -75,10 +75,10 @@ def importance(
     rng: int | np.random.Generator | None = None,
     max_rounds: int = N_ROUNDS,
 ) -> Importance:
-    """Sample from an approximation of the posterior with importance weights, and from a better one if k is poor.
+    """Draw from an approximation of the posterior with importance weights, and from a better one if k is not good.
 
-    A round takes ``n`` draws and one pass; n is preferably a power of two, and at least four per weight. One round is
-    enough if k is below 0.5. The proposal is any Gaussian over θ; its better covariance is used if it has one (`ep`).
+    A round takes ``n`` draws and one pass. n is preferably a power of two, and at least four per weight. One round is
+    enough if k is below 0.5. The proposal is any Gaussian over θ; its corrected covariance is used if known (`ep`).
 
     Raises
     ------
@@ -99,7 +99,7 @@ def importance(
             break
         mean = found.draws.mean
         found = weighted_draws(objective, Proposal(mean, found.precision(), MIN_DEGREES + mean.size), n, source)
-        # A good k ranks before a usable one, whatever the effective size, which does not show a tail that was missed.
+        # k ranks before the effective size, which does not show whether q misses a tail of the posterior.
         ranks = [(w.smoothed.k < GOOD_K, w.smoothed.k < USABLE_K, w.smoothed.effective_size) for w in (best, found)]
         best = found if ranks[1] > ranks[0] else best
     (draws, smoothed), mean = best, best.draws.mean
@@ -112,12 +112,12 @@ def importance(
 
 
 def evaluations(objective: Posterior, n: int) -> float:
-    """Number of evaluations of one output of one row in a round of n draws."""
+    """Return how often a round of n draws evaluates one output of one row."""
     return float(n) * objective.source.n_rows * objective.shape[0]
 
 
 class Proposal(NamedTuple):
-    """q(θ): a Gaussian N(mean, A⁻¹), or a Student's t about the mean with A⁻¹ for its scale."""
+    """q(θ): a Gaussian N(mean, A⁻¹) or, with ``degrees`` of freedom, a Student's t with scale matrix A⁻¹."""
 
     mean: Float
     factor: Factor
@@ -153,7 +153,7 @@ class Weighted(NamedTuple):
     smoothed: Smoothed
 
     def precision(self) -> Factor:
-        """Factor of the inverse covariance of the draws; with few effective draws, mostly of the unweighted ones."""
+        """Factorise the inverse covariance of the draws. If few draws are effective, unweighted draws contribute."""
         S, size = self.draws.covariance, self.smoothed.effective_size
         D = len(S)
         if size < DRAWS_PER_WEIGHT * D:
@@ -167,10 +167,10 @@ class Weighted(NamedTuple):
 
 
 def weighted_draws(objective: Posterior, proposal: Proposal, n: int, rng: np.random.Generator) -> Weighted:
-    """Return n draws of q and their smoothed weights: one pass."""
+    """Return n draws from q and their smoothed weights, after one pass."""
     theta, log_q = proposal.draw(n, rng)
     prior = objective.prior
-    away = (theta - prior.mean).reshape(-1, len(prior.precision))  # one output per row, or all if Λ couples them
+    away = (theta - prior.mean).reshape(-1, len(prior.precision))  # one output in each row, or all if Λ couples them
     squared = (away * prior.dot(away)).reshape(n, -1).sum(axis=1)
     log_prior = 0.5 * (prior.log_det() - squared) - proposal.mean.size * LOG_SQRT_2PI
     log_likelihood = objective.reduce(log_likelihood_sums, theta=theta).grad
@@ -190,7 +190,7 @@ class Draws:
 
     @property
     def mean(self) -> Float:
-        """Σ_s weight_s θ_s, (C, P)."""
+        """Weighted mean of the draws, Σ_s weight_s θ_s, (C, P)."""
         return np.asarray(np.einsum("s,scp->cp", self.weights, self.theta))
 
     @property
@@ -200,7 +200,7 @@ class Draws:
         return np.asarray((away * self.weights[:, None]).T @ away)
 
     def quantiles(self, levels: Float) -> Float:
-        """Quantiles of each parameter, (levels, C, P), by the cumulative sum of the weights of sorted draws."""
+        """Return quantiles of each parameter, (levels, C, P), by cumulative weights of the sorted draws."""
         flat = self.theta.reshape(len(self.theta), -1)
         order = np.argsort(flat, axis=0, kind="stable")
         reached = np.cumsum(self.weights[order], axis=0) - 0.5 * self.weights[order]
@@ -209,7 +209,7 @@ class Draws:
         return found.reshape(len(levels), *self.theta.shape[1:])
 
     def probability(self, X: Rows, design: Design, likelihood: ClassLikelihood) -> Float:
-        """Σ_s weight_s p(t | x, θ_s), without a Gaussian in between: (n,) for class 1, or (n, K)."""
+        """Return the average Σ_s weight_s p(t | x, θ_s): (n,) for class 1 of two, or (n, K)."""
         S, C = self.theta.shape[:2]
         p = np.empty((X.shape[0],) if C == 1 else (X.shape[0], C))
         step = max(1, MAX_DRAW_ACTIVATIONS // (S * C))
@@ -223,7 +223,7 @@ class Draws:
 
 
 def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, design: Design) -> Grad:
-    """ln p(D | θ_s) = Σ_n weight_n ln p(t_n | θ_s φ̃_n) of draws θ (S, C, P) on one block, (S,)."""
+    """Return Σ_n weight_n ln p(t_n | θ_s φ̃_n) of one block for each of the draws θ (S, C, P), (S,)."""
     S, C = theta.shape[:2]
     total = np.zeros(S)
     step = max(1, MAX_DRAW_ACTIVATIONS // (S * C))
@@ -237,7 +237,7 @@ def log_likelihood_sums(block: Block, theta: Float, likelihood: Likelihood, desi
 
 
 def _activations_of_draws(block: Block, theta: Float, design: Design) -> Float:
-    """Activation of every row under every draw: (n, S), or (n, S, C)."""
+    """Return the activation of every row for every draw: (n, S), or (n, S, C)."""
     S, C, P = theta.shape
     A = design.activate(replace(block, offset=None), theta.reshape(S * C, P)).reshape(len(block), S, C)
     if block.offset is not None:
@@ -255,14 +255,14 @@ class Smoothed:
     Attributes
     ----------
     weights : array of shape (S,)
-        r_s, normalised: the weights sum to one.
+        Weights r_s, normalised to a sum of one.
     k : float
-        Shape of the tail of the raw weights. Minus infinity if all weights are equal (q is p), plus infinity if the
-        tail has fewer than five weights, so that it is unknown.
+        Shape of the tail of the raw weights. It is minus infinity if all weights are equal (q is p), and infinity if
+        the tail has fewer than five weights, so that the shape is unknown.
     effective_size : float
         1 / Σ weight², the number of independent draws from p that would be as accurate; from 1 to S.
     log_mean : float
-        ln (1/S) Σ r_s, the estimate of ln Z.
+        ln (1/S) Σ r_s of the weights before normalisation, the estimate of ln Z.
     """
 
     weights: Float
@@ -272,21 +272,21 @@ class Smoothed:
 
 
 def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
-    """Smooth the largest of S importance weights by a generalised Pareto law.
+    """Smooth the largest of S importance weights by a generalised Pareto distribution.
 
-    Above a high threshold u the weights follow
+    Above a high threshold u the weights approximately have the density
 
         p(r - u = x) = (1/σ) (1 + k x/σ)^(-1/k - 1),
 
-    for any p and q. The number of finite moments of r is 1/k: below 0.5 the variance is finite, up to 0.7 the sums
-    converge at a practical rate, above that they do not, and from 1 on the mean does not exist. The tail is the
-    min(S/5, 3 √S) largest weights. They are replaced by the expected order statistics of the law, which removes most of
-    their noise; none becomes larger than the largest weight.
+    for any p and q. The number of finite moments of r is 1/k. For k < 0.5 the variance is finite; for k < 0.7 averages
+    converge at a practical rate; for larger k they do not; for k ≥ 1 the mean does not exist. The tail consists of the
+    min(S/5, 3 √S) largest weights. They are replaced by the expected order statistics of the distribution, which
+    removes most of their noise. No weight becomes larger than the largest raw weight.
 
-    The law holds for a tail, and if q is nearly p there may be none. In one or two dimensions many draws then lie near
-    the maximum of p/q; a threshold there leaves many excesses that are almost zero and a few that are not, and the law
-    that fits them best has k = 3 although all weights are nearly equal. But S draws of a tail of shape ½ reach √S
-    medians. If the largest weight is less than a third of that, k is bounded, and a law with a larger k is not used:
+    If q is nearly p, there may be no such tail. In one or two dimensions many draws then lie near the maximum of p/q. A
+    threshold there leaves many excesses near zero and a few larger ones, and the fitted k may be 3 although all weights
+    are nearly equal. But the largest of S draws from a tail of shape ½ is about √S medians. If the largest weight is
+    less than a third of that, k is bounded, and weights are not smoothed if the fitted k exceeds the bound:
 
         k ≤ 0.7 ln(largest / median) / ln(√S / 3)
 
@@ -296,7 +296,7 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
 
     Examples
     --------
-    A normal proposal is too narrow for a Student's t, and a t is wide enough for a normal:
+    A normal proposal is too narrow for a Student's t, but a Student's t is wide enough for a normal:
 
     >>> import numpy as np
     >>> from scipy import stats
@@ -313,7 +313,7 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     top, size = float(raw.max()), len(raw)
     if not np.isfinite(top):
         raise ValueError(f"The largest importance weight is e^{top}: the proposal does not overlap with the posterior.")
-    relative = raw - top  # the largest weight is the unit
+    relative = raw - top  # relative to the largest weight
     if relative.min() > -EQUAL_LOG_WEIGHTS:
         return _normalised(relative, k=-inf, top=top)
     n = ceil(min(size / 5, 3 * sqrt(size)))
@@ -323,25 +323,25 @@ def pareto_smooth(log_weights: ArrayLike) -> Smoothed:
     if len(tail) < MIN_TAIL:
         return _normalised(relative, k=inf, top=top)
     k, scale = fit_generalized_pareto(np.exp(cut) * np.expm1(relative[tail] - cut))  # increasing, and never zero
-    # Quantiles of the law at (j - ½)/n, about the expected values of n ordered draws.
+    # Quantiles at (j - ½)/n are close to the expected values of n ordered draws.
     exponential = -np.log1p(-(np.arange(len(tail)) + 0.5) / len(tail))
     is_exponential = abs(k) < np.finfo(np.float64).eps
     quantiles = exponential if is_exponential else np.expm1(np.minimum(k * exponential, 700.0)) / k
     smooth = relative.copy()
     smooth[tail] = np.minimum(np.log(np.exp(cut) + scale * quantiles), 0.0)
-    # The largest k of weights that are all near the median; infinite if one is not.
+    # The bound on k is infinite if the largest weight is far above the median.
     reach, height = log(sqrt(size) / 3), -float(np.partition(relative, size // 2)[size // 2])
     bound = SHOWN_K * height / reach if size >= MIN_DRAWS_FOR_LARGEST and height < reach else inf
     return _normalised(smooth if k <= bound else relative, k=min(k, bound), top=top)
 
 
 def fit_generalized_pareto(excess: Float) -> tuple[float, float]:
-    """Return shape k and scale σ of a generalised Pareto law: Zhang & Stephens' estimate, k drawn weakly to 0.5.
+    """Estimate shape k and scale σ of a generalised Pareto distribution (Zhang & Stephens), with k shrunk to 0.5.
 
     With b = -k/σ the best k for a given b is k(b) = mean ln(1 - b x), which leaves a profile likelihood of one
-    variable, n (ln(-b/k) - k - 1). The posterior mean of b on a grid, which depends only on the largest x and the
-    quartile, needs no iteration and does not fail as maximum likelihood does. ``excess`` (n,) are the excesses over the
-    threshold, positive and in increasing order.
+    variable, n (ln(-b/k) - k - 1). The estimate is the posterior mean of b on a grid, which depends on the largest x
+    and the quartile. It needs no iteration and always exists, unlike the maximum of the likelihood. ``excess`` (n,) are
+    the excesses over the threshold, positive and in increasing order.
     """
     n = len(excess)
     n_grid = 30 + isqrt(n)
@@ -349,7 +349,7 @@ def fit_generalized_pareto(excess: Float) -> tuple[float, float]:
     j = np.arange(1, n_grid + 1)
     b = 1.0 / excess[-1] + (1.0 - np.sqrt(n_grid / (j - 0.5))) / (3.0 * quartile)
     k = np.log1p(-b[:, None] * excess).mean(axis=1)
-    exponential = np.full_like(b, 1.0 / excess.mean())  # 1/σ = -b/k, or 1/mean if both are zero
+    exponential = np.full_like(b, 1.0 / excess.mean())  # 1/σ is -b/k, or 1/mean if b = k = 0
     profile = n * (np.log(np.divide(-b, k, out=exponential, where=k != 0)) - k - 1.0)
     b_mean = float(special.softmax(profile) @ b)
     k_mean = float(np.log1p(-b_mean * excess).mean())

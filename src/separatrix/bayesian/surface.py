@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The log evidence over a grid of widths of the basis functions and scales of the prior.           PRML §3.4, §4.4
 
-Under a prior with one scale, one decomposition per width serves every scale (`evidence.rotate`). Along the scales, each
-fit starts at the mode and with the curvature that the previous fit predicts (`tuning.Parabola`), so a cell costs a few
-gradients and one Hessian in at most as many dimensions as there are rows. Widths run in parallel.
+The prior has one scale, so one decomposition per width is enough for all scales (`evidence.rotate`). For a width, the
+fit at a scale starts at the mode and curvature that the fit at the previous scale predicts (`tuning.Parabola`). A cell
+then takes a few gradients and one Hessian, in at most N dimensions for N rows. Widths run in parallel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from separatrix.priors import Gaussian
 from separatrix.rows import as_source, as_table, encode_labels
 from separatrix.solvers import Posterior, pose
 
-MODE_TOL = 1e-12  # of the gradient at the mode: its error enters ln |A| to first order
+MODE_TOL = 1e-12  # tolerance of the gradient at the mode, whose error changes ln |A| to first order
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class EvidenceSurface:
     widths, scales : arrays of shape (W,) and (S,)
     log_evidence : array of shape (W, S)
     rank : array of shape (W,)
-        Number of dimensions in which each width was fitted.
+        Number of dimensions of the fits for each width.
     """
 
     widths: Float
@@ -80,8 +80,8 @@ def evidence_surface(
     likelihood : Likelihood, optional
         By default logit for two classes, softmax for more.
     intercept_scale, fit_intercept, standardize
-        The prior scale of the intercept, whether there is one, and whether scales are per standard deviation of each
-        basis function.
+        Prior scale of the intercept; whether to fit an intercept; and whether scales are per standard deviation of
+        each basis function.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def evidence_surface(
         raise DataError(f"Every label is {classes.tolist()[0]!r}: the evidence needs at least two classes.")
     rows = as_source(as_table(X), codes)
     if rows.n_rows != len(codes):
-        raise DataError(f"X has {rows.n_rows} rows but y has {len(codes)} labels; the numbers must be equal.")
+        raise DataError(f"X has {rows.n_rows} rows but y has {len(codes)} labels; give one label per row.")
     model = likelihood or (Logit() if len(classes) == 2 else Softmax(len(classes)))
     prior = Gaussian(1.0, intercept_scale=intercept_scale)
 
@@ -119,7 +119,7 @@ def evidence_surface(
 
 
 def evidence_along_scales(objective: Posterior, factors: Float) -> tuple[Float, int]:
-    """Return ln p(D) with the scale of the prior multiplied by each factor, and the number of dimensions."""
+    """Return ln p(D) with the prior scale multiplied by each factor, and the number of dimensions of the fits."""
     small = rotate(objective, prior_scales(objective), widest=float(factors.max())).objective
     scales, fitter = prior_scales(small), FitLaplace(MODE_TOL)
     log_evidence, parabola = np.empty(len(factors)), None

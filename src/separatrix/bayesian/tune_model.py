@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hyperparameters chosen by evidence, other than scales: width, degree, rate of wrong labels.         PRML §3.4, §4.4
+"""Choice of a hyperparameter by evidence: a width, a degree, a rate of wrong labels.                 PRML §3.4, §4.4
 
     x* = argmax_x max_s ln p(D | x, s)
 
-The user gives a function from x to a model. Each x is compared by Laplace's evidence alone: under the given prior, or,
-for a model with ``tune="evidence"``, with the best of its scales, which takes one decomposition (`evidence.rotate`) and
-a few fits in at most as many dimensions as there are rows. Only the best model is then fitted with its approximation,
-diagnosis and groups.
+The user gives a function that builds a model from x. Values of x are compared by Laplace's evidence, under the given
+prior or, for a model with ``tune="evidence"``, with the best scale s of its prior. The best scale takes one
+decomposition (`evidence.rotate`) and a few fits in at most N dimensions for N rows. Only the best model is then fitted
+completely, with its approximation and groups.
 
-Each x is a new design or a new likelihood, and has its own scales to tune. So the profile is first evaluated at a few
-points between the bounds, because it may have several maxima. The highest is then refined by parabolas through its
-three best points, until neither the next parabola nor the cubic through one more point promises ``tol`` nats. The
-bounds themselves, where fits are most expensive, are tried only if the search leads there.
+The evidence as a function of x, the *profile*, may have several maxima. So it is first evaluated on a coarse grid
+between the bounds. The highest point is then refined by parabolas through three points, until neither the next parabola
+nor the cubic through a fourth point predicts a gain of ``tol`` nats. The bounds themselves, where fits are most
+expensive, are tried only if the search leads there.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from separatrix.bayesian.evidence import FitLaplace
 from separatrix.bayesian.logistic import BayesianLogisticRegression
 from separatrix.bayesian.tuning import profile_scale
 
-GAIN_TOL = 0.1  # nats that are not worth another x
-N_COARSE, MAX_FITS = 4, 20  # points of the coarse grid, and all fits
-SCALE_TOL = 0.03  # nats, of the scale at each x: enough to compare two of them
-MIN_SIDE = 0.1  # of a bracket's side: distance from a known point that is too short
-CLOSED_BRACKET = 1e-3  # of the range
-GOLDEN_SECTION, MAX_ASYMMETRY = 0.38, 4.0  # of a bracket
-N_CUBIC_POINTS = 65  # at which a cubic is evaluated
+GAIN_TOL = 0.1  # expected gain, in nats, below which the search ends
+N_COARSE, MAX_FITS = 4, 20  # points of the coarse grid, and largest number of fits in total
+SCALE_TOL = 0.03  # tolerance, in nats, of the tuned scale at each x
+MIN_SIDE = 0.1  # smallest distance from a known point, as a fraction of the side of a bracket
+CLOSED_BRACKET = 1e-3  # width at which a bracket is closed, as a fraction of the range
+GOLDEN_SECTION, MAX_ASYMMETRY = 0.38, 4.0  # where the longer side is divided; ratio of sides at which it is
+N_CUBIC_POINTS = 65  # points at which a cubic is evaluated
 
 
 class Trial(NamedTuple):
@@ -49,12 +49,12 @@ class TunedModel:
     Attributes
     ----------
     model : BayesianLogisticRegression
-        Fitted, at the best value.
+        Fitted model with the best value.
     value : the best value
     tried : tuple of Trial
-        Every value with its log evidence, in the order in which they were tried.
+        All values with their log evidence, in the order in which they were tried.
     at_boundary : bool
-        Whether the best is a bound, or the last of the values: there may be better ones beyond.
+        Whether the best value is a bound, or the last of ``values``, so that a better one may lie beyond it.
     """
 
     model: BayesianLogisticRegression
@@ -81,15 +81,15 @@ def tune_model(
     ----------
     make_model : callable
         Returns an unfitted model for x: ``lambda width: BayesianLogisticRegression(basis=RBF(width=width),
-        tune="evidence")``. All must be models of the same labels and the same rows.
+        tune="evidence")``. All models must use the same labels and rows.
     X : array-like or data frame
         The rows.
     y : array-like
         Their labels.
     bounds : (low, high), optional
-        Search between two numbers: a coarse grid, then parabolas about the best.
+        Interval of the search, by a coarse grid and then parabolas about the best point.
     values : iterable, optional
-        Alternatively, try each of these: degrees of a polynomial, bases, likelihoods.
+        Values to try instead of a search, such as degrees of a polynomial, bases or likelihoods.
     log : bool, default True
         Whether to search between the bounds on a logarithmic scale.
     sample_weight : array-like of shape (N,), optional
@@ -104,7 +104,7 @@ def tune_model(
     TypeError
         If ``make_model`` does not return a `BayesianLogisticRegression`.
     ValueError
-        Unless exactly one of ``bounds`` and ``values`` is given, and is valid.
+        If both or none of ``bounds`` and ``values`` are given, or the given one is not valid.
 
     Examples
     --------
@@ -157,9 +157,9 @@ def maximise_profile(
     tol: float = 0.01,
     max_fits: int = MAX_FITS,
 ) -> list[Trial]:
-    """Maximise a log evidence over one number between bounds, and return all trials in order.
+    """Maximise a log evidence over one variable between bounds, and return all trials in order.
 
-    ``log`` is whether to search in ln x, and ``tol`` the gain in nats that is not worth another evaluation.
+    If ``log``, the search is in ln x. The search ends if the expected gain is below ``tol`` nats.
 
     >>> tried = maximise_profile(lambda x: -((x - 2.0) ** 2), 0.1, 100.0, tol=1e-4)
     >>> round(max(tried, key=lambda trial: trial.log_evidence).value, 1)
@@ -184,7 +184,7 @@ def maximise_profile(
 
 
 def _next_point(known: dict[float, float], ends: tuple[float, float], tol: float) -> float | None:
-    """The next point, or None if no gain of ``tol`` is expected."""
+    """Return the next point, or None if no gain of ``tol`` is expected."""
     order = sorted(known)
     i = max(range(len(order)), key=lambda j: known[order[j]])
     closed = CLOSED_BRACKET * (ends[1] - ends[0])
@@ -203,10 +203,10 @@ Point = tuple[float, float]  # u and the log evidence there
 
 
 def _refine(a: Point, b: Point, c: Point, witness: Point | None, *, tol: float, closed: float) -> float | None:
-    """The top of the parabola through three points, b the highest; if one side is much longer, a point in that side.
+    """Return the top of the parabola through three points, of which b is the highest, or None to end the search.
 
-    A profile that is steep on one side only may put the top of the parabola on b by chance. So before the search ends,
-    the cubic through a fourth point, the ``witness``, must promise nothing either.
+    If one side is much longer, a point in that side is returned instead. If only one side is steep, the top may be at b
+    by chance. So before the search ends, the cubic through a fourth point, ``witness``, must not predict a gain either.
     """
     left, right = b[0] - a[0], c[0] - b[0]
     if left + right < 2 * closed:
@@ -220,7 +220,7 @@ def _refine(a: Point, b: Point, c: Point, witness: Point | None, *, tol: float, 
     if bend <= 0:
         return None
     top = float(np.clip(0.5 * slope / bend, low, high))
-    if slope * slope >= 4 * bend * tol and abs(top) >= closed:  # else the top is at b, which is known
+    if slope * slope >= 4 * bend * tol and abs(top) >= closed:  # otherwise the top is b, which is known
         return b[0] + top
     if witness is None:
         return None

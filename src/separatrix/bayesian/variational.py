@@ -3,18 +3,18 @@
 
     ln p(D) ≥ L(m, S) = Σ_n weight_n E_q[ln p(t_n | a_n)] - KL(q || prior)                           (10.2 - 10.4)
 
-With slope and curvature of ln p averaged over q, the gradient of L in m is g = Σ_n slope_n φ̃_n' - Λ (m - m0), and at a
-stationary point the precision S⁻¹ is H = Λ + Σ_n curvature_n ⊗ φ̃_n φ̃_n'. A step is a fraction s of the natural gradient
-in both,
+Slope and curvature of ln p are averaged over q. The gradient of L in m is g = Σ_n slope_n φ̃_n' - Λ (m - m0), and at a
+stationary point the precision S⁻¹ is H = Λ + Σ_n curvature_n ⊗ φ̃_n φ̃_n'. A step moves S⁻¹ and m by a fraction s of
+the natural gradient,
 
     S⁻¹ ← (1 - s) S⁻¹ + s H,        m ← m + s S g
 
-along which L rises, at first by s times |R'g|² + ½ |R'HR - I|², S = R R'; s is halved until L rises. One pass gives
-both g and H, as for the mode. With s = 1 the iteration oscillates, because S moves while m is computed.
+For small s, L rises by s (|R'g|² + ½ |R'HR - I|²), where S = R R'; s is halved until L rises. As in Newton's method,
+one pass computes g and H. With s = 1 throughout, the iteration would oscillate, because S changes together with m.
 
-PRML §10.6 also bounds the logistic sigmoid, row by row. Here the averages are as exact as floating point, so the only
-loss is that q is a Gaussian. Compared with expectation propagation q is too narrow and its evidence too low, but it is
-a bound, and every step raises it.
+PRML §10.6 also bounds the logistic sigmoid, row by row. Here the averages are exact to rounding, so the only error is
+that q is a Gaussian. Compared with expectation propagation, q is too narrow and its evidence is too low, but the
+evidence is a bound, and every step raises it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from separatrix._array import Array, Float, to_dense
 from separatrix._special import LOG_SQRT_2PI
 from separatrix.bayesian.logistic_normal import row_blocks
 from separatrix.bayesian.posterior import Approximation
-from separatrix.bayesian.predictive import MAX_BLOCK_NUMBERS, expected_logit, hermite_nodes
+from separatrix.bayesian.predictive import MAX_BLOCK_FLOATS, expected_logit, hermite_nodes
 from separatrix.likelihoods import Derivatives, Likelihood, Logit
 from separatrix.rows import Block
 from separatrix.solvers import Factor, Posterior, factorise
@@ -41,28 +41,29 @@ from separatrix.stats import Design, ValueGradHess
 BOUND_ROUNDING = 1e-12  # relative rounding error of the bound
 
 # Two classes
-MIN_FRACTION = 2.0**-12  # of a step; shorter ones change the bound by rounding only
+MIN_FRACTION = 2.0**-12  # smallest fraction of a step; shorter steps change the bound only by rounding
 N_HERMITE_NODES = 64
-MAX_HERMITE_VARIANCE = 4.0  # of an activation, for which Gauss-Hermite quadrature has a relative error of 1e-9
-TURN, PANEL_IN_STD, N_PANEL_NODES = 12.0, 8.0, 48  # |a| beyond which likelihoods are smooth; width; nodes of a panel
+MAX_HERMITE_VARIANCE = 4.0  # variance of an activation up to which Gauss-Hermite quadrature has relative errors of 1e-9
+TURN = 12.0  # |a| above which likelihoods are smooth
+PANEL_IN_STD, N_PANEL_NODES = 8.0, 48  # half of the range of a; nodes in each of its three panels
 
 # K classes
 N_POINTS, N_POINT_SETS = 64, 16
-POINTS_PER_AXIS = 3  # at least, so that the points can have unit covariance
-MIN_SOFTMAX_FRACTION = 2.0**-10  # of a step; a smooth bound needs no shorter one
+POINTS_PER_AXIS = 3  # smallest number of points per dimension, so that they can have unit covariance
+MIN_SOFTMAX_FRACTION = 2.0**-10  # smallest fraction of a step that is tried
 MIN_VARIANCE = 1e-10  # added to the variances of activations, so that every covariance has a Cholesky factor
 TYPICAL_PASSES = 20
-PRODUCTS_PER_SECOND, EXPS_PER_SECOND = 2e10, 5e7  # of one core
+PRODUCTS_PER_SECOND, EXPS_PER_SECOND = 2e10, 5e7  # speed of one core
 
 legendre_nodes = cache(special.roots_legendre)
 
 
-# -- steps up the bound, for any likelihood that can be averaged over a Gaussian ---------------------------------
+# -- the ascent of the bound, for any likelihood with averages over a Gaussian -----------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class BoundPoint:
-    """q = N(mean, A⁻¹), the bound there, its gradient in the mean (C, P), and the precision H of a full step."""
+    """q = N(mean, A⁻¹), its bound, the gradient of the bound in the mean (C, P), and the precision H of a full step."""
 
     mean: Float
     factor: Factor
@@ -71,7 +72,7 @@ class BoundPoint:
     hess: Float
 
     def distance(self) -> float:
-        """Length of a full step in units of q: of the mean in standard deviations, of the precision relatively."""
+        """Return the larger change by a full step: of the mean in standard deviations or of the precision, relative."""
         root = self.factor.root
         change = root.T @ self.hess @ root - np.eye(len(root))
         return float(max(np.linalg.norm(root.T @ self.grad.ravel()), np.linalg.norm(change)))
@@ -79,10 +80,10 @@ class BoundPoint:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """The bound L for the rows and the prior of an objective; ``min_fraction`` is the shortest step.
+    """The bound L for the rows and the prior of an objective; ``min_fraction`` is the smallest fraction of a step.
 
-    ``average`` (block, mean, root) returns E[ln p] of the rows of a block, its gradient, and minus its Hessian, for q
-    with the mean (C, P) and a root (CP, CP) of the covariance.
+    ``average(block, mean, root)`` returns E[ln p] of the rows of a block, its gradient, and minus its Hessian. q has
+    the mean (C, P) and the covariance root @ root.T (CP, CP).
     """
 
     objective: Posterior
@@ -90,9 +91,9 @@ class Bound:
     min_fraction: float
 
     def at(self, mean: Float, factor: Factor) -> BoundPoint:
-        """Return the bound and its derivatives at q: one pass."""
+        """Compute the bound and its derivatives at q, in one pass."""
         prior, root = self.objective.prior, factor.root
-        S = root.reshape(-1, len(prior.precision), len(root))  # roots of the blocks that share Λ
+        S = root.reshape(-1, len(prior.precision), len(root))  # rows of the root, one block per output that shares Λ
         if prior.precision.ndim == 1:
             trace = float(np.einsum("p,cpi,cpi->", prior.precision, S, S))  # tr ΛS, S = R R'
         else:
@@ -104,7 +105,7 @@ class Bound:
         return BoundPoint(mean, factor, here.value - kl, here.grad - pull, prior.add_to(here.hess))
 
     def ascend(self, here: BoundPoint, fraction: float) -> tuple[BoundPoint, float] | None:
-        """Return a step that does not lower the bound and its fraction of a full step, or None."""
+        """Return a point with no lower bound and its fraction of a full step, or None if no step reaches one."""
         A, noise = here.factor.matrix, BOUND_ROUNDING * abs(here.bound)
         while fraction >= self.min_fraction:
             precision = (1 - fraction) * A + fraction * here.hess
@@ -118,7 +119,7 @@ class Bound:
         return None
 
     def approximation(self, here: BoundPoint, steps: int, *, is_converged: bool) -> Approximation:
-        """Return q as a posterior whose log evidence is its bound: one pass for ln p(D | mean)."""
+        """Return q as a posterior whose log evidence is the bound. ln p(D | mean) takes one pass."""
         penalty, _ = self.objective.prior.value_grad(here.mean)
         log_likelihood = penalty - self.objective.value_grad(here.mean).value
         return Approximation(
@@ -134,8 +135,8 @@ def variational(
 ) -> Approximation:
     """Maximise the bound for a likelihood of one activation, by averages over a_n ~ N(mu_n, var_n).
 
-    The steps start at ``start``. They end if a full step would change the mean by less than ``tol`` posterior standard
-    deviations and the precision by less than ``tol`` relatively; ``is_converged`` is False if that takes more than
+    The ascent starts at ``start``. It ends if a full step would change the mean by less than ``tol`` posterior standard
+    deviations and the precision by a relative change below ``tol``; ``is_converged`` is False if that takes more than
     ``max_steps``.
     """
     bound = Bound(objective, partial(scalar_average, objective=objective), MIN_FRACTION)
@@ -151,7 +152,7 @@ def variational(
 
 
 def scalar_average(block: Block, mean: Float, root: Float, objective: Posterior) -> ValueGradHess:
-    """E[ln p] of the rows of a block with its derivatives, for one activation per row."""
+    """Return E[ln p] of the rows of a block with its derivatives, for one activation per row."""
     design = objective.design
     mu, var = design.activate(block, mean), design.row_variance(block.X, root)
     log_p, slope, curvature = expected_derivatives(objective.likelihood, mu, var, block.codes)
@@ -174,10 +175,10 @@ def expected_derivatives(likelihood: Likelihood, mu: Float, var: Float, t: Array
 
 
 def _quadrature(mu: Float, var: Float, *, wide: bool) -> Iterator[tuple[Float, float | Float]]:
-    """Activations and weights of a quadrature over a ~ N(mu, var), for a function that changes near zero within ±TURN.
+    """Yield nodes and weights for averages over a ~ N(mu, var) of a function that is smooth outside ±TURN.
 
-    Gauss-Hermite nodes; or, if they would be too far apart for the change, Gauss-Legendre nodes to the left of it,
-    across it, and to the right of it.
+    They are Gauss-Hermite nodes or, if these would be too far apart (``wide``), Gauss-Legendre nodes on three panels:
+    below -TURN, from -TURN to TURN, and above TURN.
     """
     s = np.sqrt(var)
     if not wide:
@@ -205,22 +206,22 @@ def variational_softmax(
 
         f = E[ln Σ_j e^a_j] ≈ mu_K + mean_i ln(1 + Σ_k e^(mu_k - mu_K + (L z_i)_k)),        z_i in K - 1 dimensions
 
-    the average is E[ln p] = Σ_k t_k mu_k - f. The derivatives are derivatives of this sum, so the bound is one smooth
-    function of q, with the points held fixed, and a step along its gradient raises it:
+    the average is E[ln p] = Σ_k t_k mu_k - f. The points are fixed and the derivatives are those of this sum, so the
+    bound is a smooth function of q, and a short step along its gradient raises it:
 
         ∂f/∂mu = E[p],      curvature = 2 ∂f/∂(L L') = L'⁻¹ (B + B') L⁻¹,  B = lower half of L' E[p z'], diagonal halved
 
-    which tends to E[diag p - p p'] as the number of points grows (Stein's lemma), and is better than an average of that
-    if activations vary widely: p changes within a few units of a, between the points.
+    The curvature tends to E[diag p - p p'] as the number of points grows (Stein's lemma). If activations vary widely it
+    is more accurate than the average of diag p - p p', which changes between neighbouring points.
 
-    The points are scrambled Sobol' points, paired with their mirror images and scaled to the covariance I: quadratic
-    functions are averaged exactly. Several sets are used in turn from row to row. With one set for all rows their
-    errors would add up, and q would exploit the gaps between the points: on seven classes of cover types, 32 points of
-    one set raise the bound ten nats too high, of sixteen sets three, and the probabilities agree to three digits.
+    The points are scrambled Sobol' points, paired with their mirror images and scaled to the covariance I, so that
+    averages of quadratic functions are exact. Each row uses one of several sets of points. With one set for all rows,
+    the errors would add up, and q would adapt to the gaps between the points. On seven classes of cover types the bound
+    is ten nats too high with 32 points in one set, and three with sixteen sets; probabilities agree to three digits.
 
-    The steps start at ``start``, and end if a full step would raise the bound by less than ``tol`` nats per weight;
-    ``is_converged`` is False if that takes more than ``max_steps``. A row has ``n_points`` points, rounded up to a
-    power of two, and more for more than 22 classes.
+    The ascent starts at ``start`` and ends if a full step would raise the bound by less than ``tol`` nats per weight;
+    ``is_converged`` is False if that takes more than ``max_steps``. Each row uses ``n_points`` points, rounded up to a
+    power of two, and more points if there are more than 22 classes.
     """
     points = point_sets(objective.shape[0] - 1, n_points)
     bound = Bound(objective, partial(softmax_average, points=points, design=objective.design), MIN_SOFTMAX_FRACTION)
@@ -232,7 +233,7 @@ def variational_softmax(
         if moved is None:
             break
         there, fraction = moved
-        # A fraction that was too long once will be too long again: it grows after a step that succeeded at once.
+        # The fraction grows only after a step that needed no halving.
         growth = 2.0 if fraction == tried else 1.0
         is_converged = there.bound - here.bound <= enough * fraction
         here, steps = there, steps + 1
@@ -243,7 +244,7 @@ def estimated_seconds(objective: Posterior, n_points: int = N_POINTS) -> float:
     """Estimate the time of `variational_softmax` on one core, within a factor of three.
 
     A pass takes N (CP)² multiplications for the covariances of activations, as many for H, and N C n_points
-    exponentials; the factor takes 2 (CP)³ multiplications.
+    exponentials; the Cholesky factor takes 2 (CP)³ multiplications.
     """
     (C, P), N = objective.shape, objective.source.n_rows
     products = 2 * N * (C * P) ** 2 + 2 * (C * P) ** 3
@@ -251,7 +252,7 @@ def estimated_seconds(objective: Posterior, n_points: int = N_POINTS) -> float:
 
 
 def point_sets(dimension: int, n: int) -> Float:
-    """Sets of standard normal points (sets, n, K - 1), each symmetric about zero and of unit covariance."""
+    """Return sets of normal points (sets, n, K - 1), each symmetric about zero and with unit covariance."""
     from scipy.stats import qmc
 
     half = int(np.ceil(np.log2(max(n, POINTS_PER_AXIS * dimension)))) - 1
@@ -272,12 +273,12 @@ class SoftmaxAverages(NamedTuple):
 
 
 def softmax_average(block: Block, mean: Float, root: Float, points: Float, design: Design) -> ValueGradHess:
-    """E[ln p] of the rows of a block with its derivatives, for K activations per row."""
+    """Return E[ln p] of the rows of a block with its derivatives, for K activations per row."""
     mu, K = design.activate(block, mean), len(mean)
     L = _difference_factors(design.regressors(block.X), root, K)
     found = SoftmaxAverages(np.empty(len(mu)), np.empty_like(mu), np.empty_like(L))
-    # The point set of a row is a hash of its values. So a row has the same points at any position, and a row of weight
-    # k is the same as k rows.
+    # A hash of the values of a row selects its point set. So the points do not depend on the position of the row, and a
+    # row of weight k is equivalent to k rows.
     bits = (to_dense(block.X).astype(np.float64) + 0.0).view(np.uint64)  # minus zero becomes zero
     odd = np.random.default_rng(0).integers(2**64, size=bits.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
     mixed = (bits * odd[1:]).sum(axis=1, dtype=np.uint64)
@@ -292,8 +293,8 @@ def softmax_average(block: Block, mean: Float, root: Float, points: Float, desig
     if block.weight is not None:
         log_p, slope = block.weight * log_p, block.weight[:, None] * slope
         curvature = block.weight[:, None, None] * curvature
-    # Σ_n curvature_n ⊗ φ̃_n φ̃_n', one product for each pair of classes. A function added to all activations changes
-    # nothing, so each row of a curvature, and of blocks, sums to zero.
+    # Σ_n curvature_n ⊗ φ̃_n φ̃_n', with one product for each pair of classes. Adding the same value to all activations
+    # has no effect, so each row of a curvature sums to zero, and so does each row of blocks of H.
     P = design.width
     H = np.zeros((K, P, K, P))
     for j in range(K):
@@ -307,11 +308,11 @@ def softmax_average(block: Block, mean: Float, root: Float, points: Float, desig
 
 
 def _difference_factors(Phi: Array, root: Float, K: int) -> Float:
-    """L with L L' = the covariance of a_k - a_K, k < K, of each row, (n, K - 1, K - 1); R is upper triangular."""
+    """Return Cholesky factors of the covariance of a_k - a_K, k < K, of each row; ``root`` is upper triangular."""
     P = Phi.shape[1]
     parts = root.reshape(K, P, K * P)
     cov = np.empty((len(Phi), K - 1, K - 1))
-    for rows in row_blocks(len(Phi), max(1, MAX_BLOCK_NUMBERS // ((K - 1) * K * P))):
+    for rows in row_blocks(len(Phi), max(1, MAX_BLOCK_FLOATS // ((K - 1) * K * P))):
         spread = np.zeros((len(Phi[rows]), K - 1, K * P))
         for k in range(K - 1):
             spread[:, k, k * P :] = Phi[rows] @ (parts[k] - parts[-1])[:, k * P :]
@@ -321,9 +322,9 @@ def _difference_factors(Phi: Array, root: Float, K: int) -> Float:
 
 
 def softmax_averages(mu: Float, L: Float, z: Float) -> SoftmaxAverages:
-    """Return averages over the points z (m, K - 1)."""
+    """Return averages over the points z (m, K - 1), for the means and Cholesky factors of rows."""
     K = mu.shape[1]
-    A = np.zeros((K, len(mu), len(z)))  # class by class: sums over classes then run along contiguous rows
+    A = np.zeros((K, len(mu), len(z)))  # with classes first, sums over classes run along contiguous memory
     for k in range(K - 1):
         A[k] = L[:, k, : k + 1] @ z[:, : k + 1].T + (mu[:, k] - mu[:, -1])[:, None]
     top = A.max(axis=0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The posterior over weights in the user's units, a(x) = w'φ(x) + w0, and its table of intervals.
 
-The fit has its bias b at the mean c of the columns; w0 = b - w'c is its value at x = 0. That is a linear map T of θ, so
-the posterior stays Gaussian, with covariance T A⁻¹ T'.
+The bias b of the fit is the activation at the mean c of the columns, and w0 = b - w'c is the activation at x = 0. The
+map T from θ = (w, b) to (w, w0) is linear, so the posterior is still Gaussian, with covariance T A⁻¹ T'.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from separatrix.stats import Design
 
 @dataclass(frozen=True, eq=False)
 class WeightPosterior:
-    """p(w | data) as a Gaussian. The weights of one class are consecutive: those of the columns, then the bias.
+    """p(w | data) as a Gaussian. The weights of a class are consecutive: weights of the columns, then the bias.
 
     Attributes
     ----------
@@ -83,16 +83,16 @@ class WeightPosterior:
         """
         if not isinstance(self.approximation, Approximation):
             raise DataError(
-                f"A posterior with structure {self.structure!r} cannot be the prior of the next batch: that needs the "
+                f"A posterior with structure {self.structure!r} cannot be the prior of the next batch, which needs the "
                 "full covariance. Use fewer columns or basis functions, or fit all rows at once."
             )
         C, P = self.approximation.mean.shape
-        back = np.kron(np.eye(C), np.linalg.inv(self._map))  # exact: the inverse only changes the sign of c
+        back = np.kron(np.eye(C), np.linalg.inv(self._map))  # exact, because the inverse only changes the sign of c
         precision = back.T @ self.approximation.factor.matrix @ back
         return Penalty(self.mean.reshape(C, P), np.asarray(0.5 * (precision + precision.T)))
 
     def _in_user_units(self, theta: Float) -> Float:
-        """T θ for each θ of (n, C, P)."""
+        """Return T θ for each θ of an array (n, C, P)."""
         moved = theta.copy()
         if self.design.bias:
             moved[..., -1] -= theta[..., :-1] @ self.design.origin
@@ -100,7 +100,7 @@ class WeightPosterior:
 
     @property
     def _map(self) -> Float:
-        """T, (P, P): the identity, except for w0 = b - w'c."""
+        """The map T, (P, P): the identity, except for the last row, w0 = b - w'c."""
         T = np.eye(self.design.width)
         if self.design.bias:
             T[-1, :-1] = -self.design.origin
@@ -112,7 +112,7 @@ class WeightPosterior:
 
 @dataclass(frozen=True, eq=False)
 class WeightSummary:
-    """One line for each weight, and notes on the fit: print it, or take its columns by name."""
+    """A table with one line for each weight, and notes on the fit. Its columns are attributes."""
 
     names: tuple[str, ...]
     coefficient: Float
@@ -124,7 +124,7 @@ class WeightSummary:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Float]:
-        """Return the columns by name."""
+        """Return the columns as a dict, by name."""
         return {
             "coefficient": self.coefficient,
             "sd": self.sd,
@@ -150,10 +150,10 @@ class WeightSummary:
 
 
 def interval_tails(owner: str, level: float) -> Float:
-    """Return the two quantiles that enclose a central interval of probability ``level``."""
+    """Return the lower and upper tail probability of a central interval of probability ``level``."""
     check_positive(owner, "level", level)
     if level >= 1:
-        raise ValueError(f"{owner}(level={level!r}): level must be between 0 and 1, 0.95 for an interval of 95 %.")
+        raise ValueError(f"{owner}(level={level!r}): level must be between 0 and 1, for example 0.95.")
     return np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
 
 
