@@ -214,15 +214,6 @@ def test_one_outlier_costs_the_cosines_of_other_rows_no_digits(width):
     np.testing.assert_allclose(basis.transform(X), expected, atol=1e-13)
 
 
-@pytest.mark.parametrize(
-    "basis", [RBF("grid", 3), Sigmoid(), Spline(), RandomFourier(30)], ids=lambda b: type(b).__name__
-)
-def test_sparse_rows_give_the_same_functions(basis):
-    rows = np.where(X > 0.5, X, 0.0)
-    fitted = clone(basis).fit(sparse.csr_array(rows))
-    np.testing.assert_allclose(fitted.transform(sparse.csr_array(rows)), fitted.transform(rows), atol=1e-12)
-
-
 @pytest.mark.parametrize("basis", [RBF("grid"), MultiScaleRBF(), Sigmoid(), Sigmoid("quantile"), Spline()], ids=repr)
 def test_a_constant_column_is_refused_if_centres_are_spread_over_its_range(basis):
     with pytest.raises(DataError, match=r"Column 'x1' is constant \(3.5 in every row; n_samples = 2\).*Drop"):

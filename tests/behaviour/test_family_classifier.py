@@ -72,14 +72,6 @@ def test_merging_takes_the_union_of_categories_and_classes():
     assert parts[0].categories_["kind"].tolist() == ["blue", "green", "grey"]
 
 
-def test_weights_are_repetitions():
-    weight = np.random.default_rng(1).integers(0, 3, len(y))
-    repeated = np.repeat(np.arange(len(y)), weight)
-    for model in (MODEL, NaiveBayes("auto")):
-        weighted = clone(model).fit(X, y, sample_weight=weight)
-        agree(weighted, clone(model).fit(X.iloc[repeated], y[repeated]))
-
-
 def test_a_missing_value_equals_a_model_without_the_column():
     model = clone(MODEL).fit(X, y)
     row = X.dropna().head(3).copy()

@@ -52,16 +52,6 @@ def test_fewer_rows_than_columns_are_kept_as_rows():
     assert moments.scatter.rows.shape == (6, 50)
 
 
-def test_an_empty_block_is_the_identity():
-    X, y = blobs(30)
-    whole = class_moments(Block(X, y, None, range(30)), 3, ClassScatter)
-    empty = class_moments(Block(X[:0], y[:0], None, range(0)), 3, ClassScatter)
-    for both in (whole + empty, empty + whole):
-        assert np.array_equal(both.count, whole.count)
-        assert np.array_equal(both.mean, whole.mean)
-        assert np.array_equal(both.scatter.matrices, whole.scatter.matrices)
-
-
 def test_columns_whose_squares_overflow_are_named():
     X, y = blobs(30)
     X[4, 2] = 1e200

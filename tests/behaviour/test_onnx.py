@@ -9,15 +9,12 @@ import onnx
 import onnxruntime
 import pandas as pd
 import pytest
-from scipy import special
 
 import separatrix as sx
 from problems import DISCRIMINATIVE, GENERATIVE, SUM_MODELS, blobs
 from separatrix.basis import RBF, Linear, MultiScaleRBF, Polynomial, RandomFourier, Sigmoid
-from separatrix.bayesian import predictive as library
 from separatrix.export import to_onnx
 from separatrix.export.graph import Graph
-from separatrix.export.onnx_integrals import mixture, normal_cdf, softmax_normal
 from separatrix.export.onnx_models import functions
 from separatrix.export.onnx_tables import _step
 from separatrix.study import PriorOnly, Ramps
@@ -385,33 +382,3 @@ def test_without_the_library_the_package_to_install_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'separatrix\[onnx\]'"):
         to_onnx(sx.LogisticRegression())
-
-
-# The graph builder and the integrals
-
-
-def test_the_sigmoid_is_a_mixture_of_probits():
-    tau, c, _ = mixture()
-    A = np.linspace(-60.0, 60.0, 4001)
-    np.testing.assert_allclose(special.ndtr(A[:, None] / tau) @ c, special.expit(A), atol=1e-10)
-    assert c.sum() == pytest.approx(1.0, abs=1e-12)
-
-
-def test_the_normal_distribution_function_in_both_tails():
-    z = np.linspace(-37.0, 37.0, 2001)
-    np.testing.assert_allclose(evaluate(normal_cdf, z), special.ndtr(z), rtol=1e-11)
-
-
-def problem(K, scale, n=40, seed=0):
-    rng = np.random.default_rng(seed)
-    F = rng.normal(size=(n, K, K)) * scale
-    return rng.normal(size=(n, K)) * 2 * scale, F @ F.transpose(0, 2, 1)
-
-
-@pytest.mark.parametrize("K", [2, 3, 4, 7])
-@pytest.mark.parametrize("scale", [1e-3, 0.7, 6.0])
-def test_the_averaged_softmax_equals_that_of_the_library(K, scale):
-    mu, cov = problem(K, scale)
-    found = evaluate(lambda m, S: softmax_normal(m, S, K), mu, cov)
-    np.testing.assert_allclose(found, library.softmax_normal(mu, cov), atol=2e-8)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-14)

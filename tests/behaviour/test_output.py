@@ -1,40 +1,10 @@
-import os
 import stat
 import sys
 
 import numpy as np
 import pytest
 
-from separatrix._output import as_frame, atomic_file, write_atomically
-
-
-def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
-    write_atomically(tmp_path / "a", b"content")
-    assert (tmp_path / "a").read_bytes() == b"content"
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space"):
-        write_atomically(tmp_path / "b", b"content")
-    assert os.listdir(tmp_path) == ["a"]
-
-
-@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit, ValueError])
-def test_an_interrupted_write_keeps_the_existing_file(tmp_path, interruption):
-    target = tmp_path / "a"
-    target.write_bytes(b"before")
-
-    def interrupted():
-        with atomic_file(target) as file:
-            file.write(b"half")
-            raise interruption
-
-    with pytest.raises(interruption):
-        interrupted()
-    assert target.read_bytes() == b"before"
-    assert os.listdir(tmp_path) == ["a"]
+from separatrix._output import as_frame, atomic_file
 
 
 def test_a_file_has_the_rights_that_any_file_has(tmp_path):

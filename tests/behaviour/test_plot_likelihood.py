@@ -2,14 +2,13 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 import separatrix as sx
 from problems import separable
 from separatrix.datasets import make_overlapping
 from separatrix.exceptions import SeparationWarning
 from separatrix.likelihoods import Logit
-from separatrix.plots.likelihood import MAX_TYPICAL_ACTIVATION, LikelihoodSurfaceDisplay, take_slice
+from separatrix.plots.likelihood import LikelihoodSurfaceDisplay, take_slice
 from separatrix.priors import Flat
 from separatrix.rows import as_source
 from separatrix.solvers import pose
@@ -129,15 +128,6 @@ def overlapping():
     return X - X.mean(axis=0), y
 
 
-def test_the_minimum_agrees_with_bfgs():
-    Z, t = overlapping()
-    cut = cut_of(Z, t)
-    other = minimize(nll, np.zeros(2), args=(Z, t), method="BFGS", options={"gtol": 1e-8})
-    np.testing.assert_allclose(cut.point, other.x, atol=1e-5)
-    assert cut.floor == pytest.approx(other.fun)
-    np.testing.assert_allclose(cut.direction, cut.point / np.linalg.norm(cut.point))
-
-
 def test_the_parabola_is_exact_to_second_order():
     Z, t = overlapping()
     cut = cut_of(Z, t)
@@ -147,21 +137,6 @@ def test_the_parabola_is_exact_to_second_order():
             at = cut.point + size * np.array(step)
             errors.append(abs(cut.parabola(at) - nll(at, Z, t)))
         assert errors[1] < errors[0] / 6  # a cubic, to be divided by eight
-
-
-def test_separable_rows_have_a_direction_of_descent_and_no_minimum():
-    Z, t = separable(30, n_features=2, gap=0.1)
-    cut = cut_of(Z, t)
-    assert cut.point is None
-    assert cut.parabola(np.zeros((1, 2))) is None
-    assert ((2 * t - 1) * (Z @ cut.direction) > 0).all()
-    values = cut.evaluate(np.outer([1.0, 10.0, 100.0], cut.direction))
-    assert (np.diff(values) < 0).all()
-    assert 0 <= cut.floor < 1e-15  # ln p = 0 for every row
-    (low, high), (shortest, longest) = cut.window()
-    assert high - low == 360
-    assert shortest == 0
-    assert longest * np.median(np.abs(Z @ cut.direction)) == pytest.approx(MAX_TYPICAL_ACTIVATION)
 
 
 def test_the_window_has_five_standard_deviations_on_each_side():

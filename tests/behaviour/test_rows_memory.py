@@ -81,13 +81,6 @@ def test_unaligned_numbers_are_aligned(order):
     assert_array_equal(read, X[2:9])
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-def test_duplicate_entries_of_a_sparse_matrix_are_summed_in_a_copy(dtype):
-    twice = sparse.csr_array((np.array([1, 2, 3, 4], dtype), [1, 1, 0, 1], [0, 2, 2, 4]), shape=(3, 2))
-    assert_array_equal(open_memory(twice).read(slice(0, 3)).toarray(), [[0, 3], [0, 0], [3, 4]])
-    assert_array_equal(twice.data, [1, 2, 3, 4])
-
-
 def test_any_arrow_stream_is_a_table():
     class Stream:
         def __arrow_c_stream__(self, requested_schema=None):

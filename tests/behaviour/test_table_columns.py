@@ -35,14 +35,6 @@ def strings(values):
     return pa.array(values, pa.string())
 
 
-@given(a=st.sampled_from(Kind), b=st.sampled_from(Kind), c=st.sampled_from(Kind))
-def test_kinds_are_a_commutative_monoid(a, b, c):
-    assert join(a, join(b, c)) is join(join(a, b), c)
-    assert join(a, b) is join(b, a)
-    assert join(a, a) is a
-    assert join(a, Kind.NOTHING) is a
-
-
 @given(cells=st.lists(TEXT_CELLS, max_size=7), cut=st.integers(0, 7), comma=st.booleans())
 def test_the_kind_of_texts_does_not_depend_on_batches(cells, cut, comma):
     whole = kind_of_texts(strings(cells), Kind.NOTHING, comma=comma)

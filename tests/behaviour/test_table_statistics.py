@@ -89,22 +89,6 @@ def levels_of(values, limit):
     return Levels.of(Counter(values), limit)
 
 
-@settings(max_examples=80)
-@given(
-    batches=st.lists(st.lists(st.integers(0, 30).map(str), max_size=12), min_size=1, max_size=5),
-    limit=st.integers(1, 25),
-    rng=st.randoms(use_true_random=False),
-)
-def test_levels_add_in_any_order_within_and_beyond_the_limit(batches, limit, rng):
-    whole = levels_of([v for batch in batches for v in batch], limit)
-    shuffled = rng.sample(batches, len(batches))
-    parts = [levels_of(batch, limit) for batch in shuffled]
-    assert reduce(add, parts) == whole
-    assert reduce(lambda a, b: b + a, parts) == whole
-    assert whole.n_distinct == len({v for batch in batches for v in batch})
-    assert bool(whole.hashes) == (whole.n_distinct > limit)
-
-
 @pytest.mark.parametrize("n", [20_000, 300_000])
 @pytest.mark.parametrize("kind", ["text", "numbers"])
 def test_distinct_values_are_estimated_within_four_standard_errors(n, kind):
@@ -115,17 +99,6 @@ def test_distinct_values_are_estimated_within_four_standard_errors(n, kind):
         levels = Levels.of_numbers(np.tile(np.arange(n, dtype=float), 2), 10_000)
     assert levels.hashes
     assert levels.n_distinct == pytest.approx(n, rel=4 / np.sqrt(SKETCH_HASHES))
-
-
-@settings(max_examples=60)
-@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40), st.sampled_from([0.0, 1e9]))
-def test_number_statistics_agree_with_numpy(numbers, offset):
-    x = np.array(numbers) + offset
-    statistics = NumberStatistics.of(x[: len(x) // 2]) + NumberStatistics.of(x[len(x) // 2 :])
-    assert statistics.count == len(x)
-    assert (statistics.low, statistics.high) == (x.min(), x.max())
-    assert statistics.mean == pytest.approx(x.mean(), rel=1e-12, abs=1e-6)
-    assert statistics.whole == bool((x == np.floor(x)).all())
 
 
 def test_means_do_not_overflow_and_are_exact_for_equal_numbers():

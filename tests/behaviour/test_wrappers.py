@@ -5,7 +5,6 @@ import pytest
 import sklearn
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -30,18 +29,6 @@ def test_no_label_is_changed_by_the_reject_label(classes, label, expected):
     labels = labels_with_reject(np.array(classes), label)
     assert labels.tolist() == expected
     assert [isinstance(v, str) for v in labels.tolist()] == [isinstance(v, str) for v in expected]
-
-
-def test_weights_are_passed_as_they_are():
-    w = np.array([1.0, 2.0])
-    assert fit_arguments(OneVsRest(LogisticRegression()), None) == {}
-    assert fit_arguments(OneVsRest(LogisticRegression()), w)["sample_weight"] is w
-
-
-@pytest.mark.parametrize("inner", [KNeighborsClassifier(), make_pipeline(StandardScaler(), LogisticRegression())])
-def test_weights_that_would_be_lost_are_refused_with_a_remedy(inner):
-    with pytest.raises(TypeError, match=f"{type(inner).__name__}.fit takes none.*set_fit_request"):
-        fit_arguments(OneVsRest(inner), np.ones(3))
 
 
 def test_routing_follows_the_request_of_the_wrapped_classifier():

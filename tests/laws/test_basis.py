@@ -4,7 +4,6 @@
 import pickle
 import re
 import threading
-import tracemalloc
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -91,13 +90,6 @@ def test_blocks_of_rows_have_the_functions_of_the_whole_table(basis, cuts):
     np.testing.assert_allclose(np.vstack(blocks), functions.evaluate(X), rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("basis", [Linear(), Polynomial(3), Sigmoid(), Spline()], ids=repr)
-def test_without_a_matrix_product_blocks_agree_in_every_bit(basis):
-    functions = fit_basis(basis, as_source(X))
-    blocks = np.vstack([functions.evaluate(X[a : a + 7]) for a in range(0, 120, 7)])
-    np.testing.assert_array_equal(blocks, functions.evaluate(X))
-
-
 @every_basis
 @pytest.mark.parametrize("rows_per_block", [1, 17, 119])
 def test_a_fit_does_not_depend_on_how_rows_are_blocked(basis, rows_per_block):
@@ -178,15 +170,6 @@ def test_a_fitted_basis_survives_pickling(basis):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(X), fitted.transform(X))
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@every_basis
-def test_memory_order_changes_nothing(basis, order):
-    rows = np.asarray(X, order=order)
-    np.testing.assert_allclose(
-        clone(basis).fit(X).transform(rows), clone(basis).fit(X).transform(X), rtol=1e-12, atol=1e-14
-    )
-
-
 @pytest.mark.parametrize(
     "basis",
     [RBF("grid", 5), MultiScaleRBF(5, 3), Sigmoid(), Spline(), RandomFourier(50)],
@@ -210,17 +193,6 @@ def test_the_design_matrix_is_never_whole(basis, monkeypatch):
     assert sum(seen.rows) == 9000
     assert max(seen.rows) < 9000
     np.testing.assert_allclose(moments.grand_mean, np.asarray(few.transform(rows)).mean(axis=0), rtol=1e-9, atol=1e-12)
-
-
-def test_a_pass_over_many_functions_needs_the_memory_of_a_few_blocks():
-    rows = np.random.default_rng(3).normal(size=(60_000, 2))
-    functions = fit_basis(RBF("grid", n_centres=10), as_source(rows))
-    source = as_source(rows, np.arange(60_000) % 2).mapped(functions)
-    tracemalloc.start()
-    source.reduce(partial(class_moments, n_classes=2, scatter=PooledScatter))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 60_000 * 100 * 8 / 2  # half of Φ; blocks in flight on every thread take what there is
 
 
 def test_the_documented_example_prints_what_it_says(capsys):

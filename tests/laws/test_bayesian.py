@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 import separatrix as sx
-from problems import STORAGES
 from separatrix.bayesian.posterior import laplace
 from separatrix.likelihoods import Logit, Softmax
 from separatrix.rows import as_source
@@ -103,16 +102,6 @@ def test_two_batches_are_near_the_joint_fit_and_their_evidence_multiplies(likeli
     assert batches.prior_ is joint.prior_ or batches.prior_.intercept_scale == joint.prior_.intercept_scale
 
 
-def test_many_small_batches_stay_near_the_joint_fit():
-    X, y = table(300)
-    batches = model(standardize=False)
-    for start in range(0, 300, 15):
-        batches.partial_fit(X[start : start + 15], y[start : start + 15], classes=[0, 1] if start == 0 else None)
-    joint = model(standardize=False).fit(X, y)
-    assert np.abs((batches.posterior_.mean - joint.posterior_.mean) / joint.posterior_.std).max() < 0.3
-    assert abs(batches.log_evidence_ - joint.log_evidence_) < 0.3
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_batch_that_says_nothing_changes_nothing(n_classes):
     """The posterior goes into a prior and comes out of it as it was: exact, for it is Gaussian."""
@@ -164,17 +153,6 @@ def test_evidence_does_not_know_how_columns_are_turned(seed, approximation, fit_
     assert_allclose(there.predict_proba(X @ Q), here.predict_proba(X), atol=1e-7)
     assert_allclose(there.coef_ @ Q.T, here.coef_, atol=1e-6)
     assert_allclose(there.posterior_.covariance[:4, :4], Q.T @ here.posterior_.covariance[:4, :4] @ Q, atol=1e-6)
-
-
-@pytest.mark.parametrize("approximation", ["laplace", "auto"])
-def test_tuned_evidence_does_not_know_how_columns_are_turned(approximation):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(100, 4))
-    y = (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=100) > 0).astype(int)
-    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    here, there = (model(standardize=False, approximation=approximation, tune="evidence").fit(Z, y) for Z in (X, X @ Q))
-    assert_allclose(there.prior_.scale, here.prior_.scale, rtol=1e-3)
-    assert_allclose(there.log_evidence_, here.log_evidence_, atol=1e-3)
 
 
 @settings(max_examples=8)
@@ -246,15 +224,6 @@ def test_a_weight_of_k_is_k_rows_and_a_weight_of_zero_none(approximation, n_clas
     assert_allclose(weighted.log_evidence_, repeated.log_evidence_, atol=1e-8)
     assert_allclose(weighted.effective_parameters_, repeated.effective_parameters_, atol=1e-6)
     assert_allclose([weighted.bic_, weighted.aic_], [repeated.bic_, repeated.aic_], atol=1e-6)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_the_storage_of_rows_does_not_matter(storage):
-    X, y = table()
-    one, other = model().fit(X, y), model().fit(STORAGES[storage](X), y)
-    assert_allclose(other.predict_proba(STORAGES[storage](X)), one.predict_proba(X), atol=1e-8)
-    assert_allclose(other.posterior_.std, one.posterior_.std, rtol=1e-7)
-    assert_allclose(other.log_evidence_, one.log_evidence_, atol=1e-7)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -348,12 +317,6 @@ def test_a_row_on_the_boundary_is_a_coin(likelihood, predictive):
     assert np.all(variance > 0)
 
 
-def test_a_mirrored_row_has_the_mirrored_probability():
-    X, y = table()
-    fitted = model(fit_intercept=False).fit(X, y)
-    assert_allclose(fitted.predict_proba(-X), fitted.predict_proba(X)[:, ::-1], atol=1e-14)
-
-
 # -- intervals ---------------------------------------------------------------------------------------------------------
 
 
@@ -402,38 +365,3 @@ def test_intervals_cover_what_they_should():
     assert len(inside) > 140
     assert abs(np.mean(inside) - 0.9) < 0.03
     assert abs(np.mean(inside_weights) - 0.9) < 0.03
-
-
-# -- tuning ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_relevance_switches_off_columns_of_noise(n_classes):
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(400, 6))
-    W = np.zeros((n_classes, 6))
-    W[1, :2], W[-1, 2] = [1.5, -1.0], 1.0
-    y = (X @ W.T + rng.gumbel(size=(400, n_classes))).argmax(axis=1)
-    fitted = model(tune="evidence", groups="columns", approximation="laplace").fit(X, y)
-    scale = np.asarray(fitted.prior_.scale)
-    assert scale[3:].max() < 0.15 * scale[:3].min()
-    assert np.sort(scale[3:])[1] < 1e-3  # two of three are out altogether, and the third nearly
-    assert np.abs(fitted.coef_[:, 3:]).max() < 0.1 * np.abs(fitted.coef_[:, :3]).max()
-    plain = model(approximation="laplace").fit(X, y)
-    assert fitted.log_evidence_ > plain.log_evidence_ + 1.0
-    off = {name for limit in fitted.tuning_.boundary for name in limit.columns}
-    assert off <= {"x3", "x4", "x5"}
-    assert all(name in str(fitted.summary()) for name in off)
-
-
-@pytest.mark.parametrize("approximation", ["laplace", "ep", "auto"])
-def test_no_other_scale_has_more_evidence_than_the_tuned_one(approximation):
-    X, y = table(80)
-    tuned = model(tune="evidence", approximation=approximation).fit(X, y)
-    for factor in (0.5, 0.8, 1.25, 2.0):
-        prior = sx.Gaussian(tuned.prior_.scale * factor)
-        other = model(prior=prior, approximation=approximation).fit(X, y)
-        assert other.log_evidence_ < tuned.log_evidence_ + 0.01
-    same = model(prior=tuned.prior_, approximation=approximation).fit(X, y)
-    assert_allclose(same.log_evidence_, tuned.log_evidence_, atol=0.01)
-    assert_allclose(same.predict_proba(X), tuned.predict_proba(X), atol=1e-3)

@@ -55,20 +55,6 @@ def test_one_activation_per_class(likelihood, a, t, v):
     assert_allclose(along("slope"), -curvature.dot(v), rtol=1e-9, atol=1e-10)
 
 
-@few
-@given(
-    a=st.tuples(*[activation] * 3), weights=st.tuples(*[st.floats(0.01, 1)] * 3), v=st.tuples(*[st.floats(-1, 1)] * 3)
-)
-def test_a_softmax_with_targets_that_are_probabilities(a, weights, v):
-    a, v, T = np.array([a]), np.array([v]), np.array([weights]) / sum(weights)
-    _, slope, curvature = Softmax(3).derivatives(a, T)
-    assert_allclose(
-        difference(lambda s: Softmax(3).derivatives(a + s * v, T).log_p, 0.0), (slope * v).sum(axis=1), atol=1e-10
-    )
-    moved = difference(lambda s: Softmax(3).derivatives(a + s * v, T).slope, 0.0)
-    assert_allclose(moved, -curvature.dot(v), rtol=1e-9, atol=1e-10)
-
-
 @scalar
 @pytest.mark.parametrize("soft", [False, True], ids=["codes", "probabilities"])
 def test_single_precision_stays_single_and_agrees_with_double(likelihood, soft, rng):
@@ -94,16 +80,3 @@ def test_single_precision_of_k_classes(likelihood, rng):
     ]:
         assert ours.dtype == np.float32
         assert_allclose(ours, theirs, rtol=2e-5, atol=1e-6)
-
-
-@scalar
-@few
-@given(a=st.lists(activation, min_size=1, max_size=5), t=st.integers(0, 1))
-def test_exchanging_the_classes_changes_the_sign_of_a(likelihood, a, t):
-    a, t = np.array(a), np.full(len(a), t)
-    mirror = LabelNoise(*likelihood.rates[::-1]) if isinstance(likelihood, LabelNoise) else likelihood
-    here, there = likelihood.derivatives(a, t), mirror.derivatives(-a, 1 - t)
-    assert_allclose(there.log_p, here.log_p, rtol=1e-14)
-    assert_allclose(there.slope, -here.slope, rtol=1e-14)
-    assert_allclose(there.curvature, here.curvature, rtol=1e-13, atol=1e-16)
-    assert_allclose(mirror.skew(-a, 1 - t), -likelihood.skew(a, t), rtol=1e-13, atol=1e-16)

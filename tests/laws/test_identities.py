@@ -4,7 +4,6 @@ from dataclasses import replace
 from itertools import chain, pairwise
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import separatrix as sx
-from posteriors import PROBLEMS, Problem, overlapping
+from posteriors import Problem, overlapping
 from problems import blobs
 from separatrix._special import root_of_decreasing
 from separatrix.exceptions import CollinearError
@@ -21,7 +20,6 @@ from separatrix.priors import Flat
 from separatrix.rows import as_source, cut_batches, join_batches
 from separatrix.separation.certificate import is_overlapping
 from separatrix.solvers import Auto, GradientDescent, Newton, Status, StochasticGradient, pose
-from separatrix.stats import collect_sample
 from separatrix.table.kinds import Kind, join, kind_of_values, values_to_arrow
 
 # Likelihoods
@@ -82,11 +80,6 @@ def zeros(objective):
     return np.zeros(objective.shape)
 
 
-def test_class_weights_without_a_prior_sum_to_zero():
-    objective = PROBLEMS["softmax_flat"].posterior()
-    assert_allclose(Newton().minimise(objective, zeros(objective)).value.sum(axis=0), 0.0, atol=1e-9)
-
-
 def test_gradient_descent_takes_the_same_steps_if_every_row_occurs_twice():
     X, t = overlapping()
     once, twice = (
@@ -143,11 +136,6 @@ def test_overlap_is_proven_with_collinear_columns_and_only_for_concave_likelihoo
 # Rows and tables
 
 
-def test_a_sample_has_one_row_of_each_stratum():
-    drawn = collect_sample(as_source(np.arange(1000.0)[:, None]), 50).map(lambda rows: rows[:, 0])
-    assert_array_equal(drawn // 20, np.arange(50))
-
-
 @given(st.lists(st.integers(0, 7), max_size=8), st.integers(1, 9))
 def test_blocks_are_cut_by_row_number_wherever_batches_end(lengths, height):
     ends = np.cumsum([0, *lengths])
@@ -167,17 +155,6 @@ def test_the_kind_of_values_does_not_depend_on_batches(cells, position, iso):
     assert kind_of_values(cells[position:], first, iso=iso) is whole
     assert join(first, kind_of_values(cells[position:], Kind.NOTHING, iso=iso)) is whole
     assert values_to_arrow(cells, whole).type == whole.type
-
-
-def test_the_prior_of_a_level_does_not_depend_on_its_frequency(rng):
-    kinds = np.repeat(["often", "rare", "rarer"], [2900, 60, 40])
-    table = pd.DataFrame({"x": rng.normal(size=3000), "kind": rng.permutation(kinds)})
-    y = table["x"] + rng.logistic(size=3000) > 0
-    model = sx.TableClassifier(sx.BayesianLogisticRegression(tune="evidence", approximation="laplace")).fit(table, y)
-    is_level = np.array([name.startswith("kind=") for name in model.encoder_.schema_.columns])
-    per_level = (model.estimator_.prior_.scale / model.spread_)[is_level]
-    assert len(per_level) == 3
-    assert_allclose(per_level, per_level[0])
 
 
 def test_categories_of_different_batches_are_unified():

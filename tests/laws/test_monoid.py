@@ -137,16 +137,6 @@ def test_extents_and_tallies_do_not_depend_on_the_partition(rows):
     assert_same(reduce(add, parts), confusion(whole, guess, K))
 
 
-@settings(max_examples=25)
-@given(rows=partitioned_rows())
-def test_addition_is_associative_and_commutative(rows):
-    X, t, w, _ = rows
-    thirds = np.array_split(np.arange(len(t)), 3)
-    a, b, c = (class_moments(Block(X[i], t[i], None if w is None else w[i], i), K, ClassScatter) for i in thirds)
-    assert_same((a + b) + c, a + (b + c), rtol=1e-7)
-    assert_same(a + b, b + a, rtol=1e-7)
-
-
 def test_a_tall_factor_is_compressed_without_changing_its_scatter(rng):
     X, t = rng.normal(size=(400, M)), rng.integers(K, size=400)
     spans = [slice(i, i + 10) for i in range(0, 400, 10)]

@@ -9,12 +9,6 @@ from numpy.testing import assert_allclose
 import separatrix as sx
 from posteriors import overlapping
 from problems import STORAGES
-from separatrix.discriminative.model import SOLVERS
-from separatrix.likelihoods import Logit, Softmax
-from separatrix.priors import Flat, Gaussian
-from separatrix.rows import as_source
-from separatrix.solvers import Newton, auto, posterior
-from separatrix.solvers.posterior import pose
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -43,41 +37,6 @@ def test_probabilities_are_none_below_zero_and_sum_to_one_however_far_out(seed, 
     P = logistic(alpha).fit(X, y).predict_proba(X * 10.0**far)
     assert (P >= 0).all()
     assert_allclose(P.sum(axis=1), 1.0, rtol=1e-14)
-
-
-@settings(max_examples=15)
-@given(seed=seeds, alpha=st.sampled_from([0.0, 0.1, 5.0]))
-def test_softmax_of_two_classes_is_logistic_under_twice_the_prior(seed, alpha):
-    """σ(a) = softmax(-a/2, a/2): weights ∓w/2, whose penalty is alpha |w|²/4 for each alpha of the softmax."""
-    X, y = data(2, n=120, seed=seed)
-    one, two = (
-        pose(as_source(X, y), likelihood, prior, fit_intercept=True)
-        for likelihood, prior in [
-            (Logit(), Gaussian(alpha**-0.5) if alpha else Flat()),
-            (Softmax(2), Gaussian((2 * alpha) ** -0.5) if alpha else Flat()),
-        ]
-    )
-    w = Newton(tol=1e-12).minimise(one, np.zeros(one.shape)).value
-    W = Newton(tol=1e-12).minimise(two, np.zeros(two.shape)).value
-    assert_allclose(W[1] - W[0], w[0], rtol=1e-7, atol=1e-8)
-    assert_allclose(W[0] + W[1], 0.0, atol=1e-8)
-    assert_allclose(two.value_grad(W).value, one.value_grad(w).value, rtol=1e-12)
-
-
-@settings(max_examples=12)
-@given(
-    seed=seeds,
-    n_classes=st.integers(2, 3),
-    solver=st.sampled_from(sorted(SOLVERS)),
-    alpha=st.sampled_from([0.0, 1e-3, 1.0]),
-    scale=st.integers(-4, 4),
-)
-def test_the_objective_never_rises(seed, n_classes, solver, alpha, scale):
-    X, y = data(n_classes, n=120, seed=seed)
-    model = sx.LogisticRegression(alpha=alpha, solver=solver, trace=True, tol=1e-6, max_steps=300)
-    model.fit(X * 10.0 ** (scale * np.array([1, -1, 0, 0.5])), y)
-    values = np.array([step.value for step in model.trace_])
-    assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
 
 
 @every_model
@@ -178,17 +137,6 @@ def test_blocks_and_threads_do_not_matter_and_runs_repeat_bit_for_bit(name, n_cl
     assert np.array_equal(TWO[name]().fit(X, y).coef_, blocked.coef_)
 
 
-@every_model
-def test_the_path_of_many_rows_leads_to_the_answer_of_few(name, n_classes, monkeypatch):
-    X, y = data(n_classes, n=3000)
-    few = TWO[name](0.5).fit(X, y)
-    monkeypatch.setattr(posterior, "MIN_SAMPLED_ENTRIES", 1000)
-    monkeypatch.setattr(auto, "CHEAP_HESSIAN_FLOPS", 0)
-    many = TWO[name](0.5).fit(X, y)
-    assert_allclose(many.coef_, few.coef_, atol=1e-7)
-    assert_allclose(many.intercept_, few.intercept_, atol=1e-7)
-
-
 @settings(max_examples=10)
 @given(seed=seeds, n_classes=st.integers(2, 3))
 def test_more_prior_means_shorter_weights_and_a_worse_fit(seed, n_classes):
@@ -198,11 +146,3 @@ def test_more_prior_means_shorter_weights_and_a_worse_fit(seed, n_classes):
     losses = [-model.predict_log_proba(X)[np.arange(len(y)), y].sum() for model in fits]
     assert lengths == sorted(lengths, reverse=True)
     assert losses == sorted(losses)
-
-
-@pytest.mark.parametrize("name", TWO)
-def test_two_classes_swapped_change_the_sign(name):
-    X, y = data(2)
-    a, b = TWO[name]().fit(X, y), TWO[name]().fit(X, 1 - y)
-    assert_allclose(b.coef_, -a.coef_, atol=1e-9)
-    assert_allclose(b.predict_proba(X), a.predict_proba(X)[:, ::-1], atol=1e-9)
