@@ -76,7 +76,7 @@ def read_groups(
     import pyarrow.parquet as pq
 
     names = list(columns)
-    with reading_parquet(called or file), pq.ParquetFile(file) as opened:
+    with reading_parquet(called or file), pq.ParquetFile(file, pre_buffer=False) as opened:  # it would hold the file
         for batch in opened.iter_batches(rows, row_groups=groups, columns=names):
             yield batch if batch.schema.names == names else batch.select(names)
 
