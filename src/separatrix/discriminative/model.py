@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -121,11 +120,11 @@ class DiscriminativeClassifier(LinearClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """p(C_k | x), shape (N, K); columns in the order of ``classes_``."""
-        return self._map_rows(X, partial(self._of_classes, self.likelihood_.probability), read_once=True)
+        return self._map_rows(X, lambda Phi: self._of_classes(self.likelihood_.probability, Phi), read_once=True)
 
     def predict_log_proba(self, X: Any) -> Array:
         """ln p(C_k | x), finite even if p underflows."""
-        return self._map_rows(X, partial(self._of_classes, self.likelihood_.log_probability), read_once=True)
+        return self._map_rows(X, lambda Phi: self._of_classes(self.likelihood_.log_probability, Phi), read_once=True)
 
     def _of_classes(self, probability: Callable[[Array], Array], Phi: Any) -> Array:
         """Probabilities of all classes; the first of two has the activation -a."""
